@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Error is the form in which events hold errors: the message, a hint, and the outcome code that
-// decides the exit code.
+// Error is an error in an event: the message, a hint, and the outcome code that decides the exit code.
 type Error struct {
 	Message string `json:"message"`
 	Advice  string `json:"hint,omitempty"`
@@ -41,9 +40,9 @@ func errorOf(err error) *Error {
 		return nil
 	}
 	e := Error{Message: err.Error(), Cause: err}
-	if made, ok := errors.AsType[*Error](err); ok {
-		e = *made
-		e.Message = made.Error()
+	if converted, ok := errors.AsType[*Error](err); ok {
+		e = *converted
+		e.Message = converted.Error()
 	} else if h, ok := errors.AsType[interface {
 		error
 		Hint() string
@@ -80,7 +79,7 @@ func Err(e Event) error {
 	return nil
 }
 
-// WithErr returns the event with another error, or the event itself where its type has none.
+// WithErr returns the event with another error, or the event itself if its type has none.
 func WithErr(e Event, err error) Event {
 	switch e := e.(type) {
 	case ModelRetrying:

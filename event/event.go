@@ -60,8 +60,7 @@ type TurnStarted struct {
 	Turn string `json:"turn"`
 }
 
-// The pieces of an answer in progress, as the model's adapter yields them, and its notices for
-// the user.
+// The deltas of an answer, as the model's adapter yields them, and its notices for the user.
 type (
 	TextDelta      = model.TextDelta
 	ThinkingDelta  = model.ThinkingDelta
@@ -148,8 +147,8 @@ type TranscriptRewritten struct {
 	TokensAfter  int    `json:"tokens_after,omitempty"`
 }
 
-// UsageUpdated follows every model call of the agent itself, but not those of its sub-agents. Total and CostUSD cover the
-// work that the turn is a part of, including its sub-agents.
+// UsageUpdated follows every model call of the agent itself, but not those of its sub-agents. Total and
+// CostUSD cover the turn, or the whole Work call that it belongs to, including sub-agents.
 type UsageUpdated struct {
 	Model   string           `json:"model,omitempty"`
 	Usage   transcript.Usage `json:"usage"`
@@ -227,8 +226,8 @@ type Result struct {
 	SessionID string           `json:"id"`
 	Turn      string           `json:"turn,omitempty"`
 	Reason    Reason           `json:"reason"`
-	Text      string           `json:"text,omitempty"`  // of the assistant's items of this run
-	Err       error            `json:"-"`               // "error"; when Reason is failed or hook
+	Text      string           `json:"text,omitempty"`  // the text of the assistant's items of this run
+	Err       error            `json:"-"`               // "error"; set if Reason is failed or hook
 	Turns     int              `json:"turns,omitempty"` // model calls
 	Usage     transcript.Usage `json:"usage"`
 	CostUSD   float64          `json:"cost_usd,omitempty"`

@@ -83,7 +83,7 @@ func encodeParts(list []transcript.Part) (json.RawMessage, error) {
 	return item.Parts, err
 }
 
-// Unmarshal reads what [Marshal] wrote. An error that an event had comes back as an [*Error].
+// Unmarshal reads the JSON form of an event. The error of an event becomes an [*Error].
 func Unmarshal(b []byte) (Event, error) { return unmarshal(b, maxDepth) }
 
 func unmarshal(b []byte, depth int) (Event, error) {

@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Error says what is wrong with a spec. Every error of this package is one.
+// Error is an error in a spec. Every error of this package is one.
 type Error struct {
 	Field   string // path in JSON, such as "permissions.mode"; "" is the whole spec
 	Message string
-	Help    string // what to do about it; ""
+	Help    string // what to do about it, or ""
 }
 
 func (e *Error) Error() string {
@@ -30,9 +30,8 @@ func (e *Error) Error() string {
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Help }
 
-// Check reports the first field that cannot be right by itself or beside another one. It reads
-// no files, so a spec that passes can still name a folder or a model that does not exist. The
-// error is an *[Error].
+// Check returns an error for the first invalid field or combination of fields. It reads no files, so a
+// valid spec can still name a folder or a model that does not exist. The error is an *[Error].
 func (s *Spec) Check() error {
 	for _, check := range []func() *Error{s.checkPlace, s.checkSession, s.checkPermissions, s.checkNumbers, s.checkEnvironment} {
 		if err := check(); err != nil {

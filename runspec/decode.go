@@ -25,7 +25,7 @@ func (s *Spec) Parse(b []byte) error {
 	return nil
 }
 
-// JSONSchema returns the JSON Schema (2020-12) of every spec, made from its Go types.
+// JSONSchema returns the JSON Schema (2020-12) of specs, made from the Go types.
 func (Spec) JSONSchema() json.RawMessage { return slices.Clone(schema()) }
 
 var schema = sync.OnceValue(func() []byte {
@@ -40,10 +40,10 @@ var schema = sync.OnceValue(func() []byte {
 			return b
 		}
 	}
-	panic("runspec: " + err.Error()) // it is made of this package's types alone
+	panic("runspec: " + err.Error()) // cannot happen: the schema depends only on the types of this package
 })
 
-// plain drops "or null", which no field accepts.
+// plain removes "or null", which no field accepts.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return

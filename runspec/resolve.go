@@ -14,7 +14,7 @@ import (
 // namedPath is a path in a spec.
 type namedPath struct{ field, path string }
 
-// paths are the paths in a spec that are set.
+// paths returns the paths that are set in a spec.
 func (s *Spec) paths() (list []namedPath) {
 	add := func(field, path string) {
 		if path != "" && !jsontree.StartsObject(path) {
@@ -40,10 +40,10 @@ func (s *Spec) paths() (list []namedPath) {
 	return list
 }
 
-// scripted is the provider whose models are files.
+// scripted is the prefix of the provider whose models are files.
 const scripted = "scripted/"
 
-// maxInline bounds what [Spec.Resolve] reads of a file that cannot be opened again, in bytes.
+// maxInline is the maximum size of a file that [Spec.Resolve] stores in the spec, in bytes.
 const maxInline = 1 << 20
 
 // Resolve makes the spec independent of the process that built it: paths become absolute, seen
@@ -104,7 +104,7 @@ func resolveFiles(field string, entries []string, abs func(string) string) (list
 func readPipe(field, path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().IsRegular() || info.IsDir() {
-		return path, nil //nolint:nilerr // whoever reads the settings reports it
+		return path, nil //nolint:nilerr // the reader of the settings reports it
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func readPipe(field, path string) (string, error) {
 	return string(b), nil
 }
 
-// Merge returns the spec with every field that it leaves out taken from base.
+// Merge returns the spec with every unset field taken from base.
 func (s Spec) Merge(base Spec) Spec {
 	fill(reflect.ValueOf(&s).Elem(), reflect.ValueOf(base))
 	return s
@@ -140,8 +140,8 @@ func fill(v, base reflect.Value) {
 	}
 }
 
-// ForResume returns the spec of a run that continues in the session that this one has begun: what
-// happens once, at the start, is left out.
+// ForResume returns the spec of a run that continues this run's session: without the prompt and the
+// other fields that apply only to the start.
 func (s Spec) ForResume(sessionID string) Spec {
 	s.Prompt, s.Hooks.Setup, s.Session = "", "", Session{ID: sessionID}
 	return s

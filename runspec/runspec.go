@@ -3,23 +3,22 @@
 //	flags, HTTP, WebSocket, MCP, a Go program ─► Spec ─► the run's first record ─► agent
 //	                                                      └─► the same agent after a restart
 //
-// A [Spec] holds everything that a caller can say about a run, so a run that was started
-// anywhere can be built again from its record. It holds no secrets: it names variables and
-// says where their values are kept. How a run is shown (output format, verbosity) and which
-// store it is in are not part of it.
+// A [Spec] has everything that a caller can set for a run, so that any run can be built again from
+// its record. It has no secrets: it has the names of variables and the places of their values. The
+// output of a run (format, verbosity) and its store are not part of it.
 //
 //	spec := runspec.Spec{Model: "anthropic/claude-sonnet-4-6", Cwd: dir, Prompt: "fix the tests"}
 //	if err := spec.Check(); err != nil { … }
 //
-// The package only describes. Package holdfast and the daemon start runs.
+// The package only describes runs. Package holdfast and the daemon start them.
 package runspec
 
 import "encoding/json"
 
-// Spec describes one run. The zero value of a field means that the settings decide, or the
-// default. Paths are absolute when a spec leaves the process that made it: see [Spec.Resolve].
+// Spec describes one run. If a field is zero, the settings or the default apply. Before a spec is
+// passed to another process, its paths must be absolute: see [Spec.Resolve].
 type Spec struct {
-	// Prompt is the prompt of the run. A run that was interrupted continues without one.
+	// Prompt is the prompt of the run. An interrupted run continues without one.
 	Prompt string `json:"prompt,omitempty" jsonschema:"the prompt of the run"`
 	// Model is PROVIDER/MODEL.
 	Model string `json:"model,omitempty" jsonschema:"PROVIDER/MODEL; overrides the models of a strategy's agents"`
@@ -57,20 +56,20 @@ type Spec struct {
 
 // Container has the options of the workspace's container.
 type Container struct {
-	// Agent is the kind of agent: holdfast, claude, codex or acp. "" is that of the workspace's settings.
+	// Agent is the kind of agent: holdfast, claude, codex or acp; default: that of the workspace's settings.
 	Agent string `json:"agent,omitempty" jsonschema:"holdfast, claude, codex or acp; default: the agent of the workspace's settings"`
-	// Ephemeral uses a container for this run alone, whose home is deleted with it. The session stays.
+	// Ephemeral uses a container only for this run and deletes its home folder afterward. The session stays.
 	Ephemeral bool `json:"ephemeral,omitempty" jsonschema:"use a container only for this run and delete its home folder afterward"`
 }
 
-// Worktree has the agent work in a git worktree of the project.
+// Worktree lets the agent work in a git worktree of the project.
 type Worktree struct {
 	Enabled bool `json:"enabled,omitempty" jsonschema:"work in a git worktree; it is removed on exit if nothing would be lost"`
-	// Name is the worktree's name; "" names it after the session.
+	// Name is the worktree's name; default: the name of the session.
 	Name string `json:"name,omitempty" jsonschema:"the worktree's name; default: the name of the session"`
 }
 
-// Session says which session the run belongs to. At most one of ID, Resume and Continue is set;
+// Session selects the session that the run belongs to. At most one of ID, Resume and Continue is set;
 // without any of them a session is created.
 type Session struct {
 	// ID is the session to use. It is created if it does not exist.
@@ -81,7 +80,7 @@ type Session struct {
 	Continue bool `json:"continue,omitempty" jsonschema:"use the newest session of the project"`
 	// Fork leaves the session as it is and continues in a fork of it.
 	Fork bool `json:"fork,omitempty" jsonschema:"continue in a fork and leave the session unchanged"`
-	// WithGrants has a fork begin with the session's permission decisions.
+	// WithGrants copies the session's grants to the fork.
 	WithGrants bool `json:"with_grants,omitempty" jsonschema:"with fork: copy the session's grants"`
 	// ForkAt is the item to rewind to before the run.
 	ForkAt string `json:"at,omitempty" jsonschema:"the item to rewind to before the run"`
@@ -89,35 +88,35 @@ type Session struct {
 	Title string `json:"title,omitempty" jsonschema:"the session's title"`
 	// Takeover takes the session from a process that holds it.
 	Takeover bool `json:"takeover,omitempty" jsonschema:"take the session from a process that holds it"`
-	// NoPersist writes nothing to the session. A daemon refuses it: its runs are their records.
+	// NoPersist stores nothing. A daemon rejects it, because it needs the records of its runs.
 	NoPersist bool `json:"no_persist,omitempty" jsonschema:"store nothing; not available in the daemon"`
 }
 
 // ModelOptions are the options of the model calls.
 type ModelOptions struct {
-	// Fallback is the model, PROVIDER/MODEL, that answers for the rest of a turn when the first one stays unavailable.
+	// Fallback is the model, PROVIDER/MODEL, that answers for the rest of a turn if the model stays unavailable.
 	Fallback string `json:"fallback,omitempty" jsonschema:"PROVIDER/MODEL to use for the rest of a turn when the model stays unavailable"`
 	// BaseURL is the provider's address.
 	BaseURL string `json:"base_url,omitempty" jsonschema:"the provider's address"`
-	// MaxTokens bounds one answer.
+	// MaxTokens is the maximum size of one answer, in tokens.
 	MaxTokens int `json:"max_tokens,omitempty" jsonschema:"maximum size of one answer, in tokens"`
 	// Effort is how much the model thinks: low, medium or high.
 	Effort string `json:"effort,omitempty" jsonschema:"how much the model thinks: low, medium or high"`
 }
 
-// Instructions are what the model is told before the prompt.
+// Instructions are the model's instructions before the prompt.
 type Instructions struct {
 	// System replaces the system prompt.
 	System string `json:"system,omitempty" jsonschema:"replaces the system prompt"`
 	// AppendSystem is added to the system prompt.
 	AppendSystem string `json:"append_system,omitempty" jsonschema:"added to the system prompt"`
-	// NoContextFiles reads no AGENTS.md and no CLAUDE.md except the administrator's.
+	// NoContextFiles reads no instruction files except those of the managed settings.
 	NoContextFiles bool `json:"no_context_files,omitempty" jsonschema:"read no instruction files except those of the managed settings"`
 }
 
 // Permissions are the permissions of the run, and its unattended behavior.
 type Permissions struct {
-	// Mode is the permission mode at the start. "" is that of the settings.
+	// Mode is the permission mode at the start; default: that of the settings.
 	Mode string `json:"mode,omitempty" jsonschema:"permission mode; default: the mode of the settings"`
 	// Allow and Deny are rules, such as "Bash(git log:*)"; an entry may hold several, separated by commas.
 	Allow []string `json:"allow,omitempty" jsonschema:"allow rules, such as Bash(git log:*)"`
@@ -126,53 +125,54 @@ type Permissions struct {
 	Settings []string `json:"settings,omitempty" jsonschema:"more settings, which override project and user settings: each an absolute path or a JSON object as text"`
 	// Unattended says what to do when a call needs approval and no one can answer: deny, wait or fail.
 	Unattended string `json:"on_ask,omitempty" jsonschema:"what to do when a call needs approval and no one can answer: deny, wait or fail"`
-	// AskTimeout is how long a question waits before the answer is no, such as "10m".
+	// AskTimeout is how long an approval request waits before it is denied, such as "10m".
 	AskTimeout string `json:"ask_timeout,omitempty" jsonschema:"how long an approval request waits before it is denied, such as 10m"`
 }
 
-// Sandbox is about the kernel sandbox of commands.
+// Sandbox configures the kernel sandbox of commands.
 type Sandbox struct {
-	// Disabled runs commands without the sandbox. It is refused where the administrator's settings want one.
+	// Disabled runs commands without the sandbox. It is an error if the managed settings require the sandbox.
 	Disabled bool `json:"off,omitempty" jsonschema:"run commands without the kernel sandbox; rejected if managed settings require it"`
 }
 
-// Hooks says which hooks run.
+// Hooks configures which hooks run.
 type Hooks struct {
-	// Disabled runs no hooks. It is refused where the administrator's settings have some.
+	// Disabled runs no hooks. It is an error if the managed settings have hooks.
 	Disabled bool `json:"off,omitempty" jsonschema:"run no hooks; rejected if managed settings have hooks"`
 	// Setup fires the Setup event first, with this trigger: init or maintenance.
 	Setup string `json:"setup,omitempty" jsonschema:"fire the Setup event first, with this trigger: init or maintenance"`
 }
 
-// MCP names MCP servers.
+// MCP configures MCP servers.
 type MCP struct {
-	// Configs name more servers. Each is an absolute path or a JSON object in the form of .mcp.json.
+	// Configs define more servers. Each is an absolute path or a JSON object in the format of .mcp.json.
 	Configs []string `json:"configs,omitempty" jsonschema:"more servers: each an absolute path or a JSON object as text, in the format of .mcp.json"`
-	// Strict uses no other servers than those of Configs.
+	// Strict uses only the servers of Configs.
 	Strict bool `json:"strict,omitempty" jsonschema:"use only the servers of configs"`
 }
 
-// Limits bound the run.
+// Limits are the limits of the run.
 type Limits struct {
-	// MaxTurns bounds the model calls of the agent, and those of each sub-agent.
+	// MaxTurns is the maximum number of model calls; it also applies to each sub-agent.
 	MaxTurns int `json:"max_turns,omitempty" jsonschema:"maximum number of model calls; it also applies to each sub-agent"`
-	// MaxBudgetUSD bounds what the run may cost with all its agents. 0 leaves the bound that the session has, -1 removes it.
+	// MaxBudgetUSD is the budget of the run with all its agents, in US dollars. 0 keeps the session's budget, -1 removes it.
 	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty" jsonschema:"budget of the run with all its agents, in US dollars; default: the current budget; -1 removes it"`
 }
 
-// Compaction says when the transcript is compacted.
+// Compaction configures when the transcript is compacted.
 type Compaction struct {
-	// Disabled never compacts by itself.
+	// Disabled turns automatic compaction off.
 	Disabled bool `json:"off,omitempty" jsonschema:"turn automatic compaction off"`
-	// Items compacts a transcript of more than so many items.
+	// Items compacts the transcript when it has more items than this.
 	Items int `json:"items,omitempty" jsonschema:"compact the transcript when it has more items than this"`
 }
 
-// Environment describes the caller's environment by reference. It never holds a value.
+// Environment describes the caller's environment by reference. It never has a value.
 type Environment struct {
-	// Variables are the names of the variables that the caller passed. Whoever builds the run without
-	// the caller looks for their values in From and in its own environment, and says which are missing.
+	// Variables are the names of the variables that the caller passed. A process that builds the run
+	// again without the caller looks for their values in References and in its own environment, and
+	// reports the missing ones.
 	Variables []string `json:"variables,omitempty" jsonschema:"names of the variables that the caller passed"`
-	// References says where the value of a variable is kept: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
+	// References says where to read the value of each variable: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
 	References map[string]string `json:"from,omitempty" jsonschema:"where to read the value of each variable: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS"`
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Decode unpacks the item. The raw JSON in it is copied, so the caller owns all
-// of it. Unknown fields of the item and its parts are kept as they are; those
-// inside usage and native are not. A key that appears twice in one object, and a
-// known field of the wrong type, are errors.
+// Decode decodes the item. It copies raw JSON, so the caller owns the result. Unknown fields of the
+// item and its parts are kept; unknown fields of usage and native are dropped. A duplicate key in an
+// object, and a known field of the wrong type, are errors.
 func (e Encoded) Decode() (Item, error) {
 	var it Item
 	err := jsonscan.UniqueFields(e.JSON, func(key, v []byte) (err error) {
@@ -162,8 +161,8 @@ func decodePart(b []byte) (Part, error) {
 	return p, d.err
 }
 
-// partDecoder hands out the fields of a part by name; rest is what nobody took.
-// The first fault stays in err.
+// partDecoder returns the fields of a part by name. rest returns those that were not read. err is the
+// first error.
 type partDecoder struct {
 	all map[string][]byte
 	err error

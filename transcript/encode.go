@@ -13,12 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Encode writes an item in its canonical form and indexes it. The form is
-// stable: encoding what [Encoded.Decode] returns gives the same bytes.
+// Encode writes an item in its canonical form and indexes it. The form is stable: encoding the result
+// of [Encoded.Decode] gives the same bytes.
 //
-// It fails on an unknown role, on raw JSON that is not JSON, on tool uses or
-// results without an id, on an Extra that repeats a field of its own, on an
-// [Unknown] part of a known type, and on years that have not four digits.
+// It fails on an unknown role, invalid raw JSON, tool uses or results without an id, an Extra with a
+// known field, an [Unknown] part of a known type, and years without four digits.
 func (it Item) Encode() (Encoded, error) {
 	if !it.Role.Valid() {
 		return Encoded{}, fmt.Errorf("transcript: unknown role %q", it.Role)
@@ -31,7 +30,7 @@ func (it Item) Encode() (Encoded, error) {
 	return index(fitted(w.b))
 }
 
-// fitted returns b without the room behind it, for a session keeps its items as long as it runs.
+// fitted returns b without unused capacity, because a session keeps its items in memory.
 func fitted(b []byte) []byte {
 	if cap(b)-len(b) <= len(b)/8 {
 		return b
@@ -39,8 +38,8 @@ func fitted(b []byte) []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// MustEncode is like [Item.Encode] for items that are known to be sound. It panics
-// otherwise; use it in tests and for items built from constants.
+// MustEncode is [Item.Encode] that panics on an error. Use it in tests and for items built from
+// constants.
 func (it Item) MustEncode() Encoded {
 	e, err := it.Encode()
 	if err != nil {
@@ -104,8 +103,8 @@ func (w *writer) bytes(name string, v []byte) {
 	w.b = append(w.b, '"')
 }
 
-// extra writes the unknown fields of a part or an item; known lists those that
-// have a place of their own.
+// extra writes the unknown fields of a part or an item. known lists the known fields, which it
+// rejects.
 func (w *writer) extra(x map[string]json.RawMessage, known ...string) {
 	for _, k := range slices.Sorted(maps.Keys(x)) {
 		if slices.Contains(known, k) {
@@ -268,7 +267,7 @@ func (w *writer) part(p Part) {
 	w.b = append(w.b, '}')
 }
 
-// unknown writes a part verbatim, but not one that would be read as another.
+// unknown writes a part unchanged. It rejects a part that would be read as a known one.
 func (w *writer) unknown(u Unknown) {
 	start := len(w.b)
 	w.value(u.JSON)

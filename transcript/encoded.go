@@ -10,9 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Encoded is an item in its canonical JSON form with the few facts that a
-// session needs at hand. It is a value and safe to share; JSON must not be
-// changed.
+// Encoded is an item in its canonical JSON form, with an index of the fields that a session needs.
+// It is a value and safe to share. Do not change JSON.
 type Encoded struct {
 	JSON []byte
 
@@ -27,8 +26,8 @@ type Encoded struct {
 }
 
 // Parse checks and indexes an item's JSON from an untrusted source. The bytes
-// are compacted but otherwise kept as they are. Errors name what is malformed;
-// what [Encoded.Decode] refuses is refused, such as a key that appears twice.
+// are compacted but otherwise unchanged. Errors name what is malformed. Parse rejects everything
+// that [Encoded.Decode] rejects, such as a duplicate key.
 func (e *Encoded) Parse(b []byte) error {
 	var buf bytes.Buffer
 	buf.Grow(len(b))
@@ -46,16 +45,16 @@ func (e *Encoded) Parse(b []byte) error {
 	return nil
 }
 
-// IndexTrusted makes e the item in b, whose bytes this package wrote and a digest or a
-// checksum has vouched for. It keeps b and decodes nothing. Bytes that are cut
-// off or have no item's outline are an error; it does not look further.
+// IndexTrusted makes e the item in b, which this package wrote and which a digest or checksum
+// protects. It keeps b and decodes nothing. Truncated bytes, or bytes without the outline of an item,
+// are an error; it checks nothing else.
 func (e *Encoded) IndexTrusted(b []byte) (err error) {
 	*e, err = index(b)
 	return err
 }
 
-// IndexPrefix is [Encoded.IndexTrusted] for an item that other bytes follow. It returns
-// how many bytes the item has. It reads every byte once.
+// IndexPrefix is [Encoded.IndexTrusted] for an item that other bytes follow. It returns the length of
+// the item in bytes. It reads every byte once.
 func (e *Encoded) IndexPrefix(b []byte) (n int, err error) {
 	*e, n, err = indexPrefix(b)
 	return n, err
@@ -111,7 +110,7 @@ func index(b []byte) (Encoded, error) {
 	return e, nil
 }
 
-// roleOf reads a role without a copy of the usual ones.
+// roleOf reads a role. It does not allocate for the common ones.
 func roleOf(lit []byte) (Role, error) {
 	switch string(lit) {
 	case `"user"`:
@@ -168,28 +167,28 @@ func (e *Encoded) indexPart(p jsonscan.Object) error {
 	return nil
 }
 
-// ID is the item's id.
+// ID returns the item's id.
 func (e Encoded) ID() string { return e.id }
 
-// Role is the item's role.
+// Role returns the item's role.
 func (e Encoded) Role() Role { return e.role }
 
-// Model is the model that an assistant item came from.
+// Model returns the model of an assistant item.
 func (e Encoded) Model() string { return e.model }
 
-// Finish is an assistant item's finish reason.
+// Finish returns the finish reason of an assistant item.
 func (e Encoded) Finish() Finish { return e.finish }
 
-// UseIDs lists the ids of the item's tool uses in order. Do not change it.
+// UseIDs returns the ids of the item's tool uses in order. Do not change the slice.
 func (e Encoded) UseIDs() []string { return e.uses }
 
-// ResultIDs lists the tool-use ids that the item answers. Do not change it.
+// ResultIDs returns the ids of the tool uses that the item answers. Do not change the slice.
 func (e Encoded) ResultIDs() []string { return e.results }
 
 // IsZero reports whether e is the zero value.
 func (e Encoded) IsZero() bool { return e.JSON == nil }
 
-// Uses unpacks the item's tool uses, without their Extra. Input is raw JSON as the item holds it.
+// Uses returns the item's tool uses, without their Extra. Input is the raw JSON of the item.
 func (e Encoded) Uses() []ToolUse {
 	uses := make([]ToolUse, 0, len(e.uses))
 	for p := range e.Parts() {
@@ -214,8 +213,8 @@ func (e Encoded) Parts() iter.Seq[jsonscan.Object] {
 	}
 }
 
-// Native returns the provider's own message for the given wire, or nil when the
-// item has none or has one of another wire.
+// Native returns the provider's own message for an API, or nil if the item has none or one of another
+// API.
 func (e Encoded) Native(api string) json.RawMessage {
 	if e.native == nil {
 		return nil

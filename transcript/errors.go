@@ -13,11 +13,11 @@ const (
 	faultUnanswered      = "tool_use without matching tool_result"
 )
 
-// PairingError says which tool uses or results break the pairing rule.
+// PairingError is returned if tool uses or results break the pairing rule.
 type PairingError struct {
 	Fault string   // what is wrong with them
 	IDs   []string // tool-use ids
-	Item  int      // index of the item at which it showed
+	Item  int      // index of the item that breaks the rule
 }
 
 func (e *PairingError) Error() string {

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Role says whose item it is.
+// Role is the role of an item's author.
 type Role string
 
-// The roles. Notification is something the runtime tells the model between
-// turns (a background result, a file that changed); providers that have no such
-// role get it as a user message.
+// The roles. A notification tells the model about an event, such as the end of a background task or a
+// changed file. Providers without such a role get it as a user message.
 const (
 	RoleSystem       Role = "system"
 	RoleDeveloper    Role = "developer"
@@ -31,33 +30,33 @@ func (r Role) Valid() bool {
 	return false
 }
 
-// Dispatchable reports whether an item of this role at the end of a transcript
-// asks for a model's answer: user, tool and notification items do.
+// Dispatchable reports whether a model must answer an item of this role at the end of a transcript:
+// user, tool and notification items.
 func (r Role) Dispatchable() bool {
 	return r == RoleUser || r == RoleTool || r == RoleNotification
 }
 
-// Finish says why an assistant item ended.
+// Finish is the reason why an assistant item ended.
 type Finish string
 
 // The finish reasons.
 const (
-	FinishStop      Finish = "stop"       // the model was done
+	FinishStop      Finish = "stop"       // the model completed its answer
 	FinishToolUse   Finish = "tool_use"   // the model waits for tool results
 	FinishMaxTokens Finish = "max_tokens" // the output limit cut the answer
-	FinishCancelled Finish = "cancelled"  // a person or the host interrupted it
+	FinishCancelled Finish = "cancelled"  // the user or the host interrupted it
 	FinishRefusal   Finish = "refusal"    // the provider refused the request
 	FinishError     Finish = "error"      // the stream broke after text had arrived
 )
 
-// Usage counts tokens of one model call. Input is the uncached part only;
-// a provider that reports a total has it split before it gets here.
+// Usage is the number of tokens of one model call. Input is the uncached part only; adapters split a
+// provider's total.
 type Usage struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
 	CacheRead  int64 `json:"cache_read,omitempty"`
 	CacheWrite int64 `json:"cache_write,omitempty"`
-	Reasoning  int64 `json:"reasoning,omitempty"` // already contained in Output
+	Reasoning  int64 `json:"reasoning,omitempty"` // included in Output
 }
 
 // Add returns the sum of two usages.
@@ -71,22 +70,21 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Total is the number of tokens that the context of this call held.
+// Total returns the number of tokens in the context after this call.
 func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
-// Native is a provider's own message, kept verbatim so that a later request
-// repeats it byte for byte.
+// Native is a provider's own message, stored unchanged so that a later request repeats it byte for
+// byte.
 type Native struct {
-	API  string          // the wire it belongs to, for example "anthropic-messages"
+	API  string          // its API, for example "anthropic-messages"
 	JSON json.RawMessage // exactly what the adapter sends for this item
 }
 
 // Item is one entry of a transcript.
 //
-// An Item is a value; its slices and maps belong to whoever made it and are not
-// changed by this package.
+// An Item is a value. This package does not change its slices and maps.
 type Item struct {
-	ID       string // unique within a session; set by whoever appends it
+	ID       string // unique within a session; set by the code that appends it
 	Role     Role
 	Time     time.Time // UTC; zero until appended
 	Model    string    // assistant items: the model that answered

@@ -9,12 +9,12 @@ type Transcript struct {
 	open     []string       // tool uses that wait for a result, in order
 	openAt   int            // index of the item that opened them
 	answered map[string]int // tool-use id → index of its result
-	index    map[string]int // item id → index, once somebody has asked
+	index    map[string]int // item id → index; nil until the first Find
 }
 
-// Append adds items at the end. It returns a [PairingError] and stops when an item breaks
-// the pairing rule: the items before it stay. Uses that are still open at the end are no
-// fault; see [Transcript.Check].
+// Append adds items at the end. If an item breaks the pairing rule, Append stops and returns a
+// [PairingError]; the items before it stay. Open tool uses at the end are allowed; see
+// [Transcript.Check].
 func (t *Transcript) Append(items ...Encoded) error {
 	if t.answered == nil {
 		t.answered = make(map[string]int, len(items)/2)
@@ -47,7 +47,7 @@ func (t *Transcript) append(e Encoded) error {
 	return nil
 }
 
-// CanAppend reports, as an error, why e could not be appended now.
+// CanAppend returns the error with which Append would reject e now, or nil.
 func (t *Transcript) CanAppend(e Encoded) error {
 	at := len(t.items)
 	fault := func(f string, ids ...string) error { return &PairingError{Fault: f, IDs: ids, Item: at} }
@@ -72,26 +72,26 @@ func (t *Transcript) CanAppend(e Encoded) error {
 		return fault(faultUnanswered, t.open...)
 	}
 	if len(e.uses) > 0 {
-		if left := t.openAfter(e); len(left) > 0 {
-			return fault(faultUnanswered, left...)
+		if open := t.openAfter(e); len(open) > 0 {
+			return fault(faultUnanswered, open...)
 		}
 	}
 	return nil
 }
 
-// openAfter lists the open uses that e does not answer.
+// openAfter returns the open uses that e does not answer.
 func (t *Transcript) openAfter(e Encoded) []string {
-	var left []string
+	var open []string
 	for _, id := range t.open {
 		if !slices.Contains(e.results, id) {
-			left = append(left, id)
+			open = append(open, id)
 		}
 	}
-	return left
+	return open
 }
 
-// Check returns a [PairingError] when tool uses still wait for a result, and
-// nil when the transcript may be sent to a model.
+// Check returns a [PairingError] if tool uses still wait for a result, and nil if the transcript can
+// be sent to a model.
 func (t *Transcript) Check() error {
 	if len(t.open) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (t *Transcript) Check() error {
 // Open returns the ids of tool uses without a result, in call order.
 func (t *Transcript) Open() []string { return slices.Clone(t.open) }
 
-// OpenUses unpacks the tool uses without a result, in call order.
+// OpenUses returns the tool uses without a result, in call order.
 func (t *Transcript) OpenUses() []ToolUse {
 	if len(t.open) == 0 {
 		return nil
@@ -110,13 +110,13 @@ func (t *Transcript) OpenUses() []ToolUse {
 	return slices.DeleteFunc(t.items[t.openAt].Uses(), func(u ToolUse) bool { return !slices.Contains(t.open, u.ID) })
 }
 
-// Answered reports whether the tool use with this id has its result.
+// Answered reports whether the tool use with this id has a result.
 func (t *Transcript) Answered(useID string) bool {
 	_, ok := t.answered[useID]
 	return ok
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (t *Transcript) Len() int { return len(t.items) }
 
 // At returns item i.
@@ -130,7 +130,7 @@ func (t *Transcript) Last() Encoded {
 	return t.items[len(t.items)-1]
 }
 
-// Items returns the items. The slice is the transcript's own; do not change it.
+// Items returns the items. Do not change the slice.
 func (t *Transcript) Items() []Encoded { return t.items }
 
 // Find returns the index of the item with the given id, or -1.
@@ -149,14 +149,13 @@ func (t *Transcript) Find(id string) int {
 	return -1
 }
 
-// Dispatchable reports whether a model would have something to answer: the last
-// item is of a dispatchable role and no tool use is open.
+// Dispatchable reports whether a model has something to answer: the last item has a dispatchable role
+// and no tool use is open.
 func (t *Transcript) Dispatchable() bool {
 	return len(t.open) == 0 && len(t.items) > 0 && t.Last().role.Dispatchable()
 }
 
-// Validate checks a whole list: every tool use has exactly one result, later
-// and with nothing but results between. It returns a [PairingError] or nil.
+// Validate checks the pairing rule for a whole list. It returns a [PairingError] or nil.
 func Validate(items []Encoded) error {
 	var t Transcript
 	if err := t.Append(items...); err != nil {

@@ -7,7 +7,7 @@ import (
 
 // Part is one piece of an item. The set is closed: [Text], [Thinking],
 // [ToolUse], [ToolResult], [Media], [File], [Structured], [Custom], and
-// [Unknown] for what a newer version wrote.
+// [Unknown] for parts of newer versions.
 type Part interface {
 	partType() string
 }
@@ -21,8 +21,8 @@ type Text struct {
 // Thinking is a model's reasoning. Redacted thinking has Data instead of Text.
 type Thinking struct {
 	Text      string
-	Signature string // the provider's proof, to be sent back unchanged
-	Data      string // opaque, when Redacted
+	Signature string // the provider's signature, sent back unchanged
+	Data      string // opaque data if Redacted
 	Redacted  bool
 	Extra     map[string]json.RawMessage
 }
@@ -31,7 +31,7 @@ type Thinking struct {
 type ToolUse struct {
 	ID    string
 	Name  string
-	Input json.RawMessage // a JSON value; what the model wrote, compacted
+	Input json.RawMessage // the JSON value that the model wrote, compacted
 	Extra map[string]json.RawMessage
 }
 
@@ -43,15 +43,15 @@ type ToolResult struct {
 	Extra   map[string]json.RawMessage
 }
 
-// Media is an image, a sound or a film, inline or by address.
+// Media is an image, audio or video, inline or by URI.
 type Media struct {
 	MIME  string
 	Data  []byte // inline bytes; base64 in JSON
-	URI   string // or where they are
+	URI   string // or the address of the data
 	Extra map[string]json.RawMessage
 }
 
-// File names a document, inline or by address.
+// File is a document, inline or by URI.
 type File struct {
 	Name  string
 	MIME  string
@@ -67,14 +67,14 @@ type Structured struct {
 	Extra  map[string]json.RawMessage
 }
 
-// Custom is a host's own part. Models do not see it.
+// Custom is a part of the host. Models do not see it.
 type Custom struct {
 	Kind  string
 	Value json.RawMessage
 	Extra map[string]json.RawMessage
 }
 
-// Unknown is a part of a type that this version does not know, kept verbatim.
+// Unknown is a part of a type that this version does not know, stored unchanged.
 type Unknown struct {
 	Type string
 	JSON json.RawMessage

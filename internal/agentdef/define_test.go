@@ -51,39 +51,39 @@ func TestDescription(t *testing.T) {
 		{"description: d\ntools:", "", true},
 		{"description: d\ntools: []", "", true},
 		{"description: d\ntools: '*'", "", true},
-		{"description: d\ntools: Read, Agent(worker)", "4:8: tools: sub-agents start no others", true},
+		{"description: d\ntools: Read, Agent(worker)", "4:8: tools: Agent(worker) is ignored: sub-agents cannot start sub-agents", true},
 		{"description: d\nskills: [a, b]", "", true},
 		{"description: d\nskills: 5", "skills must be a list, not", false},
-		{"description: d\nskills: [[a]]", "is no name", false},
+		{"description: d\nskills: [[a]]", "is not a name", false},
 		{"description: d\nmemory: user", "", true},
-		{"description: d\nmemory: team", "x.md:4:9: memory: \"team\": there is no such place", false},
-		{"description: d\nmemory: true", "there is no such place", false},
-		{"description: d\neffort: high", "x.md:4:1: effort is not heeded", true},
+		{"description: d\nmemory: team", "x.md:4:9: memory: invalid value \"team\"", false},
+		{"description: d\nmemory: true", "memory: invalid value", false},
+		{"description: d\neffort: high", "x.md:4:1: effort is ignored", true},
 		{"description: d\nmcpServers: [git, {own: {command: c}}]", "", true},
 		{"description: d\nmcpServers: [git]\ntools: Read, mcp__git__push", "", true},
 		{"description: d\nmcpServers: [git]\ntools: mcp__git__*", "", true},
-		{"description: d\nmcpServers: [git]\ntools: Read, mcp__github", `its tools leave out all of the MCP server "git"`, true},
+		{"description: d\nmcpServers: [git]\ntools: Read, mcp__github", `its tools include none of the MCP server "git"`, true},
 		{"description: d\nmcpServers: git", "mcpServers must be a list", false},
 		{"description: d\nmcpServers: {git: {command: c}}", "mcpServers must be a list", false},
-		{"description: d\nmcpServers: [5]", "x.md:4:14: mcpServers: 5 is no server", false},
-		{"description: d\nmcpServers: [git, {git: {command: c}}]", `x.md:4:20: mcpServers: "git" stands there twice`, false},
+		{"description: d\nmcpServers: [5]", "x.md:4:14: mcpServers: 5 is not a server", false},
+		{"description: d\nmcpServers: [git, {git: {command: c}}]", `x.md:4:20: mcpServers: duplicate server "git"`, false},
 		{"description: d\nmcpServers: [{own: {command: c, trust: true}}]", "x.md:4:40: mcpServers.own.trust does not count", true},
-		{"description: d\nfavourite: blue", `x.md:4:1: there is no field "favourite"`, true},
+		{"description: d\nfavourite: blue", `x.md:4:1: unknown field "favourite" is ignored`, true},
 		{"name: a", "no description", false},
-		{"name: a(b\ndescription: d", "cannot be put into a rule", false},
+		{"name: a(b\ndescription: d", "cannot be used in a rule", false},
 		{"description: [d]", "description must be a text, not a list", false},
 		{"description: d\ntools: Bash(git *), Read", "", true},
-		{"description: d\ndisallowedTools: Bash(rm *)", "disallowedTools: Bash(rm *): a definition cannot narrow", false},
+		{"description: d\ndisallowedTools: Bash(rm *)", "disallowedTools: Bash(rm *): a definition cannot restrict", false},
 		{"description: d\ntools: 5", "tools must be a list of tools", false},
-		{"description: d\ndisallowedTools: '*'", "would leave it without tools", false},
+		{"description: d\ndisallowedTools: '*'", "would remove all tools", false},
 		{"description: d\npermissionMode: wild", "permissionMode", false},
-		{"description: d\nmaxTurns: 0", "maxTurns: 0", false},
+		{"description: d\nmaxTurns: 0", "maxTurns: invalid value 0", false},
 		{"description: d\nmaxTurns: many", "maxTurns", false},
 		{"description: d\nbackground: yes please", "background", false},
-		{"description: d\nhooks: {PreToolUse: []}", "x.md:4:1: hooks in a definition does not work here", false},
+		{"description: d\nhooks: {PreToolUse: []}", "x.md:4:1: hooks is not supported in a definition", false},
 		{"description: d\nisolation: worktree", "", true},
-		{"description: d\nisolation: container", "isolation: \"container\": there is only worktree", false},
-		{"description: d\nisolation: true", "there is only worktree", false},
+		{"description: d\nisolation: container", "isolation: invalid value \"container\"; the only value is worktree", false},
+		{"description: d\nisolation: true", "the only value is worktree", false},
 		{"description: d\ndescription: e", "x.md:4", false},
 		{"description: 'd", "x.md:", false},
 	} {
@@ -100,7 +100,7 @@ func TestDescription(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"just text": "no front matter", "---\ndescription: d\n---\n": "there is no prompt", "---\nname: a\n": "does not end", "\xff": "UTF-8",
+		"just text": "no front matter", "---\ndescription: d\n---\n": "no prompt", "---\nname: a\n": "does not end", "\xff": "UTF-8",
 		strings.Repeat("x", 300<<10): "larger than 256 KiB",
 	} {
 		if _, problems, ok := agentdef.Parse("x.md", []byte(text)); ok || !strings.Contains(fmt.Sprint(problems), want) {
@@ -171,7 +171,7 @@ func TestLoad(t *testing.T) {
 	if got := show(s); got != "a=ours b=deep c=home's d=flag's" {
 		t.Errorf("%s", got)
 	}
-	if told := fmt.Sprint(s.Problems); len(s.Problems) != 2 || !strings.Contains(told, "bad.md:1:1: there is no front matter") || !strings.Contains(told, "--agents:1:49: there is no prompt") {
+	if told := fmt.Sprint(s.Problems); len(s.Problems) != 2 || !strings.Contains(told, "bad.md:1:1: no front matter") || !strings.Contains(told, "--agents:1:49: no prompt") {
 		t.Errorf("%s", told)
 	}
 	o.Trusted = false
@@ -180,7 +180,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%s %v", got, s.Problems)
 	}
 	o.JSON = "[]"
-	if s = agentdef.Load(&o); !strings.Contains(fmt.Sprint(s.Problems), "it must be an object of definitions by name, not a list") {
+	if s = agentdef.Load(&o); !strings.Contains(fmt.Sprint(s.Problems), "must be an object of definitions by name, not a list") {
 		t.Errorf("%v", s.Problems)
 	}
 }
@@ -223,7 +223,7 @@ func ExampleLoad() {
 		fmt.Println(d.Name, d.Tools)
 	}
 	// Output:
-	// --agents:1:94: hooks in a definition does not work here, and it is not used without
+	// --agents:1:94: hooks is not supported in a definition, so the definition is not used
 	// reviewer [Read]
 }
 

@@ -1,25 +1,25 @@
-// Package agentdef reads kinds of sub-agents as people write them down: Markdown files with
-// front matter, as for Claude Code, or JSON.
+// Package agentdef reads agent definitions: Markdown files with front matter in Claude Code's format, or
+// JSON.
 //
 //	---
-//	name: reviewer                     # small letters, digits, hyphens; else the file's name
+//	name: reviewer                     # lower-case letters, digits, hyphens; default: the file's name
 //	description: Reviews changes.      # when to use it
-//	tools: Read, Grep, Glob            # or a list; without it all of its parent's
+//	tools: Read, Grep, Glob            # or a list; default: all of its parent's
 //	disallowedTools: Bash
 //	model: haiku                       # inherit, an alias, a model, PROVIDER/MODEL
 //	permissionMode: plan               # never weaker than its parent's
 //	maxTurns: 20
 //	background: true
-//	isolation: worktree                # each in a checkout of its own
-//	skills: commit, review             # that it has read when it begins
-//	mcpServers:                        # besides those of its parent, for as long as it works
+//	isolation: worktree                # each sub-agent in its own checkout
+//	skills: commit, review             # loaded at the start
+//	mcpServers:                        # in addition to its parent's, while it runs
 //	  - tickets: {command: tickets}    # as in .mcp.json
-//	memory: project                    # a folder that outlives sessions; or user, local
+//	memory: project                    # a folder that it keeps between sessions; or user, local
 //	---
 //	You review changes.                # its system prompt
 //
-//	set := define.Load(&define.Options{Project: dir, Trusted: true, User: home})
+//	set := agentdef.Load(&agentdef.Options{Project: dir, Trusted: true, User: home})
 //
-// What says less than its writer may think is told: a problem names file, line and what to
-// do. A file that cannot be used is left out, and ends nothing.
+// A [Problem] reports everything in a definition that is invalid or ignored, with its file, its line and
+// how to fix it. An invalid definition is left out; the others are used.
 package agentdef

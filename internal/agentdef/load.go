@@ -16,39 +16,40 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// Options say where definitions lie.
+// Options are the places of definitions.
 type Options struct {
 	Project string // folder whose .holdfast/agents and .claude/agents are read; "" for none
-	Trusted bool   // a person trusts what it has for agents to read; else it is told, and not read
+	Trusted bool   // the user trusts the project's definitions; otherwise they are reported and not read
 	Home    string // HOLDFAST_HOME: its agents; "" for none
 	User    string // the user's home folder: its .claude/agents; "" for none
-	// JSON is an object of definitions by name, stronger than all files; "" for none.
+	// JSON is an object of definitions by name, which override all files; "" for none.
 	JSON string
 }
 
-// Set is what was found.
+// Set has the definitions that were found.
 type Set struct {
 	Definitions []agent.Definition // by name
-	// Servers are MCP servers that definitions bring along for their sub-agents. Whether
-	// one is started is not said before [settings.Settings.JudgeServers].
+	// Servers are the MCP servers that definitions define for their sub-agents.
+	// [settings.Settings.JudgeServers] decides which are started.
 	Servers  []settings.MCPServer
 	Problems []Problem
 }
 
-// maxFiles bounds how many files of a folder are read, and maxDepth how deep they lie.
+// maxFiles is the maximum number of files that are read from a folder, and maxDepth that of nested
+// folders.
 const (
 	maxFiles = 200
 	maxDepth = 4
 )
 
-// place is a folder of definitions below another one, which none of them leaves.
+// place is a folder of definitions below a root folder. Links out of the root are not followed.
 type place struct {
 	root, below string
 	layer       string
 }
 
-// Load reads all definitions: of JSON, of the project, of the user; of two of one name the
-// first counts, and of each .holdfast before .claude.
+// Load reads all definitions: of JSON, of the project, of the user. Of several definitions with the same
+// name, the first applies; .holdfast comes before .claude.
 func Load(o *Options) *Set {
 	s := &Set{}
 	if o.JSON != "" {
@@ -56,11 +57,11 @@ func Load(o *Options) *Set {
 	}
 	var places []place
 	if o.Project != "" {
-		own := []place{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
+		inProject := []place{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
 		if o.Trusted {
-			places = own
+			places = inProject
 		} else {
-			s.untrusted(own)
+			s.untrusted(inProject)
 		}
 	}
 	if o.Home != "" {
@@ -79,20 +80,20 @@ func Load(o *Options) *Set {
 	return s
 }
 
-// untrusted tells of definitions that are there and not read.
+// untrusted reports definitions that are not read because the folder is not trusted.
 func (s *Set) untrusted(places []place) {
 	for _, p := range places {
 		dir := filepath.Join(p.root, filepath.FromSlash(p.below))
 		if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
 			s.Problems = append(s.Problems, Problem{
-				File: dir, Detail: "the definitions of sub-agents in it are not used: the folder is not trusted",
-				Hint: "read them, and then: holdfast trust " + p.root,
+				File: dir, Detail: "its sub-agent definitions are not used because the folder is not trusted",
+				Hint: "review them, then run: holdfast trust " + p.root,
 			})
 		}
 	}
 }
 
-// read takes in the files of a place. No link leads out of it.
+// read adds the files of a place. It does not follow links out of it.
 func (s *Set) read(p place) {
 	dir := filepath.Join(p.root, filepath.FromSlash(p.below))
 	if _, err := os.Lstat(dir); err != nil {
@@ -116,7 +117,7 @@ func (s *Set) read(p place) {
 			return fs.SkipDir
 		case e.IsDir() || path.Ext(name) != ".md" || strings.EqualFold(path.Base(name), "readme.md"):
 		case n == maxFiles:
-			s.Problems = append(s.Problems, Problem{File: dir, Detail: fmt.Sprintf("there are more than %d files: the rest is not read", maxFiles)})
+			s.Problems = append(s.Problems, Problem{File: dir, Detail: fmt.Sprintf("more than %d files: the rest is not read", maxFiles)})
 			return fs.SkipAll
 		default:
 			n++
@@ -130,7 +131,7 @@ func (s *Set) read(p place) {
 }
 
 func (s *Set) unread(file string, err error) {
-	s.Problems = append(s.Problems, Problem{File: file, Detail: "it cannot be read: " + err.Error(), Fatal: true})
+	s.Problems = append(s.Problems, Problem{File: file, Detail: "cannot be read: " + err.Error(), Fatal: true})
 }
 
 func (s *Set) file(root *os.Root, name, full string, layer string) {
@@ -140,10 +141,10 @@ func (s *Set) file(root *os.Root, name, full string, layer string) {
 		s.unread(full, err)
 		return
 	case !info.Mode().IsRegular():
-		s.unread(full, errors.New("it is no file"))
+		s.unread(full, errors.New("not a regular file"))
 		return
 	case info.Size() > maxFile:
-		s.unread(full, errors.New("it is larger than 256 KiB"))
+		s.unread(full, errors.New("larger than 256 KiB"))
 		return
 	}
 	b, err := root.ReadFile(name)
@@ -154,7 +155,7 @@ func (s *Set) file(root *os.Root, name, full string, layer string) {
 	s.add(parse(full, b), layer)
 }
 
-// add takes in a definition, unless it cannot be used or there is a stronger one of its name.
+// add adds a definition, unless it is invalid or its name is already defined.
 func (s *Set) add(r *reader, layer string) {
 	d, problems, ok := r.done()
 	s.Problems = append(s.Problems, problems...)
@@ -168,14 +169,14 @@ func (s *Set) add(r *reader, layer string) {
 	}
 }
 
-// flag is what problems call the JSON.
+// flag is the file name of the JSON in problems.
 const flag = "--agents"
 
 // json reads definitions by name: {"reviewer": {"description": "…", "prompt": "…"}}.
 func (s *Set) json(source string) {
 	n, err := jsontree.Parse([]byte(source))
 	if err == nil && n.Kind != jsontree.Object {
-		err = fmt.Errorf("it must be an object of definitions by name, not %s", n.Show())
+		err = fmt.Errorf("must be an object of definitions by name, not %s", n.Show())
 	}
 	if err != nil {
 		s.Problems = append(s.Problems, Problem{File: flag, Detail: err.Error(), Fatal: true, Hint: `write {"NAME": {"description": "…", "prompt": "…"}}`})
@@ -189,7 +190,7 @@ func (s *Set) json(source string) {
 		} else {
 			r.fields(&m.Value)
 			if r.d.Name != m.Key {
-				r.refuse(m.At, "leave name out", "it is called %s and %s", m.Key, r.d.Name)
+				r.refuse(m.At, "remove name", "name is %[2]s, but the key is %[1]s", m.Key, r.d.Name)
 			}
 			r.complete(m.At)
 		}

@@ -15,12 +15,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Problem is what is wrong with a definition.
+// Problem is an error or a warning about a definition.
 type Problem struct {
 	File         string
-	Line, Column int // from 1; 0 when it is of the whole file
+	Line, Column int // from 1; 0 for the whole file
 	Detail, Hint string
-	Fatal        bool // the definition is left out
+	Fatal        bool // the definition is not used
 }
 
 func (p Problem) String() string {
@@ -31,19 +31,19 @@ func (p Problem) String() string {
 	return at + ": " + p.Detail
 }
 
-// maxFile bounds a definition, in bytes.
+// maxFile is the maximum size of a definition, in bytes.
 const maxFile = 256 << 10
 
-// reader collects what one text says.
+// reader reads one definition.
 type reader struct {
 	file     string
 	source   []byte
 	d        agent.Definition
-	servers  []settings.MCPServer // of its own
+	servers  []settings.MCPServer // defined in it
 	problems []Problem
 }
 
-// Parse reads one Markdown file. ok is false when it cannot be used.
+// Parse reads one Markdown file. ok is false if the definition cannot be used.
 func Parse(file string, source []byte) (d agent.Definition, problems []Problem, ok bool) {
 	return parse(file, source).done()
 }
@@ -51,7 +51,7 @@ func Parse(file string, source []byte) (d agent.Definition, problems []Problem, 
 func parse(file string, source []byte) *reader {
 	r := &reader{file: file, source: source, d: agent.Definition{Origin: file}}
 	if len(source) > maxFile {
-		r.refuse(-1, "", "it is larger than 256 KiB")
+		r.refuse(-1, "", "larger than 256 KiB")
 		return r
 	}
 	text, err := yamltree.Split(source)
@@ -64,7 +64,7 @@ func parse(file string, source []byte) *reader {
 		return r
 	}
 	if !text.HasFrontMatter {
-		r.refuse(0, "begin with ---, name:, description: and ---", "there is no front matter")
+		r.refuse(0, "begin the file with ---, name:, description: and ---", "no front matter")
 		return r
 	}
 	r.d.Prompt = strings.TrimSpace(text.Body)
@@ -85,21 +85,21 @@ func (r *reader) done() (agent.Definition, []Problem, bool) {
 	return r.d, r.problems, true
 }
 
-// complete checks what a definition must have.
+// complete checks the required fields of a definition.
 func (r *reader) complete(at int) {
 	switch name := r.d.Name; {
 	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:") != "" || len(name) > 64:
-		r.refuse(at, "use small letters, digits and hyphens", "the name %.80q cannot be put into a rule", name)
+		r.refuse(at, "use lower-case letters, digits and hyphens", "the name %.80q cannot be used in a rule", name)
 	case r.d.Description == "":
-		r.refuse(at, "add description: and when to use it", "there is no description: no model would know when to use it")
+		r.refuse(at, "add description: and say when to use the agent", "no description, so the model cannot know when to use it")
 	case r.d.Prompt == "":
-		r.refuse(at, "write what it is to do", "there is no prompt")
+		r.refuse(at, "write the prompt after the front matter", "no prompt")
 	}
 	for _, name := range r.d.Servers {
 		prefix := "mcp__" + name
 		of := func(t string) bool { return t == prefix || strings.HasPrefix(t, prefix+"__") }
 		if r.d.Tools != nil && !slices.ContainsFunc(r.d.Tools, of) {
-			r.problem(false, at, "add "+prefix+" to its tools", "its tools leave out all of the MCP server %.80q", name)
+			r.problem(false, at, "add "+prefix+" to its tools", "its tools include none of the MCP server %.80q", name)
 		}
 	}
 }
@@ -116,21 +116,21 @@ func (r *reader) refuse(at int, hint, format string, args ...any) {
 	r.problem(true, at, hint, format, args...)
 }
 
-// memories are the places of a memory.
+// memories are the values of memory.
 var memories = []string{"user", "project", "local"}
 
-// unusedFields are fields that only say how a definition is shown.
+// unusedFields are fields that only affect the display of a definition.
 var unusedFields = []string{"color"}
 
-// ignoredFields are fields whose lack takes nothing away that guards anything.
+// ignoredFields are fields that can be ignored without loss of safety, with the effect.
 var ignoredFields = map[string]string{
-	"effort":        "it thinks as much as its parent",
-	"initialPrompt": "it is told its task only",
+	"effort":        "the sub-agent uses its parent's effort",
+	"initialPrompt": "the sub-agent gets only its task",
 }
 
-// requiredFields are fields that others rely on: a definition with one is not used without it.
+// requiredFields are unsupported fields that matter for safety: a definition with one is not used.
 var requiredFields = map[string]string{
-	"hooks": "put them into settings, with a matcher for SubagentStart and the agent's name where they are about that",
+	"hooks": "put them into the settings; a SubagentStart matcher can name the agent",
 }
 
 // fields reads the front matter.
@@ -139,7 +139,7 @@ func (r *reader) fields(front *jsontree.Node) {
 		m := &front.Members[i]
 		v := &m.Value
 		if v.Kind == jsontree.Null {
-			continue // as if it were not there
+			continue // as if it was left out
 		}
 		switch m.Key {
 		case "name":
@@ -165,17 +165,17 @@ func (r *reader) fields(front *jsontree.Node) {
 		case "maxTurns":
 			n, err := strconv.Atoi(v.Text)
 			if v.Kind != jsontree.Number || err != nil || n < 1 {
-				r.refuse(v.At, "write a number from 1 on", "maxTurns: %s", v.Show())
+				r.refuse(v.At, "write a number, at least 1", "maxTurns: invalid value %s", v.Show())
 			}
 			r.d.MaxTurns = n
 		case "background":
 			if v.Kind != jsontree.Bool {
-				r.refuse(v.At, "write true or false", "background: %s", v.Show())
+				r.refuse(v.At, "write true or false", "background: invalid value %s", v.Show())
 			}
 			r.d.Background = v.Text == "true"
 		case "isolation":
 			if v.Text != "worktree" || v.Kind != jsontree.Text {
-				r.refuse(v.At, "write worktree, or leave it out", "isolation: %s: there is only worktree", v.Show())
+				r.refuse(v.At, "write worktree, or remove the field", "isolation: invalid value %s; the only value is worktree", v.Show())
 			}
 			r.d.Isolation = true
 		case "skills":
@@ -184,7 +184,7 @@ func (r *reader) fields(front *jsontree.Node) {
 			r.mcpServers(m)
 		case "memory":
 			if v.Kind != jsontree.Text || !slices.Contains(memories, v.Text) {
-				r.refuse(v.At, "write "+strings.Join(memories, ", ")+", or leave it out", "memory: %s: there is no such place", v.Show())
+				r.refuse(v.At, "write one of "+strings.Join(memories, ", ")+", or remove the field", "memory: invalid value %s", v.Show())
 			}
 			r.d.Memory = v.Text
 		default:
@@ -193,32 +193,33 @@ func (r *reader) fields(front *jsontree.Node) {
 	}
 }
 
-// unknownField tells of a field that is not used.
+// unknownField reports a field that is not used.
 func (r *reader) unknownField(m *jsontree.Member) {
 	if slices.Contains(unusedFields, m.Key) {
 		return
 	}
 	if why, ok := ignoredFields[m.Key]; ok {
-		r.problem(false, m.At, "", "%s is not heeded: %s", m.Key, why)
+		r.problem(false, m.At, "", "%s is ignored: %s", m.Key, why)
 		return
 	}
 	if hint, ok := requiredFields[m.Key]; ok {
-		r.refuse(m.At, hint, "%s in a definition does not work here, and it is not used without", m.Key)
+		r.refuse(m.At, hint, "%s is not supported in a definition, so the definition is not used", m.Key)
 		return
 	}
-	r.problem(false, m.At, "", "there is no field %.60q: it is not heeded", m.Key)
+	r.problem(false, m.At, "", "unknown field %.60q is ignored", m.Key)
 }
 
 func (r *reader) text(m *jsontree.Member, to *string) {
 	if m.Value.Kind != jsontree.Text {
-		r.refuse(m.Value.At, "put it into quotes", "%s must be a text, not %s", m.Key, m.Value.Show())
+		r.refuse(m.Value.At, "put it in quotes", "%s must be a text, not %s", m.Key, m.Value.Show())
 		return
 	}
 	*to = strings.TrimSpace(m.Value.Text)
 }
 
-// tools reads a list of tools: with commas in between, or of YAML. nil is all.
-func (r *reader) tools(m *jsontree.Member, may bool) []string {
+// tools reads a list of tools, comma-separated or in YAML; nil means all. allowed distinguishes tools
+// from disallowedTools.
+func (r *reader) tools(m *jsontree.Member, allowed bool) []string {
 	var names []string
 	whole := map[string]bool{}
 	add := func(at int, text string) {
@@ -234,7 +235,7 @@ func (r *reader) tools(m *jsontree.Member, may bool) []string {
 					if !strings.Contains(name, "(") {
 						whole[name] = true
 					}
-					names = append(names, r.tool(at, m.Key, name, may)...)
+					names = append(names, r.tool(at, m.Key, name, allowed)...)
 				}
 				from = i + 1
 			}
@@ -248,38 +249,38 @@ func (r *reader) tools(m *jsontree.Member, may bool) []string {
 			if n := &v.Items[i]; n.Kind == jsontree.Text {
 				add(n.At, n.Text)
 			} else {
-				r.refuse(n.At, "", "%s: %s is no name of a tool", m.Key, n.Show())
+				r.refuse(n.At, "", "%s: %s is not a tool name", m.Key, n.Show())
 			}
 		}
 	default:
-		r.refuse(v.At, "write Read, Grep", "%s must be a list of tools, not %s", m.Key, v.Show())
+		r.refuse(v.At, "write, for example: Read, Grep", "%s must be a list of tools, not %s", m.Key, v.Show())
 	}
 	if slices.Contains(names, "*") {
 		r.d.ToolRules = nil
 		return nil
 	}
-	if may { // a tool that is named as a whole, too, is not narrowed
+	if allowed { // a tool that is also named without a rule is not restricted
 		r.d.ToolRules = slices.DeleteFunc(r.d.ToolRules, func(rule string) bool { return whole[strings.TrimSuffix(rule[:strings.Index(rule, "(")], " ")] })
 	}
-	if names == nil && may {
+	if names == nil && allowed {
 		names = []string{} // none
 	}
 	return names
 }
 
-// names reads a list of names: with commas in between, or of YAML.
+// names reads a list of names, comma-separated or in YAML.
 func (r *reader) names(m *jsontree.Member) []string {
 	v := &m.Value
 	list := v.Items
 	if v.Kind == jsontree.Text {
 		list = []jsontree.Node{*v}
 	} else if v.Kind != jsontree.List {
-		r.refuse(v.At, "write names", "%s must be a list, not %s", m.Key, v.Show())
+		r.refuse(v.At, "write a list of names", "%s must be a list, not %s", m.Key, v.Show())
 	}
 	var names []string
 	for i := range list {
 		if list[i].Kind != jsontree.Text {
-			r.refuse(list[i].At, "", "%s: %s is no name", m.Key, list[i].Show())
+			r.refuse(list[i].At, "", "%s: %s is not a name", m.Key, list[i].Show())
 			continue
 		}
 		for name := range strings.SplitSeq(list[i].Text, ",") {
@@ -291,23 +292,23 @@ func (r *reader) names(m *jsontree.Member) []string {
 	return names
 }
 
-// tool reads the name of one tool.
-func (r *reader) tool(at int, key, name string, may bool) []string {
+// tool reads one entry of a list of tools.
+func (r *reader) tool(at int, key, name string, allowed bool) []string {
 	bare, scope, scoped := strings.Cut(name, "(")
 	switch {
 	case bare == "Task" || bare == "Agent":
-		if may {
-			r.problem(false, at, "", "%s: sub-agents start no others, so %s is left out", key, name)
+		if allowed {
+			r.problem(false, at, "", "%s: %s is ignored: sub-agents cannot start sub-agents", key, name)
 		}
 		return nil
-	case scoped && may && (&policy.Limit{Rules: []string{name}}).CheckRules("") == nil:
+	case scoped && allowed && (&policy.Limit{Rules: []string{name}}).CheckRules("") == nil:
 		r.d.ToolRules = append(r.d.ToolRules, name)
 		return []string{bare}
 	case scoped:
-		r.refuse(at, "name "+bare+" here, and put "+name+" into permissions of settings", "%s: %s: a definition cannot narrow a tool to %q", key, name, strings.TrimSuffix(scope, ")"))
+		r.refuse(at, "write "+bare+" here, and put "+name+" into the permissions of the settings", "%s: %s: a definition cannot restrict a tool to %q", key, name, strings.TrimSuffix(scope, ")"))
 		return nil
-	case name == "*" && !may:
-		r.refuse(at, "", "%s: * would leave it without tools", key)
+	case name == "*" && !allowed:
+		r.refuse(at, "", "%s: * would remove all tools", key)
 		return nil
 	}
 	return []string{name}

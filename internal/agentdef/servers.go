@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// maxServers bounds the MCP servers of one definition.
+// maxServers is the maximum number of MCP servers of one definition.
 const maxServers = 32
 
-// mcpServers reads the list of MCP servers: names of those that the run has, and definitions
-// as in .mcp.json, which are the sub-agents' own.
+// mcpServers reads the list of MCP servers: names of servers of the run, and definitions as in
+// .mcp.json, which only these sub-agents use.
 func (r *reader) mcpServers(m *jsontree.Member) {
-	const form = "write a list: names of servers, or NAME: and its definition"
+	const form = "write a list of server names, or of NAME: with a definition"
 	if m.Value.Kind != jsontree.List {
 		r.refuse(m.Value.At, form, "%s must be a list, not %s", m.Key, m.Value.Show())
 		return
@@ -27,13 +27,13 @@ func (r *reader) mcpServers(m *jsontree.Member) {
 			for _, one := range item.Members {
 				r.server(one.At, one.Key)
 			}
-			own, notes := settings.KindServers(r.file, r.source, item)
-			r.servers = append(r.servers, own...)
+			servers, notes := settings.KindServers(r.file, r.source, item)
+			r.servers = append(r.servers, servers...)
 			for _, n := range notes {
 				r.problems = append(r.problems, Problem{File: n.File, Line: n.Line, Column: n.Col, Detail: n.Detail, Hint: n.Hint})
 			}
 		default:
-			r.refuse(item.At, form, "%s: %s is no server", m.Key, item.Show())
+			r.refuse(item.At, form, "%s: %s is not a server", m.Key, item.Show())
 		}
 	}
 }
@@ -41,9 +41,9 @@ func (r *reader) mcpServers(m *jsontree.Member) {
 func (r *reader) server(at int, name string) {
 	switch {
 	case slices.Contains(r.d.Servers, name):
-		r.refuse(at, "", "mcpServers: %.80q stands there twice", name)
+		r.refuse(at, "", "mcpServers: duplicate server %.80q", name)
 	case len(r.d.Servers) == maxServers:
-		r.refuse(at, "", "mcpServers: there are more than %d", maxServers)
+		r.refuse(at, "", "mcpServers: more than %d servers", maxServers)
 	default:
 		r.d.Servers = append(r.d.Servers, name)
 	}

@@ -22,7 +22,7 @@ func ExampleRepair() {
 	fmt.Println(notes[0])
 	fmt.Println(len(mended), transcript.Validate(mended))
 	// Output:
-	// tool use u1 had no result: answered with "interrupted, outcome unknown"
+	// tool use u1 had no result: added the result "interrupted, outcome unknown"
 	// 3 <nil>
 }
 

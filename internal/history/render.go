@@ -12,8 +12,8 @@ import (
 
 // RenderOptions limits the output of [Render].
 type RenderOptions struct {
-	MaxBytes     int // of the whole text; 0 means 64 KiB
-	MaxPartBytes int // of one part; 0 means 4 KiB
+	MaxBytes     int // maximum size of the text; 0 means 64 KiB
+	MaxPartBytes int // maximum size of one part; 0 means 4 KiB
 }
 
 // Render writes a history as text for a model that cannot get the items themselves: each item in

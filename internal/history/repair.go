@@ -33,13 +33,13 @@ const (
 type Note struct {
 	Fault string
 	UseID string
-	Item  int // index in the list that was given
+	Item  int // index in the input of Repair
 }
 
 func (n Note) String() string {
 	switch n.Fault {
 	case unanswered:
-		return fmt.Sprintf("tool use %s had no result: answered with %q", n.UseID, "interrupted, outcome unknown")
+		return fmt.Sprintf("tool use %s had no result: added the result %q", n.UseID, "interrupted, outcome unknown")
 	case duplicateUse:
 		return fmt.Sprintf("duplicate tool use %s: the second was removed", n.UseID)
 	}
@@ -74,13 +74,13 @@ type repair struct {
 	t       transcript.Transcript
 	notes   []Note
 	newID   func() string
-	usedAt  int               // index, in the list that was given, of the item with the open uses
-	notices []transcript.Item // that wait for the open uses to be answered
+	usedAt  int               // input index of the item with the open uses
+	notices []transcript.Item // to add after the open uses are answered
 }
 
 func (r *repair) take(i int, e transcript.Encoded) error {
 	if r.t.CanAppend(e) != nil {
-		mended, removed, err := r.dropUnpaired(e)
+		repaired, removed, err := r.dropUnpaired(e)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (r *repair) take(i int, e transcript.Encoded) error {
 			r.notes = append(r.notes, s.note)
 			r.notices = append(r.notices, transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: s.notice()}}})
 		}
-		if e = mended; e.IsZero() {
+		if e = repaired; e.IsZero() {
 			return r.flush()
 		}
 		if len(e.ResultIDs()) == 0 || len(e.UseIDs()) > 0 {
@@ -180,12 +180,12 @@ type removedPart struct {
 }
 
 func (s removedPart) notice() string {
-	const most = 400 // bytes
-	return fmt.Sprintf("%s %s was removed when the transcript was repaired. Its content: %q", s.note.Fault, s.note.UseID, truncate.String(s.text, most))
+	const maxText = 400 // bytes
+	return fmt.Sprintf("%s %s was removed when the transcript was repaired. Its content: %q", s.note.Fault, s.note.UseID, truncate.String(s.text, maxText))
 }
 
-// dropUnpaired takes out of e the results and uses that cannot be admitted. The result
-// is zero when nothing is left.
+// dropUnpaired removes the results and uses from e that break the pairing rule. The returned item is
+// zero if nothing remains.
 func (r *repair) dropUnpaired(e transcript.Encoded) (transcript.Encoded, []removedPart, error) {
 	it, err := e.Decode()
 	if err != nil {
@@ -230,12 +230,12 @@ func (r *repair) dropUnpaired(e transcript.Encoded) (transcript.Encoded, []remov
 	case len(kept) == 0:
 		return transcript.Encoded{}, removed, nil
 	}
-	it.Parts, it.Native = kept, nil // the provider's own form still holds what was taken out
-	mended, err := it.Encode()
-	return mended, removed, err
+	it.Parts, it.Native = kept, nil // the native form still has the removed parts
+	repaired, err := it.Encode()
+	return repaired, removed, err
 }
 
-// resultText is the result's text, or its content as it is stored when it has none.
+// resultText returns the result's text or, if it has none, its content as JSON.
 func resultText(r transcript.ToolResult) string {
 	if text := r.Text(); text != "" || len(r.Content) == 0 {
 		return text

@@ -98,14 +98,14 @@ func Explain(e event.Event) event.Event {
 	if err == nil {
 		return e
 	}
-	with := event.Error{Message: err.Error(), Advice: Hint(err), Code: FromError(err).Code, Cause: err}
+	explained := event.Error{Message: err.Error(), Advice: Hint(err), Code: FromError(err).Code, Cause: err}
 	if by, ok := errors.AsType[*event.Error](err); ok {
-		with.HookEvent, with.Hook, with.HookReason = by.HookEvent, by.Hook, by.HookReason
+		explained.HookEvent, explained.Hook, explained.HookReason = by.HookEvent, by.Hook, by.HookReason
 	}
-	return event.WithErr(e, &with)
+	return event.WithErr(e, &explained)
 }
 
-// FromResult maps how a run ended.
+// FromResult maps the result of a run.
 func FromResult(r *event.Result) Outcome {
 	switch r.Reason {
 	case event.ReasonCompleted:

@@ -45,7 +45,7 @@ func All() []Outcome {
 	}
 }
 
-// Command is the outcome of another program, whose exit code is passed on.
+// Command returns the outcome of another program, whose exit code is passed on.
 func Command(exit int) Outcome {
 	if exit == 0 {
 		return OK

@@ -16,19 +16,19 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Eraser finds and removes the files of a store's sessions, as a [session.ExternalCopies].
+// Eraser finds and removes the output files of a store's sessions. It is a [session.ExternalCopies].
 type Eraser struct {
 	Dir    string // $HOLDFAST_HOME/output
-	Store  string // as of [Files]
-	Sealer Sealer // nil when the store is not sealed
+	Store  string // see [Files]
+	Sealer Sealer // nil if the store is not encrypted
 }
 
 var _ session.ExternalCopies = (*Eraser)(nil)
 
-// Find implements [session.ExternalCopies]: files in which the mask finds something, and those of
-// tool uses that are erased. One that cannot be opened is not looked into, and goes.
+// Find implements [session.ExternalCopies]. It returns files with a hit of the mask, files of erased tool
+// uses, and files that cannot be decrypted.
 func (h *Eraser) Find(ctx context.Context, e *session.Erasing) ([]session.ExternalCopy, error) {
-	files, err := h.of(e.Session, slices.Values(e.Records))
+	files, err := h.files(e.Session, slices.Values(e.Records))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (h *Eraser) Erase(ctx context.Context, e *session.Erasing) error {
 
 // Forget implements [session.ExternalCopies].
 func (h *Eraser) Forget(_ context.Context, id string, records iter.Seq2[session.Record, error]) error {
-	files, err := h.of(id, readable(records))
+	files, err := h.files(id, readable(records))
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (h *Eraser) Forget(_ context.Context, id string, records iter.Seq2[session.
 	return nil
 }
 
-// readable leaves out what cannot be read.
+// readable skips records that cannot be read.
 func readable(records iter.Seq2[session.Record, error]) iter.Seq[session.Record] {
 	return func(yield func(session.Record) bool) {
 		for r, err := range records {
@@ -111,24 +111,24 @@ func remove(path string) error {
 	return nil
 }
 
-// file is one of a session's.
+// file is an output file of a session.
 type file struct {
 	path string
-	rest string // of the name, behind the session's part
-	use  string // of an old one: which tool use's result names it
+	rest string // the name without the session's prefix
+	use  string // for a file of an older version: the tool use whose result names it
 }
 
-// of lists the files of a session. The records are only read when there are old ones.
-func (h *Eraser) of(id string, records iter.Seq[session.Record]) ([]file, error) {
+// files lists the files of a session. It reads the records only if there are files of older versions.
+func (h *Eraser) files(id string, records iter.Seq[session.Record]) ([]file, error) {
 	paths, err := filepath.Glob(filepath.Join(h.Dir, "run-*", "*.txt"))
 	if err != nil {
 		return nil, err
 	}
 	var list []file
-	old := map[string]string{} // by what a record says of them
+	old := map[string]string{} // by their name in records
 	for _, path := range paths {
 		name := filepath.Base(path)
-		if rest, its := strings.CutPrefix(name, prefix(h.Store, id)); its {
+		if rest, ok := strings.CutPrefix(name, prefix(h.Store, id)); ok {
 			list = append(list, file{path: path, rest: rest})
 		} else if isOld(name) {
 			old[filepath.Base(filepath.Dir(path))+"/"+name] = path
@@ -151,7 +151,7 @@ func (h *Eraser) of(id string, records iter.Seq[session.Record]) ([]file, error)
 	return list, nil
 }
 
-// resultOf is the tool use whose result has a text, or "".
+// resultOf returns the tool use whose result contains a text, or "".
 func resultOf(payload json.RawMessage, text string) string {
 	it, err := record.ReadItem(payload)
 	if err != nil || !strings.Contains(string(it.Item.JSON), text) || len(it.Item.ResultIDs()) != 1 {

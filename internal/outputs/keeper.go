@@ -13,25 +13,25 @@ import (
 	"github.com/holdfast-dev/holdfast/audit/secret"
 )
 
-// sealedMark begins a file whose text is sealed; the session's id and a line end follow.
+// sealedMark is the first line of an encrypted file; the session's id and a line end follow.
 const sealedMark = "holdfast sealed output 1\n"
 
-// Files makes and opens the files of one store's sessions. It is safe for concurrent use.
+// Files encodes and decodes the output files of one store's sessions. It is safe for concurrent use.
 type Files struct {
-	Store  string         // the store's name, as its audit trail has it
-	Sealed bool           // the store is: without a Sealer nothing is kept
-	Sealer Sealer         // nil when the store is not sealed
-	Mask   *secret.Masker // nil: nothing is masked
+	Store  string         // the store's name in its audit trail
+	Sealed bool           // the store is encrypted: without a Sealer, Write fails
+	Sealer Sealer         // nil if the store is not encrypted
+	Mask   *secret.Masker // nil masks nothing
 }
 
-// Stored is an output as it is to be kept.
+// Stored is an output file to write.
 type Stored struct {
-	Name string // of the file
-	Text []byte // masked
-	File []byte // what the file holds: Text, or that sealed
+	Name string // file name
+	Text []byte // masked text
+	File []byte // content of the file: Text, or Text encrypted
 }
 
-// Write makes a file's content of the output of a tool use.
+// Write returns the file for the output of a tool use. The caller writes it.
 func (k *Files) Write(ctx context.Context, id, use string, text []byte) (*Stored, error) {
 	if k.Mask != nil {
 		if masked, found := k.Mask.Text(string(text)); len(found) > 0 {
@@ -43,7 +43,7 @@ func (k *Files) Write(ctx context.Context, id, use string, text []byte) (*Stored
 		return kept, nil
 	}
 	if k.Sealer == nil {
-		return nil, errors.New("the store is encrypted, and nothing seals what lies beside it")
+		return nil, errors.New("the store is encrypted, but it has no key to encrypt the output file")
 	}
 	sealed, err := k.Sealer.Seal(ctx, id, kept.Name, text)
 	if err != nil {
@@ -53,7 +53,7 @@ func (k *Files) Write(ctx context.Context, id, use string, text []byte) (*Stored
 	return kept, nil
 }
 
-// Open returns the text of a file by its content.
+// Open returns the text of a file from its content.
 func (k *Files) Open(ctx context.Context, path string, content []byte) ([]byte, error) {
 	return open(ctx, k.Sealer, path, content)
 }
@@ -68,15 +68,15 @@ func open(ctx context.Context, s Sealer, path string, content []byte) ([]byte, e
 		return nil, errors.New("the sealed output is damaged")
 	}
 	if s == nil {
-		return nil, errors.New("the output is encrypted, and the store that has its key is not open")
+		return nil, errors.New("the output is encrypted, but the store with its key is not open")
 	}
 	return s.Unseal(ctx, string(id), filepath.Base(path), box)
 }
 
-// prefix begins the names of a session's files.
+// prefix returns the beginning of the names of a session's files.
 func prefix(store, id string) string { return short(store+"\x00"+id, 12) + "-" }
 
-// usePart is what follows in the names of a tool use's files.
+// usePart returns the part of the names that identifies the tool use.
 func usePart(use string) string { return short(use, 6) + "-" }
 
 func short(s string, n int) string {
@@ -84,5 +84,5 @@ func short(s string, n int) string {
 	return hex.EncodeToString(sum[:n])
 }
 
-// isOld reports whether a file is one of an older version, whose name says nothing.
+// isOld reports whether a file is from an older version, whose names do not identify the session.
 func isOld(name string) bool { return strings.HasPrefix(name, "output-") }

@@ -2,11 +2,11 @@ package outputs
 
 import "context"
 
-// Sealer is a store that seals its records, and seals with the key of a session what lies
-// beside it in files. name is the file's, to which it is bound.
+// Sealer encrypts files next to an encrypted store with the key of a session. The ciphertext is bound to
+// the file's name.
 type Sealer interface {
 	Seal(ctx context.Context, id, name string, plain []byte) ([]byte, error)
-	// Unseal returns what Seal was given. session.ErrSealed without the key,
-	// session.ErrCorrupt when it was changed.
+	// Unseal decrypts the result of Seal. It returns session.ErrSealed without the key, and
+	// session.ErrCorrupt if the file was changed.
 	Unseal(ctx context.Context, id, name string, sealed []byte) ([]byte, error)
 }

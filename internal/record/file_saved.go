@@ -42,8 +42,7 @@ type FileSaved struct {
 	Digest  string `json:"digest"`            // SHA-256 of the content in hexadecimal, or [FileAbsent]
 	After   string `json:"after,omitempty"`   // digest of the content after the change
 	Folders int    `json:"folders,omitempty"` // number of parent folders to create
-	// ParentHeads are the heads of the logs of the sessions that this one works for, nearest
-	// first, when it was saved.
+	// ParentHeads are the log heads of the parent sessions when the file was saved, nearest first.
 	ParentHeads []LogHead `json:"above,omitempty"`
 	Rewind      *Rewind   `json:"rewind,omitempty"` // set if a rewind changes the file
 	SameAs      int64     `json:"same_as,omitempty"`
@@ -57,7 +56,7 @@ type LogHead struct {
 	Seq     int64  `json:"seq"`
 }
 
-// Rewind says of a rewind to which record it went back, and who did it.
+// Rewind has the target record of a rewind, and who did it.
 type Rewind struct {
 	Seq int64  `json:"to"`
 	By  string `json:"by,omitempty"`
@@ -66,8 +65,8 @@ type Rewind struct {
 // SavedData is the content of a file, compressed with gzip and encoded as base64.
 type SavedData string
 
-// PackContent compresses a content. ok is false when it is larger than [MaxSaved], or
-// stays so.
+// PackContent compresses a file's content. ok is false if the content is larger than [MaxSaved] before
+// or after compression.
 func PackContent(content []byte) (_ SavedData, ok bool) {
 	if len(content) > MaxSaved {
 		return "", false
@@ -104,13 +103,13 @@ func (d SavedData) Content(want string) ([]byte, error) {
 	return content, nil
 }
 
-// Describe says what the file is.
+// Describe sets the mode, size and digest of an existing file.
 func (f *FileSaved) Describe(mode fs.FileMode, size int64, digest string) {
 	f.Existed, f.Mode, f.Size, f.Digest = true, strconv.FormatUint(uint64(mode.Perm()), 8), size, digest
 }
 
-// SetContent takes the content of the file, if none of the records at, by digest, has it; nil
-// is one that is too large to be held.
+// SetContent sets the content of the file, or SameAs if a record already has it; at has the seq of those
+// records by digest. A nil content means that the file is too large.
 func (f *FileSaved) SetContent(content []byte, at map[string]int64) {
 	if seq, ok := at[f.Digest]; ok {
 		f.SameAs = seq
@@ -125,7 +124,7 @@ func (f *FileSaved) SetContent(content []byte, at map[string]int64) {
 	f.Omitted = omittedLarge
 }
 
-// Permissions are the bits of Mode. It fails for a text that is none.
+// Permissions returns the permission bits of Mode, or an error if Mode is invalid.
 func (f *FileSaved) Permissions() (fs.FileMode, error) {
 	bits, err := strconv.ParseUint(f.Mode, 8, 32)
 	if err != nil || bits > 0o777 {
@@ -134,7 +133,7 @@ func (f *FileSaved) Permissions() (fs.FileMode, error) {
 	return fs.FileMode(bits), nil
 }
 
-// Payload is the JSON of f on one line.
+// Payload returns the JSON of f on one line.
 func (f *FileSaved) Payload() (json.RawMessage, error) {
 	head := *f
 	head.Data = ""

@@ -26,10 +26,10 @@ type HookRun struct {
 	Source string `json:"source,omitempty"` // file:line
 	Millis int64  `json:"ms"`
 	Exit   *int   `json:"exit_code,omitempty"`
-	// Effect is the first that it had of block, deny, defer, ask, allow, input, output,
-	// context and stop; or async: started, and not waited for.
+	// Effect is the first of its effects in this order: block, deny, defer, ask, allow, input,
+	// output, context, stop. It is async for a hook that was started without waiting for it.
 	Effect string `json:"effect,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Rerun  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
+	Rerun  bool   `json:"again,omitempty"` // run again because the input of the call was changed
 }

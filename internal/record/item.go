@@ -10,17 +10,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Item is the payload of an item record as read back: indexed, not unpacked.
+// Item is the payload of an item record as [ReadItem] returns it: indexed, not decoded.
 type Item struct {
 	Item   transcript.Encoded
 	Queued bool
 	Raw    json.RawMessage // the whole payload
 }
 
-// CostField is the last member of an item record that says what it cost.
+// CostField begins the last member of an item record with a cost.
 const CostField = `,"cost_usd":`
 
-// itemPrefix is how session.ItemDraft begins a payload.
+// itemPrefix is the beginning of payloads that session.ItemDraft writes.
 const itemPrefix = `{"item":`
 
 // ReadItem indexes the payload of an item record without decoding the item.
@@ -40,8 +40,8 @@ func ReadItem(payload json.RawMessage) (Item, error) {
 	return s, err
 }
 
-// Cost is what the item's model call cost, in US dollars, or 0. It is the record's last
-// member, so that nothing needs to be read for it.
+// Cost returns the cost of the item's model call in US dollars, or 0. It is the record's last member, so
+// that it can be read without parsing.
 func (s Item) Cost() float64 {
 	at := bytes.LastIndex(s.Raw[max(0, len(s.Raw)-48):], []byte(CostField))
 	if at < 0 {
@@ -60,7 +60,7 @@ func (s Item) Marked() bool {
 	return !bytes.HasPrefix(s.Raw, []byte(itemPrefix)) || len(s.Raw) > len(itemPrefix)+len(s.Item.JSON)+1
 }
 
-// Mark unpacks the request mark of an assistant item, or returns nil.
+// Mark returns the request mark of an assistant item, or nil.
 func (s Item) Mark() *RequestMark {
 	if !s.Marked() {
 		return nil
@@ -76,10 +76,10 @@ func (s Item) Mark() *RequestMark {
 	return &m
 }
 
-// RequestMark identifies the prefix that a model was sent, so that a resumed
-// session can prove that it repeats it byte for byte.
+// RequestMark identifies the messages that a request sent to a model, so that a resumed session can
+// check that it repeats them byte for byte.
 type RequestMark struct {
 	API      string `json:"api"`
-	Messages int    `json:"messages"` // transcript items that the request held
-	Prefix   string `json:"prefix"`   // a digest over system, tools, and role, length and CRC-32C of those messages
+	Messages int    `json:"messages"` // number of transcript items in the request
+	Prefix   string `json:"prefix"`   // digest of the system prompt, the tools, and the role, length and CRC-32C of those messages
 }

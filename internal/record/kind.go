@@ -1,13 +1,13 @@
 package record
 
-// FormatVersion is the version of the record format that package session writes. Logs with a
-// greater one are refused.
+// FormatVersion is the version of the record format that package session writes. Logs with a greater
+// version are rejected.
 const FormatVersion = 1
 
 // The kinds of records, and the payload of each.
 const (
 	KindOpened           = "session.opened"    // session.Opened, always the first record of a log
-	KindItem             = "item"              // an item, see ReadItem
+	KindItem             = "item"              // an item; see ReadItem
 	KindRewrite          = "rewrite"           // session.Rewrite
 	KindMetaChanged      = "meta.changed"      // session.MetaPatch
 	KindTurnOpened       = "turn.opened"       // TurnOpened
@@ -26,10 +26,10 @@ const (
 	KindRunEvent         = "run.event"         // package internal/daemon/wire
 	KindModelCalled      = "model.called"      // ModelCalled
 	KindRedacted         = "redacted"          // Redacted
-	KindAccess           = "access"            // audit.Access, in a log of its own
+	KindAccess           = "access"            // audit.Access, in a separate log
 )
 
-// Kinds lists the closed set.
+// Kinds returns all kinds.
 func Kinds() []string {
 	return []string{
 		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,

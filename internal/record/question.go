@@ -1,7 +1,7 @@
 package record
 
-// Why a person is asked, in the words of seed 002.
+// Reasons of approval requests, with the names of the Open Agent SDK.
 const (
 	ReasonAsk      = "policy-ask"
-	ReasonOverride = "policy-deny-override" // a session deny is to be overridden
+	ReasonOverride = "policy-deny-override" // the approver may override a deny of the session
 )

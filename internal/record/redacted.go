@@ -2,11 +2,10 @@ package record
 
 import "encoding/json"
 
-// Erased is what stands where text was erased.
+// Erased replaces erased text.
 const Erased = "[erased]"
 
-// Redacted is the payload of a record of [KindRedacted]: the payloads of the listed records
-// were erased.
+// Redacted is the payload of a [KindRedacted] record: the payloads of the listed records were erased.
 type Redacted struct {
 	Seqs         []int64       `json:"seqs"`
 	Replacements []Replacement `json:"instead,omitempty"`
@@ -15,19 +14,18 @@ type Redacted struct {
 	By           string        `json:"by,omitempty"`
 }
 
-// Replacement is what is read in the place of an erased payload: an item of the same id,
-// role and tool uses without its content, or a payload whose secrets are masked. An
-// erased record without one is passed over.
+// Replacement replaces an erased payload: an item with the same id, role and tool uses but without
+// content, or a payload with masked secrets. Readers skip an erased record without a replacement.
 type Replacement struct {
 	Seq     int64           `json:"seq"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Listed is what a list shows of a session once records are erased, all of it: it no
-// longer follows from what is left of them.
+// Listed has all list fields of a session after an erasure, because they can no longer be computed from
+// the remaining records.
 type Listed struct {
 	Messages int             `json:"messages"`
 	Prompt   string          `json:"first_prompt,omitempty"`
-	Run      string          `json:"run,omitempty"` // session.Meta.Run; "" leaves it
+	Run      string          `json:"run,omitempty"` // session.Meta.Run; "" keeps it
 	Patch    json.RawMessage `json:"meta"`          // a session.MetaPatch
 }

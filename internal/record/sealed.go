@@ -7,31 +7,31 @@ import (
 	"errors"
 )
 
-// How the payloads begin that a store keeps in the place of a record's own. No payload
-// of a kind begins so.
+// The beginnings of payloads that a store writes in place of the original ones. No original payload
+// begins like this.
 const (
 	sealedPrefix = `{"sealed":"`
 	maskedPrefix = `{"masked":`
 )
 
-// IsSealed reports whether a payload is one that stands for the record's own: a
-// [Sealed], or one that [MaskedPayload] made.
+// IsSealed reports whether a payload replaces the original one: a [Sealed], or a result of
+// [MaskedPayload].
 func IsSealed(payload json.RawMessage) bool {
 	return bytes.HasPrefix(payload, []byte(sealedPrefix)) || bytes.HasPrefix(payload, []byte(maskedPrefix))
 }
 
-// Sealed is what a store keeps of a payload that only a key opens (package encrypted).
-// The record around it keeps its digests, which are those of the plain record.
+// Sealed is a payload that is encrypted in the store (package encrypted). Its record keeps the digests
+// of the plain record.
 type Sealed struct {
 	Ciphertext []byte          `json:"-"`                 // the encrypted payload
-	Key        string          `json:"key"`               // which key it is sealed with
-	Wrapped    []byte          `json:"wrapped,omitempty"` // that key, for who may open it; in the first record of a log
-	Mark       []byte          `json:"mark,omitempty"`    // beside it: by this its maker knows it again
-	Seqs       []int64         `json:"seqs,omitempty"`    // of a redacted record: those that are erased
-	Delta      json.RawMessage `json:"delta"`             // a session.Delta, its texts encrypted: what session.Fold takes from the record
+	Key        string          `json:"key"`               // id of the key
+	Wrapped    []byte          `json:"wrapped,omitempty"` // the key, encrypted for its recipients; in the first record of a log
+	Mark       []byte          `json:"mark,omitempty"`    // by which the store recognizes its own writes
+	Seqs       []int64         `json:"seqs,omitempty"`    // for a redacted record: the erased records
+	Delta      json.RawMessage `json:"delta"`             // the session.Delta of the record, with encrypted texts
 }
 
-// Payload is the JSON of s on one line.
+// Payload returns the JSON of s on one line.
 func (s *Sealed) Payload() (json.RawMessage, error) {
 	tail, err := json.Marshal(s)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Sealed) Payload() (json.RawMessage, error) {
 	return append(b, tail[1:]...), nil
 }
 
-// ReadSealed reads what [Sealed.Payload] has made. It fails when that is damaged.
+// ReadSealed reads the result of [Sealed.Payload]. It returns an error if the payload is damaged.
 func ReadSealed(payload json.RawMessage) (*Sealed, error) {
 	s, box, err := cutSealed(payload)
 	if err == nil {
@@ -56,7 +56,7 @@ func ReadSealed(payload json.RawMessage) (*Sealed, error) {
 	return s, nil
 }
 
-// ReadSealedHead is [ReadSealed] without the Box.
+// ReadSealedHead is [ReadSealed] without the Ciphertext.
 func ReadSealedHead(payload json.RawMessage) (*Sealed, error) {
 	s, _, err := cutSealed(payload)
 	return s, err
@@ -72,21 +72,20 @@ func cutSealed(payload json.RawMessage) (s *Sealed, box []byte, err error) {
 	return s, box, json.Unmarshal(append([]byte("{"), tail...), s)
 }
 
-// MaskedPayload is what a store keeps of a payload of which secrets are left out
-// (package redacting): what is read instead.
-func MaskedPayload(instead json.RawMessage) json.RawMessage {
-	b := make([]byte, 0, len(maskedPrefix)+len(instead)+1)
+// MaskedPayload returns the stored form of a payload with masked secrets (package redacting).
+func MaskedPayload(masked json.RawMessage) json.RawMessage {
+	b := make([]byte, 0, len(maskedPrefix)+len(masked)+1)
 	b = append(b, maskedPrefix...)
-	b = append(b, instead...)
+	b = append(b, masked...)
 	return append(b, '}')
 }
 
-// ReadMasked returns what [MaskedPayload] was given; ok is false when the payload is none
-// of those.
-func ReadMasked(payload json.RawMessage) (instead json.RawMessage, ok bool) {
-	instead, ok = bytes.CutPrefix(payload, []byte(maskedPrefix))
-	if !ok || len(instead) < 1 || IsSealed(instead) {
+// ReadMasked returns the payload that was passed to [MaskedPayload]. ok is false if payload is not a
+// result of MaskedPayload.
+func ReadMasked(payload json.RawMessage) (masked json.RawMessage, ok bool) {
+	masked, ok = bytes.CutPrefix(payload, []byte(maskedPrefix))
+	if !ok || len(masked) < 1 || IsSealed(masked) {
 		return nil, false
 	}
-	return instead[: len(instead)-1 : len(instead)-1], true
+	return masked[: len(masked)-1 : len(masked)-1], true
 }

@@ -7,59 +7,59 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ToolStarted says that a tool call runs. It is the payload of a record of [KindToolStarted], which
-// is on disk before the tool runs, and the event that is made of it.
+// ToolStarted reports the start of a tool call. It is the payload of a [KindToolStarted] record, which
+// is durable before the tool runs, and the event made from that record.
 type ToolStarted struct {
 	Use  string `json:"use_id"`
 	Tool string `json:"tool"`
-	// Input is what the tool runs with: a policy or a person may have changed what the model
-	// wrote. Only an event has it; other records of the log say it.
+	// Input is the input that the tool runs with. A policy or the approver may have changed the
+	// model's input. Only events have it; in the log it is in other records.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // Type returns the name of the event in JSON.
 func (ToolStarted) Type() string { return "tool_started" }
 
-// ToolFinished says how a tool call ended. It is the payload of a record of [KindToolFinished], and
-// the event that is made of it.
+// ToolFinished reports the end of a tool call. It is the payload of a [KindToolFinished] record, and the
+// event made from that record.
 type ToolFinished struct {
 	Use        string            `json:"use_id"`
 	Tool       string            `json:"tool"`
-	Content    []transcript.Part `json:"-"` // what the model reads ("content"). Only an event has it; the log has an item of its own for it
+	Content    []transcript.Part `json:"-"` // what the model reads ("content"). Only events have it; the log has it as an item
 	IsError    bool              `json:"is_error,omitempty"`
-	Millis     int64             `json:"ms"`                  // how long it took
-	ExitCode   *int              `json:"exit_code,omitempty"` // of a command
-	Notes      []string          `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused, for example
-	Changes    []FileChange      `json:"changes,omitempty"`   // files that the tool itself has changed; what a command did is not among them
-	FilesShown []FileShown       `json:"seen,omitempty"`      // files that Content shows, or a part of them, as they were
-	Cwd        string            `json:"cwd,omitempty"`       // the current directory from then on, when the call has changed it
-	// Outcome is how a call ended that did not end by itself: [OutcomeUnknown] or
-	// [OutcomeNotRun]. Otherwise it is "", and IsError tells.
+	Millis     int64             `json:"ms"`                  // duration
+	ExitCode   *int              `json:"exit_code,omitempty"` // exit code of a command
+	Notes      []string          `json:"notes,omitempty"`     // for the user; for example, what the sandbox refused
+	Changes    []FileChange      `json:"changes,omitempty"`   // files changed by the tool itself, not by a command
+	FilesShown []FileShown       `json:"seen,omitempty"`      // files that Content shows, whole or in part
+	Cwd        string            `json:"cwd,omitempty"`       // the new current directory, if the call changed it
+	// Outcome is [OutcomeUnknown] or [OutcomeNotRun] for a call that did not run to its end.
+	// Otherwise it is "", and IsError applies.
 	Outcome string `json:"outcome,omitempty"`
 }
 
 // Type returns the name of the event in JSON.
 func (ToolFinished) Type() string { return "tool_finished" }
 
-// Duration is how long the call took.
+// Duration returns the duration of the call.
 func (f *ToolFinished) Duration() time.Duration { return time.Duration(f.Millis) * time.Millisecond }
 
 // Outcomes of a [ToolFinished].
 const (
 	OutcomeUnknown = "unknown" // the program stopped while it ran
-	OutcomeNotRun  = "not-run" // it was started on record, and then the turn ended
+	OutcomeNotRun  = "not-run" // its start was recorded, but the turn ended before it ran
 )
 
-// FileChange is what became of a file. Before and After are SHA-256 of its content, in
-// hexadecimal, or "absent".
+// FileChange is a change of a file. Before and After are the SHA-256 of its content in hexadecimal, or
+// "absent".
 type FileChange struct {
 	Path   string `json:"path"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// FileShown is a file that a model has been shown. Digest is SHA-256 of its whole content, in
-// hexadecimal; of one that is too large for that, what the tool takes for its content.
+// FileShown is a file that was shown to the model. Digest is the SHA-256 of its whole content in
+// hexadecimal. For a file that is too large, the tool uses another value to detect changes.
 type FileShown struct {
 	Path   string `json:"path"`
 	Digest string `json:"digest"`

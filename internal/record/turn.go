@@ -1,6 +1,10 @@
-// Package record has the payloads of a session's records that only this project writes
-// and reads: turns, tool calls, hooks, saved files, what a sealed store keeps. Their JSON
-// form is in docs/formats. Payloads that a program outside needs are in package session.
+// Package record defines the payloads of internal record kinds: turns, tool calls, hooks, saved files,
+// sealed payloads. docs/formats describes their JSON form.
+//
+//	session.Record{Kind, Payload} ─► json.Unmarshal(Payload, &record.TurnOpened{}) for record.KindTurnOpened
+//	record.ToolFinished ─► session.NewDraft(record.KindToolFinished, f) ─► Log.Append
+//
+// Payloads that other programs need are in package session. The package does no I/O.
 package record
 
 import (
@@ -9,53 +13,53 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// TurnOpened is the payload of a record of [KindTurnOpened]. Turn ids are never reused in a session.
+// TurnOpened is the payload of a [KindTurnOpened] record. Turn ids are never reused in a session.
 type TurnOpened struct {
 	Turn string `json:"turn"`
-	// Cwd is the current directory that it begins in, when something has changed it.
+	// Cwd is the current directory at the start of the turn, if it differs from the session's folder.
 	Cwd string `json:"cwd,omitempty"`
-	// Budget bounds the run from here on, in place of what it was; nil leaves that.
+	// Budget is the new budget of the run; nil keeps the current one.
 	Budget *Budget `json:"budget,omitempty"`
 }
 
-// Budget bounds what a run may use: the session and all that works for it. 0 is no bound.
+// Budget limits the usage of a run: of the session and its sub-agents. 0 means no limit.
 type Budget struct {
 	USD    float64 `json:"usd,omitempty"`
 	Tokens int64   `json:"tokens,omitempty"`
 }
 
-// TurnClosed is the payload of a record of [KindTurnClosed].
+// TurnClosed is the payload of a [KindTurnClosed] record.
 type TurnClosed struct {
 	Turn   string `json:"turn"`
 	Reason string `json:"reason"`          // completed, max_turns, budget, interrupted, failed
-	Error  string `json:"error,omitempty"` // when failed
-	// Cost is everything since the turn before was closed: what items and model.called
-	// records tell, too. In logs of versions that do not write those it alone counts.
+	Error  string `json:"error,omitempty"` // set if Reason is failed
+	// Cost is the cost since the previous turn was closed. It includes the costs in items and
+	// model.called records. In logs of versions without those, it is the only cost.
 	Cost float64 `json:"cost_usd,omitempty"`
 }
 
-// PolicyChanged is what package session reads of the payload of a record of [KindPolicyChanged];
-// package policy has the rest of it.
+// PolicyChanged has the fields of a [KindPolicyChanged] payload that package session reads. Package
+// policy reads the others.
 type PolicyChanged struct {
 	Mode string `json:"mode,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Ended takes away what was granted before: earlier versions wrote it when an agent was closed.
+	// Ended revokes all earlier changes. Earlier versions wrote it when an agent was closed.
 	Ended bool `json:"ended,omitempty"`
-	// Limit is of a turn.
+	// Limit is the limit of a turn.
 	Limit json.RawMessage `json:"limit,omitempty"`
 }
 
-// ModelCalled is the payload of a record of [KindModelCalled]: a model call of the run that no
-// item of this log is the answer of.
+// ModelCalled is the payload of a [KindModelCalled] record: a model call of the run whose answer is not
+// an item of this log.
 type ModelCalled struct {
 	Model string           `json:"model,omitempty"`
 	Usage transcript.Usage `json:"usage"`
 	Cost  float64          `json:"cost_usd,omitempty"`
-	// Purpose is what it was made for: agent (the answer of another agent of the run), attempt
-	// (it failed), aside (a tool's), or mutator.
+	// Purpose is agent (the answer of another agent of the run), attempt (a failed call), aside (a
+	// call on behalf of a tool), or mutator.
 	Purpose string `json:"for"`
-	// Session is that of the agent which made it, where it is another than this.
+	// Session is the session of the agent that made the call, if it is not this one.
 	Session string `json:"session,omitempty"`
-	// Estimated: it was cut off before the provider said what it used.
+	// Estimated means that the call was cut off before the provider reported its usage.
 	Estimated bool `json:"estimated,omitempty"`
 }

@@ -24,21 +24,22 @@ import (
 // running calls. The zero value starts at the first record of a log. A Reader is for one session
 // and one goroutine.
 type Reader struct {
-	inputs   map[string]json.RawMessage // of tool uses without a result
+	inputs   map[string]json.RawMessage // inputs of tool uses without a result
 	running  map[string]bool            // uses of calls that neither ended nor got a result
-	finished *event.ToolFinished        // of which the result follows in the next record
-	turned   bool                       // a turn has begun
-	opened   bool                       // the daemon's record of the start has told of the opening
-	agents   map[string]*subagentStream // of those whose records the log relays, by session
+	finished *event.ToolFinished        // a finished call whose result is in the next record
+	turned   bool                       // a turn has started
+	opened   bool                       // the daemon's start record has the SessionOpened event
+	agents   map[string]*subagentStream // agents whose records the log relays, by session
 }
 
-// Events returns the events of a record, in the order in which the agent told them: none,
-// one or two. It depends on the record and on s alone, so that records give the same events
-// whenever they are read. A record that was erased, and a kind that tells nothing, give none.
+// Events returns the events of a record, in the order in which the agent emitted them: none, one or
+// two. It depends only on the record and on s, so that records give the same events whenever they are
+// read. An erased record and a kind without an event give none.
 //
-// An answer that came too late (ApprovalResolved.Late) is on no record. What a sub-agent asks is in
-// the log of its run and names it (Question.Asker): it is a [event.SubagentEvent] when s knows the
-// sub-agent by [Reader.Relayed]. [event.SessionOpened] and [event.Result] are on record in a daemon's run alone.
+// A late answer (ApprovalResolved.LateAnswer) is not recorded. An approval request of a sub-agent is in
+// the log of its run and has the sub-agent's session (Request.Asker): it is a [event.SubagentEvent] if s
+// knows the sub-agent from [Reader.Relayed]. Only runs of the daemon record [event.SessionOpened] and
+// [event.Result].
 func (s *Reader) Events(r session.Record) ([]event.Event, error) {
 	finished := s.finished
 	s.finished = nil
@@ -100,7 +101,7 @@ func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]even
 	case record.KindPolicyChanged:
 		var c policy.Change
 		err := c.Parse(r.Payload)
-		if err != nil || c.Mode != "" && !s.turned { // before the first turn it is the mode of the start
+		if err != nil || c.Mode != "" && !s.turned { // a mode before the first turn is the starting mode
 			return nil, err
 		}
 		return []event.Event{event.PolicyChanged{Change: c}}, nil
@@ -110,13 +111,13 @@ func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]even
 	return nil, nil
 }
 
-// payload makes an event of a record's payload; of makes nil when there is none yet.
-func payload[P any](r *session.Record, of func(P) event.Event) ([]event.Event, error) {
+// payload converts a record's payload to an event. convert returns nil if there is no event yet.
+func payload[P any](r *session.Record, convert func(P) event.Event) ([]event.Event, error) {
 	var p P
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return nil, err
 	}
-	if e := of(p); e != nil {
+	if e := convert(p); e != nil {
 		return []event.Event{e}, nil
 	}
 	return nil, nil
@@ -129,11 +130,11 @@ func (s *Reader) called(use string, input json.RawMessage) {
 	s.inputs[use] = input
 }
 
-// ended keeps a call's end until the next record, which has what the model reads of it.
+// ended keeps the event of a finished call until the next record, which has its result.
 func (s *Reader) ended(e event.ToolFinished) event.Event {
-	awaited := s.running[e.Use]
+	noResult := s.running[e.Use]
 	delete(s.running, e.Use)
-	if e.Outcome == record.OutcomeNotRun || !awaited { // it went on in the background, and has its result
+	if e.Outcome == record.OutcomeNotRun || !noResult { // a background task already has its result
 		return e
 	}
 	s.finished = &e
@@ -156,8 +157,8 @@ func (s *Reader) item(r *session.Record, finished *event.ToolFinished) ([]event.
 	return []event.Event{event.ItemAppended{Seq: r.Seq, Item: stored.Item}}, nil
 }
 
-// results gives the call that has just ended what the model reads of it. A call that gets a
-// result before it has ended goes on in the background.
+// results adds the result to the event of the call that has just finished. A call that gets a result
+// before its end continues in the background.
 func (s *Reader) results(e transcript.Encoded, finished *event.ToolFinished) error {
 	item, err := e.Decode()
 	if err != nil {

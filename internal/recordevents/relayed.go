@@ -9,17 +9,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// subagentStream is an agent that works for a run in a session of its own.
+// subagentStream converts the records of another agent of the run, which has its own session.
 type subagentStream struct {
 	name   string
-	caller string // the session whose tool use has started it; "" for an agent of a strategy
+	caller string // the session whose tool use started it; "" for an agent of a strategy
 	use    string
 	reader Reader
 }
 
-// Relayed returns the events of a record of another session that the log relays: that of an agent
-// of the run, called name. Those of a sub-agent are each a [event.SubagentEvent] of the use that has
-// started it, as its agent tells them.
+// Relayed returns the events of a relayed record: a record of another session whose agent belongs to
+// the run and has this name. The events of a sub-agent are [event.SubagentEvent]s of the use that
+// started it, as its parent emits them.
 func (s *Reader) Relayed(id, name string, r session.Record) ([]event.Event, error) {
 	a := s.agents[id]
 	if a == nil {
@@ -46,10 +46,10 @@ func (s *Reader) Relayed(id, name string, r session.Record) ([]event.Event, erro
 	return list, nil
 }
 
-// wrap makes an event of a sub-agent one of the use that has started it, which may be one of
-// another sub-agent. An event of any other session stays as it is.
+// wrap wraps an event of a sub-agent in a [event.SubagentEvent] of the use that started it, once for
+// each level of sub-agents. It returns an event of any other session unchanged.
 func (s *Reader) wrap(id string, e event.Event) event.Event {
-	for range s.agents { // as many at most, whatever their records say
+	for range s.agents { // limits the loop even if the records are wrong
 		a := s.agents[id]
 		if a == nil || a.use == "" {
 			break
@@ -60,7 +60,7 @@ func (s *Reader) wrap(id string, e event.Event) event.Event {
 	return e
 }
 
-// asker is the session of the sub-agent whose question an event is about, or "".
+// asker returns the session of the sub-agent whose approval request an event is about, or "".
 func asker(e event.Event) string {
 	switch e := e.(type) {
 	case event.ApprovalAsked:
@@ -71,8 +71,8 @@ func asker(e event.Event) string {
 	return ""
 }
 
-// runEvent reads what the daemon records of a run: that its agent has opened the session, what was
-// found there, and how the run ended.
+// runEvent converts the daemon's records of a run: the opening of the session, notices about it, and
+// the result of the run.
 func (s *Reader) runEvent(r *session.Record) ([]event.Event, error) {
 	var p struct {
 		Event   string          `json:"event"`
@@ -101,7 +101,7 @@ func (s *Reader) runEvent(r *session.Record) ([]event.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		if res, ok := e.(event.Result); ok && res.Text == "" { // the record has it once
+		if res, ok := e.(event.Result); ok && res.Text == "" { // the record has the text only once
 			res.Text = p.Text
 			e = res
 		}

@@ -36,7 +36,7 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.print() != p.print() {
+	if now.fingerprint() != p.fingerprint() {
 		return nil, fmt.Errorf("rewind: session %s: %w", p.Session, ErrChanged)
 	}
 	a := applyRun{p: now, log: opened.Log, at: opened.State.Saved, r: &Result{Notices: opened.Notices}}
@@ -49,8 +49,8 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	return a.r, a.transcript(ctx)
 }
 
-// print identifies what the user was shown.
-func (p *Plan) print() string {
+// fingerprint identifies the parts of the plan that the user was shown.
+func (p *Plan) fingerprint() string {
 	var b strings.Builder
 	for _, f := range p.Files {
 		fmt.Fprintln(&b, f.Path, f.Action, f.now, f.save.Digest)
@@ -63,7 +63,7 @@ func (p *Plan) print() string {
 type applyRun struct {
 	p   *Plan
 	log *session.Log
-	at  map[string]int64 // contents in the log
+	at  map[string]int64 // records with contents, by digest
 	r   *Result
 }
 
@@ -91,8 +91,8 @@ func (a *applyRun) files(ctx context.Context) error {
 	return nil
 }
 
-// changing are the files that are changed, in the order in which they are: a file whose
-// folders were made for it comes after what else was put into them.
+// changing returns the files to change, in order. A file whose folders are deleted with it comes after
+// the other files in those folders.
 func (p *Plan) changing() []*File {
 	var list []*File
 	for i := range p.Files {
@@ -175,7 +175,7 @@ func (a *applyRun) saveCurrent(ctx context.Context, f *File) error {
 	return nil
 }
 
-// read reads the file as it is; nil when it is too large to be kept.
+// read returns the current content of the file, or nil if it is too large to store.
 func (f *File) read() ([]byte, error) {
 	if f.info.Size() > record.MaxSaved {
 		return nil, nil
@@ -205,11 +205,11 @@ func (a *applyRun) notify(ctx context.Context, list []*File) error {
 			fmt.Fprintf(&text, "\n… and %d more", len(list)-i)
 			break
 		}
-		word := "put back"
+		action := "restored"
 		if f.Action == Delete {
-			word = "deleted"
+			action = "deleted"
 		}
-		text.WriteString("\n" + f.Path + ": " + word)
+		text.WriteString("\n" + f.Path + ": " + action)
 	}
 	it := transcript.Item{
 		ID: a.p.s.NewID(), Time: a.p.s.Now(), Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: text.String()}},

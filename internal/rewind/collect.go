@@ -17,33 +17,33 @@ type savedFile struct {
 	session string
 	seq     int64
 	time    time.Time
-	held    bool   // the record itself has the content
-	missing string // why nothing follows from it
-	order   int64  // by the log of the session that is taken back
+	hasData bool   // the record itself has the content
+	missing string // why the file cannot be restored from it, or ""
+	order   int64  // position relative to the log of the rewound session
 }
 
-// runSessions are the sessions whose logs hold what a session has done: itself, and those
-// that it was forked from, each up to a record.
+// runSessions are the sessions whose logs contain the work of a session: the session itself and its
+// ancestors by forks, each up to a seq.
 type runSessions map[string]int64
 
 const noEnd = int64(1)<<62 - 1
 
-// collect reads what was saved after a record: by the session and by those that work for
-// it, in the order in which it was saved.
+// collect reads the files that the session and its sub-agents saved after a record, in the order in which
+// they were saved.
 func collect(ctx context.Context, s *session.Sessions, m session.Meta, to int64) ([]savedFile, error) {
-	own, err := read(ctx, s, m.ID, session.Range{After: to})
+	first, err := read(ctx, s, m.ID, session.Range{After: to})
 	if err != nil {
 		return nil, err
 	}
-	for i := range own {
-		own[i].order = 2 * own[i].seq
+	for i := range first {
+		first[i].order = 2 * first[i].seq
 	}
-	lists := [][]savedFile{own}
-	kin, err := familyOf(ctx, s, m, to)
+	lists := [][]savedFile{first}
+	lineage, err := lineageOf(ctx, s, m, to)
 	if err != nil {
 		return nil, err
 	}
-	workers, err := workersOf(ctx, s, m, kin)
+	subagents, err := subagentsOf(ctx, s, m, lineage)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func collect(ctx context.Context, s *session.Sessions, m session.Meta, to int64)
 		}
 		began = r.Time
 	}
-	for _, w := range workers {
+	for _, w := range subagents {
 		all, err := read(ctx, s, w.ID, session.Range{After: w.ParentSeq})
 		if err != nil {
 			return nil, err
 		}
 		var list []savedFile
 		for _, f := range all {
-			if kin.later(&f, w.Owner, to, began) {
+			if lineage.later(&f, w.Owner, to, began) {
 				list = append(list, f)
 			}
 		}
@@ -70,7 +70,7 @@ func collect(ctx context.Context, s *session.Sessions, m session.Meta, to int64)
 	return merge(lists), nil
 }
 
-// read reads what one log has of files.
+// read returns the saved files of one log.
 func read(ctx context.Context, s *session.Sessions, id string, r session.Range) ([]savedFile, error) {
 	var list []savedFile
 	for rec, err := range s.Effective(ctx, id, r) {
@@ -88,42 +88,42 @@ func read(ctx context.Context, s *session.Sessions, id string, r session.Range) 
 		if f.Omitted == record.OmittedMasked && !f.Existed {
 			f.missing = "the path contains a secret and was not stored"
 		}
-		f.held, f.Data = f.Data != "", ""
+		f.hasData, f.Data = f.Data != "", ""
 		list = append(list, f)
 	}
 	return list, nil
 }
 
-// familyOf is the session and those that it was forked from after a record.
-func familyOf(ctx context.Context, s *session.Sessions, m session.Meta, to int64) (runSessions, error) {
-	kin := runSessions{m.ID: noEnd}
+// lineageOf returns the session and the sessions from which it was forked after a record.
+func lineageOf(ctx context.Context, s *session.Sessions, m session.Meta, to int64) (runSessions, error) {
+	lineage := runSessions{m.ID: noEnd}
 	for m.Parent != "" && m.ParentSeq > to {
-		if _, twice := kin[m.Parent]; twice {
+		if _, seen := lineage[m.Parent]; seen {
 			break
 		}
-		kin[m.Parent] = m.ParentSeq
-		up, err := s.Get(ctx, m.Parent)
-		if errors.Is(err, session.ErrNotFound) { // it was deleted; its records stay
+		lineage[m.Parent] = m.ParentSeq
+		parent, err := s.Get(ctx, m.Parent)
+		if errors.Is(err, session.ErrNotFound) { // the parent was deleted; its records stay
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		m = up
+		m = parent
 	}
-	return kin, nil
+	return lineage, nil
 }
 
-// workersOf lists the sessions that may have worked for a family: those of its owners,
-// since a sub-agent's owner is whoever all of the work is for.
-func workersOf(ctx context.Context, s *session.Sessions, m session.Meta, kin runSessions) ([]session.Meta, error) {
+// subagentsOf returns the sessions of sub-agents that may have worked for a lineage. The owner of a
+// sub-agent is the session of the run.
+func subagentsOf(ctx context.Context, s *session.Sessions, m session.Meta, lineage runSessions) ([]session.Meta, error) {
 	var (
 		list  []session.Meta
 		asked = map[string]bool{}
 		known = map[string]bool{m.ID: true}
 		todo  []string
 	)
-	for id := range kin {
+	for id := range lineage {
 		todo = append(todo, id)
 	}
 	if m.Owner != "" {
@@ -158,23 +158,23 @@ func workersOf(ctx context.Context, s *session.Sessions, m session.Meta, kin run
 	return list, nil
 }
 
-// later reports whether a worker saved f for the family after record to, and sets its
-// order. One that does not say where the logs of those above it ended goes by time.
-func (kin runSessions) later(f *savedFile, owner string, to int64, began time.Time) bool {
+// later reports whether a sub-agent saved f for the lineage after record to, and sets its order. Without
+// the log heads of the parents, the time decides.
+func (lineage runSessions) later(f *savedFile, owner string, to int64, began time.Time) bool {
 	for _, h := range f.ParentHeads {
-		if end, ok := kin[h.Session]; ok {
+		if end, ok := lineage[h.Session]; ok {
 			f.order = 2*h.Seq + 1
 			return h.Seq >= to && h.Seq < end
 		}
 	}
-	if _, ours := kin[owner]; !ours || len(f.ParentHeads) > 0 {
+	if _, ok := lineage[owner]; !ok || len(f.ParentHeads) > 0 {
 		return false
 	}
 	f.order = noEnd
 	return f.time.After(began)
 }
 
-// merge brings the lists of several logs into one order. Each list keeps its own.
+// merge merges the lists of several logs. The order within each list stays.
 func merge(lists [][]savedFile) []savedFile {
 	var out []savedFile
 	for {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// digestOf is what lies at a place; info is nil when nothing does.
+// digestOf returns the digest of a file's content; info is nil if the file does not exist.
 func digestOf(p workdir.Path) (string, fs.FileInfo, error) {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,16 +33,16 @@ func digestOf(p workdir.Path) (string, fs.FileInfo, error) {
 	return hex.EncodeToString(h.Sum(nil)), info, nil
 }
 
-// isProtected says why a file is not written without being asked about, or "".
-func isProtected(path string) string {
+// protectedReason returns why writing a file needs approval, or "".
+func protectedReason(path string) string {
 	if !(policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: path}).WritesProtected() {
 		return ""
 	}
 	return path + " controls other programs, so editing it always needs approval"
 }
 
-// find finds the record with the content that a file is to get, and reads it once to
-// know that it is whole.
+// find finds the record with the content to restore, and reads it once to check it. why is the reason
+// why the file is blocked, or "".
 func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string]error) (why string, err error) {
 	at := f.save
 	switch {
@@ -50,7 +50,7 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 		return "the content is not in the log: " + at.Omitted, nil
 	case at.SameAs != 0:
 		at.seq = at.SameAs
-	case !at.held:
+	case !at.hasData:
 		return "the content is not in the log", nil
 	}
 	if _, err := at.Permissions(); err != nil {
@@ -71,21 +71,21 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 	return "", nil
 }
 
-// content reads what a record has kept of a file.
+// content reads the content of a file from its record.
 func (f *savedFile) content(ctx context.Context, s *session.Sessions) ([]byte, error) {
 	for r, err := range s.Effective(ctx, f.session, session.Range{After: f.seq - 1, Until: f.seq}) {
 		if err != nil {
 			return nil, err
 		}
-		var of record.FileSaved
-		if r.Kind != record.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &of) != nil || of.Data == "" {
+		var stored record.FileSaved
+		if r.Kind != record.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &stored) != nil || stored.Data == "" {
 			why := "the content is no longer in the log"
-			if of.Omitted != "" {
-				why += ": " + of.Omitted
+			if stored.Omitted != "" {
+				why += ": " + stored.Omitted
 			}
 			return nil, errors.New(why)
 		}
-		content, err := of.Data.Content(f.Digest)
+		content, err := stored.Data.Content(f.Digest)
 		if err != nil {
 			return nil, damaged(err)
 		}

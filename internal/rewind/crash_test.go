@@ -156,7 +156,7 @@ func TestCrashStillNotifies(t *testing.T) {
 				told += string(r.Payload)
 			}
 		}
-		for _, want := range []string{d.path("a") + ": put back", d.path("b") + ": deleted"} {
+		for _, want := range []string{d.path("a") + ": restored", d.path("b") + ": deleted"} {
 			if !strings.Contains(told, want) {
 				t.Errorf("after %d files: %q is not told: %s", after, want, told)
 			}

@@ -53,7 +53,7 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	switch {
 	case w.at > 0:
 		return w.at, nil
-	case turn >= 0 && w.turns >= turn && turn > 0: // it is open still
+	case turn >= 0 && w.turns >= turn && turn > 0: // the turn is still open
 		return m.Head, nil
 	case turn >= 0:
 		return 0, bad("no turn %d; the last turn is %d", turn, w.turns)
@@ -61,16 +61,16 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	return 0, bad("no item and no turn has the id %.100q", what)
 }
 
-// target is the record that is looked for, from the first on.
+// target searches for a record, from the first record on.
 type target struct {
 	what  string
 	turn  int64 // its number, or -1
-	turns int64 // opened so far
+	turns int64 // number of turns opened so far
 	open  string
 	at    int64
 }
 
-// found takes in a record, and reports whether the search is over.
+// found reads a record, and reports whether the search is over.
 func (w *target) found(r *session.Record) bool {
 	switch r.Kind {
 	case record.KindTurnOpened:
@@ -98,7 +98,7 @@ func (w *target) found(r *session.Record) bool {
 		if w.turn >= 0 || json.Unmarshal(r.Payload, &list) != nil {
 			return false
 		}
-		for _, raw := range list.Items { // one that only a rewrite has
+		for _, raw := range list.Items { // the item may be only in a rewrite
 			var it struct {
 				ID string `json:"id"`
 			}

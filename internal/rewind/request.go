@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Request says how far a session is taken back, and what of it.
+// Request is a request to rewind a session.
 type Request struct {
 	api.Rewind
 	AddDirs []string // more folders in which files may be restored
@@ -42,11 +42,10 @@ func (r *Request) Check(session string) error {
 	return nil
 }
 
-// Plan says what a checked request would do to a session. done closes its folders; call it after
-// [Plan.Apply].
+// Plan plans a checked request. done closes the folders of the plan; call it after [Plan.Apply].
 func (r *Request) Plan(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta) (plan *Plan, done func(), err error) {
 	o := Options{Transcript: r.Transcript, Fork: r.Fork, Grants: r.WithGrants, Force: r.Force, Actor: r.Actor, Except: r.except(m)}
-	if o.Seq, err = r.point(ctx, s, m); err != nil {
+	if o.Seq, err = r.targetSeq(ctx, s, m); err != nil {
 		return nil, nil, err
 	}
 	mask, err := e.Masker(m.CWD)
@@ -82,7 +81,7 @@ func (r *Request) CheckExcept(plan *Plan, m session.Meta) error {
 	return nil
 }
 
-// except are the files that are left as they are, absolute.
+// except returns the excluded files as absolute paths.
 func (r *Request) except(m session.Meta) (list []string) {
 	for _, f := range r.Except {
 		if !filepath.IsAbs(f) {
@@ -128,22 +127,22 @@ func checkLocal(ctx context.Context, s *session.Sessions, m session.Meta) error 
 		if id == "" {
 			continue
 		}
-		of, err := s.Get(ctx, id)
+		meta, err := s.Get(ctx, id)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if slug, _, ok := workspace.OfProject(of.Project); ok {
+		if slug, _, ok := workspace.OfProject(meta.Project); ok {
 			return outcome.Invalid(fmt.Sprintf("the files of this session are in workspace %s and cannot be restored from outside", slug), "rewind only the transcript: --transcript")
 		}
 	}
 	return nil
 }
 
-// point returns the record to go back to.
-func (r *Request) point(ctx context.Context, s *session.Sessions, m session.Meta) (int64, error) {
+// targetSeq returns the seq of the record to rewind to.
+func (r *Request) targetSeq(ctx context.Context, s *session.Sessions, m session.Meta) (int64, error) {
 	if r.Target != "" {
 		return Find(ctx, s, m.ID, r.Target)
 	}

@@ -37,7 +37,7 @@ import (
 
 // Options select the target of a rewind and what it restores.
 type Options struct {
-	// Seq is the number of the record to go back to; [Find] finds it.
+	// Seq is the seq of the record to rewind to; [Find] finds it.
 	Seq int64
 	// Folders are the folders in which files may be restored; nil restores no files.
 	Folders *workdir.Folders
@@ -57,7 +57,7 @@ type Options struct {
 	// with a secret is not stored. Nil stores everything.
 	Mask func(json.RawMessage) json.RawMessage
 
-	afterFile func(n int) error // a test's crash
+	afterFile func(n int) error // for tests that stop after n files
 }
 
 // Action says what to do with a file.
@@ -81,11 +81,11 @@ type File struct {
 	Reason string `json:"why,omitempty"`
 	// Note is additional information.
 	Note string `json:"note,omitempty"`
-	Size int64  `json:"size"` // that it will have
+	Size int64  `json:"size"` // size after the rewind
 
-	save, newest savedFile // before the first change since, and before the last one
+	save, newest savedFile // the records before the first and before the last change since the target
 	content      *savedFile
-	now          string // digest
+	now          string // digest of the current content
 	target       workdir.Path
 	info         fs.FileInfo
 }
@@ -107,7 +107,7 @@ type Plan struct {
 
 	s    *session.Sessions
 	o    Options
-	head int64 // of the log that was looked at
+	head int64 // head of the log when the plan was made
 }
 
 // Report is the JSON form of a plan and its result.
@@ -118,7 +118,7 @@ type Report struct {
 	Done   *Result `json:"done,omitempty"`
 }
 
-// Document is the document of a plan that was not carried out.
+// Document returns the report of a plan that was not applied.
 func (p *Plan) Document() *Report { return &Report{Plan: p, Digest: p.Digest(), Head: p.head} }
 
 // Result is the result of [Plan.Apply].
@@ -192,13 +192,13 @@ func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.changes() }) || p.o.Transcript
 }
 
-// Head is the last record of the log when the plan was made. To undo the rewind, rewind to it.
+// Head returns the seq of the last record when the plan was made. To undo the rewind, rewind to it.
 func (p *Plan) Head() int64 { return p.head }
 
-// Digest identifies the plan exactly: the target, each file with its action and current content,
+// Digest returns a digest of the whole plan: the target, each file with its action and current content,
 // and the head of the log.
 func (p *Plan) Digest() string {
-	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.Seq, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print()))).String()
+	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.Seq, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.fingerprint()))).String()
 }
 
 // Ready returns a [*BlockedError] if the plan cannot be applied.
@@ -240,27 +240,27 @@ func (p *Plan) files(ctx context.Context, all []savedFile) error {
 	return nil
 }
 
-func (f *File) be(a Action, why string) { f.Action, f.Reason = a, why }
+func (f *File) set(a Action, why string) { f.Action, f.Reason = a, why }
 
 // decide compares the current file with its stored content.
 func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) error {
 	if slices.Contains(p.o.Except, f.Path) {
-		f.be(Skip, "")
+		f.set(Skip, "")
 		return nil
 	}
 	if f.save.missing != "" {
-		f.be(Blocked, f.save.missing)
+		f.set(Blocked, f.save.missing)
 		return nil
 	}
 	if why := f.look(p.o.Folders); why != "" {
-		f.be(Blocked, why)
+		f.set(Blocked, why)
 		return nil
 	}
 	f.Size = f.save.Size
 	known := f.now == f.newest.After || f.now == f.newest.Digest
 	switch {
 	case f.now == f.save.Digest:
-		f.be(Unchanged, "")
+		f.set(Unchanged, "")
 		return nil
 	case !f.save.Existed:
 		f.Action = Delete
@@ -275,14 +275,14 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 			return err
 		}
 		if why != "" {
-			f.be(Blocked, why)
+			f.set(Blocked, why)
 			return nil
 		}
 	}
-	if why := isProtected(f.Path); why != "" && !p.o.Force {
-		f.be(Conflict, why)
+	if why := protectedReason(f.Path); why != "" && !p.o.Force {
+		f.set(Conflict, why)
 	} else if !known && !p.o.Force {
-		f.be(Conflict, "something other than a tool changed it since")
+		f.set(Conflict, "something other than a tool changed it since")
 	} else if !known {
 		f.Note = "something other than a tool changed it since"
 	}
@@ -308,7 +308,7 @@ func (f *File) look(folders *workdir.Folders) (why string) {
 	return ""
 }
 
-// reason is an error about a path that is named beside it.
+// reason returns the text of an error without its path, which is shown next to it.
 func reason(err error) string {
 	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		if e.Help != "" {

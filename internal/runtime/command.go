@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// commandModel answers every input with one call of Bash, and every result with the
-// result's text. So the command of an agent that is one is judged, asked about, held
-// and recorded as any other.
+// commandModel is the model of an agent that is a command. It answers every input with one call of Bash,
+// and every result with the result's text. So the command is approved, confined and recorded like any
+// other.
 //
 //	input ─► Bash{command} ─► result ─► its text
 type commandModel struct {
@@ -23,10 +23,10 @@ type commandModel struct {
 	stdin bool
 }
 
-// commandAPI names the wire form of what a command model is sent: the items themselves.
+// commandAPI is the API of command models, which get the items themselves.
 const commandAPI = "command"
 
-// command makes an agent that is a command line.
+// command makes the parts of an agent that is a command line.
 func (rt *Runtime) command(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*runs.AgentParts, error) {
 	r.Spec.Tools, r.Spec.Limits.MaxTurns = []string{"Bash"}, 0
 	r.Model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
@@ -63,7 +63,7 @@ func (c *commandModel) answer(req *model.Request) (transcript.Item, error) {
 	failed := func(why string, err error) (transcript.Item, error) {
 		return it, &model.Error{Kind: model.ErrorInvalid, Provider: commandAPI, Message: why, Err: err}
 	}
-	var last []transcript.Item // what follows the last answer
+	var last []transcript.Item // the items after the last answer
 	calls := 0
 	for _, m := range req.Messages {
 		var e transcript.Encoded
@@ -97,7 +97,7 @@ func (c *commandModel) answer(req *model.Request) (transcript.Item, error) {
 	return it, nil
 }
 
-// resultOf is the text of the command's result, when it has run.
+// resultOf returns the text of the command's result, if it has run.
 func resultOf(items []transcript.Item) (text string, ok bool) {
 	for _, it := range items {
 		for _, p := range it.Parts {
@@ -110,7 +110,7 @@ func resultOf(items []transcript.Item) (text string, ok bool) {
 	return text, ok
 }
 
-// inputTo is what people and other agents said last.
+// inputTo returns the text of the newest user items.
 func inputTo(items []transcript.Item) string {
 	var words []string
 	for _, it := range items {
@@ -121,12 +121,12 @@ func inputTo(items []transcript.Item) string {
 	return strings.Join(words, "\n")
 }
 
-// stdinLimit bounds the input of a command, in bytes: a command line can be no longer
-// than 128 KiB, and the input is a part of it.
+// stdinLimit is the maximum input of a command, in bytes: the input is part of the command line, which
+// is limited to 128 KiB.
 const stdinLimit = 96 << 10
 
-// command is the line that runs. An input stands behind it as a document that the
-// shell does not look into, so that nothing of it can become a command.
+// command returns the command line to run. An input follows it as a quoted here-document, so that the
+// shell does not interpret it.
 func (c *commandModel) command(input string) (string, error) {
 	if !c.stdin {
 		return c.line, nil

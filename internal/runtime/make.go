@@ -79,7 +79,7 @@ func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Agent
 	r.Env.SendNotice(list...)
 	made := &runs.AgentParts{Model: parts.Models.Primary, Options: parts.Options, Close: parts.Close, Attach: func(a *agent.Agent) {
 		parts.Attach(a)
-		if n.Actor.Via == viaCLI { // it has told its person by itself
+		if n.Actor.Via == viaCLI { // the command line has shown the notices itself
 			return
 		}
 		for _, notice := range list {
@@ -96,16 +96,16 @@ func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Agent
 	return made, nil
 }
 
-// inWorktree has an agent work in a worktree, which goes when the run completes and nothing in it
-// would be lost.
+// inWorktree lets an agent work in a worktree, which is removed when the run completes if nothing would
+// be lost.
 func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made *runs.AgentParts) {
 	enter := b.EnterWorktree(r.Spec.Worktree.Name, "run")
-	made.Options.EnterDir = func(ctx context.Context) (dir, told string, err error) {
-		dir, told, err = enter(ctx)
+	made.Options.EnterDir = func(ctx context.Context) (dir, text string, err error) {
+		dir, text, err = enter(ctx)
 		if a := agent.FromContext(ctx); err == nil && a != nil {
 			a.Notice("in the worktree " + b.Checkout().Path + ", on the branch " + b.Checkout().Branch)
 		}
-		return dir, told, err
+		return dir, text, err
 	}
 	made.BeforeClose = func(completed bool) {
 		if text := b.LeaveWorktree(context.WithoutCancel(ctx), !completed); text != "" {
@@ -114,12 +114,12 @@ func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made 
 	}
 }
 
-// viaCLI is what a run says of a client that is this program's command line.
+// viaCLI is the Via value of this program's command line as a client.
 const viaCLI = "cli"
 
-// environment is that of a client: its folder and variables, with the runtime's home and store.
-// Without the client, after a restart, it is the runtime's own; missing are the client's variables
-// that the runtime does not have. Notices are logged.
+// environment returns the client's environment: its folder and variables, with the runtime's home and
+// store. Without the client, after a restart, it returns the runtime's environment, and missing has the
+// names of the client's variables that the runtime does not have. Notices are logged.
 func (rt *Runtime) environment(ctx context.Context, n *runs.AgentRequest) (_ *env.Env, missing []string, err error) {
 	e := *rt.Env
 	e.Getwd = func() (string, error) { return n.Spec.Cwd, nil }
@@ -133,10 +133,10 @@ func (rt *Runtime) environment(ctx context.Context, n *runs.AgentRequest) (_ *en
 	return &e, missing, e.ResolveReferences(ctx, n.Spec.Environment.References)
 }
 
-// Mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.
+// Mask is [runs.Options].Mask: it returns the masker of the settings of a folder and a run.
 func (rt *Runtime) Mask(_ context.Context, cwd string, more []string) (*secret.Masker, error) {
 	for _, file := range more {
-		if info, err := os.Stat(file); !jsontree.StartsObject(file) && err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+		if info, err := os.Stat(file); !jsontree.StartsObject(file) && err == nil && !info.Mode().IsRegular() { // reading a pipe would block
 			return nil, outcome.Invalid("the settings "+file+" are not a regular file", "")
 		}
 	}

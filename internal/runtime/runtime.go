@@ -32,12 +32,12 @@ import (
 
 // Config configures a [Runtime]. Env is required.
 type Config struct {
-	Env          *env.Env       // whose runtime it is; it must not change afterwards
+	Env          *env.Env       // the environment; it must not change afterwards
 	Store        string         // URL of the store; "" is the one of the environment
-	SessionStore session.Store  // a store that the program has opened and closes; Store only names it
-	Wait         *retry.Options // how runs wait for a store that is away; nil: as the environment says
-	Metrics      bool           // telemetry is kept also where it is sent nowhere
-	Log          *slog.Logger   // what happens in runs and workspaces; nil: nothing is logged
+	SessionStore session.Store  // a store that the program opens and closes; Store is then only its name
+	Wait         *retry.Options // how runs wait for an unavailable store; nil: as the environment says
+	Metrics      bool           // collect telemetry even if it is not exported
+	Log          *slog.Logger   // log of runs and workspaces; nil logs nothing
 }
 
 // Runtime holds the resources of runs. It is safe for concurrent use.
@@ -46,18 +46,18 @@ type Runtime struct {
 	Store      *stores.Store // nil until it is opened
 	Hub        *feed.Hub
 	Workspaces *workspace.Workspaces // nil after New
-	Telemetry  *otel.Telemetry       // nil when nothing is kept, and after New
+	Telemetry  *otel.Telemetry       // nil if telemetry is off, and after New
 
 	config Config
 	home   string
 	log    *slog.Logger
 
-	mu         sync.Mutex // while the store is opened
-	prefetched chan error // it is being opened already
+	mu         sync.Mutex // held while the store is opened
+	prefetched chan error // receives the result of prefetchStore; nil if that was not started
 }
 
-// New makes the runtime of one agent, which opens the store when all else of the agent is there.
-// The caller closes it.
+// New makes the runtime of one agent. It opens the store last, after the other parts of the agent. The
+// caller closes the runtime.
 func New(c *Config) *Runtime {
 	rt := &Runtime{Env: c.Env, Hub: feed.New(&feed.Options{Clock: c.Env.Clock}), config: *c, log: c.Log}
 	if rt.log == nil {
@@ -92,7 +92,7 @@ func (rt *Runtime) open(ctx context.Context) (err error) {
 	return err
 }
 
-// openStore opens the store unless it is open.
+// openStore returns the store, and opens it if needed.
 func (rt *Runtime) openStore(ctx context.Context) (*stores.Store, error) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -108,8 +108,8 @@ func (rt *Runtime) openStore(ctx context.Context) (*stores.Store, error) {
 	return rt.Store, err
 }
 
-// prefetchStore begins to open a store that is one file and there, while the parts of the agent
-// are made. Another one is opened after them, so that a spec with a mistake leaves none behind.
+// prefetchStore starts to open a store that is an existing single file, while the parts of the agent are
+// made. Any other store is opened after them, so that an invalid spec creates no store.
 func (rt *Runtime) prefetchStore(ctx context.Context) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -130,16 +130,16 @@ func (rt *Runtime) prefetchStore(ctx context.Context) {
 
 func (rt *Runtime) openNow(ctx context.Context) (err error) {
 	c := &rt.config
-	with := &stores.Options{Mirror: true, Wait: c.Wait, WrapWitness: rt.Hub.WrapWitness}
-	if with.Wait == nil {
-		if with.Wait, err = stores.Patient(rt.Env); err != nil {
+	opts := &stores.Options{Mirror: true, Wait: c.Wait, WrapWitness: rt.Hub.WrapWitness}
+	if opts.Wait == nil {
+		if opts.Wait, err = stores.Patient(rt.Env); err != nil {
 			return err
 		}
 	}
 	if c.SessionStore != nil {
-		rt.Store, err = stores.Use(ctx, rt.Env, c.Store, c.SessionStore, with)
+		rt.Store, err = stores.Use(ctx, rt.Env, c.Store, c.SessionStore, opts)
 	} else {
-		rt.Store, err = stores.Open(ctx, rt.Env, c.Store, with)
+		rt.Store, err = stores.Open(ctx, rt.Env, c.Store, opts)
 	}
 	if err != nil {
 		return err
@@ -148,10 +148,10 @@ func (rt *Runtime) openNow(ctx context.Context) (err error) {
 	return nil
 }
 
-// Sessions are the sessions of the store.
+// Sessions returns the sessions of the store.
 func (rt *Runtime) Sessions() *session.Sessions { return rt.Store.Sessions }
 
-// Close closes what is open. The agents have been closed before.
+// Close closes the open resources. Close the agents first.
 func (rt *Runtime) Close() error {
 	var err error
 	if rt.Workspaces != nil {
@@ -173,9 +173,10 @@ func (rt *Runtime) Close() error {
 	return err
 }
 
-// Agent puts an agent together, with its session: in a space that the caller has opened, in the
-// workspace that its spec names, or here. The caller closes it. What is asked of people goes to who.
-func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Workspace, who compose.Askers) (*compose.Agent, error) {
+// Agent creates an agent with its session: in the opened workspace in, in the workspace that its spec
+// names, or on this machine. askers get its approval requests and questions. The caller closes the
+// agent.
+func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Workspace, askers compose.Askers) (*compose.Agent, error) {
 	r.Telemetry = rt.Telemetry
 	rt.prefetchStore(ctx)
 	if in == nil && r.Spec.Workspace != "" {
@@ -184,5 +185,5 @@ func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Wo
 			return nil, err
 		}
 	}
-	return compose.New(ctx, r, in, rt.openStore, who)
+	return compose.New(ctx, r, in, rt.openStore, askers)
 }

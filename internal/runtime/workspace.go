@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// inWorkspace makes an agent that works in a workspace, for a run of the daemon.
+// inWorkspace makes the parts of an agent in a workspace, for a run of the daemon.
 func (rt *Runtime) inWorkspace(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*runs.AgentParts, error) {
 	made, err := rt.partsInWorkspace(ctx, r, n)
 	if err != nil {
@@ -38,7 +38,7 @@ func (rt *Runtime) partsInWorkspace(ctx context.Context, r *compose.Request, n *
 	return compose.MakeInWorkspace(ctx, r, in)
 }
 
-// newWorkspaceAgent makes the agent of options that the run has completed.
+// newWorkspaceAgent makes the agent from options that the run has completed.
 func newWorkspaceAgent(ctx context.Context, m *compose.WorkspaceParts, o agent.Options) (runs.Agent, error) {
 	w := m.Options
 	w.Options = o

@@ -1,11 +1,13 @@
-// Package sessionpolicy reads and changes the policy of a session that nobody runs: from
-// its log, and by a record in its log.
+// Package sessionpolicy reads and changes the policy of a session through its log, without running it.
 //
-//	log ──► Guards ──► Change ──► policy.changed record, on the condition that the
-//	                              log's head is what was read
+//	log ──► Guards ──► Change ──► policy.changed record, appended only if the log's head
+//	                              has not changed since it was read
 //
-// A run that is under way takes the record in before its next decision; one that goes
-// on later replays it.
+//	g, err := sessionpolicy.Guards(ctx, sessions, meta)
+//	c, err := sessionpolicy.Change(ctx, sessions, id, func(g *policy.Guards) (policy.Change, error) { … })
+//
+// A running agent applies the record before its next decision; a resumed one replays it. The settings
+// are not part of the log, so their rules are not in the guards.
 package sessionpolicy
 
 import (
@@ -20,9 +22,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Changes lists what a session's log says about policy since its run began, oldest
-// first, as [policy.Guards.Replay] wants it. What was decided in the session that a fork
-// was made from is not the fork's.
+// Changes returns the policy changes in a session's log since its run began, oldest first, as input for
+// [policy.Guards.Replay]. A fork does not inherit the changes of its parent.
 func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes []json.RawMessage, err error) {
 	for rec, err := range s.Records(ctx, m.ID, session.Range{After: m.ParentSeq, Until: m.Head}) {
 		if err != nil {
@@ -35,7 +36,7 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 		if err := c.Parse(rec.Payload); err != nil {
 			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
-		if rec.Seq <= m.ParentSeq && c.Mode == "" { // a fork begins without what was granted in its parent
+		if rec.Seq <= m.ParentSeq && c.Mode == "" { // a fork does not inherit grants
 			continue
 		}
 		if c.Ended {
@@ -46,8 +47,8 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 	return changes, nil
 }
 
-// PolicySession is the session whose log has the policy of a session's run: the one that it works for,
-// where that is still there, or itself.
+// PolicySession returns the session whose log has the policy of a session's run: its owner if that still
+// exists, or else itself.
 func PolicySession(ctx context.Context, s *session.Sessions, m session.Meta) (session.Meta, error) {
 	if m.Owner == "" {
 		return m, nil
@@ -59,15 +60,15 @@ func PolicySession(ctx context.Context, s *session.Sessions, m session.Meta) (se
 	return run, err
 }
 
-// Guards replays those changes: grants, patches and mode. What settings say is not in
-// the log, and not in the guards.
+// Guards returns guards with the changes of a session's log: grants, patches and mode. They do not have
+// the rules of the settings.
 func Guards(ctx context.Context, s *session.Sessions, m session.Meta) (*policy.Guards, error) {
 	changes, err := Changes(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
 	c := &policy.Config{}
-	if filepath.IsAbs(m.CWD) { // what relative paths of a change are below
+	if filepath.IsAbs(m.CWD) { // the base of relative paths in changes
 		c.Folders = []string{filepath.Clean(m.CWD)}
 	}
 	all, err := policy.New(c)
@@ -77,9 +78,9 @@ func Guards(ctx context.Context, s *session.Sessions, m session.Meta) (*policy.G
 	return all, err
 }
 
-// Change records a change of a session's policy and returns it as it is on record.
-// decide gets the guards as the log has left them, and is called again when somebody
-// else was faster. Errors: those of decide, those of [policy.Guards.Check], and the store's.
+// Change records a change of a session's policy and returns the recorded change. decide gets the current
+// guards of the session, and is called again if another program appended to the log meanwhile. Change
+// returns the errors of decide, of [policy.Guards.Check] and of the store.
 func Change(ctx context.Context, s *session.Sessions, id string, decide func(*policy.Guards) (policy.Change, error)) (policy.Change, error) {
 	for {
 		m, err := s.Get(ctx, id)
@@ -104,7 +105,7 @@ func Change(ctx context.Context, s *session.Sessions, id string, decide func(*po
 		if _, err = s.AppendShared(ctx, id, m.Head, d); !errors.Is(err, session.ErrConflict) {
 			return c, err
 		}
-		if ctx.Err() != nil { // somebody was faster: look again
+		if ctx.Err() != nil { // another program appended first: try again
 			return c, context.Cause(ctx)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// byStart set the mode that was asked for at a start, where nobody said on whose behalf.
+// byStart is the actor of the mode requested at the start of a run, if no user is given.
 const byStart = "start"
 
-// Start is the change to record when a run starts in the mode wanted, "" where none was asked
-// for, and its log has the mode recorded. Nothing is recorded of the mode that the log has, or
-// of a new run in default mode, or in bypassPermissions, which does not outlive its process.
+// Start returns the change to record when a run starts in the mode wanted ("" if none was requested) and
+// its log has the mode recorded. It records nothing if the log already has the mode, if a new run starts
+// in default mode, or if it starts in bypassPermissions, which ends with its process.
 func Start(wanted, recorded policy.Mode, user string) (c policy.Change, record bool) {
 	if wanted == "" || wanted == cmp.Or(recorded, policy.ModeDefault) || recorded == "" && wanted == policy.ModeBypass {
 		return c, false
