@@ -140,8 +140,7 @@ func (f *replayer) open(use string) bool {
 	return false
 }
 
-// waiting is the set of uses with a question that is open, or answered and not
-// acted on.
+// waiting is the set of uses with an approval request that is open, or answered and not acted on.
 func (f *replayer) waiting() map[string]bool {
 	var uses map[string]bool
 	for _, q := range f.s.OpenApprovals {

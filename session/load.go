@@ -86,7 +86,7 @@ type found struct {
 	at, of int
 }
 
-// within reports whether the record contains later items too.
+// within reports whether the record also contains later items.
 func (f found) within() bool { return f.at+1 < f.of }
 
 func (s *Sessions) backwards(ctx context.Context, m Meta) *reverseReader {

@@ -5,42 +5,32 @@ import (
 	"iter"
 )
 
-// Store stores logs. A backend implements it; everything else in this package uses these three
-// methods and the optional interfaces [Leaser], [Deleter], [Rebuilder], [Recoverer], [Eraser],
-// [Watcher], [Checker], [Searcher] and io.Closer. Package sessiontest checks a store against this
-// contract.
+// Store stores logs. A backend implements it. Everything else in this package uses only these three methods and the optional interfaces
+// [Leaser], [Deleter], [Rebuilder], [Recoverer], [Eraser], [Watcher], [Checker], [Searcher] and io.Closer. Package sessiontest checks a
+// store against this contract.
 //
-// All methods may be called concurrently. A store never changes its arguments and never returns
-// memory that it will change.
+// All methods may be called concurrently. A store never changes its arguments and never returns memory that it will change.
 //
-// A store receives only ids that pass [CheckID]. Errors are [*Error] values that wrap the sentinel
-// errors of this package.
+// A store receives only ids that pass [CheckID]. Errors are [*Error] values that wrap the sentinel errors of this package.
 type Store interface {
-	// Append adds a batch to the log of session id, all or nothing, together
-	// with the change of its [Meta], and returns after both are durable.
+	// Append adds a batch to the log of session id, all or nothing, together with the change of its [Meta], and returns after both are
+	// durable.
 	//
-	// The log's head must be b.Expect, otherwise ErrConflict (with Seq set to
-	// the head); except that a batch whose records are already there, digest
-	// for digest, is a retry and succeeds. A batch with Delta.Opened creates
-	// the session: ErrExists when the id is taken, also by a deleted session
-	// that forks still need, or by one whose id differs only in case when the
-	// store's medium does not tell cases apart. Without it the session must
-	// exist: ErrNotFound.
+	// The log's head must be b.Expect, otherwise the error is ErrConflict, with Seq set to the head. There is one exception: a batch whose
+	// records are already stored, digest for digest, is a retry and succeeds. A batch with Delta.Opened creates the session. ErrExists if
+	// the id is taken, even by a deleted session that forks still need, or by one whose id differs only in case if the store's medium
+	// ignores case. A batch without it requires that the session exists: otherwise ErrNotFound.
 	//
-	// A store that is a [Leaser] compares b.Epoch with the session's lease:
-	// ErrFenced when they differ. Epoch 0 means that the caller has no lease; it is
-	// allowed only to create a session and for batches of Shared kinds.
+	// A store that is a [Leaser] compares b.Epoch with the session's lease: ErrFenced if they differ. Epoch 0 means that the caller has no
+	// lease; it is allowed only for creating a session and for batches of Shared kinds.
 	Append(ctx context.Context, id string, b Batch) error
 
-	// Read yields the session's own records (a fork's parent has the rest) in
-	// the order that r asks for. It sees everything that was acknowledged
-	// before the call. A record that cannot be read yields one ErrCorrupt with
-	// its Seq, and reading continues after it. An unknown id yields ErrNotFound;
-	// deleted sessions can be read, since forks need them.
+	// Read yields the session's own records (a fork's parent has the rest) in the order that r requests. It sees everything that was
+	// acknowledged before the call. For a record that cannot be read it yields one ErrCorrupt with the record's Seq, and continues with the
+	// next record. ErrNotFound for an unknown id. Deleted sessions can be read, because forks need them.
 	Read(ctx context.Context, id string, r Range) iter.Seq2[Record, error]
 
-	// List returns sessions and a cursor for the next page. The order is by updated, then created,
-	// then id, all descending.
+	// List returns sessions and a cursor for the next page. They are sorted by updated, then created, then id, all descending.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
@@ -52,15 +42,15 @@ type Batch struct {
 	Delta   Delta // of Records, see [Fold]
 }
 
-// Range says which records to read. The zero Range is all of them, oldest first.
+// Range selects the records to read. The zero Range selects all of them, oldest first.
 type Range struct {
 	After   int64 // only records with a greater seq
-	Until   int64 // and seq at most this, when not 0
+	Until   int64 // and a seq of at most this; 0: no limit
 	Reverse bool  // newest first
-	Limit   int   // at most this many, when greater than 0
+	Limit   int   // at most this many; 0 or less: no limit
 }
 
-// Query says which sessions to list. Empty fields do not filter.
+// Query selects the sessions to list. Empty fields do not filter.
 type Query struct {
 	ID            string // only this session, even if it is deleted
 	Project       string
@@ -78,7 +68,7 @@ type Query struct {
 	After         string // cursor from [Page]
 }
 
-// Page is one page of a list. Next is empty on the last one.
+// Page is one page of a list. Next is empty on the last page.
 type Page struct {
 	Sessions []Meta
 	Next     string
@@ -86,13 +76,12 @@ type Page struct {
 
 // Leaser is a store with leases: one writer per session.
 type Leaser interface {
-	// Acquire gives the lease of id to h, with an epoch greater than every earlier one. The
-	// session need not exist yet. If another holder has it and steal returns false, the error is a
-	// [*BusyError]. steal is called with the current lease, but not with a released one; the
-	// decision is one atomic step. A lease that was taken from a holder has its Previous. Returned
+	// Acquire gives the lease of id to h, with an epoch greater than every earlier one. The session need not exist yet. If another holder
+	// has the lease and steal returns false, the error is a [*BusyError]. steal is called with the current lease, but not with a released
+	// one. The decision and the change are one atomic step. A lease that was taken from another holder has its Previous set. Returned
 	// leases have Remaining set if the store knows it from its own clock, never from the caller's.
 	Acquire(ctx context.Context, id string, h Lease, steal func(Lease) bool) (Lease, error)
-	// Renew stores l with its new expiry. ErrFenced when its epoch has passed.
+	// Renew stores l with its new expiry. ErrFenced if a newer lease exists.
 	Renew(ctx context.Context, id string, l Lease) error
 	// Release ends the lease. If a newer lease exists, Release only removes its Previous.
 	Release(ctx context.Context, id string, l Lease) error

@@ -10,11 +10,9 @@ import (
 
 // Watcher is a store that can report at once that a log has grown, whichever program appended.
 type Watcher interface {
-	// Watch yields the head of session id as soon as it is greater than after, and then
-	// each time that it has grown; what came in between is not told one by one. It ends
-	// with the error of ctx, with ErrNotFound when the session is deleted or not there,
-	// with ErrClosed when the store is closed, and with the store's errors. A head that
-	// was acknowledged before the call is never missed.
+	// Watch yields the head of session id as soon as it is greater than after, and then each time it has grown; it need not yield every
+	// head in between. It ends with the error of ctx, with ErrNotFound if the session does not exist or is deleted, with ErrClosed if the
+	// store is closed, or with another error of the store. It never misses a head that was acknowledged before the call.
 	Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error]
 }
 
@@ -33,7 +31,7 @@ func (s *Sessions) Watch(ctx context.Context, id string, after int64) iter.Seq2[
 
 func (s *Sessions) poll(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // ranging again starts again
+		after := after // each range over the sequence starts again from after
 		wake, leave := s.growth.watch(id)
 		defer leave()
 		tick := time.NewTicker(watchPoll)
@@ -95,7 +93,7 @@ func (g *growthNotifier) tell(id string) {
 	for _, c := range g.waiting[id] {
 		select {
 		case c <- struct{}{}:
-		default: // it is already going to look
+		default: // a wake-up is already pending
 		}
 	}
 }

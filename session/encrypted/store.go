@@ -17,9 +17,8 @@ type Options struct {
 	// decrypts both. A data key is also created if this key has not yet made one for its
 	// recipients.
 	NewKey bool
-	// Search makes an index of what the store reads; without it searching is refused
-	// with ErrUnsupported. An index holds plain text: it belongs where only who has the
-	// key can read it. It is closed with the store when it is an io.Closer.
+	// Search creates a search index of what the store reads. Without it, [Store.Index] and [Store.Search] return ErrUnsupported. An index
+	// contains plain text: keep it where only holders of the key can read it. It is closed with the store if it is an io.Closer.
 	Search func(session.Store) (session.Searcher, error)
 }
 
@@ -196,9 +195,7 @@ func (s *Store) Index(ctx context.Context) error {
 	return s.search.Index(ctx)
 }
 
-// Search creates an index of what the store reads; without it, Search returns ErrUnsupported. An
-// index contains plain text: keep it where only holders of the key can read it. It is closed with
-// the store if it is an io.Closer.
+// Search implements [session.Searcher] with [Options.Search].
 func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, error) {
 	if s.search == nil {
 		return nil, s.noSearch()

@@ -38,10 +38,9 @@ const (
 	foldSlots = 64
 	foldBytes = 8 << 20
 	pollEvery = time.Second
-	// headTTL and cacheTTL are by the server's clock: what a client knows of the end of
-	// a log is good for the first; slots are removed when a root has told of them for
-	// the second. What lies between is for servers whose clocks differ, and for a
-	// request that is on its way: signatures expire after 15 minutes.
+	// headTTL is how long a client relies on what it knows about the end of a log. Slots are removed after roots have included them for
+	// cacheTTL. Both are by the server's clock. The difference allows for servers whose clocks differ, and for requests in transit:
+	// signatures expire after 15 minutes.
 	headTTL  = 10 * time.Minute
 	cacheTTL = time.Hour
 	// handleLimit is the number of sessions whose log end a client remembers.

@@ -154,7 +154,7 @@ func (w *watchers) receive(ctx context.Context) bool {
 // programs by a notification or, if none arrives, within two seconds.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // ranging again starts again
+		after := after // each range over the sequence starts again from after
 		num, head, err := s.head(ctx, id)
 		if err != nil {
 			yield(0, err)

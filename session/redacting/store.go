@@ -57,7 +57,7 @@ var (
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Masks tells [session.Sessions.Replicate] that the store accepts masked records.
+// Masks implements the interface by which [session.Sessions.Replicate] finds that the store accepts masked records.
 func (s *Store) Masks() bool { return true }
 
 // Close closes the inner store. A second call does nothing.

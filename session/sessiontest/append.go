@@ -36,7 +36,7 @@ func testCAS(e *env) {
 	w := e.create("s")
 	e.append(w, w.items(2)...)
 	late, early := w.clone(), w.clone()
-	late.seq++ // as if there were a record more
+	late.seq++ // as if there were one more record
 	err := e.store.Append(e.ctx(), "s", batch(w.epoch, late.item("too late")))
 	want(e, "append behind the head", err, session.ErrConflict)
 	e.append(w, w.item("first"))
@@ -64,7 +64,7 @@ func testRetry(e *env) {
 	if m := e.meta(e.store, "s"); m.MessageCount != 4 || m.Head != 5 {
 		e.Fatalf("a retry was counted: %+v", m)
 	}
-	// One record of it is there, the other is not: that is no retry.
+	// One of its records is stored and the other is not, so it is not a retry.
 	half := w.clone()
 	half.seq, half.prev = half.all[3].Seq, half.all[3].Digest
 	err := e.store.Append(e.ctx(), "s", batch(w.epoch, w.all[3], half.item("other")))
@@ -145,7 +145,7 @@ func testExactBytes(e *env) {
 	w := e.create("s")
 	for _, p := range []string{
 		`{"n":9007199254740993,"big":123456789012345678901234567890,"f":1.10}`,
-		`{"b":1,"a":2,"b":3}`, // order and even a repeated key
+		`{"b":1,"a":2,"b":3}`, // order, and even a repeated key
 		`{"t":"\u0000 \ud83d\ude00 é \u2028 <&>"}`,
 		`{ "spaced" : [ 1 , 2 ] }`,
 		`{}`,
@@ -177,7 +177,7 @@ func testCancel(e *env) {
 		e.Fatalf("the same batch after it was cancelled: %v", err)
 	}
 	w = first
-	for i := range 50 { // cancel at all sorts of moments
+	for i := range 50 { // cancel at many different times
 		next := w.clone()
 		b := batch(w.epoch, next.items(1+i%7)...)
 		ctx, cancel := context.WithCancel(e.ctx())
@@ -228,7 +228,7 @@ func testAliasing(e *env) {
 	mine := r
 	mine.Payload = bytes.Clone(r.Payload)
 	title := "mine"
-	b := batch(w.epoch, mine, w.rename("mine")) // metas follow from records alone
+	b := batch(w.epoch, mine, w.rename("mine")) // metas follow from the records alone
 	b.Delta.Patch = &session.MetaPatch{Title: &title}
 	if err := e.store.Append(e.ctx(), "s", b); err != nil {
 		e.Fatal(err)
@@ -251,7 +251,7 @@ func testAliasing(e *env) {
 	if again := e.read(e.store, "s", session.Range{After: 1}); string(again[0].Payload) != string(payload) {
 		e.Fatalf("the store handed out its own memory: %s", again[0].Payload)
 	}
-	// What was handed out must stay as it is while the store goes on.
+	// Records that were returned must not change when the store continues.
 	held := e.read(e.store, "s", session.Range{})
 	for range 50 {
 		e.append(w, w.item(strings.Repeat("z", 300)))

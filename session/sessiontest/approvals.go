@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ask and answer make the records of a question.
+// ask and answer make the records of an approval request.
 func (w *writer) ask(id string) session.Record {
 	return w.next(record.KindApprovalAsked, fmt.Appendf(nil, `{"id":%q,"use_id":"u"}`, id))
 }
@@ -38,7 +38,7 @@ func testApprovals(e *env) {
 		if !c.lease {
 			b.Epoch = 0
 		}
-		for range 2 { // a retry counts nothing twice
+		for range 2 { // a retry is not counted twice
 			if err := e.store.Append(e.ctx(), "s", b); err != nil {
 				e.Fatalf("step %d: %v", i, err)
 			}

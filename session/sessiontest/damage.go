@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// finds reads a session whose record bad is damaged: exactly that one is told, in its
-// place, and the others are as they were.
+// finds reads a session whose record bad is damaged. It checks that exactly this record is reported, in its place, and that all others are
+// unchanged.
 func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 	e.Helper()
 	var want []session.Record
@@ -29,7 +29,7 @@ func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 		i++
 		switch {
 		case err == nil && exp.Seq == bad:
-			err = rec.Check() // a store may leave that to who reads
+			err = rec.Check() // a store may leave this check to the reader
 			fallthrough
 		case err != nil:
 			se, ok := errors.AsType[*session.Error](err)
@@ -45,9 +45,8 @@ func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 	}
 }
 
-// testCorrupt damages a record: it is told in its place, and everything else can be
-// read as before. The last record of a log is left alone: damaged, it may be taken for
-// a torn tail.
+// testCorrupt damages a record. The record must be reported in its place, and everything else must be readable as before. The last record
+// of a log is not damaged, because it could be taken for a torn tail.
 func testCorrupt(e *env) {
 	if e.caps.Corrupt == nil {
 		e.Skip("Caps.Corrupt is nil; a store whose medium can be damaged by a test sets it")
@@ -90,8 +89,7 @@ func testCorrupt(e *env) {
 	}
 }
 
-// testTear leaves a half of an append behind a log: nobody sees it, and the next
-// append goes on from the last whole one.
+// testTear leaves half of an append at the end of a log. No reader may see it, and the next append must follow the last complete one.
 func testTear(e *env) {
 	if e.caps.Tear == nil {
 		e.Skip("Caps.Tear is nil; a store without a database below it sets it")
@@ -103,7 +101,7 @@ func testTear(e *env) {
 		e.caps.Tear(e, e.store, "s")
 		stores := e.clients()
 		if round == 2 {
-			slices.Reverse(stores) // the second client is the one that mends
+			slices.Reverse(stores) // the second client does the repair
 		}
 		for _, s := range stores {
 			same(e, "behind a torn tail", e.read(s, "s", session.Range{}), w.all)

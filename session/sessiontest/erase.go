@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// erased is what records must be once some of them are erased.
+// erased returns the expected records after some of them were erased.
 func erased(recs []session.Record, seqs ...int64) []session.Record {
 	recs = slices.Clone(recs)
 	for i := range recs {
@@ -26,7 +26,7 @@ func testErase(e *env) {
 	e.append(other, other.items(5)...)
 	before := e.meta(e.store, "s")
 	seqs := []int64{2, 3, 250, 401}
-	for range 2 { // what is erased stays erased
+	for range 2 { // erasing again changes nothing
 		if err := er.Erase(e.ctx(), "s", w.epoch, seqs); err != nil {
 			e.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func testErase(e *env) {
 	}
 	same(e, "another session", e.read(e.store, "other", session.Range{}), other.all)
 	after := e.meta(e.store, "s")
-	after.Size = before.Size // may follow, or not
+	after.Size = before.Size // the size may change or not
 	sameMeta(e, after, before)
 	e.append(w, w.item("goes on"))
 	same(e, "going on", e.read(e.store, "s", session.Range{}), erased(w.all, seqs...))
@@ -49,7 +49,7 @@ func testErase(e *env) {
 		e.Fatal(err)
 	}
 	e.append(w, w.item("and on"))
-	// A retry of a batch whose payload was erased since is one still.
+	// A batch stays a retry when its payload was erased since.
 	if err := e.store.Append(e.ctx(), "s", batch(w.epoch, w.all[len(w.all)-2])); err != nil {
 		e.Fatalf("a retry of what was erased: %v", err)
 	}
@@ -103,7 +103,7 @@ func testEraseFork(e *env) {
 			e.Fatal(err)
 		}
 		same(e, "deleted parent", e.read(e.store, "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 3))
-		// What forks show of it can still be erased. Nobody writes to it, so there is no lease.
+		// What forks show of it can still be erased. No process writes it, so there is no lease.
 		if err := er.Erase(e.ctx(), "s", 0, []int64{2}); err != nil {
 			e.Fatalf("erase in a deleted parent: %v", err)
 		}

@@ -69,7 +69,7 @@ func testLeaseHeld(e *env) {
 	check := func(what string, want *session.Lease) {
 		e.Helper()
 		for i, r := range readers {
-			for range 2 { // it changes nothing
+			for range 2 { // Held changes nothing
 				held, err := r.Held(e.ctx(), "s")
 				if err != nil {
 					e.Fatalf("%s: client %d: %v", what, i, err)
@@ -216,8 +216,8 @@ func testLeaseRace(e *env) {
 	wg.Wait()
 }
 
-// testLeaseLeft looks at how long a lease still holds: by the store's own clock or lock, or
-// not at all. The times in it decide nothing.
+// testLeaseLeft checks how long a lease remains valid: by the store's own clock or lock, or not known at all. The times in the lease decide
+// nothing.
 func testLeaseLeft(e *env) {
 	l := e.leaser()
 	left := func(what string) *time.Duration {
@@ -264,7 +264,7 @@ func testLeaseLeft(e *env) {
 	}
 }
 
-// testLeaseFormer has whoever lost a lease give it back: the one who has it now is told.
+// testLeaseFormer lets the previous holder release its lost lease; the current holder must see that.
 func testLeaseFormer(e *env) {
 	l := e.leaser()
 	former := func(what string, want int64) {

@@ -25,7 +25,7 @@ func (e *env) list(q session.Query) session.Page {
 	return p
 }
 
-// createAt starts a session that was updated at a time of its own.
+// createAt starts a session with its own time of update.
 func (e *env) createAt(id string, updated time.Duration, o session.Opened) *writer {
 	e.Helper()
 	w := e.createAs(id, o)
@@ -41,7 +41,7 @@ func testListOrder(e *env) {
 	e.createAt("b", time.Hour, session.Opened{})
 	first := e.createAt("a", time.Minute, session.Opened{})
 	e.createAt("c", 2*time.Hour, session.Opened{})
-	e.createAt("d", time.Hour, session.Opened{}) // as late as b, and created as late: the id decides
+	e.createAt("d", time.Hour, session.Opened{}) // the same times as b, so the id decides
 	if got, want := ids(e.list(session.Query{})), []string{"c", "d", "b", "a"}; !slices.Equal(got, want) {
 		e.Fatalf("list is %v, want %v", got, want)
 	}
@@ -109,7 +109,7 @@ func testListPages(e *env) {
 			e.Fatalf("pages of %d give %v, want %v", size, got, all)
 		}
 	}
-	// Sessions that come or change between two pages do not disturb the rest.
+	// Sessions that are created or change between two pages do not affect the others.
 	p := e.list(session.Query{Project: "p", Limit: 10})
 	e.createAt("new", 10*time.Hour, session.Opened{Project: "p"})
 	rest := e.list(session.Query{Project: "p", After: p.Next})

@@ -17,16 +17,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A test binary that finds this in its environment is one of the processes of
-// [RunProcesses]; the words are its name and, behind a space, the place of the store.
+// A test binary with this environment variable is one of the processes of [RunProcesses]. Its value is the process's name and, after a
+// space, the location of the store.
 const racerEnv = "HOLDFAST_TEST_RACER"
 
-// How many processes race, and how often each of them must win.
+// The number of processes that race, and how often each of them must win.
 const racers, wins = 3, 40
 
-// Main is what TestMain of a package calls that calls [RunProcesses]: it runs the tests,
-// or is one of the processes. It ends the program. dial opens the store at a place: a path or
-// a URL.
+// Main runs the tests, or one of the processes of [RunProcesses]. A package that calls RunProcesses calls Main in its TestMain. Main ends
+// the program. dial opens the store at a location: a path or a URL.
 func Main(m *testing.M, dial func(ctx context.Context, at string) (session.Store, error)) {
 	name, at, ok := strings.Cut(os.Getenv(racerEnv), " ")
 	if !ok {
@@ -39,10 +38,9 @@ func Main(m *testing.M, dial func(ctx context.Context, at string) (session.Store
 	os.Exit(0)
 }
 
-// RunProcesses lets several processes open the store at a place at once, which may not
-// be begun yet, create the same session and append to it, each at whatever head it sees.
-// Exactly one creates it, each seq has one winner, nothing else is there, and the chain
-// and the meta are right. The processes are the test binary itself, see [Main].
+// RunProcesses lets several processes open the store at a location at the same time, even if it does not exist yet, create the same session
+// and append to it, each at the head it sees. It checks that exactly one process creates the session, that each seq has one winner, that
+// there are no other records, and that the chain and the meta are right. The processes are the test binary itself, see [Main].
 func RunProcesses(t *testing.T, at string, dial func(ctx context.Context, at string) (session.Store, error)) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -84,7 +82,7 @@ func RunProcesses(t *testing.T, at string, dial func(ctx context.Context, at str
 	checkRaced(t, s, winner)
 }
 
-// checkRaced compares the log with who won what.
+// checkRaced compares the log with the seqs that each process won.
 func checkRaced(t *testing.T, s session.Store, winner map[int64]string) {
 	t.Helper()
 	var last session.Record
@@ -115,8 +113,7 @@ func checkRaced(t *testing.T, s session.Store, winner map[int64]string) {
 // raced is the session that the processes race for.
 const raced = "shared"
 
-// process is one of them: it says that it is there, waits for a line, and prints the
-// seqs that it won.
+// process is one of the processes. It prints that it is ready, waits for a line, and prints the seqs that it won.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -141,7 +138,7 @@ func startRacer(t *testing.T, exe, name, at string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if cmd.ProcessState == nil { // the test has failed before
+		if cmd.ProcessState == nil { // the test failed earlier
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
@@ -153,7 +150,7 @@ func startRacer(t *testing.T, exe, name, at string) *process {
 	return p
 }
 
-// racer is the life of one of the processes.
+// racer is the main function of one of the processes.
 func racer(ctx context.Context, dial func(ctx context.Context, at string) (session.Store, error), name, at string) error {
 	fmt.Println("ready")
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {

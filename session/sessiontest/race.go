@@ -12,17 +12,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// call is an append or a look at the head, as the linearizability checker sees it.
+// call is an append or a read of the head, for the linearizability checker.
 type call struct {
 	append bool
-	expect session.Digest // the head's digest that an append goes on from
-	digest session.Digest // its own digest
+	expect session.Digest // digest of the head that the append expects
+	digest session.Digest // digest of the appended record
 }
 
-// answer is what came of a call.
+// answer is the result of a call.
 type answer struct {
 	ok   bool
-	head session.Digest // what a look found
+	head session.Digest // the head that was read
 }
 
 // headModel is a register that changes by compare-and-set.
@@ -43,14 +43,13 @@ var headModel = porcupine.Model{
 }
 
 func testRace(e *env) {
-	race(e, 64, 4) // too wide for the checker, which is exponential in clients
+	race(e, 64, 4) // too many for the checker, whose cost is exponential in the number of clients
 	if ops := race(e, 5, 12); porcupine.CheckOperationsTimeout(headModel, ops, 20*time.Second) != porcupine.Ok {
 		e.Fatal("the history of heads is not linearizable")
 	}
 }
 
-// race lets writers append to one session at whatever head each sees, checks
-// that exactly one wins every seq, and returns the history.
+// race lets writers append to one session, each at the head it sees, checks that exactly one wins every seq, and returns the history.
 func race(e *env, writers, rounds int) []porcupine.Operation {
 	e.store = e.open(e)
 	w := e.create("s")

@@ -67,7 +67,7 @@ func testStop(e *env) {
 		}
 		e.append(w, w.item("a reader that stopped is not in the way"))
 	}
-	// A sequence can be ranged over again, and sees what is new.
+	// Ranging over a sequence again reads again and sees new records.
 	seq := e.store.Read(e.ctx(), "s", session.Range{After: 51})
 	for range 2 {
 		n := 0
@@ -142,7 +142,7 @@ func testSecondClient(e *env) {
 	other := e.caps.Reopen(e, e.store)
 	same(e, "second client", e.read(other, "s", session.Range{}), w.all)
 	sameMeta(e, e.meta(other, "s"), e.meta(e.store, "s"))
-	// Each sees at once what the other was told is durable.
+	// Each client sees at once what was acknowledged to the other.
 	for range 5 {
 		if err := other.Append(e.ctx(), "s", batch(w.epoch, w.item("from the second"))); err != nil {
 			e.Fatalf("append by the second client with the lease's epoch: %v", err)

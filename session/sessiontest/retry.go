@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// testRetriesAtOnce sends one batch many times at once, as a client does that has lost
-// its connection: each is told that it is there, and it is there once.
+// testRetriesAtOnce sends one batch many times at once, as a client does after losing its connection. Every call must succeed, and the
+// batch must be stored once.
 func testRetriesAtOnce(e *env) {
 	clients := e.clients()
 	w := e.create("s")
 	for round := range e.few(8, 3) {
 		b := batch(w.epoch, w.items(3)...)
-		if round == 0 { // the batch that creates a session, too
+		if round == 0 { // the batch that creates a session too
 			n, r := opened("new", session.Opened{})
 			b = batch(0, append([]session.Record{r}, n.items(2)...)...)
 			e.together(12, func(i int) error { return clients[i%len(clients)].Append(e.ctx(), "new", b) })
@@ -46,8 +46,8 @@ func (e *env) together(n int, f func(i int) error) {
 	}
 }
 
-// testRetryAfterTakeover repeats a batch whose answer was lost, after somebody else
-// took the session over: it is there, and that is what its writer must hear.
+// testRetryAfterTakeover repeats a batch whose answer was lost, after another client took the session over. The batch is stored, so the
+// retry must succeed.
 func testRetryAfterTakeover(e *env) {
 	e.leaser()
 	w := e.create("s")
@@ -85,8 +85,8 @@ func testEmptyBatch(e *env) {
 	}
 }
 
-// testAppendErased appends records that were erased where they come from, as a copy of
-// a session from another store does: no payload, the digests kept.
+// testAppendErased appends records that were already erased in another store, as a copy of a session does: without payload, with their
+// digests.
 func testAppendErased(e *env) {
 	w := e.create("s")
 	recs := erased(w.items(5), 3, 5)
@@ -105,8 +105,7 @@ func testAppendErased(e *env) {
 	}
 }
 
-// testReadWhole reads while batches are appended: half of one is never seen, and a meta
-// never promises more than can be read.
+// testReadWhole reads while batches are appended. It must never see half a batch, and a meta must never promise more than can be read.
 func testReadWhole(e *env) {
 	const size = 5
 	clients := e.clients()
@@ -155,7 +154,7 @@ func testReadWhole(e *env) {
 	}
 }
 
-// testMetaText keeps texts in a meta that databases and formats stumble over.
+// testMetaText stores texts in a meta that databases and formats often handle wrongly.
 func testMetaText(e *env) {
 	for i, text := range []string{
 		"nul \x00 in the middle", "\x00", "naïve 日本 🙂 \u2028", "\ufffd", "a\u0301", "'; DROP TABLE sessions; --", `\x00 \u0000 \`, "  spaces  ", "tab\tand\nline",

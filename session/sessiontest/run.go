@@ -8,28 +8,25 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Capabilities says what a store can and cannot do. The zero value suits most.
+// Capabilities describes what a store can and cannot do. The zero value suits most stores.
 type Capabilities struct {
-	// Reopen opens a second client of the data behind s while s stays open, as
-	// another process would. Nil when there is no such thing.
+	// Reopen opens a second client of the data in s while s stays open, as another process would. Nil if that is not possible.
 	Reopen func(t testing.TB, s session.Store) session.Store
-	// FoldsCase is for a medium on which "A" and "a" are one name: the second
-	// of two such ids is then expected to be refused with ErrExists.
+	// FoldsCase is for a medium on which "A" and "a" are the same name: the second of two such ids must then be rejected with ErrExists.
 	FoldsCase bool
-	// MaxPayload is the largest payload in bytes; 0 means 10 MiB are tried.
+	// MaxPayload is the maximum size of a payload in bytes; with 0, 10 MiB is tested.
 	MaxPayload int
-	// Slow is for a store whose append takes milliseconds: logs are shorter and races
-	// have fewer rounds. Nothing is left out.
+	// Slow is for a store whose append takes milliseconds: logs are shorter and races have fewer rounds. Nothing is left out.
 	Slow bool
-	// Corrupt damages record seq of session id on the medium of s, behind the store's
-	// back: its payload, a digest, or all of it. Nil when there is no way to.
+	// Corrupt damages record seq of session id on the medium of s, without using the store: its payload, a digest, or all of it. Nil if
+	// that is not possible.
 	Corrupt func(t testing.TB, s session.Store, id string, seq int64)
-	// Tear leaves on the medium of s what a crash in the middle of an append to session
-	// id leaves there: a part of a batch. Nil when the engine below sees to that.
+	// Tear leaves on the medium of s what a crash in the middle of an append to session id leaves: a part of a batch. Nil if the storage
+	// engine prevents that.
 	Tear func(t testing.TB, s session.Store, id string)
 }
 
-// few chooses between a number of rounds and one for who has less time.
+// few returns n, or less for a slow store or a short test.
 func (e *env) few(n, less int) int {
 	if e.caps.Slow || testing.Short() {
 		return less
@@ -37,8 +34,8 @@ func (e *env) few(n, less int) int {
 	return n
 }
 
-// Run runs the kit on stores that open returns. Every call of open must return
-// a new, empty store and arrange, with t.Cleanup, for it to be closed.
+// Run runs the tests on stores that open returns. Every call of open must return a new, empty store and arrange, with t.Cleanup, for it to
+// be closed.
 func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities) {
 	for _, c := range []struct {
 		name string
@@ -134,7 +131,7 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities)
 	}, caps)
 }
 
-// env is one subtest: a store and short words for what is done with it.
+// env is one subtest: a store, and short methods for using it.
 type env struct {
 	*testing.T
 	open  func(testing.TB) session.Store
@@ -142,7 +139,7 @@ type env struct {
 	store session.Store
 }
 
-// clients are the store and, where there is one, a second client of its data.
+// clients returns the store and, if possible, a second client of its data.
 func (e *env) clients() []session.Store {
 	if e.caps.Reopen == nil {
 		return []session.Store{e.store}
@@ -152,10 +149,10 @@ func (e *env) clients() []session.Store {
 
 func (e *env) ctx() context.Context { return e.Context() }
 
-// epoch is when the kit's records begin to be written.
+// epoch is the time of the first record.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// leaser returns the store's leases or ends the subtest.
+// leaser returns the store's leases. It skips the subtest if there are none.
 func (e *env) leaser() session.Leaser {
 	e.Helper()
 	l, ok := session.As[session.Leaser](e.store)

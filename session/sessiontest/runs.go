@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// run makes a record of what became of a run; without a status it changes none.
+// run makes a record with the status of a run; an empty status changes none.
 func (w *writer) run(status string) session.Record {
 	return w.payload(record.KindRunEvent, map[string]string{"event": "x", "status": status})
 }
@@ -123,7 +123,7 @@ func testListRuns(e *env) {
 	check(session.Query{Run: "completed", WithApprovals: true}, "c")
 	check(session.Query{Run: "running"})
 	if del, ok := session.As[session.Deleter](e.store); ok {
-		e.fork(d, "needs d", d.seq) // so that something is left of it
+		e.fork(d, "needs d", d.seq) // so that a part of it is kept
 		for _, id := range []string{"d", "c.x"} {
 			if err := del.Delete(e.ctx(), id); err != nil {
 				e.Fatal(err)

@@ -14,10 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RunSearch runs the kit's part for a [session.Searcher]: the store's own, or an index
-// beside it. Every call of open must return a new, empty store and its searcher, and
-// arrange, with t.Cleanup, for both to be closed. [Run] calls it for a store that is a
-// Searcher; without one its subtests are skipped.
+// RunSearch runs the tests for a [session.Searcher]: the store's own, or a separate index. Every call of open must return a new, empty
+// store and its searcher, and arrange, with t.Cleanup, for both to be closed. [Run] calls it for a store that is a Searcher; otherwise its
+// subtests are skipped.
 func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Searcher), caps Capabilities) {
 	for _, c := range []struct {
 		name string
@@ -105,7 +104,7 @@ func (f *finder) said(w *writer, texts ...string) {
 }
 
 func testSearchWords(f *finder) {
-	f.index() // of nothing
+	f.index() // of an empty store
 	f.finds(session.Search{Words: "anything"})
 	w := f.create("s")
 	f.said(w,
@@ -149,8 +148,8 @@ func testSearchWords(f *finder) {
 	f.finds(session.Search{Words: "  fox \t\n dog "}, "s:2")
 }
 
-// testSearchLiteral types what means something to query languages. It is never an
-// error, and never more than the words in it.
+// testSearchLiteral searches for characters that have a meaning in query languages. They must never cause an error, and never match more
+// than the words among them.
 func testSearchLiteral(f *finder) {
 	w := f.create("s")
 	f.said(w, "alpha beta", "gamma delta", "near and or not", "title:alpha", "100% of it_is *bold*")

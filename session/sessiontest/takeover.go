@@ -16,31 +16,29 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// operation is something that a client does with a leased session, as the linearizability
-// checker sees it.
+// operation is an operation on a leased session, for the linearizability checker.
 type operation struct {
 	what   string // "take", "release", "append" or "look"
-	epoch  int64  // of the lease with which it appends or that it gives back
+	epoch  int64  // of the lease used for the append or released
 	expect session.Digest
 	digest session.Digest
 }
 
-// outcome is what came of a deed: the epoch taken, the head seen, or the error.
+// outcome is the result of an operation: the epoch acquired, the head seen, or the error.
 type outcome struct {
 	err   error // nil, session.ErrConflict or session.ErrFenced
 	epoch int64
 	head  session.Digest
 }
 
-// leaseState is a session as the checker sees it. Epoch 0 means that nobody holds it.
+// leaseState is the state of a session for the checker. Epoch 0 means that there is no holder.
 type leaseState struct {
 	head  session.Digest
 	epoch int64
 	last  int64
 }
 
-// leaseModel is a head that only who holds the last lease may change, by
-// compare-and-set.
+// leaseModel is a head that only the holder of the last lease may change, by compare-and-set.
 var leaseModel = porcupine.Model{
 	Init: func() any { return leaseState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -70,7 +68,7 @@ var leaseModel = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v → %+v", in, out) },
 }
 
-// history collects deeds.
+// history collects operations.
 type history struct {
 	tick atomic.Int64
 	mu   sync.Mutex
@@ -86,8 +84,7 @@ func (h *history) do(client int, in operation, f func() outcome) outcome {
 	return out
 }
 
-// testTakeoverRace lets clients take a session from each other and append, each with
-// the lease that it believes to have.
+// testTakeoverRace lets clients take a session from each other and append, each with the lease that it believes it has.
 func testTakeoverRace(e *env) {
 	e.leaser()
 	const clients = 5
@@ -126,7 +123,7 @@ type takeoverClient struct {
 	epoch  int64
 }
 
-// round takes the lease now and then, and appends at the head that it sees.
+// round sometimes acquires the lease, and appends at the head that it sees.
 func (t *takeoverClient) round(n int) bool {
 	e := t.e
 	if n%3 == 0 {
@@ -184,8 +181,7 @@ func (t *takeoverClient) round(n int) bool {
 	return err == nil
 }
 
-// rising fails unless the epochs that items begin with never fall: a writer that lost
-// its lease has written nothing since.
+// rising fails unless the epochs at the start of the items never decrease: a writer that lost its lease has written nothing since.
 func rising(e *env, recs []session.Record) {
 	e.Helper()
 	var last int64
@@ -205,8 +201,8 @@ func rising(e *env, recs []session.Record) {
 	}
 }
 
-// testTakeover takes a session over while its holder appends as fast as it can. What
-// the holder was told is there; after the takeover nothing of it comes.
+// testTakeover takes a session over while its holder appends as fast as it can. Everything acknowledged to the holder must be stored, and
+// nothing of it may arrive after the takeover.
 func testTakeover(e *env) {
 	e.leaser()
 	stores := e.clients()
@@ -230,7 +226,7 @@ func testTakeover(e *env) {
 				acked <- r.Seq
 			}
 		})
-		last := <-acked // it is under way
+		last := <-acked // the holder is appending
 		other := stores[len(stores)-1]
 		taken := e.acquire(other, id)
 		m := e.meta(other, id)
@@ -257,8 +253,8 @@ func testTakeover(e *env) {
 	}
 }
 
-// testEpochs takes leases of some sessions at once: no epoch of a session is given out
-// twice, and who comes later gets a greater one, also after a deletion.
+// testEpochs acquires leases of several sessions at once. No epoch of a session may be used twice, and later leases must have greater
+// epochs, even after a deletion.
 func testEpochs(e *env) {
 	e.leaser()
 	stores := e.clients()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// trash makes the record that puts a session into the trash, or with "" takes it out.
+// trash makes the record that moves a session to the trash or, with "", restores it.
 func (w *writer) trash(at string) session.Record {
 	return w.payload(record.KindMetaChanged, session.MetaPatch{Trashed: &at})
 }
@@ -51,7 +51,7 @@ func testTrash(e *env) {
 	check(session.Query{WithTrash: true}, "d", "c", "b", "a")
 	check(session.Query{ID: "a"}, "a")
 	same(e, "what is in the trash", e.read(e.store, "a", session.Range{}), a.all)
-	put(d, "2026-01-03T03:04:05Z") // again, later
+	put(d, "2026-01-03T03:04:05Z") // moved again, later
 	e.append(a, a.item("its writer goes on"), a.rename("title"))
 	check(session.Query{OnlyTrash: true}, "d", "a")
 	e.append(c, c.trash(at), c.trash(""), c.rename("the last one counts"))
@@ -72,7 +72,7 @@ func testTrash(e *env) {
 		check(session.Query{OnlyTrash: true}, "b", "a")
 	}
 	if del, ok := session.As[session.Deleter](e.store); ok {
-		if err := del.Delete(e.ctx(), "a"); err != nil { // its fork needs it
+		if err := del.Delete(e.ctx(), "a"); err != nil { // a fork needs it
 			e.Fatal(err)
 		}
 		for _, q := range []session.Query{{OnlyTrash: true}, {WithTrash: true}} {
@@ -83,7 +83,7 @@ func testTrash(e *env) {
 	}
 }
 
-// testTrashSessions goes the way that the command line goes.
+// testTrashSessions uses the same calls as the command line.
 func testTrashSessions(e *env) {
 	e.leaser()
 	s := session.New(e.store, nil)
@@ -117,10 +117,9 @@ func testTrashSessions(e *env) {
 	want(e, "trash of no session", s.Trash(e.ctx(), "none"), session.ErrNotFound)
 }
 
-// testListTogether asks for every combination of filters and compares with what
-// [session.Query.Select] makes of all metas.
+// testListTogether lists with every combination of filters and compares with the result of [session.Query.Select] on all metas.
 func testListTogether(e *env) {
-	dice := rand.New(rand.NewPCG(1, 2)) // the same sessions every time
+	dice := rand.New(rand.NewPCG(1, 2)) // the same sessions in every run
 	pick := func(of ...string) string { return of[dice.IntN(len(of))] }
 	var all []session.Meta
 	for i := range 48 {
@@ -149,7 +148,7 @@ func testListTogether(e *env) {
 		all = append(all, e.meta(e.store, id))
 	}
 	if d, ok := session.As[session.Deleter](e.store); ok {
-		for _, i := range []int{0, 20} { // the first has forks
+		for _, i := range []int{0, 20} { // the first page has forks
 			if err := d.Delete(e.ctx(), all[i].ID); err != nil {
 				e.Fatal(err)
 			}
@@ -194,7 +193,7 @@ func queries(parent string) func(yield func(session.Query) bool) {
 	}
 }
 
-// compare lists in one go and page by page.
+// compare lists everything at once and page by page.
 func (e *env) compare(q session.Query, all []session.Meta) {
 	e.Helper()
 	p, err := q.Select(all)
@@ -221,8 +220,8 @@ func (e *env) compare(q session.Query, all []session.Meta) {
 	}
 }
 
-// testListBytes filters by texts that are equal to a database's collation, to a pattern
-// or to the beginning of an index key, and are not the same bytes.
+// testListBytes filters by texts that are different bytes but equal in a database's collation, as a pattern or as the start of an index
+// key.
 func testListBytes(e *env) {
 	deep := long("/folder", 500)
 	texts := []string{
@@ -239,7 +238,7 @@ func testListBytes(e *env) {
 		want := []string{fmt.Sprint("s", i)}
 		for _, q := range []session.Query{{Project: text}, {CWD: text}, {Tag: text}, {Owner: text}, {Run: text}} {
 			if text == "*" && q.Run == text {
-				continue // is any
+				continue // matches any status
 			}
 			if got := ids(e.list(q)); !slices.Equal(got, want) {
 				e.Fatalf("%+v lists %v, want %v", q, got, want)

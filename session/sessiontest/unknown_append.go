@@ -9,11 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// unknownOutcomeStore is a store whose next append ends with an error although it was carried out, was
-// not, or is later.
+// unknownOutcomeStore is a store whose next append returns an error although it was carried out, was not, or is carried out later.
 type unknownOutcomeStore struct {
 	session.Store
-	next func(carryOut func() error) error // nil: as it is
+	next func(carryOut func() error) error // nil: the append is unchanged
 }
 
 func (d *unknownOutcomeStore) Unwrap() session.Store { return d.Store }
@@ -26,9 +25,8 @@ func (d *unknownOutcomeStore) Append(ctx context.Context, id string, b session.B
 	return f(func() error { return d.Store.Append(context.WithoutCancel(ctx), id, b) })
 }
 
-// testDoubt has appends of a log end with errors that leave open whether they were carried
-// out. Whatever became of them, each batch that was acknowledged is there once, and log and
-// store agree.
+// testDoubt lets appends of a log end with errors that leave open whether they were carried out. Each acknowledged batch must be stored
+// exactly once, and log and store must agree.
 func testDoubt(e *env) {
 	away := &session.Error{Op: "append", Err: session.ErrUnavailable}
 	store := &unknownOutcomeStore{Store: e.store}
@@ -71,7 +69,7 @@ func testDoubt(e *env) {
 	if err := late(); err != nil {
 		e.Fatal(err)
 	}
-	appended("late") // the same again
+	appended("late") // the same batch again
 	store.next = func(carryOut func() error) error { late = carryOut; return away }
 	if _, err := l.Append(e.ctx(), draft("late and forgotten")); !errors.Is(err, session.ErrUnavailable) {
 		e.Fatalf("carried out late: %v", err)
@@ -102,11 +100,10 @@ func testDoubt(e *env) {
 	}
 }
 
-// testLeaseClock has somebody whose clock is ahead, and somebody whose clock is behind, want a
-// session whose holder lives: neither gets it.
+// testLeaseClock checks that clients with fast or slow clocks cannot take over a session whose holder is alive.
 func testLeaseClock(e *env) {
 	e.leaser()
-	// S3 has no clock: there the holder has to renew while others look.
+	// S3 has no clock: its holder must renew while others wait.
 	l, err := session.New(e.store, &session.Options{TTL: 3 * time.Second, Holder: session.Holder{ID: "living", Host: "a"}}).Create(e.ctx(), session.Opened{SessionID: "s"})
 	if err != nil {
 		e.Fatal(err)
@@ -122,7 +119,7 @@ func testLeaseClock(e *env) {
 	if err != nil {
 		e.Fatal(err)
 	}
-	if _, err := l.Append(e.ctx(), turn); err != nil { // only the holder may
+	if _, err := l.Append(e.ctx(), turn); err != nil { // only the holder may append it
 		e.Errorf("the holder: %v", err)
 	}
 	if err := l.Close(); err != nil {

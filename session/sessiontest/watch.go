@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// patience is how long the kit waits for what must come. Nothing is timed.
+// patience is how long to wait for something that must happen. No test depends on timing.
 const patience = 30 * time.Second
 
 // watchEvent is what a watcher yields.
@@ -23,14 +23,14 @@ type watchEvent struct {
 	err  error
 }
 
-// watching is one watcher under way.
+// watching is a running watcher.
 type watching struct {
 	e    *env
 	ch   chan watchEvent
 	stop context.CancelFunc
 }
 
-// heads is the store's own Watch, or for a store without one what stands for it.
+// heads is the store's own Watch, or its replacement for a store without one.
 func heads(ctx context.Context, s session.Store, id string, after int64) iter.Seq2[int64, error] {
 	if w, ok := session.As[session.Watcher](s); ok {
 		return w.Watch(ctx, id, after)
@@ -50,7 +50,7 @@ func heads(ctx context.Context, s session.Store, id string, after int64) iter.Se
 	}
 }
 
-// watch begins to watch. The subtest's end waits for it.
+// watch starts a watcher. The end of the subtest waits for it.
 func (e *env) watch(s session.Store, id string, after int64) *watching {
 	ctx, cancel := context.WithCancel(e.ctx())
 	w := &watching{e, make(chan watchEvent, 10_000), cancel}
@@ -73,7 +73,7 @@ func (e *env) watch(s session.Store, id string, after int64) *watching {
 	return w
 }
 
-// next is what the watcher yields next; false when it has ended.
+// next returns what the watcher yields next; false if it has ended.
 func (w *watching) next() (watchEvent, bool) {
 	w.e.Helper()
 	select {
@@ -85,7 +85,7 @@ func (w *watching) next() (watchEvent, bool) {
 	}
 }
 
-// reach waits until the watcher has told of head. Heads must rise.
+// reach waits until the watcher has reported head. Heads must increase.
 func (w *watching) reach(after, head int64) {
 	w.e.Helper()
 	for after < head {
@@ -125,7 +125,7 @@ func testWatchThere(e *env) {
 	for _, after := range []int64{0, 1, 4} {
 		e.watch(e.store, "s", after).reach(after, 5)
 	}
-	for head, err := range heads(e.ctx(), e.store, "s", 0) { // who has seen enough leaves
+	for head, err := range heads(e.ctx(), e.store, "s", 0) { // a watcher that has seen enough stops
 		if head != 5 || err != nil {
 			e.Fatalf("head %d, %v", head, err)
 		}
@@ -217,7 +217,7 @@ func testWatchDeleted(e *env) {
 	}
 	fork, other := e.watch(e.store, "fork", f.seq), e.watch(e.store, "other", 0)
 	other.reach(0, 1)
-	if err := d.Delete(e.ctx(), "s"); err != nil { // something is left of it, for the fork
+	if err := d.Delete(e.ctx(), "s"); err != nil { // a part of it is kept for the fork
 		e.Fatal(err)
 	}
 	for _, told := range all {
@@ -292,8 +292,8 @@ func testWatchMany(e *env) {
 	}
 }
 
-// testWatchStorm appends as fast as it can, from both clients, while watchers come and
-// go: each reaches every head that was there when it came.
+// testWatchStorm appends as fast as it can, from both clients, while watchers start and stop. Each watcher must reach every head that
+// existed when it started.
 func testWatchStorm(e *env) {
 	stores := e.clients()
 	w := e.create("s")
@@ -316,7 +316,7 @@ func testWatchStorm(e *env) {
 						return
 					}
 					after = head
-					if after%3 == 0 { // leave, and come again
+					if after%3 == 0 { // stop, and start again
 						break
 					}
 					if after == last {

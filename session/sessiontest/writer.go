@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// writer makes the records of one session, one after the other.
+// writer makes the records of one session in order.
 type writer struct {
 	id    string
-	epoch int64 // of the lease, 0 without
+	epoch int64 // of the lease; 0 without one
 	seq   int64
 	prev  session.Digest
 	now   time.Time
-	all   []session.Record // everything that was made
+	all   []session.Record // everything made so far
 }
 
 // next seals a record that follows the last one.
@@ -64,7 +64,7 @@ func (w *writer) rename(title string) session.Record {
 	return w.payload(record.KindMetaChanged, session.MetaPatch{Title: &title})
 }
 
-// clone returns a second writer that goes on from the same record.
+// clone returns a second writer that continues after the same record.
 func (w *writer) clone() *writer {
 	c := *w
 	c.all = append([]session.Record(nil), w.all...)
@@ -79,7 +79,7 @@ func batch(epoch int64, recs ...session.Record) session.Batch {
 	return session.Batch{Expect: recs[0].Seq - 1, Epoch: epoch, Records: recs, Delta: d}
 }
 
-// append appends records of w and ends the subtest when that fails.
+// append appends records of w. It ends the subtest if that fails.
 func (e *env) append(w *writer, recs ...session.Record) {
 	e.Helper()
 	if err := e.store.Append(e.ctx(), w.id, batch(w.epoch, recs...)); err != nil {
@@ -111,7 +111,7 @@ func (e *env) createAs(id string, o session.Opened) *writer {
 	return w
 }
 
-// acquire takes the lease of id; 0 when the store has none.
+// acquire acquires the lease of id; 0 if the store has no leases.
 func (e *env) acquire(s session.Store, id string) int64 {
 	e.Helper()
 	l, ok := session.As[session.Leaser](s)
@@ -129,7 +129,7 @@ func lease(holder string) session.Lease {
 	return session.Lease{Holder: session.Holder{ID: holder, Host: "host", PID: 1, Command: "test"}, Since: epoch, Expires: epoch.Add(time.Minute)}
 }
 
-// read returns what a range of a session holds.
+// read returns the records of a range of a session.
 func (e *env) read(s session.Store, id string, r session.Range) []session.Record {
 	e.Helper()
 	var recs []session.Record
@@ -193,7 +193,7 @@ func show(r session.Record) string {
 	return string(b)
 }
 
-// sameMeta compares all that follows from the records.
+// sameMeta compares all fields that follow from the records.
 func sameMeta(t testing.TB, got, want session.Meta) {
 	t.Helper()
 	if !got.CreatedAt.Equal(want.CreatedAt) || !got.UpdatedAt.Equal(want.UpdatedAt) {

@@ -110,7 +110,7 @@ func (p *watchedSession) notify() {
 // Watch implements [session.Watcher] for the store.
 func (b *Watchers) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // ranging again starts again
+		after := after // each range over the sequence starts again from after
 		p, err := b.enter(id)
 		if err != nil {
 			yield(0, err)

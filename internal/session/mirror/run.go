@@ -200,7 +200,7 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 		}
 	case isSessionError(err), errors.Is(err, errAwaitForks):
 		t.sessionError = err
-		if errors.Is(err, errAwaitForks) || t.version != version { // or changed meanwhile: the error is of what was
+		if errors.Is(err, errAwaitForks) || t.version != version { // or changed meanwhile: the error concerns the old state
 			t.sessionError = nil
 		}
 		t.delay = min(max(2*t.delay, firstPause), lastPause)
@@ -219,7 +219,7 @@ func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase 
 		}
 	}
 	r, err := session.New(s.primary, nil).Replicate(ctx, s.secondary, id)
-	if errors.Is(err, session.ErrNotFound) { // gone meanwhile: then there is a task for that, or it is an orphan
+	if errors.Is(err, session.ErrNotFound) { // deleted meanwhile: then there is a task for that, or it is an orphan
 		gone, look := s.find(ctx, s.primary, id)
 		switch {
 		case look != nil || gone != nil:

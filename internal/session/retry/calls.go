@@ -35,7 +35,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	return func(yield func(session.Record, error) bool) {
 		c := call{s: s, ctx: ctx, op: "read", id: id}
 		c.begin()
-		r := r // ranging again starts again
+		r := r // each range over the sequence starts again from r
 		for {
 			err, ended := s.readOnce(&c, &r, yield)
 			if ended || err == nil && c.done() {

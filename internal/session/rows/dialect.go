@@ -12,7 +12,7 @@ type Dialect struct {
 	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database that uses no
 	// index for the short form.
 	Expanded bool
-	// Text converts a string for the driver, nil if the driver takes strings.
+	// Text converts a string for the driver; nil if the driver accepts strings.
 	Text func(string) any
 	// Hint returns the text after "FROM sessions " that selects an index; may be nil.
 	Hint func(index string) string
@@ -72,14 +72,14 @@ type Statement struct {
 	b    strings.Builder
 }
 
-// Statement begins a statement with room for some parameters.
+// Statement starts a statement with room for some parameters.
 func (d *Dialect) Statement(args int) *Statement {
 	s := &Statement{d: d, Args: make([]any, 0, args)}
 	s.b.Grow(768)
 	return s
 }
 
-// SQL is what was written so far.
+// SQL returns the text written so far.
 func (s *Statement) SQL() string { return s.b.String() }
 
 // Add appends text, each ? of which stands for the next of args. Strings are converted as the

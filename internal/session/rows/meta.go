@@ -7,14 +7,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Columns are those of a [session.Meta] in the table sessions, in the order of
-// [Dialect.Values] and [Scan]. Times are in milliseconds since 1970; created_ns are the
-// nanoseconds beyond created_ms. The text is ” where there is none, deleted is 0 or 1.
+// Columns are the columns of a [session.Meta] in the table sessions, in the order of [Dialect.Values] and [Scan]. Times are in milliseconds
+// since 1970; created_ns are the nanoseconds beyond created_ms. A missing text is an empty string. Deleted is 0 or 1.
 const Columns = `id, head, head_digest, updated_ms, created_ms, created_ns, messages, size,
   model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted,
   questions, run, owner, trashed`
 
-// Marks is a parameter for each of [Columns].
+// Marks is one parameter for each of [Columns].
 const Marks = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 
 // replaceMeta sets all [Columns].

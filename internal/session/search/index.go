@@ -118,7 +118,7 @@ func (x *Index) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing, once it is committed
+	defer func() { _ = tx.Rollback() }() // has no effect after the commit
 	var is, tables int
 	if err := tx.QueryRowContext(ctx, "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&is, &tables); err != nil {
 		return err
