@@ -9,7 +9,7 @@
 //			}
 //			t.Cleanup(func() { s.Close() })
 //			return s
-//		}, sessiontest.Caps{})
+//		}, sessiontest.Capabilities{})
 //	}
 //
 // Each subtest is named after one sentence of the contract and opens its own stores, so it can be run alone with -run. The optional
