@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxParallel bounds how many sources are imported at a time.
+// maxParallel is the maximum number of sources imported at the same time.
 const maxParallel = 4
 
-// ImportAll imports sources, several at a time, and hands over their reports in the
-// order of the sources. When ctx ends, or done says no, those that have begun are
-// finished and no other is begun. o.Progress is called from several goroutines.
+// ImportAll imports sources, several at a time, and calls done with their reports in the order
+// of the sources. When ctx ends, or done returns false, it finishes the imports in progress
+// and starts no others. o.Progress is called from several goroutines.
 //
-// The error is ctx's; what a single source comes to is told to done.
+// The error is the error of ctx. The error of a single source is passed to done.
 func ImportAll(ctx context.Context, to *session.Sessions, sources []Source, o *Options, done func(*Report, error) bool) error {
 	type result struct {
 		rep *Report
@@ -28,7 +28,7 @@ func ImportAll(ctx context.Context, to *session.Sessions, sources []Source, o *O
 		begin   = make(chan int)
 		stop    = make(chan struct{})
 		workers sync.WaitGroup
-		records sync.Mutex // our own records may be of one family
+		records sync.Mutex // files with Holdfast's own records may share a parent session
 	)
 	for i := range results {
 		results[i] = make(chan result, 1)
@@ -72,7 +72,7 @@ func ImportAll(ctx context.Context, to *session.Sessions, sources []Source, o *O
 			break
 		}
 		if errors.Is(r.err, session.ErrExists) || errors.Is(r.err, session.ErrBusy) || errors.Is(r.err, session.ErrConflict) {
-			r.rep, r.err = Import(whole, to, sources[i], o) // two files of one session came in each other's way
+			r.rep, r.err = Import(whole, to, sources[i], o) // two files of the same session were imported at the same time
 		}
 		if !done(r.rep, r.err) {
 			break

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The content of a message as the Anthropic API has it, which Claude Code and the Open
-// Agent SDK keep. Blocks of types that are not known here become custom parts.
+// The content of a message in the form of the Anthropic API, which Claude Code and the Open
+// Agent SDK store. Blocks of unknown types become custom parts.
 
 // partsOf reads a message's content: a string, or an array of blocks.
 func partsOf(content []byte) []part {
@@ -19,7 +19,7 @@ func partsOf(content []byte) []part {
 	}
 	var parts []part
 	elements(content, func(block []byte) bool {
-		if string(block) != `""` { // an empty text says nothing, alone or in a list
+		if string(block) != `""` { // an empty text has no content, alone or in a list
 			parts = append(parts, partOf(block))
 		}
 		return true
@@ -27,7 +27,7 @@ func partsOf(content []byte) []part {
 	return parts
 }
 
-// block has the members of a content block that are looked at.
+// block has the members of a content block that are used.
 type block struct {
 	typ                                                  string
 	text, thinking, signature, data                      []byte
@@ -69,7 +69,7 @@ func readBlock(raw []byte) (b block) {
 	return b
 }
 
-// partOf reads a block; a string in place of one is a text.
+// partOf reads a block; a string in place of a block is a text.
 func partOf(raw []byte) part {
 	if isString(raw) {
 		return textPart(raw)
@@ -108,7 +108,7 @@ func partOf(raw []byte) part {
 	return customPart("anthropic/"+b.typ, raw)
 }
 
-// appendField writes a member whose value is a string that is not empty.
+// appendField writes a member whose value is a non-empty string.
 func appendField(b []byte, name string, lit []byte) []byte {
 	if !isString(lit) || len(lit) == 2 {
 		return b
@@ -116,11 +116,11 @@ func appendField(b []byte, name string, lit []byte) []byte {
 	return append(append(b, name...), lit...)
 }
 
-// resultContent reads what a tool said.
+// resultContent reads the content of a tool result.
 func resultContent(content []byte) []part {
 	parts := partsOf(content)
 	for i, p := range parts {
-		if p.use != "" || p.result != "" { // nothing of this kind belongs here
+		if p.use != "" || p.result != "" { // such parts are not allowed in a result
 			parts[i] = customPart("anthropic", p.raw)
 		}
 	}
@@ -168,7 +168,7 @@ func mediaOf(b block) (part, bool) {
 	return part{json: append(j, '}')}, true
 }
 
-// isBase64 reports whether a literal holds nothing but base64 as it is usually written.
+// isBase64 reports whether a literal contains only standard base64.
 func isBase64(lit []byte) bool {
 	if !isString(lit) || (len(lit)-2)%4 != 0 {
 		return false
@@ -187,7 +187,7 @@ func isBase64(lit []byte) bool {
 	return true
 }
 
-// usageOf reads what a call has cost, in Anthropic's counting.
+// usageOf reads the usage of a call, as Anthropic counts it.
 func usageOf(v []byte) *transcript.Usage {
 	if !isObject(v) {
 		return nil
@@ -224,7 +224,7 @@ func finishOf(lit []byte) transcript.Finish {
 	return ""
 }
 
-// modelOf is a model's name, nil when it is none: programs put their own words in
+// modelOf returns a model's name, or nil if it is not one: programs write their own markers in
 // angle brackets there.
 func modelOf(lit []byte) []byte {
 	if !isString(lit) || len(lit) == 2 || lit[1] == '<' {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// fileMeta are what a file says of its session as a whole.
+// fileMeta is what a file says about its session as a whole.
 type fileMeta struct {
 	session string // its id in the program that wrote it
 	cwd     string
@@ -20,16 +20,16 @@ type fileMeta struct {
 	summary string
 	tag     string
 	created time.Time
-	updated time.Time // of the last entry, where entries have no times
+	updated time.Time // of the last entry, if entries have no times
 }
 
-// reader is a format that is read line by line, twice.
+// reader reads a format line by line, twice.
 type reader interface {
-	// index is given every line: as it is and, when it is JSON, without white space.
+	// index receives every line: unchanged and, if it is JSON, without white space.
 	index(n int, raw, line []byte)
-	// plan is called once all lines were indexed.
+	// plan is called once, after all lines were indexed.
 	plan(warn func(line int, format string, args ...any)) fileMeta
-	// read is given every line again and hands out items and lines.
+	// read receives every line again and emits items and lines.
 	read(k originalLine, line []byte, out *readerOutput) error
 	// end is called after the last line.
 	end(out *readerOutput) error
@@ -41,20 +41,20 @@ const (
 	isAssistant
 	isBoundary  // a compact_boundary
 	isSide      // of a sub-agent, within the main file
-	isMeta      // said by the program, not by a person
-	isResult    // carries tool results
-	isDuplicate // its uuid was there before
-	onChain     // part of the conversation as it stands
+	isMeta      // written by the program, not by a person
+	isResult    // contains tool results
+	isDuplicate // its uuid occurred before
+	onChain     // part of the current conversation
 	startsNew   // the first after a compaction
 )
 
 const isMessage = isUser | isAssistant
 
-// entry is what is remembered of a line.
+// entry is what is stored in memory about a line.
 type entry struct {
 	id, parent, logical uint128
 	message             uint64 // hash of the message's id
-	group               int32  // the line after it that belongs to the same item, or 0
+	group               int32  // the next line that belongs to the same item, or 0
 	flags               uint16
 }
 
@@ -89,16 +89,16 @@ type claude struct {
 	byID    map[uint128]int32
 	seed    maphash.Seed
 	f       fileMeta
-	side    bool // the whole file is a sub-agent's
+	side    bool // the whole file belongs to a sub-agent
 
-	open *item // whose lines are being read
+	open *item // the item whose lines are being read
 }
 
 func newClaude(file string) *claude {
 	return &claude{file: file, byID: map[uint128]int32{}, seed: maphash.MakeSeed(), side: strings.HasPrefix(path.Base(file), "agent-")}
 }
 
-// claudeLine has the members of a line that are looked at.
+// claudeLine has the members of a line that are used.
 type claudeLine struct {
 	typ, subtype                                    string
 	uuid, parent, logical, message, timestamp, meta []byte
@@ -210,7 +210,7 @@ func (c *claude) index(n int, _, line []byte) {
 	})
 }
 
-// note takes what a line says of the whole session.
+// note takes in what a line says about the whole session.
 func (c *claude) note(l *claudeLine) {
 	set := func(to *string, lit []byte, first bool) {
 		if s, ok := str(lit); ok && s != "" && (!first || *to == "") {

@@ -2,15 +2,15 @@ package convert
 
 import "slices"
 
-// plan finds the conversation as it stands: from the last message back to its
-// beginning, by the uuid of each one's parent.
+// plan finds the current conversation: from the last message back to its beginning, following
+// each message's parent uuid.
 //
-//	a ◄─ b ◄─ c ◄─ d      e's parent is b: c and d were taken back
+//	a ◄─ b ◄─ c ◄─ d      e's parent is b: the user went back before c and d
 //	     ▲
 //	     └── e ◄─ f       the conversation is a b e f
 //
-// Where a parent is not there, or the links go round in a circle, it goes on with the
-// message before in the file and says so: one bad link must not hide what was before.
+// If a parent is missing, or the links form a cycle, plan continues with the previous message
+// of the file and adds a warning: one bad link must not hide what came before.
 func (c *claude) plan(warn func(int, string, ...any)) fileMeta {
 	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.flags&isMessage != 0 && e.flags&isSide == 0 }) {
 		c.side = true
@@ -34,7 +34,7 @@ func (c *claude) plan(warn func(int, string, ...any)) fileMeta {
 	return c.f
 }
 
-// leaf is the last message of the conversation, or -1.
+// leaf returns the last message of the conversation, or -1.
 func (c *claude) leaf() int {
 	meta := -1
 	for i, e := range slices.Backward(c.entries) {
@@ -49,8 +49,8 @@ func (c *claude) leaf() int {
 	return meta
 }
 
-// walk marks the messages from entry i up to the beginning, or to a compaction. It
-// returns where the conversation before the compaction ended, or -1.
+// walk marks the messages from entry i back to the beginning, or to a compaction. It returns
+// the last message before the compaction, or -1.
 func (c *claude) walk(i int, warn func(int, string, ...any)) int {
 	first := -1
 	for {
@@ -84,7 +84,7 @@ func (c *claude) walk(i int, warn func(int, string, ...any)) int {
 	}
 }
 
-// before is the last message that was compacted at entry i.
+// before returns the last message that was compacted at entry i.
 func (c *claude) before(i int, warn func(int, string, ...any)) int {
 	e := &c.entries[i]
 	if up, there := c.byID[e.logical]; there && c.entries[up].flags&onChain == 0 {
@@ -96,7 +96,7 @@ func (c *claude) before(i int, warn func(int, string, ...any)) int {
 	return c.previous(i)
 }
 
-// previous is the last message before entry i that is not on the chain, or -1.
+// previous returns the last message before entry i that is not on the chain, or -1.
 func (c *claude) previous(i int) int {
 	for i--; i >= 0; i-- {
 		if e := &c.entries[i]; e.flags&isMessage != 0 && e.flags&(isSide|onChain|isDuplicate) == 0 {
@@ -106,8 +106,8 @@ func (c *claude) previous(i int) int {
 	return -1
 }
 
-// siblings takes in what belongs to an answer on the chain and hangs beside it: lines
-// of the same message, and results of tools that ran side by side.
+// siblings adds to the chain what belongs to one of its answers but is on a side branch: lines
+// of the same message, and results of tools that ran in parallel.
 func (c *claude) siblings() {
 	messages := map[uint64]bool{}
 	for _, e := range c.entries {
@@ -129,7 +129,7 @@ func (c *claude) siblings() {
 	}
 }
 
-// order says when the file's order, which is that of the items, is not the chain's.
+// order warns if the order of the file, which is that of the items, differs from the chain's.
 func (c *claude) order(warn func(int, string, ...any)) {
 	for i, e := range c.entries {
 		if up, there := c.byID[e.parent]; there && e.flags&onChain != 0 && int(up) > i {
@@ -138,7 +138,7 @@ func (c *claude) order(warn func(int, string, ...any)) {
 	}
 }
 
-// groups ties the lines of one answer together: one line per content block.
+// groups links the lines of one answer: there is one line for each content block.
 func (c *claude) groups() {
 	last := -1
 	for i := range c.entries {

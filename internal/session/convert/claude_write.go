@@ -16,16 +16,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// claudeVersion is the version of Claude Code whose entries are written.
+// claudeVersion is the version of Claude Code in whose format entries are written.
 const claudeVersion = "2.1.144"
 
-// claudeWriter writes entries of the types user, assistant and custom-title, each one
-// the child of the one before, as Claude Code loads them.
+// claudeWriter writes entries of the types user, assistant and custom-title, each one a child
+// of the previous one, in the form that Claude Code loads.
 type claudeWriter struct {
 	w       *bufio.Writer
 	m       session.Meta
 	session string
-	parent  string // uuid of the entry before, or ""
+	parent  string // uuid of the previous entry, or ""
 	n       int
 }
 
@@ -40,8 +40,9 @@ func newClaudeWriter(w *bufio.Writer, m session.Meta, last []byte) *claudeWriter
 	return c
 }
 
-// ClaudeID is the session id that Claude Code knows a session of ours by: its own when
-// that is a UUID, else one made of it. The file must be called so, and end in .jsonl.
+// ClaudeID returns the session id that Claude Code uses for a Holdfast session: the same id if
+// it is a UUID, otherwise one derived from it. The file must have this name, with the
+// extension .jsonl.
 func ClaudeID(id string) string {
 	if u, err := uuid.Parse(id); err == nil && u.String() == id {
 		return id
@@ -49,7 +50,7 @@ func ClaudeID(id string) string {
 	return derived("claude session", id)
 }
 
-// derived makes the same UUID of the same words.
+// derived returns the same UUID for the same words.
 func derived(words ...string) string {
 	h := sha256.New()
 	for _, w := range words {
@@ -57,7 +58,7 @@ func derived(words ...string) string {
 	}
 	var u uuid.UUID
 	copy(u[:], h.Sum(nil))
-	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80 // version 8: made by a rule of one's own
+	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80 // version 8: a vendor-specific form
 	return u.String()
 }
 

@@ -6,17 +6,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// codex reads the rollouts of Codex: lines of timestamp, type and payload, and of
-// before there were types. What the model said is in response_item lines; event_msg
-// lines say the same to people and are not read, but for rollbacks.
+// codex reads the rollouts of Codex: lines with timestamp, type and payload, and the older
+// ones without a type. The conversation is in response_item lines. The event_msg lines repeat
+// it for display; only rollbacks are read from them.
 type codex struct {
 	f     fileMeta
-	open  *item // an answer whose lines are being read
+	open  *item // the answer whose lines are being read
 	model []byte
-	items []codexItem // of the transcript as it stands
+	items []codexItem // of the current transcript
 }
 
-// codexItem is what a rollback must know.
+// codexItem is what a rollback needs to know about an item.
 type codexItem struct {
 	id   string
 	user bool
@@ -41,7 +41,7 @@ func readCodex(line []byte) (l codexLine) {
 		}
 		return true
 	})
-	if bare { // as it was written at first
+	if bare { // the oldest form
 		l.payload = line
 		switch l.typ {
 		case "":
@@ -88,7 +88,7 @@ func (c *codex) read(k originalLine, line []byte, out *readerOutput) error {
 	case "response_item":
 		return c.response(k, &l, out)
 	case "session_meta":
-		dated(l.timestamp, k.n, out.warn) // since when there is the session
+		dated(l.timestamp, k.n, out.warn) // when the session was created
 	case "turn_context":
 		if m := modelOf(field(l.payload, "model")); m != nil {
 			c.model = m
@@ -107,7 +107,7 @@ func (c *codex) read(k originalLine, line []byte, out *readerOutput) error {
 
 func (c *codex) end(out *readerOutput) error { return c.flush(out) }
 
-// flush ends the answer that is being read.
+// flush ends the current answer.
 func (c *codex) flush(out *readerOutput) error {
 	it := c.open
 	if c.open = nil; it == nil {
@@ -128,7 +128,7 @@ func (c *codex) emit(it *item, out *readerOutput) error {
 	return out.item(it)
 }
 
-// response takes one item of the Responses API.
+// response reads one item of the Responses API.
 func (c *codex) response(k originalLine, l *codexLine, out *readerOutput) error {
 	it := responseItem(l.payload)
 	if it == nil {
@@ -151,8 +151,8 @@ func (c *codex) response(k originalLine, l *codexLine, out *readerOutput) error 
 	return c.emit(it, out)
 }
 
-// compacted begins the transcript anew: with what the line has in its place, else
-// with its summary.
+// compacted restarts the transcript with the items in the line or, without any, with its
+// summary.
 func (c *codex) compacted(k originalLine, l *codexLine, out *readerOutput) error {
 	if err := c.flush(out); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// responseItem reads an item of the Responses API; nil for what no model is told.
+// responseItem reads an item of the Responses API; nil for one that is not sent to models.
 func responseItem(raw []byte) *item {
 	var typ string
 	var role, content, summary, encrypted, callID, id, name, arguments, output, input, action []byte
@@ -71,7 +71,7 @@ func responseItem(raw []byte) *item {
 		}
 	case "web_search_call", "image_generation_call", "tool_search_call":
 		return answer(customPart("openai/"+typ, raw))
-	default: // what the program keeps for itself, and what is not known here
+	default: // internal data of the program, and unknown types
 		return nil
 	}
 	return answer(customPart("openai/"+typ, raw))
@@ -102,7 +102,7 @@ func messageItem(role string, content []byte) *item {
 	return it
 }
 
-// isContext reports whether a user's message is one that Codex puts in front.
+// isContext reports whether a user's message is context that Codex added.
 func isContext(p *part) bool {
 	if p.kind != textKind {
 		return false
@@ -115,7 +115,7 @@ func isContext(p *part) bool {
 	return false
 }
 
-// contentPart reads a piece of a message or of a tool's output.
+// contentPart reads a part of a message or of a tool's output.
 func contentPart(v []byte) part {
 	if isString(v) {
 		return textPart(v)
@@ -134,7 +134,7 @@ func contentPart(v []byte) part {
 	}
 }
 
-// imagePart reads an image's address, which may be the image itself.
+// imagePart reads an image's URL, which may contain the image itself.
 func imagePart(url string) (part, bool) {
 	if url == "" {
 		return part{}, false
@@ -175,7 +175,7 @@ func reasoningPart(summary, content, encrypted []byte) part {
 	return part{json: append(b, '}')}
 }
 
-// argumentsOf reads a call's input, which is JSON in a string.
+// argumentsOf reads a call's input, which is JSON inside a string.
 func argumentsOf(lit []byte) []byte {
 	s, ok := str(lit)
 	if !ok {
@@ -186,7 +186,7 @@ func argumentsOf(lit []byte) []byte {
 	}
 	if valid, _ := check([]byte(s)); valid && isObject(bytes.TrimSpace([]byte(s))) {
 		var b bytes.Buffer
-		_ = json.Compact(&b, []byte(s)) // it was checked
+		_ = json.Compact(&b, []byte(s)) // already checked
 		return b.Bytes()
 	}
 	return wrapped("input", jsonscan.AppendString(nil, s))
@@ -197,7 +197,8 @@ func wrapped(name string, value []byte) []byte {
 	return append(append(b, value...), '}')
 }
 
-// outputOf reads what a tool said: a text, a list of pieces, or an object around one.
+// outputOf reads a tool's output: a text, a list of parts, or an object that contains one of
+// these.
 func outputOf(v []byte) (parts []part, isError bool) {
 	if isObject(v) {
 		isError = string(field(v, "success")) == "false"

@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// codexWriter writes a rollout: session_meta, then what was said as response_item
-// lines, and as event_msg lines that Codex shows to people.
+// codexWriter writes a rollout: session_meta, then the conversation both as response_item
+// lines and as the event_msg lines that Codex displays.
 type codexWriter struct {
 	w  *bufio.Writer
 	m  session.Meta
-	on bool // it goes on with a rollout
+	on bool // it continues an existing rollout
 }
 
 func (c *codexWriter) line(typ string, it *transcript.Item, payload []byte) error {
@@ -92,7 +92,7 @@ func (c *codexWriter) item(it transcript.Item) error {
 	return nil
 }
 
-// codexContent is a part as a piece of a message, nil for what is an item of its own.
+// codexContent returns a part as content of a message; nil if it must be a separate item.
 func codexContent(p transcript.Part, kind string) []byte {
 	switch p := p.(type) {
 	case transcript.Text:
@@ -114,7 +114,7 @@ func imageURL(p transcript.Media) string {
 	return "data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// codexItemOf is a part as an item of the Responses API, nil for what models do not see.
+// codexItemOf returns a part as an item of the Responses API; nil if models do not see it.
 func codexItemOf(p transcript.Part) []byte {
 	switch p := p.(type) {
 	case transcript.Thinking:

@@ -1,15 +1,14 @@
-// Package convert brings sessions in from other programs, and writes ours so that
-// other programs and people can read them.
+// Package convert imports sessions from other programs and exports Holdfast's sessions to formats that other
+// programs and people can read.
 //
 //	Claude Code  .jsonl ─┐                                      ┌─► the same lines again, byte for byte
-//	Codex rollout .jsonl ├─► plan ─► items ─► pairing ─► our log ─┼─► another program's format, from the items
+//	Codex rollout .jsonl ├─► plan ─► items ─► pairing ─► the log ─┼─► another program's format, from the items
 //	Open Agent SDK .json │            + the lines as they were    └─► Markdown, HTML, text
-//	our own       .jsonl ┘            records with their digests ────► our own .jsonl
+//	Holdfast      .jsonl ┘            records with their digests ────► Holdfast's .jsonl
 //
-// What another program has written is kept beside the items that are made of it, so a
-// session that was imported is exported to the same format as it was, lines of unknown
-// types included; what was added here since follows in that format. Importing a file
-// again does nothing, or adds what was appended to it; see vendorMapping.
+// The original lines are stored with the items made from them. An imported session is therefore exported to
+// its own format byte for byte, including lines of unknown types, followed by what was added to the session
+// since. Importing a file again does nothing, or adds what was appended to it; see vendorMapping.
 //
 // The shortest use:
 //
@@ -19,7 +18,7 @@
 //	}
 //	err = convert.Export(ctx, os.Stdout, sessions, id, convert.Markdown, nil)
 //
-// A file is read twice and line by line: first for how its entries hang together, of
-// which some hundred bytes per line are kept, then for what they say. The formats are
-// described in docs/convert.md. The package knows no model's wire and does not print.
+// A file is read twice, line by line: first to find how its entries are linked, which needs some hundred
+// bytes of memory per line, then for their content. The formats are described in docs/convert.md. The package
+// does not call models and does not print.
 package convert

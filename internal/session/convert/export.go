@@ -17,14 +17,14 @@ import (
 
 // Export writes a session to w.
 //
-//   - JSONL: every record as it is, parents' of a fork included. What is damaged is left
-//     out; the first such error is returned once the rest is written.
+//   - JSONL: every record unchanged, including the parents' records of a fork. Damaged records are
+//     left out; the first such error is returned after the rest is written.
 //   - Text, Markdown, HTML: the transcript, for people.
-//   - Claude, Codex, OpenAgentSDK: when the session was imported from that format and its
-//     transcript was not rewritten since, the lines that the file had, byte for byte,
-//     and what was added here behind them; otherwise its transcript in that format.
+//   - Claude, Codex, OpenAgentSDK: if the session was imported from this format and its
+//     transcript was not rewritten since, the original lines, byte for byte, followed by
+//     what was added since; otherwise the transcript in this format.
 //
-// ErrNotFound when there is no such session, ErrInvalid for a format that is not written.
+// ErrNotFound if there is no such session, ErrInvalid for a format that cannot be written.
 func Export(ctx context.Context, w io.Writer, from *session.Sessions, id string, f Format) error {
 	m, err := from.Get(ctx, id)
 	if err != nil {
@@ -64,7 +64,7 @@ func (x *exporter) records() error {
 		switch {
 		case err != nil && !errors.Is(err, session.ErrCorrupt):
 			return err
-		case err != nil: // the rest is still worth having
+		case err != nil: // the rest is still useful
 			if bad == nil {
 				bad = err
 			}
@@ -93,7 +93,7 @@ func (x *exporter) people(f Format) error {
 	return err
 }
 
-// writer of a foreign format: it is given the items in order.
+// itemWriter writes another program's format. It receives the items in order.
 type itemWriter interface {
 	begin(m session.Meta, n int) error
 	item(it transcript.Item) error
@@ -125,14 +125,14 @@ func (x *exporter) foreign(f Format) error {
 	return x.added(f, last)
 }
 
-// origin is how much of a session is as another program wrote it.
+// origin describes how much of a session is unchanged since the import.
 type origin struct {
-	same  bool          // all of it was imported from the format, or added since
-	added bool          // something was added
-	m     vendorMapping // the last one
+	same  bool          // all of it was imported from the format or added since
+	added bool          // something was added since
+	m     vendorMapping // the last mapping
 }
 
-// origin looks through the log.
+// origin searches the log for the imports.
 func (x *exporter) origin(f Format) (o origin, err error) {
 	if x.m.Parent != "" {
 		return o, nil
@@ -158,8 +158,7 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 	return o, nil
 }
 
-// again writes the lines that the file had, in its order, and returns the last one
-// with a message in it.
+// again writes the original lines in their order, and returns the last one that has a message.
 func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
 	var (
 		waiting lineHeap
@@ -200,7 +199,7 @@ func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
 			return last, fmt.Errorf("record %d: %w", r.Seq, err)
 		}
 	}
-	for len(waiting) > 0 { // a line between is missing
+	for len(waiting) > 0 { // a line in between is missing
 		if k, _ := heap.Pop(&waiting).(originalLine); k.n >= next {
 			if err := write(k); err != nil {
 				return last, err
@@ -210,7 +209,7 @@ func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
 	return last, nil
 }
 
-// added writes the items that were born here.
+// added writes the items that were not imported.
 func (x *exporter) added(f Format, last originalLine) error {
 	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
 	if err != nil {
@@ -232,7 +231,7 @@ func (x *exporter) added(f Format, last originalLine) error {
 	return nil
 }
 
-// written writes the transcript anew.
+// written writes the whole transcript in the format f.
 func (x *exporter) written(f Format) error {
 	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
 	if err != nil {
@@ -254,13 +253,13 @@ func (x *exporter) written(f Format) error {
 	return w.end()
 }
 
-// lineHeap has the lines that came before those in front of them.
+// lineHeap holds lines that were read before the lines that precede them.
 type lineHeap []originalLine
 
 func (h lineHeap) Len() int           { return len(h) }
 func (h lineHeap) Less(i, j int) bool { return h[i].n < h[j].n }
 func (h lineHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lineHeap) Push(x any)        { *h = append(*h, x.(originalLine)) } //nolint:forcetypeassert // there is nothing else in it
+func (h *lineHeap) Push(x any)        { *h = append(*h, x.(originalLine)) } //nolint:forcetypeassert // it contains nothing else
 func (h *lineHeap) Pop() any {
 	old := *h
 	k := old[len(old)-1]

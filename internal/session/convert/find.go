@@ -11,30 +11,29 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// SkippedFile is a file that [Find] has passed over, and why.
+// SkippedFile is a file that [Find] skipped, and why.
 type SkippedFile struct {
 	File string `json:"file"`
 	Why  string `json:"why"`
 }
 
-// Found is what [Find] has found: the sources, in the order of their paths, and the
-// files that look like sources and are none.
+// Found is the result of [Find]: the sources, sorted by path, and files that look like sources
+// but are not.
 type Found struct {
 	Sources []Source
 	Skipped []SkippedFile
 	Bytes   int64 // of all sources
 }
 
-// notSessions are files and folders of the programs that hold no sessions.
+// notSessions are files and folders of the programs that contain no sessions.
 var notSessions = []string{
 	"history.jsonl", "session_index.jsonl", "tool-results", "file-history", "todos", "shell-snapshots", "statsig", "plugins", "debug",
 	"node_modules", ".git", "logs", "log", "memory", "tasks",
 }
 
-// Find looks for sessions at a path: the file itself, or what there is in a folder and
-// below it, such as ~/.claude, one project of it, ~/.codex/sessions or
-// ~/.open-agent-sdk/sessions. With a format other than Auto only files of that format
-// are taken. Links are not followed below the path.
+// Find looks for sessions at a path: a file, or a folder and everything below it, such as
+// ~/.claude, one project of it, ~/.codex/sessions or ~/.open-agent-sdk/sessions. With a format
+// other than Auto, it finds only files of that format. Links below the path are not followed.
 func Find(path string, f Format) (*Found, error) {
 	if f == "" {
 		f = Auto
@@ -56,7 +55,7 @@ func Find(path string, f Format) (*Found, error) {
 		return found, nil
 	}
 	root := path
-	for _, sub := range []string{"projects"} { // of ~/.claude nothing else is a session
+	for _, sub := range []string{"projects"} { // in ~/.claude, only this folder contains sessions
 		if st, err := os.Stat(filepath.Join(path, sub)); err == nil && st.IsDir() && filepath.Base(path) == ".claude" {
 			root = filepath.Join(path, sub)
 		}
@@ -71,7 +70,7 @@ func Find(path string, f Format) (*Found, error) {
 			return err
 		case err != nil:
 			found.Skipped = append(found.Skipped, SkippedFile{path, err.Error()})
-			return nil //nolint:nilerr // it is told in what was left out
+			return nil //nolint:nilerr // it is listed in Skipped
 		case path != root && slices.Contains(notSessions, d.Name()):
 			if d.IsDir() {
 				return fs.SkipDir
@@ -83,7 +82,7 @@ func Find(path string, f Format) (*Found, error) {
 		src, err := detect(path, f)
 		if err != nil {
 			found.Skipped = append(found.Skipped, SkippedFile{path, err.Error()})
-			return nil //nolint:nilerr // as above
+			return nil //nolint:nilerr // it is listed in Skipped
 		}
 		found.add(*src)
 		return nil
@@ -104,7 +103,7 @@ func join(list []Format) string {
 	return strings.Join(names, ", ")
 }
 
-// detect tells what a file is.
+// detect returns a file as a source of the given format, or of the format of its content.
 func detect(path string, want Format) (*Source, error) {
 	file, err := openRegular(path)
 	if err != nil {
@@ -129,8 +128,8 @@ func detect(path string, want Format) (*Source, error) {
 	return s, nil
 }
 
-// subagent finds out whose sub-agent a file is of, by where it lies:
-// SESSION/subagents/agent-ID.jsonl, with agent-ID.meta.json beside it.
+// subagent finds the owner of a sub-agent's file by its path:
+// SESSION/subagents/agent-ID.jsonl, with agent-ID.meta.json next to it.
 func (s *Source) subagent() {
 	stem, ok := strings.CutSuffix(filepath.Base(s.Path), ".jsonl")
 	if !ok || !strings.HasPrefix(stem, "agent-") {
@@ -147,7 +146,7 @@ func (s *Source) subagent() {
 			return
 		}
 		if dir == filepath.Dir(dir) {
-			return // an older version: its entries say whose it is
+			return // an older version: the entries have the owner
 		}
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Format is a way of writing a session.
+// Format is a file format of sessions.
 type Format string
 
-// The formats. Those of importableFormats are read, all but Auto are written.
+// The formats. Those of importableFormats can be read; all except Auto can be written.
 const (
-	Auto         Format = "auto" // look at the content
+	Auto         Format = "auto" // detect it from the content
 	OpenAgentSDK Format = "open-agent-sdk"
 	Claude       Format = "claude"
 	Codex        Format = "codex"
-	JSONL        Format = "jsonl" // our own records
+	JSONL        Format = "jsonl" // Holdfast's own records
 	Text         Format = "text"
 	Markdown     Format = "markdown"
 	HTML         Format = "html"
@@ -33,7 +33,7 @@ func exportableFormats() []Format {
 	return []Format{JSONL, Text, Markdown, HTML, Claude, Codex, OpenAgentSDK}
 }
 
-// vendor names the program that writes a format.
+// vendor returns the name of the program that writes a format.
 func (f Format) vendor() string {
 	if f == Claude {
 		return "claude-code"
@@ -41,11 +41,11 @@ func (f Format) vendor() string {
 	return string(f)
 }
 
-// detectBytes is how much of a file is looked at to tell its format.
+// detectBytes is how much of a file is read to detect its format.
 const detectBytes = 256 << 10
 
-// detectFormat tells the format of a file by how it begins. The error says what was found
-// instead.
+// detectFormat detects the format of a file from its beginning. The error describes what was
+// found instead.
 func detectFormat(r io.ReaderAt) (Format, error) {
 	head := make([]byte, detectBytes)
 	n, err := r.ReadAt(head, 0)
@@ -60,7 +60,7 @@ func detectFormat(r io.ReaderAt) (Format, error) {
 		return "", fmt.Errorf("it does not begin with a JSON object")
 	}
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
-	if len(bytes.TrimSpace(line)) < 8 { // "{": a document over several lines
+	if len(bytes.TrimSpace(line)) < 8 { // "{": a document of several lines
 		line = head
 	}
 	keys := topKeys(line)
@@ -80,7 +80,7 @@ func detectFormat(r io.ReaderAt) (Format, error) {
 	return "", fmt.Errorf("it has the fields %s, as none of the formats", strings.Join(keys, ", "))
 }
 
-// topKeys lists the keys of an object, the one whose value is cut off included.
+// topKeys lists the keys of an object, including the key whose value is cut off.
 func topKeys(b []byte) []string {
 	var keys []string
 	i := jsonscan.SkipSpace(b, 0)

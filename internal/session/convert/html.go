@@ -33,8 +33,8 @@ const pageHead = `<!doctype html>
 <h1>%s</h1>
 <dl>`
 
-// writeHTML writes a transcript as one page that needs nothing else: no script, no
-// network. What somebody has said is text and never becomes HTML.
+// writeHTML writes a transcript as one page without scripts and without access to the network.
+// Text of the transcript is always shown as text and never interpreted as HTML.
 func writeHTML(w *bufio.Writer, l *session.Loaded) error {
 	style := htmlpage.Style + pageStyle
 	title := titleOf(l.Meta)
@@ -113,7 +113,7 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 	}
 }
 
-// foldLines is how many lines of a result are shown without unfolding it.
+// foldLines is the number of lines of a result that are shown without unfolding it.
 const foldLines = 12
 
 func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
@@ -139,7 +139,7 @@ func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
 	_, _ = w.WriteString("</details>\n")
 }
 
-// summaryLine is what a call is about: the first short text of its input.
+// summaryLine returns a one-line summary of a call: the first short text of its input.
 func summaryLine(input json.RawMessage) (s string) {
 	members(input, func(_ string, v []byte) bool {
 		if t, ok := str(v); ok && t != "" {
@@ -153,7 +153,7 @@ func summaryLine(input json.RawMessage) (s string) {
 	return s
 }
 
-// indented is JSON for people.
+// indented returns JSON with indentation, for people.
 func indented(v json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, v, "", "  ") != nil {

@@ -16,49 +16,49 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Source is a file with a session in it; [Find] makes them.
+// Source is a file that contains a session; [Find] returns them.
 type Source struct {
 	Path      string
-	Format    Format // Auto: look at the content
+	Format    Format // Auto: detect it from the content
 	Size      int64  // when it was found
-	ID        string // of the session; "" is what the file says, else its name
-	Owner     string // the session that it was a sub-agent of, or ""
-	Companion string // a file with more about a sub-agent, or ""
+	ID        string // of the session; "": the id in the file, else its name
+	Owner     string // the session that started the sub-agent, or ""
+	Companion string // a file with more data about a sub-agent, or ""
 }
 
-// Options adjusts [Import]. The zero value works.
+// Options are the options of [Import]. The zero value works.
 type Options struct {
-	// Mask masks secrets in everything that is written; nil masks nothing. A line in
-	// which something was masked is not the same line again when it is exported. Our
-	// own records are never masked: their digests vouch for what they say.
+	// Mask masks secrets in everything that is written; nil masks nothing. A masked line is
+	// not exported unchanged. Holdfast's own records are never masked, because their digests
+	// cover their content.
 	Mask *secret.Masker
-	// Trusted takes our own records in also when they hold permissions that would be in
-	// force again when somebody goes on with the session: grants, a mode, the answer to a
-	// question whose call did not run. Otherwise that is ErrInvalid.
+	// Trusted also imports Holdfast's own records with permissions that would take effect when
+	// the session is resumed: grants, a mode, the answer to an approval request whose call did
+	// not run. Without it, such records are ErrInvalid.
 	Trusted bool
-	// Project says which project a folder belongs to; nil or "": none.
+	// Project returns the project of a folder; nil or "": none.
 	Project func(cwd string) string
 	// DryRun reads everything and writes nothing.
 	DryRun bool
-	// Clock gives the time of sessions that have none; default time.Now.
+	// Clock returns the time for sessions that have none; default time.Now.
 	Clock func() time.Time
-	// Progress is told how many more bytes were read; it is called often.
+	// Progress receives the number of bytes read since its last call. It is called often.
 	Progress func(bytes int64)
 }
 
-// Status says what became of a source.
+// Status is the result of importing a source.
 type Status string
 
 // The statuses.
 const (
 	Imported  Status = "imported"  // the session is new
-	Continued Status = "continued" // what was appended to the file since was added
-	Unchanged Status = "unchanged" // everything was there already
+	Continued Status = "continued" // records appended to the file since the last import were added
+	Unchanged Status = "unchanged" // everything was imported before
 	Skipped   Status = "skipped"   // nothing was written; a warning says why
 )
 
-// Warning is something that a source had wrong. Line is 0 when it concerns all of it;
-// of a transcript.json it counts the messages from 2 on.
+// Warning is a problem in a source. Line is 0 if it concerns the whole source; in a
+// transcript.json it counts the messages, from 2.
 type Warning struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
@@ -72,23 +72,23 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Text)
 }
 
-// clockSkew is how far the clock of another machine may be ahead of ours. A later date has not
-// come yet: with it a session would be the newest in every list, for good.
+// clockSkew is how far the clock of another machine may be ahead. A later date is wrong, and
+// would permanently make the session the newest in every list.
 const clockSkew = 24 * time.Hour
 
-// maxWarnings bounds the warnings of one source; Report.More counts the rest.
+// maxWarnings is the maximum number of warnings for one source; Report.More counts the others.
 const maxWarnings = 100
 
-// Report says what [Import] did.
+// Report is the result of [Import].
 type Report struct {
 	File          string    `json:"file"`
 	Format        Format    `json:"format"`
 	Session       string    `json:"session"`
 	Status        Status    `json:"status"`
-	Items         int       `json:"items"`  // of the source, written now
+	Items         int       `json:"items"`  // made from the source and written now
 	Lines         int       `json:"lines"`  // read
-	UnmappedLines int       `json:"aside"`  // of those: kept, and no item was made of them
-	Masked        int       `json:"masked"` // of those: a secret in them was masked
+	UnmappedLines int       `json:"aside"`  // of those: stored, but without an item
+	Masked        int       `json:"masked"` // of those: with a masked secret
 	Bytes         int64     `json:"bytes"`  // read
 	Warnings      []Warning `json:"warnings,omitempty"`
 	More          int       `json:"more_warnings,omitempty"`
@@ -102,7 +102,7 @@ func (r *Report) warn(line int, format string, args ...any) {
 	r.Warnings = append(r.Warnings, Warning{r.File, line, fmt.Sprintf(format, args...)})
 }
 
-// importer is one run of Import.
+// importer is one Import in progress.
 type importer struct {
 	ctx context.Context
 	to  *session.Sessions
@@ -113,44 +113,43 @@ type importer struct {
 	file   *os.File
 	reader reader
 	split  func(size int64) splitter
-	data   []byte // the file, when it is small enough
-	clean  []bool // lines that are JSON as it is written here; of a small file only
-	broken string // between the pieces of the file
+	data   []byte // the file, if it is small enough
+	clean  []bool // lines that are JSON without white space; only for a small file
+	broken string // between the parts of the file
 	seen   fileMeta
-	latest time.Time // of a date that can be right
-	size   int64     // how much of the file is read, and
-	count  int       // how many lines that are
+	latest time.Time // the latest plausible date
+	size   int64     // how many bytes of the file are read
+	count  int       // how many lines these are
 	ended  bool      // the last one of them has a line break
 
 	w    *writer
-	had  *priorImport // what an earlier import has left
+	had  *priorImport // what an earlier import stored
 	sum  hash.Hash
 	read int64
 	n    int
 	at   time.Time      // of the last item
-	made int            // items so far, in the order of the source
-	ids  []string       // of the transcript as it stands
-	left []originalLine // lines that are to be written together
+	made int            // number of items so far, in the order of the source
+	ids  []string       // of the current transcript
+	left []originalLine // unmapped lines to be written together
 	leftBytes,
 	items, masked int
-	buf   []byte // of the item that is written
+	buf   []byte // of the item being written
 	stock *stringTable
 }
 
-// splitter gives a file piece by piece.
+// splitter returns a file in parts.
 type splitter interface {
 	next() (piece []byte, ended bool, err error)
 }
 
-// Import adds a source to the sessions. The session has the id that it had where it
-// comes from, its records have the times of what they hold, and importing the same
-// file into two stores gives the same records.
+// Import adds a source to the sessions. The session keeps its id, its records have the times
+// of their content, and importing the same file into two stores gives the same records.
 //
-// A source that is there already is left alone or, when more was appended to it, goes
-// on; see [Report]. What a source has wrong is a warning with file and line. The error
-// is for what cannot be read at all, or not be written: it names the file, and the
-// line where there is one. ErrExists, when the id is taken by a session of another
-// origin. Nothing is written of a source that is refused.
+// A source that was imported before stays unchanged, or is continued if the file has grown;
+// see [Report]. Problems in a source are warnings with file and line. An error means that the
+// source cannot be read at all or cannot be written: it has the file and, if known, the line.
+// ErrExists if a session of another origin has the id. Nothing is written of a rejected
+// source.
 func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (*Report, error) {
 	in := &importer{ctx: ctx, to: to, src: src, rep: &Report{File: src.Path, Session: src.ID, Status: Skipped}}
 	if o != nil {
@@ -170,7 +169,7 @@ func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (
 	return in.rep, err
 }
 
-// clampTime is a time, or none, with a warning, where it has not come yet.
+// clampTime returns t, or no time and a warning if t is in the future.
 func (in *importer) clampTime(t time.Time, line int) time.Time {
 	if !t.After(in.latest) {
 		return t
@@ -187,7 +186,7 @@ func (in *importer) run() (err error) {
 	if st, err := in.file.Stat(); err == nil {
 		in.src.Size = st.Size()
 	}
-	defer func() { // what was not read again, or in vain
+	defer func() { // bytes that were not read again, or without effect
 		if err == nil {
 			in.progress(in.src.Size)
 		}
@@ -226,7 +225,7 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// smallFile bounds what is read at once, instead of twice.
+// smallFile is the maximum size of a file that is read at once instead of twice.
 const smallFile = 8 << 20
 
 // lines splits the file up to a size.
@@ -236,7 +235,7 @@ func (in *importer) lines(size int64) splitter {
 	}
 	if in.data == nil {
 		in.data = make([]byte, in.src.Size)
-		n, _ := io.ReadFull(io.NewSectionReader(in.file, 0, in.src.Size), in.data) // what is missing ends in the middle
+		n, _ := io.ReadFull(io.NewSectionReader(in.file, 0, in.src.Size), in.data) // if the file became shorter, it ends in the middle
 		in.data = in.data[:n]
 	}
 	s := sliceLines(in.data[:min(size, int64(len(in.data)))])
@@ -295,8 +294,8 @@ func (in *importer) name() error {
 	return session.CheckID(id)
 }
 
-// index reads the file for how it hangs together. A last line that was cut off is
-// left for the next time.
+// index reads the file to find how its entries are linked. An incomplete last line is left for
+// the next import.
 func (in *importer) index() error {
 	l := in.split(in.src.Size)
 	var end int64
@@ -311,7 +310,7 @@ func (in *importer) index() error {
 		if err := in.ctx.Err(); err != nil {
 			return err
 		}
-		in.progress(int64(len(raw)) / 2) // the other half counts when it is read again
+		in.progress(int64(len(raw)) / 2) // the other half counts when the line is read again
 		line, clean := jsonOf(raw)
 		if in.broken != "" && !ended && line == nil && len(raw) > 0 {
 			in.rep.warn(in.count+1, "the last line is cut off: it is left out, until it is whole")
@@ -367,7 +366,7 @@ func (in *importer) transfer() error {
 		var line []byte
 		switch {
 		case in.data == nil:
-			k.raw = append([]byte(nil), raw...) // the buffer is used for the next line
+			k.raw = append([]byte(nil), raw...) // the buffer is reused for the next line
 			line, k.clean = jsonOf(k.raw)
 		case in.clean[in.n-1]:
 			line, k.clean = raw, true
@@ -378,7 +377,7 @@ func (in *importer) transfer() error {
 		if err := in.reader.read(k, line, out); err != nil {
 			return err
 		}
-		if in.w.full() && in.n < in.count { // the last batch is finish's
+		if in.w.full() && in.n < in.count { // finish writes the last batch
 			if err := in.flush(); err != nil {
 				return err
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// item is a transcript item in the making. Text goes into it as the literal that it
-// was in the source, escapes and all.
+// item is a transcript item under construction. Its texts are the literals of the source, with
+// their escapes.
 type item struct {
 	id     string
 	role   transcript.Role
@@ -22,28 +22,28 @@ type item struct {
 	usage  *transcript.Usage
 	parts  []part
 
-	line  int            // where it begins
-	kept  []originalLine // the lines that it was made of
-	again bool           // the transcript begins anew with it: what was before was compacted
+	line  int            // where it starts
+	kept  []originalLine // the lines that it was made from
+	again bool           // the transcript restarts with it: everything before was compacted
 }
 
-// part is one part of an item. It is put together when the item is written, so that
-// long texts are copied once.
+// part is one part of an item. Its JSON is written only with the item, so that long texts are
+// copied once.
 type part struct {
 	kind        partKind
 	json        []byte // the whole part; the text's literal; the input of a tool use
 	name        []byte // of a tool, a literal
-	use, result string // the id of the tool use that it is or answers
+	use, result string // the id of the tool use that this is or answers
 	content     []part // of a result
 	isError     bool
-	raw         []byte // what the source has, for parts that do not pair
+	raw         []byte // the source's form, for parts without a partner
 }
 
 type partKind uint8
 
 // The kinds of parts.
 const (
-	wholePart partKind = iota // json is all of it
+	wholePart partKind = iota // json has the whole part
 	textKind
 	useKind
 	resultKind
@@ -84,7 +84,7 @@ func appendParts(b []byte, parts []part) []byte {
 	return b
 }
 
-// ident tells items apart: the same source gives the same.
+// ident identifies items: the same source gives the same value.
 type ident [16]byte
 
 func (it *item) ident() ident { return identOf(it.head(nil), it.again) }
@@ -99,8 +99,8 @@ func identOf(head []byte, again bool) (i ident) {
 	return i
 }
 
-// append writes the item in its canonical form, with lines that it keeps; s is filled
-// with what it says.
+// append writes the item in its canonical form, with its original lines, and fills s with its
+// strings.
 func (it *item) append(b []byte, keep []originalLine, s *stringTable) []byte {
 	start := len(b)
 	b = it.head(b)
@@ -112,7 +112,7 @@ func (it *item) append(b []byte, keep []originalLine, s *stringTable) []byte {
 	return append(b, "}}"...)
 }
 
-// head is the item up to its metadata.
+// head writes the item up to its metadata.
 func (it *item) head(b []byte) []byte {
 	b = append(b, `{"role":"`...)
 	b = append(b, it.role...)
@@ -160,10 +160,10 @@ func (it *item) calls() bool {
 	return slices.ContainsFunc(it.parts, func(p part) bool { return p.use != "" })
 }
 
-// textPart is a text part of a literal.
+// textPart returns a text part for a literal.
 func textPart(lit []byte) part { return part{kind: textKind, json: lit} }
 
-// customPart keeps what models are not shown.
+// customPart returns a part that is not sent to models.
 func customPart(kind string, value []byte) part {
 	b := append(make([]byte, 0, len(value)+64), `{"type":"custom","kind":`...)
 	b = jsonscan.AppendString(b, kind)
@@ -182,7 +182,7 @@ func resultPart(id string, content []part, isError bool, raw []byte) part {
 	return part{kind: resultKind, result: id, content: content, isError: isError, raw: raw}
 }
 
-// stamp reads a point in time; it is zero when it is none, or has no year of four digits.
+// stamp reads a time; zero if it is not a time or has no year of four digits.
 func stamp(lit []byte) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text(lit))
 	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {
@@ -191,7 +191,7 @@ func stamp(lit []byte) time.Time {
 	return t
 }
 
-// dated is stamp, and warns of a date that is there and none.
+// dated is stamp with a warning for an invalid date.
 func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
 	t := stamp(lit)
 	if t.IsZero() && len(lit) > 0 && string(lit) != "null" {
@@ -200,7 +200,7 @@ func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
 	return t
 }
 
-// clipped is a literal as it is shown in a warning.
+// clipped returns a literal in the form for a warning.
 func clipped(lit []byte) string {
 	return truncate.String(string(lit), 60)
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// maxLine bounds one line of a file, in bytes.
+// maxLine is the maximum length of a line in bytes.
 const maxLine = 512 << 20
 
-// lines reads a file line by line. The slice of a line is good until the next one.
+// lines reads a file line by line. The slice of a line is valid until the next one.
 type lines struct {
 	r   *bufio.Reader
 	buf []byte
 	n   int   // number of the line last read, from 1
-	end int64 // offset behind it and its line break
+	end int64 // offset after it and its line break
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 256<<10)} }
 
-// sliceLines is lines of what is in memory: a line stays good.
+// sliceLines is lines for data in memory: lines stay valid.
 type sliceLines []byte
 
 func (s *sliceLines) next() (line []byte, ended bool, err error) {
@@ -68,8 +68,8 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 	return chunk, false, nil
 }
 
-// jsonOf is a line of the source as JSON without white space, or nil. It is clean when it
-// is the line as it is.
+// jsonOf returns a line of the source as JSON without white space, or nil. clean reports
+// whether that is the unchanged line.
 func jsonOf(raw []byte) (line []byte, clean bool) {
 	trimmed := raw
 	for len(trimmed) > 0 && jsonscan.IsSpace(trimmed[len(trimmed)-1]) {

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// writeMarkdown writes a transcript for people: a heading per item, what was said as
-// a quotation, so that it cannot pose as another item, and tools in code blocks.
+// writeMarkdown writes a transcript for people: a heading for each item, texts as quotations,
+// so that they cannot imitate another item, and tools in code blocks.
 func writeMarkdown(w *bufio.Writer, l *session.Loaded) error {
 	m := l.Meta
 	fmt.Fprintf(w, "# %s\n\n", inertLine(oneLine(titleOf(m))))
@@ -70,13 +70,13 @@ func markdownPart(w *bufio.Writer, p transcript.Part) {
 	}
 }
 
-// quote writes Markdown of somebody else's. HTML in it is shown and not taken for such.
+// quote writes untrusted Markdown. HTML in it is shown as text.
 func quote(w *bufio.Writer, s string) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
 	_ = w.WriteByte('\n')
-	mark := "" // of the code block that is open
+	mark := "" // of the open code block
 	for line := range strings.Lines(s) {
 		line = visible(strings.TrimRight(line, "\r\n"))
 		trimmed := strings.TrimLeft(line, " ")
@@ -98,8 +98,8 @@ func quote(w *bufio.Writer, s string) {
 	}
 }
 
-// inertLine escapes what would be HTML or load a picture, outside of code spans that
-// end in the line.
+// inertLine escapes what would be HTML or would load a picture, except in code spans that end
+// in the line.
 func inertLine(s string) string {
 	if !strings.ContainsAny(s, "<&!") {
 		return s
@@ -124,8 +124,8 @@ func inertLine(s string) string {
 	return b.String()
 }
 
-// codeEnd is the length of the code span that s begins with, or of its run of backticks
-// when nothing ends it.
+// codeEnd returns the length of the code span at the start of s, or of its run of backticks if
+// nothing ends it.
 func codeEnd(s string) int {
 	run := len(s) - len(strings.TrimLeft(s, "`"))
 	for i := run; i < len(s); {
@@ -155,7 +155,7 @@ func fence(w *bufio.Writer, language, s string) {
 	_, _ = w.WriteString(mark + "\n")
 }
 
-// codeSpan is a text of one line as it is.
+// codeSpan returns a one-line text as a code span.
 func codeSpan(s string) string {
 	s = visible(oneLine(s))
 	mark := "`"
@@ -168,7 +168,7 @@ func codeSpan(s string) string {
 	return mark + s + mark
 }
 
-// visible shows what would be invisible, or would turn the direction of writing.
+// visible makes characters visible that are invisible or change the direction of text.
 func visible(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s
@@ -197,7 +197,7 @@ func titleOf(m session.Meta) string {
 	return "Session " + m.ID
 }
 
-// factsOf are what is said of a session above its transcript.
+// factsOf returns the table of facts about a session that is shown above its transcript.
 func factsOf(m session.Meta) [][2]string {
 	list := [][2]string{
 		{"session", m.ID},
@@ -238,7 +238,7 @@ func roleName(r transcript.Role) string {
 	return "System"
 }
 
-// named says what a part is that is not shown; "" when it is nothing to people.
+// named returns a description of a part that is not shown; "" if people do not need one.
 func named(p transcript.Part) string {
 	about := func(what, name, mime, uri string, data []byte) string {
 		list := []string{what}

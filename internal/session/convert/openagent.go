@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// pieces splits a transcript.json into what stands before its messages, each message
-// with the comma before it, and the rest. Together they are the file.
+// pieces splits a transcript.json into the part before its messages, each message with the
+// comma before it, and the rest. Together they are the whole file.
 //
 //	{"messages":[ │ {…} │ ,{…} │ ,{…} │ ],"metadata":{…}}
 type pieces struct {
@@ -51,7 +51,7 @@ func (p *pieces) next() (piece []byte, ended bool, err error) {
 	return p.buf, false, nil
 }
 
-// byte takes one more byte into the piece.
+// byte adds one more byte to the piece.
 func (p *pieces) byte() (byte, error) {
 	c, err := p.r.ReadByte()
 	if err == nil {
@@ -62,7 +62,7 @@ func (p *pieces) byte() (byte, error) {
 	return c, err
 }
 
-// literal takes in the rest of a string.
+// literal adds the rest of a string.
 func (p *pieces) literal() error {
 	for {
 		c, err := p.byte()
@@ -80,7 +80,7 @@ func (p *pieces) literal() error {
 	}
 }
 
-// head reads up to the bracket that opens the messages.
+// head reads up to the opening bracket of the messages.
 func (p *pieces) head() error {
 	key := ""
 	for {
@@ -111,7 +111,7 @@ func (p *pieces) head() error {
 	}
 }
 
-// message reads one message, without the comma or the bracket behind it.
+// message reads one message, without the comma or bracket after it.
 func (p *pieces) message() error {
 	depth, begun := 0, false
 	for {
@@ -160,9 +160,9 @@ type openAgent struct {
 	f     fileMeta
 	model []byte
 	fault error
-	frame []byte // everything but the messages
-	pos   int    // lines of the file so far
-	total int    // pieces
+	frame []byte // everything except the messages
+	pos   int    // number of lines of the file so far
+	total int    // number of pieces
 }
 
 func (o *openAgent) index(n int, piece, _ []byte) {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// openAgentWriter writes a transcript.json: indented, with sorted keys and the spaces
-// that Swift puts around colons.
+// openAgentWriter writes a transcript.json: indented, with sorted keys, and with spaces around
+// colons as Swift writes them.
 type openAgentWriter struct {
 	w     *bufio.Writer
 	m     session.Meta
@@ -47,7 +47,7 @@ func (o *openAgentWriter) item(it transcript.Item) error {
 	return o.value(v, "    ")
 }
 
-// value writes what was decoded, with sorted keys.
+// value writes a decoded value with sorted keys.
 func (o *openAgentWriter) value(v any, indent string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -60,7 +60,7 @@ func (o *openAgentWriter) value(v any, indent string) error {
 	return err
 }
 
-// spaced puts a space before the colon of every key of indented JSON.
+// spaced adds a space before the colon of every key of indented JSON.
 func spaced(b []byte) []byte {
 	out := make([]byte, 0, len(b)+len(b)/16)
 	for i := 0; i < len(b); {

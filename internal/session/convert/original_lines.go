@@ -15,23 +15,23 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// metadataKey is where an imported item keeps the lines that it was made of.
+// metadataKey is the metadata key for the original lines of an imported item.
 const metadataKey = "import"
 
-// importedEvent is the event of a workspace.event record with lines that no item was made of.
+// importedEvent is the event of a workspace.event record with lines that became no item.
 const importedEvent = "imported"
 
-// originalLine is a line of a source as it was, without its line break.
+// originalLine is an unchanged line of a source, without its line break.
 type originalLine struct {
 	n     int // counted from 1
 	raw   []byte
-	clean bool // it is known to be JSON without white space between its tokens, in UTF-8
+	clean bool // known to be UTF-8 JSON without white space between its tokens
 	hid   bool // secrets in raw were masked
 }
 
-// mask masks the secrets of a line that is not kept as JSON: in a text within the record
-// escapes would hide them from the mask, and in base64 everything is hidden. A line of
-// no UTF-8 with a secret loses the bytes that are none.
+// mask masks the secrets of a line that is not stored as JSON: inside the record, escapes or
+// base64 would hide them from the mask. An invalid UTF-8 line with a secret loses its invalid
+// bytes.
 func (k *originalLine) mask(mask *secret.Masker) {
 	if mask == nil || k.clean {
 		return
@@ -56,8 +56,8 @@ func (k *originalLine) mask(mask *secret.Masker) {
 	}
 }
 
-// appendOriginal writes a line: as the JSON that it is when its bytes survive that, else
-// as a string, else in base64. Of JSON what s has already is left out.
+// appendOriginal writes a line: as JSON if that keeps its bytes, else as a string, else in
+// base64. Strings of the JSON that s already has are left out.
 func appendOriginal(b []byte, k originalLine, s *stringTable) []byte {
 	b = append(b, `{"n":`...)
 	b = strconv.AppendInt(b, int64(k.n), 10)
@@ -91,7 +91,7 @@ func appendOriginals(b []byte, all []originalLine, s *stringTable) []byte {
 	return append(b, ']')
 }
 
-// readOriginals is the way back of appendOriginals. item is what was made of the lines, if anything.
+// readOriginals reads the result of appendOriginals. item is the item made from the lines, or nil.
 func readOriginals(array, item []byte, do func(originalLine) error) error {
 	var (
 		fault error
@@ -142,14 +142,15 @@ func readOriginals(array, item []byte, do func(originalLine) error) error {
 	return fault
 }
 
-// unmappedDraft is the record of lines that no item was made of.
+// unmappedDraft returns the record of lines that became no item.
 func unmappedDraft(f Format, all []originalLine) session.Draft {
 	b := append([]byte(nil), `{"event":"`+importedEvent+`","format":"`+string(f)+`","lines":`...)
 	b = appendOriginals(b, all, nil)
 	return session.Draft{Kind: record.KindWorkspaceEvent, Payload: append(b, '}')}
 }
 
-// originalLines yields the lines that a record keeps, if it is of an import of this format.
+// originalLines yields the lines that a record stores, if it belongs to an import of this
+// format.
 func originalLines(r *session.Record, f Format, do func(originalLine) error) error {
 	switch r.Kind {
 	case record.KindWorkspaceEvent:
@@ -170,28 +171,29 @@ func originalLines(r *session.Record, f Format, do func(originalLine) error) err
 	return nil
 }
 
-// originalOf is what an item was made of, nil when it was born here.
+// originalOf returns the source of an item; nil if it was not imported.
 func originalOf(item []byte) []byte { return field(field(item, "metadata"), metadataKey) }
 
-// vendorMapping is the payload of the vendor.mapped record that ends every batch of an
-// import: whose session this is and how much of its file was read.
+// vendorMapping is the payload of the vendor.mapped record that ends every batch of an import:
+// the session's identity in its program and how much of its file was read.
 type vendorMapping struct {
 	Vendor  string         `json:"vendor"`  // claude-code, codex, open-agent-sdk
-	Session string         `json:"session"` // its id there
+	Session string         `json:"session"` // its id in that program
 	Format  Format         `json:"format"`
-	File    string         `json:"file"`  // its name, and that of its folder
-	Bytes   int64          `json:"bytes"` // read from the file's beginning on
-	Lines   int            `json:"lines"` // how many lines that are
+	File    string         `json:"file"`  // its name and that of its folder
+	Bytes   int64          `json:"bytes"` // number of bytes read from the start of the file
+	Lines   int            `json:"lines"` // number of lines in these bytes
 	SHA256  session.Digest `json:"sha256"`
 	Open    bool           `json:"open,omitempty"`   // the last line has no line break
-	Masked  int            `json:"masked,omitempty"` // lines in which secrets were masked, so far
+	Masked  int            `json:"masked,omitempty"` // number of lines with masked secrets so far
 }
 
 func (m *vendorMapping) draft() (session.Draft, error) {
 	return session.NewDraft(record.KindVendorMapped, m)
 }
 
-// readMapping reads a record's mapping; ok is false when it is none of an import.
+// readMapping reads a record's mapping; ok is false if the record does not belong to an
+// import.
 func readMapping(r *session.Record) (m vendorMapping, ok bool) {
 	if r.Kind != record.KindVendorMapped || json.Unmarshal(r.Payload, &m) != nil {
 		return m, false

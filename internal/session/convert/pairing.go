@@ -9,21 +9,21 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxWaiting bounds how many items wait for the results of tool uses before them.
+// maxWaiting is the maximum number of items that wait for results of earlier tool uses.
 const maxWaiting = 64
 
-// pairing keeps the pairing rule of transcripts: every tool use has one result, and
-// nothing but results stands between. Other programs write what a person types
-// meanwhile between the two, lose results and write some twice.
+// pairing enforces the pairing rule of transcripts: every tool use has one result, with only
+// results in between. Other programs write user input between the two, lose results, and write
+// some results twice.
 //
 //	use a, text, result a   ─►  use a, result a, text
 //	use a, use b            ─►  use a, "outcome unknown", use b
-//	result of nothing       ─►  a custom part, which no model is shown
+//	result without a use    ─►  a custom part, which is not sent to models
 type pairing struct {
 	open    []string // tool uses that wait for a result
 	seen    map[string]bool
 	waiting []*item
-	made    int // results
+	made    int // number of results
 	emit    func(*item) error
 	warn    func(line int, format string, args ...any)
 }
@@ -64,7 +64,7 @@ func (p *pairing) take(it *item) error {
 	return p.flush()
 }
 
-// sort makes custom parts of results that answer nothing and of uses that were there before.
+// sort turns results without a use, and repeated uses, into custom parts.
 func (p *pairing) sort(it *item) {
 	var answered []string
 	for i, q := range it.parts {
@@ -86,7 +86,7 @@ func (p *pairing) sort(it *item) {
 	}
 }
 
-// close answers tool uses whose result never came.
+// close answers tool uses that never got a result.
 func (p *pairing) close(line int, ids []string) error {
 	for _, id := range slices.Clone(ids) {
 		p.warn(line, "the tool use %s has no result: it is answered with \"outcome unknown\"", id)
@@ -104,7 +104,7 @@ func (p *pairing) close(line int, ids []string) error {
 	return p.flush()
 }
 
-// flush lets go what waited, when nothing is open any more.
+// flush releases the waiting items once no use is open.
 func (p *pairing) flush() error {
 	if len(p.open) > 0 {
 		return nil
@@ -119,7 +119,7 @@ func (p *pairing) flush() error {
 	return nil
 }
 
-// end lets go what still waits. Tool uses that nothing follows stay open.
+// end releases all items that still wait. Tool uses at the end stay open.
 func (p *pairing) end() error {
 	if len(p.waiting) == 0 {
 		return nil

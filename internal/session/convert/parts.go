@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Parts reads the content of a message as the Anthropic API has it: a string, or an
-// array of blocks. Blocks that are not known here become [transcript.Custom] parts of
-// the kind "anthropic/" and their type. An error says that it is no JSON, or that a
-// block has what no part may have, such as a key twice.
+// Parts reads the content of a message in the form of the Anthropic API: a string, or an array
+// of blocks. Unknown blocks become [transcript.Custom] parts of the kind "anthropic/" plus
+// their type. It returns an error if the content is not JSON, or if a block contains something
+// that no part may contain, such as a duplicate key.
 func Parts(content json.RawMessage) ([]transcript.Part, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, content); err != nil {

@@ -2,15 +2,15 @@ package convert
 
 import "strconv"
 
-// readerOutput is where a reader's items and lines go: through the pairing to whoever takes them.
+// readerOutput receives a reader's items and lines and passes them on through the pairing.
 //
-//	reader ─ item ─► pairer ─► taken
-//	       └ aside ──────────► left
+//	reader ─ item ─────► pairing ─► taken
+//	       └ unmapped ────────────► left
 type readerOutput struct {
 	pair  *pairing
 	taken func(*item) error
 	left  func(originalLine) error
-	cut   func(id string) error // drop what follows an item
+	cut   func(id string) error // drops everything after an item
 	warn  func(line int, format string, args ...any)
 }
 
@@ -21,11 +21,11 @@ func newOut(taken func(*item) error, left func(originalLine) error, warn func(in
 func (o *readerOutput) item(it *item) error           { return o.pair.take(it) }
 func (o *readerOutput) unmapped(k originalLine) error { return o.left(k) }
 
-// back drops the items that follow the one with this id. Their tool uses may come again.
+// back drops the items after the one with this id. Their tool uses may occur again.
 func (o *readerOutput) back(id string) error {
 	o.pair.open, o.pair.waiting = nil, nil
 	return o.cut(id)
 }
 
-// lineID names an item that has no id of its own.
+// lineID returns the id of an item that has none in the source.
 func lineID(n int) string { return "line-" + strconv.Itoa(n) }

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// appendRecord writes a record as one line of our JSONL, without the line break. The
-// payload keeps its bytes, so the digests hold for what is read back.
+// appendRecord writes a record as one line of Holdfast's JSONL, without the line break. The
+// payload keeps its bytes, so the digests stay valid.
 func appendRecord(b []byte, r *session.Record) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, r.Seq, 10)
@@ -45,7 +45,7 @@ func appendRecord(b []byte, r *session.Record) []byte {
 	return append(b, '}')
 }
 
-// readRecord reads a line of our JSONL. The payload is part of the line.
+// readRecord reads a line of Holdfast's JSONL. The payload shares memory with the line.
 func readRecord(line []byte) (r session.Record, err error) {
 	if valid, _ := check(line); !valid || !isObject(line[jsonscan.SkipSpace(line, 0):]) {
 		return r, errors.New("it is no JSON object")
@@ -97,25 +97,25 @@ func readRecord(line []byte) (r session.Record, err error) {
 		return r, fmt.Errorf("a record of kind %q: %w", r.Kind, session.ErrNewer)
 	}
 	r.Time = r.Time.UTC()
-	if err := r.Check(); !errors.Is(err, session.ErrSealed) { // what is sealed is kept as it is
+	if err := r.Check(); !errors.Is(err, session.ErrSealed) { // sealed records are kept unchanged
 		return r, err
 	}
 	return r, nil
 }
 
-// segment is the part of a file that is one session's own: a fork's file begins with
-// what it has of its parents.
+// segment is the part of a file that belongs to one session: a fork's file starts with its
+// parents' records.
 type segment struct {
 	id     string
 	first  int64 // seq
 	last   int64
-	digest session.Digest // of the last
-	have   int64          // the records up to this one are in the store
-	gone   bool           // it was deleted there, and is kept for forks
+	digest session.Digest // of the last record
+	have   int64          // the store has the records up to this one
+	gone   bool           // it is deleted in the store and kept for its forks
 	w      *writer
 }
 
-// records imports our own JSONL: every record as it is.
+// records imports Holdfast's own JSONL: every record unchanged.
 func (in *importer) records() error {
 	list, err := in.segments()
 	if err != nil || len(list) == 0 {
@@ -181,7 +181,7 @@ func (in *importer) eachRecord(do func(line int, r *session.Record) error) error
 				return nil
 			}
 		}
-		if err == nil && r.Time.After(in.latest) { // its digest covers the time: no other can take its place
+		if err == nil && r.Time.After(in.latest) { // the digest covers the time, so it cannot be replaced
 			err = &session.Error{
 				Op: "import", Err: session.ErrInvalid, Detail: "the date " + r.Time.Format(time.RFC3339) + " of the record is in the future",
 				Hint: "compare the clock of this machine with that of the one that wrote the file",
@@ -202,7 +202,7 @@ func (in *importer) cutOff(line int) {
 	}
 }
 
-// segments checks the whole file and finds whose records it has.
+// segments checks the whole file and finds the session of each record.
 func (in *importer) segments() ([]segment, error) {
 	var (
 		list []segment
@@ -250,10 +250,10 @@ func (in *importer) segments() ([]segment, error) {
 	return list, err
 }
 
-// grantFilter is what a log allows whoever goes on with it.
+// grantFilter finds permissions in a log that would take effect on resume.
 type grantFilter struct {
-	policy  bool // a change of the policy is in force
-	answers bool // a question was answered in a turn that goes on
+	policy  bool // a policy change is in force
+	answers bool // an approval request was answered in a turn that is still open
 }
 
 func (p *grantFilter) take(r *session.Record) {
@@ -279,7 +279,7 @@ func (p *grantFilter) refusal(list []segment) error {
 	}
 }
 
-// known finds out what the store has of a stretch, and refuses another session of the
+// known finds which records of a segment the store has, and rejects another session with the
 // same id.
 func (in *importer) known(s *segment) error {
 	p, err := in.to.Store().List(in.ctx, session.Query{ID: s.id})
@@ -310,7 +310,7 @@ func (in *importer) known(s *segment) error {
 	return other
 }
 
-// copyRecords appends what the store does not have.
+// copyRecords appends the records that the store does not have.
 func (in *importer) copyRecords(list []segment) error {
 	at := 0
 	return in.eachRecord(func(_ int, r *session.Record) error {

@@ -10,22 +10,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Who a rewrite of an import is by: the source says so, or the source has another
-// branch than when it was imported before.
+// The reasons for a rewrite by an import: the source contains it, or the source's current
+// branch differs from the one imported before.
 const (
 	byImport       = "import"
 	byBranchChange = "import, another branch"
 )
 
-// priorImport is what an earlier import of the source has left in the log.
+// priorImport is what an earlier import of the source stored in the log.
 type priorImport struct {
 	meta    session.Meta
 	mapping vendorMapping
-	items   []heldItem // in the order in which they came, rollbacks included
-	lines   []uint64   // a bit for each line that is kept
-	foreign int64      // the first record that is of no import, or 0
-	parted  bool       // the source goes another way from here on
-	again   bool       // the next item is the beginning of the transcript
+	items   []heldItem // in their order, including rollbacks
+	lines   []uint64   // one bit for each stored line
+	foreign int64      // the first record that belongs to no import, or 0
+	parted  bool       // the source differs from here on
+	again   bool       // the next item starts the transcript
 }
 
 type heldItem struct {
@@ -48,7 +48,7 @@ func (h *priorImport) keep(n int) {
 
 const deletedInSource = "it was deleted, and forks of it still need the id"
 
-// findPriorImport looks for an earlier import of the source. go_ is false when there is nothing
+// findPriorImport looks for an earlier import of the source. go_ is false if there is nothing
 // to do.
 func (in *importer) findPriorImport() (go_ bool, err error) {
 	id := in.rep.Session
@@ -99,7 +99,7 @@ func (in *importer) findPriorImport() (go_ bool, err error) {
 	return true, nil
 }
 
-// mapping finds how far the source was read.
+// mapping returns how far the source was read.
 func (in *importer) mapping(m session.Meta) (vendorMapping, bool, error) {
 	for r, err := range in.to.Store().Read(in.ctx, m.ID, session.Range{Reverse: true}) {
 		if err != nil {
@@ -112,7 +112,7 @@ func (in *importer) mapping(m session.Meta) (vendorMapping, bool, error) {
 	return vendorMapping{}, false, nil
 }
 
-// prefixUnchanged reports whether the file still begins with what was read of it.
+// prefixUnchanged reports whether the file still starts with what was read before.
 func (in *importer) prefixUnchanged(m vendorMapping) (bool, error) {
 	if m.Bytes > in.size {
 		return false, nil
@@ -126,7 +126,7 @@ func (in *importer) prefixUnchanged(m vendorMapping) (bool, error) {
 	if sum != m.SHA256 {
 		return false, nil
 	}
-	if m.Open && m.Bytes < in.size { // only a line break may follow a line without one
+	if m.Open && m.Bytes < in.size { // after a line without a line break, only a line break may follow
 		next := make([]byte, 1)
 		if _, err := in.file.ReadAt(next, m.Bytes); err != nil || next[0] != '\n' {
 			return false, err
@@ -135,7 +135,7 @@ func (in *importer) prefixUnchanged(m vendorMapping) (bool, error) {
 	return true, nil
 }
 
-// loadPrior reads the log for what it has of the source.
+// loadPrior reads what the log contains of the source.
 func (in *importer) loadPrior(h *priorImport) error {
 	for r, err := range in.to.Store().Read(in.ctx, h.meta.ID, session.Range{}) {
 		if err != nil {
@@ -154,8 +154,8 @@ func (in *importer) loadPrior(h *priorImport) error {
 	return nil
 }
 
-// note takes in a record and reports whether it is of an import, or of those that do
-// not change what was said.
+// note takes in a record. It reports whether the record belongs to an import or does not
+// change the conversation.
 func (h *priorImport) note(r *session.Record) bool {
 	add := func(item []byte, again bool) bool {
 		if originalOf(item) == nil {
@@ -189,10 +189,10 @@ func (h *priorImport) note(r *session.Record) bool {
 	return r.Kind.Shared()
 }
 
-// backTo stands for a rollback among the items.
+// backTo represents a rollback in the list of items.
 func backTo(id string) *item { return &item{id: "back-" + id} }
 
-// headOf is a stored item up to its metadata.
+// headOf returns a stored item up to its metadata.
 func headOf(item []byte) []byte {
 	var head []byte
 	members(item, func(key string, v []byte) bool {
@@ -204,7 +204,7 @@ func headOf(item []byte) []byte {
 	return head
 }
 
-// ident is that of an item as it would be written.
+// ident returns the ident of an item in its stored form.
 func (in *importer) ident(it *item) ident {
 	if in.o.Mask == nil {
 		return it.ident()
@@ -214,8 +214,8 @@ func (in *importer) ident(it *item) ident {
 	return identOf(masked[len(`{"item":`):len(masked)-2], it.again)
 }
 
-// part leaves the way that an earlier import went, before item at of the source. What
-// it has from there on is dropped.
+// part leaves the branch of an earlier import before item at of the source. Items of that
+// branch from there on are dropped.
 func (in *importer) part(at int) error {
 	h := in.had
 	h.parted = true
@@ -237,7 +237,7 @@ func (in *importer) part(at int) error {
 	return in.cut(last, byBranchChange)
 }
 
-// transcriptOf lists the ids of the transcript after these items.
+// transcriptOf lists the ids of the transcript that results from these items.
 func transcriptOf(items []heldItem) []string {
 	var ids []string
 	for _, it := range items {
@@ -253,5 +253,5 @@ func transcriptOf(items []heldItem) []string {
 	return ids
 }
 
-// upTo counts the items of the transcript up to one.
+// upTo returns the index of an item in the transcript.
 func (in *importer) upTo(id string) int { return slices.Index(in.ids, id) + 1 }

@@ -7,20 +7,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// maxDepth bounds how deep JSON may be nested.
+// maxDepth is the maximum nesting depth of JSON.
 const maxDepth = jsonscan.MaxDepth
 
 // check reports whether b is one JSON text, and whether it has no white space between
 // its tokens.
 func check(b []byte) (valid, compact bool) { return jsonscan.Check(b) }
 
-// members calls do with the members of an object, until it says no. Of what is cut off
-// it gives the members that are whole. Keys are without quotes and escapes.
+// members calls do with the members of an object until it returns false. Of a truncated object
+// it passes the complete members. Keys are without quotes and escapes.
 func members(b []byte, do func(key string, value []byte) bool) {
 	eachMember(b, func(key, value []byte) bool { return do(string(key), value) })
 }
 
-// eachMember is members for who only compares the keys.
+// eachMember is members without decoding the keys, for callers that only compare them.
 func eachMember(b []byte, do func(key, value []byte) bool) {
 	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
@@ -45,7 +45,7 @@ func eachMember(b []byte, do func(key, value []byte) bool) {
 	}
 }
 
-// elements calls do with the elements of an array, until it says no.
+// elements calls do with the elements of an array until it returns false.
 func elements(b []byte, do func(value []byte) bool) {
 	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
@@ -62,8 +62,8 @@ func elements(b []byte, do func(value []byte) bool) {
 	}
 }
 
-// eachString calls do with where each string of a JSON text is, names of members
-// excepted, until it says no.
+// eachString calls do with the position of each string of a JSON text, except member names,
+// until it returns false.
 func eachString(b []byte, do func(from, to int) bool) {
 	for i := 0; i < len(b); {
 		if b[i] != '"' {
@@ -89,8 +89,8 @@ func keyOf(lit []byte) []byte {
 	return []byte(text(lit))
 }
 
-// field returns a member's value, or nil. The last one of a name counts, as it does
-// for the programs that wrote it.
+// field returns a member's value, or nil. Of duplicates it returns the last one, as the
+// programs that wrote them do.
 func field(b []byte, name string) []byte {
 	var found []byte
 	eachMember(b, func(key, v []byte) bool {
@@ -102,7 +102,7 @@ func field(b []byte, name string) []byte {
 	return found
 }
 
-// str reads a string literal; no is false for any other value.
+// str reads a string literal; false for any other value.
 func str(lit []byte) (s string, ok bool) {
 	if len(lit) < 2 || lit[0] != '"' {
 		return "", false
@@ -113,7 +113,7 @@ func str(lit []byte) (s string, ok bool) {
 	return s, json.Unmarshal(lit, &s) == nil
 }
 
-// text is str for who does not care why there is none.
+// text is str with "" for any other value.
 func text(lit []byte) string {
 	s, _ := str(lit)
 	return s
@@ -124,12 +124,12 @@ func isObject(v []byte) bool { return len(v) >= 2 && v[0] == '{' }
 func isArray(v []byte) bool  { return len(v) >= 2 && v[0] == '[' }
 func isTrue(v []byte) bool   { return string(v) == "true" }
 
-// compacted is v without white space between its tokens.
+// compacted returns v without white space between its tokens.
 func compacted(v []byte) []byte {
 	if valid, compact := check(v); !valid || compact {
 		return v
 	}
 	var b bytes.Buffer
-	_ = json.Compact(&b, v) // it was checked
+	_ = json.Compact(&b, v) // already checked
 	return b.Bytes()
 }

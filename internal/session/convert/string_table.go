@@ -9,20 +9,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// The long strings of an item are kept once: in the lines that it was made of, what
-// stands for one of them is its number among all strings of the item, names of fields
-// not counted.
+// The long strings of an item are stored only once: in the original lines they are replaced by
+// their number among all strings of the item, not counting member names.
 //
 //	item  {"role":"user","id":"a","parts":[{"type":"text","text":"a long text"}],
 //	line   "metadata":{"import":[{"n":7,"short":{"uuid":"a","content":"[import:3]"},"of":4}]}}
 //
-// "of" says how many strings there were: one that was masked is still at its place, and
-// where one is gone for good nobody can tell which.
+// "of" is the number of strings of the item when it was stored. A masked string keeps its
+// number; if a string was removed, the numbers are no longer valid.
 const (
 	standInStart   = `"[import:`
 	standInEnd     = `]"`
-	minTableString = 64 // bytes of a string that is worth it, quotes included
-	maxUses        = 4  // of one string, so that no record stands for far more than it holds
+	minTableString = 64 // minimum length of such a string in bytes, with quotes
+	maxUses        = 4  // of one string, so that no record expands to far more than its size
 )
 
 // stringTable has the strings of an item.
@@ -42,7 +41,7 @@ func newStock() *stringTable {
 	return &stringTable{seed: maphash.MakeSeed(), long: map[uint64]*tableEntry{}}
 }
 
-// fill takes in the strings of an item, which is written as it will be stored.
+// fill takes in the strings of an item in its stored form.
 func (s *stringTable) fill(item []byte) {
 	clear(s.long)
 	s.of = 0
@@ -57,7 +56,7 @@ func (s *stringTable) fill(item []byte) {
 	})
 }
 
-// appendLine writes a line without what is in stock.
+// appendLine writes a line without the strings that s has.
 func (s *stringTable) appendLine(b, line []byte) []byte {
 	start, at := len(b), 0
 	if s != nil && len(s.long) > 0 {
@@ -105,9 +104,9 @@ func newItemStrings(item []byte) *itemStrings {
 	return s
 }
 
-// fill writes a line with the strings of its item again. Where the item has not as many
-// as it had, [record.Erased] stands in their place. It is nil when a string stands in
-// more places than an import gives it.
+// fill restores the strings of an item in a line. If the item has fewer strings than before,
+// [record.Erased] takes their place. It returns nil if a string is used more often than an
+// import does.
 func (s *itemStrings) fill(line []byte, of int) []byte {
 	var b []byte
 	at, ok := 0, true

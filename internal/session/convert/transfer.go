@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The bounds of one record of lines that no item was made of.
+// The limits of one record of lines that became no item.
 const (
 	asideLines = 64
 	asideBytes = 128 << 10
@@ -54,7 +54,7 @@ func (in *importer) begin() error {
 	return in.storeCompanion()
 }
 
-// storeCompanion keeps the file that is beside a sub-agent's.
+// storeCompanion stores the companion file of a sub-agent.
 func (in *importer) storeCompanion() error {
 	if in.src.Companion == "" {
 		return nil
@@ -75,8 +75,7 @@ func (in *importer) storeCompanion() error {
 	return nil
 }
 
-// item takes an item of the source: it is appended, unless it is where an earlier
-// import has put it.
+// item appends an item of the source, unless an earlier import stored it.
 func (in *importer) item(it *item) error {
 	at := in.made
 	in.made++
@@ -117,7 +116,8 @@ func (in *importer) item(it *item) error {
 	return nil
 }
 
-// mask masks a record's secrets and counts lines, when there are any in it or in what it keeps.
+// mask masks a record's secrets and counts lines with secrets in the record or in its original
+// lines.
 func (in *importer) mask(payload []byte, lines int, keeps []originalLine) []byte {
 	if in.o.Mask == nil {
 		return payload
@@ -129,7 +129,7 @@ func (in *importer) mask(payload []byte, lines int, keeps []originalLine) []byte
 	return masked
 }
 
-// rolledBack drops what follows an item, as the source says.
+// rolledBack drops everything after an item, as the source requests.
 func (in *importer) rolledBack(id string) error {
 	at := in.made
 	in.made++
@@ -146,7 +146,7 @@ func (in *importer) rolledBack(id string) error {
 	return in.cut(id, byImport)
 }
 
-// cut writes that what follows an item is dropped.
+// cut writes a record that drops everything after an item.
 func (in *importer) cut(id, by string) error {
 	d, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", By: by, TruncateAfter: id, Messages: in.upTo(id)})
 	if err == nil {
@@ -155,7 +155,7 @@ func (in *importer) cut(id, by string) error {
 	return err
 }
 
-// addUnmapped takes a line that no item was made of.
+// addUnmapped adds a line that became no item.
 func (in *importer) addUnmapped(k originalLine) error {
 	in.rep.UnmappedLines++
 	if in.had.has(k.n) {
@@ -170,7 +170,7 @@ func (in *importer) addUnmapped(k originalLine) error {
 	return nil
 }
 
-// storeOriginals keeps lines of items that are there already, should it not have them.
+// storeOriginals stores lines of existing items that are not stored yet.
 func (in *importer) storeOriginals(all []originalLine) error {
 	for _, k := range in.missing(all) {
 		in.note(k)
@@ -193,7 +193,7 @@ func (in *importer) missing(all []originalLine) []originalLine {
 	return list
 }
 
-// note remembers that a line is kept now.
+// note marks a line as stored.
 func (in *importer) note(k originalLine) {
 	in.rep.Lines++
 	if in.had != nil {
@@ -201,7 +201,7 @@ func (in *importer) note(k originalLine) {
 	}
 }
 
-// writeUnmapped writes the lines that were put aside.
+// writeUnmapped writes the collected unmapped lines.
 func (in *importer) writeUnmapped() {
 	if len(in.left) == 0 {
 		return
@@ -212,7 +212,7 @@ func (in *importer) writeUnmapped() {
 	in.left, in.leftBytes = nil, 0
 }
 
-// flush ends a batch with how far the source was read.
+// flush ends a batch with a record of how far the source was read.
 func (in *importer) flush() error {
 	in.writeUnmapped()
 	m := vendorMapping{
@@ -235,7 +235,7 @@ func (in *importer) flush() error {
 	return nil
 }
 
-// finish writes the rest, and what lists show that has changed.
+// finish writes the rest and the changed list fields.
 func (in *importer) finish() error {
 	if in.had != nil {
 		if !in.had.parted && in.made < len(in.had.items) {
@@ -251,7 +251,7 @@ func (in *importer) finish() error {
 	return in.flush()
 }
 
-// retitle brings the title, the summary and the tag up to date.
+// retitle updates the title, the summary and the tag.
 func (in *importer) retitle() error {
 	m, p, changed := in.had.meta, session.MetaPatch{}, false
 	for _, f := range []struct {
@@ -275,8 +275,8 @@ func (in *importer) retitle() error {
 	return nil
 }
 
-// shortName is a file's name and that of its folder: enough to find it, and nothing of
-// where a person keeps things.
+// shortName returns a file's name and that of its folder: enough to find it, without revealing
+// the user's folders.
 func shortName(path string) string {
 	return filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 }

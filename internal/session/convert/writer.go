@@ -13,20 +13,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The bounds of one append.
+// The limits of one append.
 const (
 	batchRecords = 1024
 	batchBytes   = 8 << 20
 )
 
-// writer appends records with the times of what they hold. A new session is created by
-// its first append; for more of them the writer takes the lease.
+// writer appends records with the times of their content. The first append creates a new
+// session; for further appends the writer acquires the lease.
 type writer struct {
 	ctx  context.Context
 	to   *session.Sessions
 	id   string
 	dry  bool
-	log  *session.Log // holds the lease; nil while nothing or one batch was written
+	log  *session.Log // holds the lease; nil as long as at most one batch was written
 	head int64        // the last record in the store
 	prev session.Digest
 	last time.Time
@@ -35,7 +35,7 @@ type writer struct {
 	bytes int
 }
 
-// add makes a record of a draft. A zero time is that of the record before.
+// add makes a record from a draft. A zero time means the time of the previous record.
 func (w *writer) add(d session.Draft, at time.Time) {
 	if at.Before(w.last) {
 		at = w.last
@@ -49,7 +49,7 @@ func (w *writer) add(d session.Draft, at time.Time) {
 	w.bytes += len(r.Payload)
 }
 
-// until gives the last record a later time, which the session has then, too.
+// until gives the last record, and so the session, a later time.
 func (w *writer) until(at time.Time) {
 	if len(w.recs) == 0 || !at.After(w.last) {
 		return
@@ -62,13 +62,13 @@ func (w *writer) until(at time.Time) {
 	w.prev = last.Digest
 }
 
-// recordID makes the same id of the same record each time.
+// recordID returns the same id for the same record each time.
 func recordID(session string, seq int64, at time.Time) string {
 	h := sha256.New()
 	h.Write([]byte("holdfast import\n" + session + "\n"))
 	_ = binary.Write(h, binary.BigEndian, seq)
 	id, err := ulid.New(uint64(max(at.UnixMilli(), 0)), bytes.NewReader(h.Sum(nil)))
-	if err != nil { // the year has more digits than a ULID can hold
+	if err != nil { // the year has too many digits for a ULID
 		id = ulid.Make()
 	}
 	return id.String()
@@ -76,7 +76,7 @@ func recordID(session string, seq int64, at time.Time) string {
 
 func (w *writer) full() bool { return len(w.recs) >= batchRecords || w.bytes >= batchBytes }
 
-// flush appends what there is, in one batch.
+// flush appends the collected records in one batch.
 func (w *writer) flush() error {
 	if len(w.recs) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (w *writer) flush() error {
 	return nil
 }
 
-// lease opens the log of a session that is there already.
+// lease opens the log of an existing session.
 func (w *writer) lease() error {
 	if w.log != nil || w.recs[0].Kind == record.KindOpened {
 		return nil
