@@ -1,7 +1,7 @@
 package secret
 
-// builtin are the patterns that each [Masker] has unless it is told to do without. In the examples
-// <a20> stands for twenty random characters of some alphabet; secret_test.go fills them in.
+// builtin are the patterns of each [Masker] unless [Options].NoBuiltin is set. In the examples
+// <a20> stands for twenty random characters of an alphabet; secret_test.go fills them in.
 var builtin = []Pattern{
 	{
 		ID: "private-key", Words: []string{"private key"},

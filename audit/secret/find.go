@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// marker begins what stands in the place of a secret.
+// marker is the start of a placeholder for a secret.
 const marker = "[secret:"
 
-// What of a text an expression is shown around a word, in bytes. It is shown more
-// when it matches up to the edge.
+// How many bytes of text around a word are searched with an expression. More is searched if a
+// match reaches the edge.
 const (
 	before     = 256
 	after      = 1024
-	minContext = 512 // what a later word must have had behind it to count as searched
+	minContext = 512 // how much text after a later word must have been searched for that word to count as searched
 )
 
-// rounds bounds how often a text is masked again: what is left after a secret was
-// taken out may look like another one.
+// rounds is the maximum number of times a text is masked: after a secret was replaced, the
+// rest may look like another one.
 const rounds = 8
 
 // span is a secret in a text.
@@ -31,7 +31,7 @@ func (m *Masker) text(s string) (string, []string) {
 	return s, found
 }
 
-// each masks a text and tells of every secret.
+// each masks a text and reports every secret.
 func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
 	for range rounds {
 		spans := m.spans(s)
@@ -53,17 +53,17 @@ func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
 	return s
 }
 
-// shows reports whether a text has what stands in the place of a secret.
+// shows reports whether a text contains a placeholder.
 func (m *Masker) shows(s string) bool {
 	return slices.ContainsFunc(m.patterns, func(p pattern) bool { return strings.Contains(s, p.Replacement) })
 }
 
-// spans finds the secrets in a text, in order, none within another.
+// spans finds the secrets in a text, in order and without overlaps.
 func (m *Masker) spans(s string) []span {
 	var (
 		state    uint32
 		spans    []span
-		searched []int // by pattern: up to where
+		searched []int // by pattern: the end of the searched text
 	)
 	for at := 0; ; {
 		ends, end := find(m.words, s, at, &state)
@@ -86,8 +86,8 @@ func (m *Masker) spans(s string) []span {
 	return distinct(spans)
 }
 
-// around searches what lies about a word that ends at end and returns up to where
-// it has searched.
+// around searches the text around a word that ends at end, and returns the end of the searched
+// text.
 func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, int) {
 	p := &m.patterns[w.pattern]
 	from = max(from, end-len(w.text)-before)
@@ -108,7 +108,7 @@ func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, 
 			continue
 		case p.Starts && len(more) == len(spans):
 			return more, 0
-		case p.Starts: // nothing else begins within it
+		case p.Starts: // no other match starts within it
 			return more, more[len(more)-1].end + minContext
 		case to == len(s):
 			return more, len(s) + minContext
@@ -119,8 +119,7 @@ func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, 
 
 func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// search runs an expression over s[from:to] and reports whether a match reaches to
-// the end of that.
+// search runs an expression on s[from:to] and reports whether a match reaches to.
 func (m *Masker) search(s string, pattern, from, to int, spans []span) (_ []span, edge bool) {
 	p := &m.patterns[pattern]
 	for _, loc := range p.expr().FindAllStringSubmatchIndex(s[from:to], -1) {
@@ -140,7 +139,7 @@ func (m *Masker) search(s string, pattern, from, to int, spans []span) (_ []span
 	return spans, edge
 }
 
-// masked reports whether a span touches what stands for a secret already.
+// masked reports whether a span overlaps a placeholder.
 func masked(s string, sp span) bool {
 	if strings.Contains(s[sp.start:sp.end], marker) {
 		return true
@@ -149,8 +148,8 @@ func masked(s string, sp span) bool {
 	return i >= 0 && !strings.Contains(s[max(0, sp.start-80)+i:sp.start], "]")
 }
 
-// distinct sorts spans and joins those that overlap; the one that begins first
-// gives its name, and of several the pattern that stands first.
+// distinct sorts spans and merges overlapping ones. The merged span has the pattern of the
+// first one; of spans with the same start, that of the first pattern.
 func distinct(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pattern, b.pattern))
@@ -171,7 +170,7 @@ func (p *pattern) matches(s string) bool {
 	return (!p.Digits || mixed(s)) && (p.Entropy == 0 || entropy(s) >= p.Entropy) && (!p.Literal || literal(s))
 }
 
-// mixed reports whether there is a digit and a letter.
+// mixed reports whether a text contains both a digit and a letter.
 func mixed(s string) bool {
 	digit, letter := false, false
 	for _, c := range []byte(s) {
@@ -181,7 +180,8 @@ func mixed(s string) bool {
 	return digit && letter
 }
 
-// entropy is the bits per character that a text has by its own frequencies.
+// entropy returns the bits per character of a text, computed from its own character
+// frequencies.
 func entropy(s string) float64 {
 	var count [256]int
 	for _, c := range []byte(s) {

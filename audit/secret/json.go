@@ -38,19 +38,19 @@ func (m *Masker) json(raw json.RawMessage) (json.RawMessage, []string) {
 	return raw, found
 }
 
-// walker goes over JSON from string to string. What it makes of text that is no
-// JSON means nothing, but it comes to an end.
+// walker visits the strings of JSON text. On invalid JSON its result has no meaning, but it
+// terminates.
 type walker struct {
 	m     *Masker
 	raw   []byte
-	out   []byte // raw[:done] masked
+	out   []byte // masked copy of raw[:done]
 	done  int
 	found []string
-	plain []byte // the string at hand without its escapes
+	plain []byte // the current string without its escapes
 }
 
 func (w *walker) walk() {
-	key := "" // the name of the field whose value comes next
+	key := "" // the name of the field whose value follows
 	for i := 0; i < len(w.raw); {
 		switch w.raw[i] {
 		case '"':
@@ -75,8 +75,8 @@ func (w *walker) walk() {
 	}
 }
 
-// closing returns the index of the quote that ends the string whose content
-// begins at i, or the end of b.
+// closing returns the index of the quote that ends the string whose content starts at i, or
+// the end of b.
 func closing(b []byte, i int) int {
 	for i < len(b) && b[i] != '"' {
 		if b[i] == '\\' {
@@ -87,7 +87,7 @@ func closing(b []byte, i int) int {
 	return min(i, len(b))
 }
 
-// name returns the name of a field when it may say that a secret follows.
+// name returns the name of a field if it may indicate that a secret follows.
 func (w *walker) name(start, end int) string {
 	if b := w.raw[start:end]; end-start > 100 || !has(w.m.words, b) {
 		return ""
@@ -96,7 +96,7 @@ func (w *walker) name(start, end int) string {
 	return string(w.plain)
 }
 
-// value masks one string. Of what it masks, all else keeps its bytes.
+// value masks one string. Everything except the secrets keeps its bytes.
 func (w *walker) value(key string, start, end int) {
 	text := w.raw[start:end]
 	if bytes.IndexByte(text, '\\') >= 0 {
@@ -126,10 +126,10 @@ func (w *walker) value(key string, start, end int) {
 	}
 }
 
-// position is the same place in a string with escapes and without.
+// position is an offset in a string, with escapes and without.
 type position struct{ raw, plain int }
 
-// place goes on to where a byte of the string without escapes comes from.
+// place advances p to the escaped source of a byte of the string without escapes.
 func (w *walker) place(p position, plain int) position {
 	for p.plain < plain {
 		if w.raw[p.raw] != '\\' {
@@ -144,7 +144,7 @@ func (w *walker) place(p position, plain int) position {
 	return p
 }
 
-// replace puts the mark of a pattern in the place of raw[from:to].
+// replace replaces raw[from:to] by the placeholder of a pattern.
 func (w *walker) replace(from, to, pattern int) {
 	p := &w.m.patterns[pattern]
 	show, _ := json.Marshal(p.Replacement)
@@ -154,7 +154,7 @@ func (w *walker) replace(from, to, pattern int) {
 	w.found = append(w.found, p.ID)
 }
 
-// decode undoes the escapes of raw[start:end].
+// decode removes the escapes of raw[start:end].
 func (w *walker) decode(start, end int) {
 	w.plain = slices.Grow(w.plain[:0], end-start)
 	for i := start; i < end; {
@@ -171,9 +171,9 @@ func (w *walker) decode(start, end int) {
 	}
 }
 
-// escape reads the escape at raw[i] and returns the index behind it.
+// escape decodes the escape at raw[i] and returns the index after it.
 func escape(raw []byte, i int) (rune, int) {
-	if i+1 == len(raw) || raw[i+1] == 'u' && i+6 > len(raw) { // no JSON
+	if i+1 == len(raw) || raw[i+1] == 'u' && i+6 > len(raw) { // invalid JSON
 		return utf8.RuneError, len(raw)
 	}
 	switch c := raw[i+1]; c {

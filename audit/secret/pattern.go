@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// pattern is a Pattern ready for use. The built-in expressions are compiled when
-// one of their words is first met: most programs never meet most of them.
+// pattern is a Pattern ready for use. The built-in expressions are compiled when one of their
+// words first occurs: most programs never need most of them.
 type pattern struct {
 	Pattern
 	expr func() *regexp.Regexp
@@ -19,11 +19,11 @@ type pattern struct {
 
 var validID = lazyregexp.Must(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// usual masks with the built-in patterns and no others, as most programs want it.
+// usual masks with only the built-in patterns, as most programs do.
 var usual = sync.OnceValues(func() (*Masker, error) { return compiled(Options{}) })
 
-// New compiles the patterns. A bad one is an error that names it: its expression
-// does not compile, or it does not do with its examples what it says.
+// New compiles the patterns. It returns an error with the pattern's name if its expression
+// does not compile, or if it fails its own examples.
 func New(o *Options) (*Masker, error) {
 	if o == nil || !o.NoBuiltin && len(o.Patterns) == 0 {
 		return usual()
@@ -52,7 +52,7 @@ func compiled(opt Options) (*Masker, error) {
 	return m, m.try(opt.Patterns)
 }
 
-// compile checks a pattern that was given.
+// compile checks a custom pattern.
 func compile(p Pattern) (pattern, error) {
 	bad := func(format string, args ...any) (pattern, error) {
 		return pattern{}, fmt.Errorf("secret: pattern %q: %s", p.ID, fmt.Sprintf(format, args...))
@@ -81,7 +81,7 @@ func compile(p Pattern) (pattern, error) {
 	return pattern{p, func() *regexp.Regexp { return re }}, nil
 }
 
-// anchored is the expression as it is run.
+// anchored returns the expression in the form in which it is run.
 func (p *Pattern) anchored() string {
 	if p.Starts {
 		return `\A(?:` + p.Expr + `)`
@@ -89,7 +89,7 @@ func (p *Pattern) anchored() string {
 	return p.Expr
 }
 
-// index prepares the search for words.
+// index prepares the search for the words of all patterns.
 func (m *Masker) index() {
 	var list []word
 	for i := range m.patterns {
@@ -107,7 +107,7 @@ func (m *Masker) index() {
 	m.words = newWords(list)
 }
 
-// try holds given patterns to their own examples.
+// try tests custom patterns with their own examples.
 func (m *Masker) try(given []Pattern) error {
 	for _, p := range given {
 		has := func(text string) bool {

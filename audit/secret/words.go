@@ -1,25 +1,25 @@
 package secret
 
-// word is what a pattern's secrets contain, in lower case.
+// word is a text that the secrets of a pattern contain, in lower case.
 type word struct {
 	text    string
 	pattern int
 }
 
-// words finds many words in one pass over a text, upper and lower case alike: an
-// automaton after Aho and Corasick with all its steps in one table.
+// words finds many words in one pass over a text, ignoring case: an Aho-Corasick automaton
+// with all its transitions in one table.
 type words struct {
-	class [256]uint16 // of a byte; those in no word share class 0
-	width int         // classes
+	class [256]uint16 // by byte; bytes that occur in no word share class 0
+	width int         // number of classes
 	next  []uint32    // state*width + class → state*width, with the hit bit
-	ends  [][]word    // by state: the words that end there
+	ends  [][]word    // by state: the words that end in it
 }
 
-// hit marks a state at which a word ends.
+// hit marks a state in which a word ends.
 const hit = 1 << 31
 
 func newWords(list []word) *words {
-	w, most := &words{width: 1}, 1 // states at most
+	w, most := &words{width: 1}, 1 // the maximum number of states
 	for _, word := range list {
 		most += len(word.text)
 		for _, c := range []byte(word.text) {
@@ -58,8 +58,8 @@ func newWords(list []word) *words {
 	return w
 }
 
-// link fills in where to go on when the next byte does not continue a word, from
-// the states near the root outwards.
+// link sets the transitions for bytes that do not continue a word, starting with the states
+// near the root.
 func (w *words) link(none uint32) {
 	back := make([]uint32, len(w.ends))
 	var queue []uint32
@@ -83,7 +83,7 @@ func (w *words) link(none uint32) {
 			}
 		}
 	}
-	for i, s := range w.next { // rows instead of numbers: one multiplication less per byte
+	for i, s := range w.next { // row offsets instead of numbers: one multiplication less per byte
 		row := s * uint32(w.width)
 		if len(w.ends[s]) > 0 {
 			row |= hit
@@ -92,9 +92,9 @@ func (w *words) link(none uint32) {
 	}
 }
 
-// find returns the words that end at the first place at or after from at which any
-// does, and the index behind it; len(text)+1 when there is none. state goes in and
-// out, 0 at first.
+// find returns the words that end at the first position at or after from where any word ends,
+// and the index after it; len(text)+1 if there is none. state is updated for the next call; it
+// starts as 0.
 func find[T ~string | ~[]byte](w *words, text T, from int, state *uint32) ([]word, int) {
 	s, next := *state, w.next
 	for i := from; i < len(text); i++ {
@@ -108,7 +108,7 @@ func find[T ~string | ~[]byte](w *words, text T, from int, state *uint32) ([]wor
 	return nil, len(text) + 1
 }
 
-// has reports whether any word is in the text.
+// has reports whether a text contains any of the words.
 func has[T ~string | ~[]byte](w *words, text T) bool {
 	var s uint32
 	_, end := find(w, text, 0, &s)

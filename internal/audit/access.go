@@ -12,24 +12,24 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Access is the payload of a [record.KindAccess] record: that somebody was let in to the
-// daemon or refused, or that a credential was made or taken back. It never holds a secret.
+// Access is the payload of a [record.KindAccess] record: a login to the daemon, a rejected
+// credential, or a credential that was created or revoked. It never contains a secret.
 type Access struct {
 	Action  string     `json:"action"`             // ActionLogin, ActionLogout, ActionLink, ActionToken, ActionRevoke, ActionRefuse
-	By      string     `json:"by,omitempty"`       // who did it; "" when nobody knows
-	Via     string     `json:"via,omitempty"`      // unix, token, cookie, link, cli; of a refusal what was shown: code, token
+	By      string     `json:"by,omitempty"`       // who did it; "" if unknown
+	Via     string     `json:"via,omitempty"`      // unix, token, cookie, link, cli; for a rejected credential its type: code, token
 	From    string     `json:"from,omitempty"`     // an address, or the process at the other end of the unix socket
 	Token   string     `json:"token,omitempty"`    // id of the token
 	Login   string     `json:"login,omitempty"`    // id of the login
 	Name    string     `json:"name,omitempty"`     // of the token
 	Scopes  []string   `json:"scopes,omitempty"`   // of the token, the link or the login
-	Expires *time.Time `json:"expires,omitempty"`  // when the token or the link does
+	Expires *time.Time `json:"expires,omitempty"`  // of the token or the link
 	Reason  string     `json:"reason,omitempty"`   // why it was refused
-	Failed  bool       `json:"failed,omitempty"`   // it was on record already, and then could not be done
-	Omitted int        `json:"left_out,omitempty"` // refusals since the record before that have none of their own
+	Failed  bool       `json:"failed,omitempty"`   // it was recorded first, and then failed
+	Omitted int        `json:"left_out,omitempty"` // number of rejected credentials since the previous record that have no record
 }
 
-// fill fills in the entry.
+// fill sets the fields of the entry.
 func (x *Access) fill(e *Entry) {
 	e.Action, e.Reason, e.From, e.Outcome = x.Action, x.Reason, x.From, outcomeOK
 	e.Actor = Actor{Kind: actorPerson, Name: cmp.Or(x.By, person), Via: x.Via}
@@ -62,12 +62,12 @@ func (x *Access) fill(e *Entry) {
 	}
 }
 
-// AccessID is the id of the session that an [AccessLog] is.
+// AccessID is the session id of an [AccessLog].
 const AccessID = "access"
 
-// AccessLog is the log of who was let in to a daemon, in a store that holds nothing else.
-// Several programs may add to one at once. It is read and verified as a session is:
-// [Read] and [Verify] with [AccessID].
+// AccessLog is the log of accesses to a daemon, in a store that contains nothing else. Several
+// programs may append to it at the same time. [Read] and [Verify] work on it as on a session,
+// with [AccessID].
 type AccessLog struct {
 	sessions *session.Sessions
 	user     string
@@ -76,13 +76,13 @@ type AccessLog struct {
 	ready bool
 }
 
-// NewAccessLog returns the log in a store whose sessions have the trail as their witness.
-// user is the account that it belongs to. The store is not touched.
+// NewAccessLog returns the log in a store. The [session.AppendObserver] of s must be the
+// trail. user is the account that the log belongs to. It does not access the store.
 func NewAccessLog(s *session.Sessions, user string) *AccessLog {
 	return &AccessLog{sessions: s, user: user}
 }
 
-// Add puts an access on record. It is durable, and the trail knows of it, when Add returns nil.
+// Add records an access. When it returns nil, the record is durable and in the trail.
 func (l *AccessLog) Add(ctx context.Context, x Access) error {
 	d, err := session.NewDraft(record.KindAccess, x)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l *AccessLog) Add(ctx context.Context, x Access) error {
 			return err
 		}
 		m, err := l.sessions.Get(ctx, AccessID)
-		if errors.Is(err, session.ErrNotFound) { // another program is making it, or has ended in the middle
+		if errors.Is(err, session.ErrNotFound) { // another program is creating the log, or crashed while doing so
 			l.reopen()
 			continue
 		}
@@ -112,8 +112,8 @@ func (l *AccessLog) reopen() {
 	l.ready = false
 }
 
-// open makes the log, or cuts off what a crash left at its end and tells the trail what the
-// crash kept from it.
+// open creates the log. If the log exists, open repairs a torn tail and adds to the trail what
+// a crash left out.
 func (l *AccessLog) open(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

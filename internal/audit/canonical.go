@@ -11,13 +11,13 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Canonical returns the canonical JSON (RFC 8785) of a value: members sorted by name,
-// no spaces, numbers as ECMAScript writes them. Two programs that hold the same value
-// get the same bytes, and so the same digest.
+// Canonical returns the canonical JSON (RFC 8785) of a value: members sorted by name, no
+// spaces, numbers as in ECMAScript. Equal values give the same bytes, and so the same digest,
+// in every program.
 //
-// A whole number that a double cannot hold, beyond 2^53, is an error: it would come
-// out as another number. So is a JSON text with two members of one name, or with half
-// of a surrogate pair.
+// It returns an error for an integer that a double cannot represent, beyond 2^53, because it
+// would become another number; and for JSON text with duplicate member names or half of a
+// surrogate pair.
 func Canonical(v any) ([]byte, error) {
 	raw, ok := v.(json.RawMessage)
 	if !ok {
@@ -46,7 +46,7 @@ func canonical(raw []byte) ([]byte, error) {
 	return jcs.Transform(raw)
 }
 
-// exactNumbers refuses whole numbers that would come out as others. raw is valid JSON.
+// exactNumbers rejects integers that would become other numbers. raw is valid JSON.
 func exactNumbers(raw []byte) error {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
@@ -84,7 +84,7 @@ func inNumber(c byte) bool {
 	return c >= '0' && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
 }
 
-// afterString returns the index behind the string that starts at i.
+// afterString returns the index after the string that starts at i.
 func afterString(raw []byte, i int) int {
 	for i++; i < len(raw) && raw[i] != '"'; i++ {
 		if raw[i] == '\\' {

@@ -18,9 +18,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Checkpoint signs what the trail holds now and returns the signed note: that of
-// before when nothing was added since. The first one makes the key. When the leaves
-// that a checkpoint covers were changed there is no new one: ErrCorrupt.
+// Checkpoint signs the current content of the trail and returns the signed note; the previous
+// one if nothing was added since. The first call creates the key. ErrCorrupt if leaves that an
+// earlier checkpoint covers were changed.
 func (t *Trail) Checkpoint() ([]byte, error) {
 	t.signing.Lock()
 	defer t.signing.Unlock()
@@ -49,12 +49,12 @@ func (t *Trail) Checkpoint() ([]byte, error) {
 		return nil, trailError("sign", t.folder, err, "there is no new checkpoint", hint)
 	}
 	t.mu.Lock()
-	t.unsigned -= fresh // what came meanwhile waits for the next
+	t.unsigned -= fresh // leaves added meanwhile belong to the next checkpoint
 	t.mu.Unlock()
 	return signed, nil
 }
 
-// sign is Checkpoint with its lock held.
+// sign is Checkpoint while its lock is held.
 func (t *Trail) sign() ([]byte, error) {
 	before, signed, err := readCheckpoint(t.folder)
 	if err != nil {
@@ -67,7 +67,8 @@ func (t *Trail) sign() ([]byte, error) {
 	if signed != nil && end == before.bytes {
 		return signed, nil
 	}
-	// Leaves, tree and note reach the disk side by side. The note has no name before all are there.
+	// Leaves, tree and note are synced in parallel. The note gets its name after all of them are
+	// durable.
 	var disk errgroup.Group
 	disk.Go(t.leaves.Sync)
 	next, signed, err := t.signNext(before, signed, end, &disk)
@@ -82,8 +83,8 @@ func (t *Trail) sign() ([]byte, error) {
 	return signed, next.Place(filepath.Join(t.folder, checkpointName))
 }
 
-// signNext makes the note of the leaves that end at byte end and the file that is to be the
-// checkpoint, and has disk sync that file and the tree's.
+// signNext makes the note for the leaves up to byte end and the file that will be the
+// checkpoint. It starts the syncs of that file and of the tree in disk.
 func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (next *diskfile.New, signed []byte, err error) {
 	if err = t.key(last != nil); err != nil {
 		return nil, nil, err
@@ -106,7 +107,7 @@ func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgro
 	return next, signed, err
 }
 
-// verify checks the signature of the last checkpoint, once. nil is none.
+// verify checks the signature of the last checkpoint, once; nil means that there is none.
 func (t *Trail) verify(last []byte) error {
 	if last == nil || bytes.Equal(last, t.verified) {
 		return nil
@@ -118,8 +119,8 @@ func (t *Trail) verify(last []byte) error {
 	return nil
 }
 
-// prepare does what it can of the first checkpoint while the trail is in use: whoever closes it
-// would wait. It writes nothing, and what is wrong is told when a checkpoint is signed.
+// prepare does some of the work for the first checkpoint in advance, so that Close need not
+// wait for it. It writes nothing; errors are reported when a checkpoint is signed.
 func (t *Trail) prepare() {
 	t.signing.Lock()
 	defer t.signing.Unlock()
@@ -137,7 +138,7 @@ func (t *Trail) prepare() {
 	}
 }
 
-// completeLength is where the leaves end, unfinished ones cut off.
+// completeLength returns the length of the complete leaves in bytes.
 func (t *Trail) completeLength(cp checkpoint) (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,8 +151,8 @@ func (t *Trail) completeLength(cp checkpoint) (int64, error) {
 	return t.end, err
 }
 
-// extend brings the tree's file from a checkpoint to the leaves that end at byte end, and has
-// disk sync it.
+// extend extends the tree's file from a checkpoint to the leaves up to byte end, and starts
+// its sync in disk.
 func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size int64, root tlog.Hash, err error) {
 	f, err := t.file(treeName, os.O_RDWR)
 	if err != nil {
@@ -159,12 +160,12 @@ func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size i
 	}
 	defer func() {
 		if err != nil {
-			_ = f.Close() // err says more
+			_ = f.Close() // err is more useful
 		}
 	}()
 	h := hashes{file: f, stored: tlog.StoredHashCount(from.size)}
 	if was, err := tlog.TreeHash(from.size, &h); err != nil || was != from.root && from.size > 0 {
-		// The file is lost or older than the checkpoint: make it anew from the leaves.
+		// The file is lost or older than the checkpoint: recreate it from the leaves.
 		h = hashes{file: f}
 		if err := t.add(&h, 0, 0, from.bytes); err != nil {
 			return 0, root, err
@@ -184,7 +185,7 @@ func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size i
 	return h.size, root, nil
 }
 
-// add adds the leaves between two bytes to the tree, the first of them number n.
+// add adds the leaves between two bytes to the tree; the first of them has number n.
 func (t *Trail) add(h *hashes, n, from, to int64) error {
 	h.size = n
 	lines := bufio.NewReader(io.NewSectionReader(t.leaves, from, to-from))
@@ -206,12 +207,12 @@ func (t *Trail) add(h *hashes, n, from, to int64) error {
 	}
 }
 
-// hashes is the tree's file with what is to be added to it: 32 bytes a hash, in the
-// order of [tlog.StoredHashIndex].
+// hashes is the tree's file and the hashes to be added to it: 32 bytes each, in the order of
+// [tlog.StoredHashIndex].
 type hashes struct {
 	file    *os.File
-	stored  int64 // in the file, of those that count
-	size    int64 // leaves
+	stored  int64 // number of valid hashes in the file
+	size    int64 // number of leaves
 	pending []tlog.Hash
 }
 
@@ -261,8 +262,8 @@ func (h *hashes) root() tlog.Hash {
 	return root
 }
 
-// appendHistory adds a note to the list of all, cutting off what a crash left
-// unfinished. It is not synced: the last note has a file of its own.
+// appendHistory appends a note to the list of all notes and removes what a crash left
+// incomplete. It does not sync: the last note is also in a separate file.
 func appendHistory(path string, signed []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
@@ -273,7 +274,7 @@ func appendHistory(path string, signed []byte) error {
 	if err != nil {
 		return err
 	}
-	const notes = 4096 // more than one of ours
+	const notes = 4096 // longer than one note of this package
 	tail := make([]byte, min(info.Size(), notes))
 	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
 		return err
@@ -286,7 +287,7 @@ func appendHistory(path string, signed []byte) error {
 	return err
 }
 
-// completeNotes is how many bytes at the beginning of b end with a whole note.
+// completeNotes returns the length in bytes of the complete notes at the start of b.
 func completeNotes(b []byte) int {
 	i := bytes.LastIndex(b, []byte("\n— "))
 	for i >= 0 {

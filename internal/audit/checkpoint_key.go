@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// checkName says why a key cannot have a name.
+// checkName returns why a key cannot have a name.
 func checkName(name string) error {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '+' }
 	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
@@ -27,7 +27,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// keyPair is a signing key and what is made of it.
+// keyPair is a signing key and the values derived from it.
 type keyPair struct {
 	text, public string
 	signer       note.Signer
@@ -46,8 +46,8 @@ func newKeyPair(text string) (p keyPair, err error) {
 	return p, err
 }
 
-// key reads the signing key into the pair. There is a new one when there is none, unless
-// something was signed with one.
+// key reads the signing key into the pair. If there is none, it creates one, unless a
+// checkpoint was already signed.
 func (t *Trail) key(signed bool) error {
 	text, err := readLine(t.folder, keyName)
 	if errors.Is(err, fs.ErrNotExist) && !signed {
@@ -60,7 +60,7 @@ func (t *Trail) key(signed bool) error {
 		return err
 	}
 	public := t.pair.public
-	if known, err := readLine(t.folder, verifierName); errors.Is(err, fs.ErrNotExist) { // a crash came between the two
+	if known, err := readLine(t.folder, verifierName); errors.Is(err, fs.ErrNotExist) { // a crash happened between the two writes
 		return diskfile.Write(filepath.Join(t.folder, verifierName), []byte(public+"\n"))
 	} else if err != nil || known != public {
 		return errors.Join(err, fmt.Errorf("the file %s is not that of the signing key", verifierName))
@@ -68,7 +68,7 @@ func (t *Trail) key(signed bool) error {
 	return nil
 }
 
-// pairUp makes the pair of a key, unless it is that of this key already.
+// pairUp derives the pair from a key, unless it already belongs to that key.
 func (t *Trail) pairUp(text string) error {
 	if text == t.pair.text && t.pair.signer != nil {
 		return nil
@@ -81,10 +81,10 @@ func (t *Trail) pairUp(text string) error {
 	return err
 }
 
-// warmUp has crypto/ed25519 compute the table that the first signature of a program
-// needs. That takes a millisecond, which whoever closes a trail would wait for. It begins
-// with the first leaf: by then a run waits for its disk and its model, and one that adds
-// nothing signs nothing.
+// warmUp makes crypto/ed25519 compute the table for the first signature. That takes a
+// millisecond, which Close of a trail would otherwise wait for. It starts with the first leaf:
+// at that time a run waits for its disk and its model, and a run that adds nothing signs
+// nothing.
 func warmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 func (t *Trail) newKey() (string, error) {
@@ -95,7 +95,7 @@ func (t *Trail) newKey() (string, error) {
 	return secret, err
 }
 
-// publicKey is the verifier key that belongs to a signing key.
+// publicKey returns the verifier key of a signing key.
 func publicKey(secret string) (string, error) {
 	bad := errors.New("the signing key is none")
 	parts := strings.SplitN(secret, "+", 5) // PRIVATE, KEY, name, hash, data

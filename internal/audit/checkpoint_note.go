@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// checkpoint is the text of a signed note, in the form of C2SP tlog-checkpoint: the
-// first size leaves, which end at byte bytes, have the given root.
+// checkpoint is the text of a signed note in the form of C2SP tlog-checkpoint: the first size
+// leaves, which end at byte bytes, have this root.
 type checkpoint struct {
 	origin string
 	size   int64
@@ -32,7 +32,7 @@ func (c checkpoint) text() string {
 
 var errNoCheckpoint = errors.New("not a checkpoint of a trail")
 
-// parseCheckpoint reads a note's text. Lines after the fifth are others' business.
+// parseCheckpoint reads a note's text. Lines after the fifth belong to other programs.
 func parseCheckpoint(text string) (checkpoint, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 6 || lines[0] == "" {
@@ -54,14 +54,14 @@ func parseCheckpoint(text string) (checkpoint, error) {
 	return c, nil
 }
 
-// splitNote returns the text of a signed note, unverified.
+// splitNote returns the text of a signed note without verifying it.
 func splitNote(signed []byte) (string, bool) {
 	text, _, ok := bytes.Cut(signed, []byte("\n\n— "))
 	return string(text) + "\n", ok
 }
 
-// readCheckpoint reads the last checkpoint of a folder, unverified; nothing and no
-// error when there is none.
+// readCheckpoint reads the last checkpoint of a folder without verifying it; zero values if
+// there is none.
 func readCheckpoint(dir string) (checkpoint, []byte, error) {
 	signed, err := os.ReadFile(filepath.Join(dir, checkpointName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func readCheckpoint(dir string) (checkpoint, []byte, error) {
 	return c, signed, nil
 }
 
-// splitNotes takes a list of notes apart. What follows the last whole one is torn.
+// splitNotes splits a list of notes. torn is what follows the last complete one.
 func splitNotes(b []byte) (notes [][]byte, torn []byte) {
 	for len(b) > 0 {
 		i := bytes.Index(b, []byte("\n\n— "))

@@ -13,77 +13,76 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What an entry is about.
+// The kinds of entries.
 const (
 	KindDecision  = "decision"  // a call was allowed or denied
 	KindEffect    = "effect"    // a call ran
-	KindApproval  = "approval"  // a person was asked, or answered
+	KindApproval  = "approval"  // an approval was requested or answered
 	KindPolicy    = "policy"    // the policy of the run changed
 	KindHook      = "hook"      // hooks ran
 	KindRedaction = "redaction" // content was erased
 	KindSession   = "session"   // opened, forked
-	KindRun       = "run"       // a run was started, steered, given input, stopped, or has ended
-	KindAccess    = "access"    // somebody was let in to the daemon or refused, or a token was made or revoked
+	KindRun       = "run"       // a run was started, steered, given input, stopped, or ended
+	KindAccess    = "access"    // a login to the daemon, a rejected credential, or a token that was created or revoked
 )
 
-// Kinds lists what entries can be about.
+// Kinds lists the kinds of entries.
 func Kinds() []string {
 	return []string{KindSession, KindRun, KindDecision, KindEffect, KindApproval, KindPolicy, KindHook, KindRedaction, KindAccess}
 }
 
-// The actions of decisions and questions are allow, deny and ask. Those of what else
-// entries are about:
+// The actions of decisions and approvals are allow, deny and ask. The actions of other entries
+// are:
 const (
 	actionRun    = "run"    // a call
-	actionAnswer = "answer" // a question
+	actionAnswer = "answer" // an answer to an approval request
 	actionMode   = "mode"   // the mode was set
-	actionGrant  = "grant"  // a person's decision counts for the session
-	ActionRevoke = "revoke" // a grant or a token was taken back
+	actionGrant  = "grant"  // a decision was made for the rest of the session
+	ActionRevoke = "revoke" // a grant or a token was revoked
 	actionPatch  = "patch"  // path rules were added
-	actionLimit  = "limit"  // a skill allows, or leaves only, some tools until a turn ends
+	actionLimit  = "limit"  // a skill allows some tools, or only those, for the rest of the turn
 	actionEnd    = "end"    // the run ended, and its grants and patches with it
-	actionFire   = "fire"   // hooks were told, and none of them intervened
+	actionFire   = "fire"   // hooks ran, and none of them intervened
 	actionErase  = "erase"  // content
-	actionRewind = "rewind" // a file is put back to what it was; its digests are those before and after
+	actionRewind = "rewind" // a file is restored; its digests are those before and after
 	actionOpen   = "open"   // a session
-	actionFork   = "fork"   // a session off another
-	actionErased = "erased" // what it was is erased
+	actionFork   = "fork"   // a session from another
+	actionErased = "erased" // the kind of entry is erased
 
 	actionStart     = "start"     // a run
-	actionContinue  = "continue"  // a run that had ended
-	actionSteer     = "steer"     // a run got a text to heed
-	actionInput     = "input"     // a run got the input that it had asked for
+	actionContinue  = "continue"  // an ended run
+	actionSteer     = "steer"     // a run received a text to follow
+	actionInput     = "input"     // a run received the input that it had requested
 	actionStop      = "stop"      // a run was cancelled
-	actionComplete  = "complete"  // a run has done its work
-	actionFail      = "fail"      // a run has failed
-	actionInterrupt = "interrupt" // the program that ran a run has ended
+	actionComplete  = "complete"  // a run completed
+	actionFail      = "fail"      // a run failed
+	actionInterrupt = "interrupt" // the program that executed a run ended
 
-	ActionLogin  = "login"  // a browser came in with the code of a link
-	ActionLogout = "logout" // and left
-	ActionLink   = "link"   // a link that logs a browser in once was made
-	ActionToken  = "token"  // a token was made; ActionRevoke is that one was taken back
-	ActionRefuse = "refuse" // a wrong code or token
+	ActionLogin  = "login"  // a browser logged in with the code of a link
+	ActionLogout = "logout" // it logged out
+	ActionLink   = "link"   // a link for one login was created
+	ActionToken  = "token"  // a token was created; ActionRevoke means that one was revoked
+	ActionRefuse = "refuse" // an invalid code or token
 )
 
-// Outcomes of an effect. Of an answer the outcome is what was decided: "allow",
-// "deny", "allow-session", "deny-session"; of hooks it is ok or error; of a grant and
-// a mode what was granted or set.
+// Outcomes of an effect. The outcome of an answer is the decision: "allow", "deny",
+// "allow-session", "deny-session"; of hooks ok or error; of a grant and a mode the value that
+// was granted or set.
 const (
 	outcomeOK      = "ok"
 	outcomeError   = "error"
-	outcomeUnknown = record.OutcomeUnknown // it was started, and nothing says how it ended
-	outcomeNotRun  = record.OutcomeNotRun  // it was started on record, and then not run
-	// outcomeBackground is that of a start after which the turn went on without waiting.
-	// How it ended another entry says.
+	outcomeUnknown = record.OutcomeUnknown // it started, and its end is not recorded
+	outcomeNotRun  = record.OutcomeNotRun  // its start was recorded, but it did not run
+	// outcomeBackground is the outcome of a start after which the turn did not wait for the
+	// end. Another entry has its outcome.
 	outcomeBackground = "background"
 )
 
-// Entry is one piece of evidence, made from one record: a call that ran from the
-// record that says how it ended, one of unknown outcome from the record of its start. One
-// that went on in the background has two.
-// Digest is SHA-256, in hexadecimal, of the entry's canonical JSON (RFC 8785) without
-// Digest; Prev is the Digest of the session's entry before it, "" of the first. So an
-// export can be checked by itself.
+// Entry is one audit entry, derived from one record: for a call from the record of its end, or
+// of its start if its outcome is unknown. A background task has two entries. Digest is the
+// SHA-256, in hexadecimal, of the entry's canonical JSON (RFC 8785) without Digest. Prev is
+// the Digest of the session's previous entry, "" for the first one. An export can therefore be
+// verified on its own.
 type Entry struct {
 	Session string    `json:"session"`
 	Seq     int64     `json:"seq"`
@@ -91,55 +90,55 @@ type Entry struct {
 	Kind    string    `json:"kind"`
 	Action  string    `json:"action"` // "allow", "deny", "ask", "run" …
 
-	Actor      Actor  `json:"actor"`               // who decided or did it
-	From       string `json:"from,omitempty"`      // where an access came from: an address, or "unix uid 1000 pid 77"
-	OnBehalfOf string `json:"on_behalf,omitempty"` // of whom: the account, and the agent unless it is the main one: "ann", "ann (tests)"
+	Actor      Actor  `json:"actor"`               // who decided or acted
+	From       string `json:"from,omitempty"`      // the origin of an access: an address, or "unix uid 1000 pid 77"
+	OnBehalfOf string `json:"on_behalf,omitempty"` // the account, and the agent unless it is the main one: "ann", "ann (tests)"
 
 	Use       string         `json:"use_id,omitempty"`
 	Tool      string         `json:"tool,omitempty"`
-	Event     string         `json:"event,omitempty"` // that hooks were told of
+	Event     string         `json:"event,omitempty"` // the hook event
 	Resources []Resource     `json:"resources,omitempty"`
-	Requests  []string       `json:"requests,omitempty"` // digests of exactly what was asked
+	Requests  []string       `json:"requests,omitempty"` // digests of the exact requests
 	Rule      *policy.Origin `json:"rule,omitempty"`
 	Mode      string         `json:"mode,omitempty"`
 	Reason    string         `json:"reason,omitempty"`
 	Sandbox   string         `json:"sandbox,omitempty"`
 	Profile   string         `json:"sandbox_profile,omitempty"`
-	Question  string         `json:"question,omitempty"` // the id of the question that was asked or answered
-	Grant     string         `json:"grant,omitempty"`    // the id of the grant that decided, was given or was revoked
+	Question  string         `json:"question,omitempty"` // the id of the approval request
+	Grant     string         `json:"grant,omitempty"`    // the id of the grant that decided, was created or was revoked
 	Policy    int            `json:"policy_version,omitempty"`
-	Hooks     []HookRun      `json:"hooks,omitempty"` // that ran
+	Hooks     []HookRun      `json:"hooks,omitempty"` // the hooks that ran
 
 	Outcome  string              `json:"outcome,omitempty"`
 	ExitCode *int                `json:"exit_code,omitempty"`
 	Millis   int64               `json:"ms,omitempty"`
-	Changes  []record.FileChange `json:"changes,omitempty"` // files that the tool changed, with SHA-256 before and after
+	Changes  []record.FileChange `json:"changes,omitempty"` // files changed by the tool, with SHA-256 before and after
 
 	Erased bool   `json:"erased,omitempty"` // the record's content was erased
-	Record string `json:"record"`           // digest of the log's record
+	Record string `json:"record"`           // digest of the record in the log
 	Prev   string `json:"prev"`
 	Digest string `json:"digest"`
 }
 
 // The kinds of actors.
 const (
-	actorPerson   = "person"   // somebody who answered, or changed the policy
-	actorRule     = "rule"     // of settings or flags; Name is its text, Entry.Rule says where it stands
+	actorPerson   = "person"   // a person who answered, or changed the policy
+	actorRule     = "rule"     // a rule of settings or flags; Name is its text, Entry.Rule its location
 	actorHook     = "hook"     //
-	actorPolicy   = "policy"   // a limit or a policy of the host
-	actorCallback = "callback" // the host's canUseTool
-	actorGrant    = "grant"    // what a person decided earlier in the run; Name is its id
-	actorSandbox  = "sandbox"  // what the sandbox would refuse, or holds
-	actorNobody   = "nobody"   // nobody was there to ask, or time ran out
-	actorProgram  = "program"  // Holdfast itself: an interrupt, a restart
-	actorUnknown  = "unknown"  // it is erased, or showed a wrong credential
+	actorPolicy   = "policy"   // a limit or a policy of the host program
+	actorCallback = "callback" // the host program's canUseTool
+	actorGrant    = "grant"    // an earlier decision for the session; Name is its id
+	actorSandbox  = "sandbox"  // the sandbox, which refuses or confines the call
+	actorNobody   = "nobody"   // no one was there to answer, or the time ran out
+	actorProgram  = "program"  // Holdfast itself, after an interrupt or a restart
+	actorUnknown  = "unknown"  // it was erased, or the credential was invalid
 )
 
-// Actor is who decided or did something.
+// Actor is the one who decided or acted.
 type Actor struct {
 	Kind string `json:"kind"`
 	Name string `json:"name,omitempty"`
-	Via  string `json:"via,omitempty"` // the client through which a person answered
+	Via  string `json:"via,omitempty"` // the client that a person used to answer
 }
 
 func (a Actor) String() string {
@@ -153,13 +152,13 @@ func (a Actor) String() string {
 	return s
 }
 
-// Resource is one thing that a call would touch.
+// Resource is one object that a call accesses.
 type Resource struct {
-	Operation string `json:"operation,omitempty"` // a policy.Operation; folder, session, scope, records, strategy, agent, token or login where it is no call
+	Operation string `json:"operation,omitempty"` // a policy.Operation; for other entries: folder, session, scope, records, strategy, agent, token or login
 	Name      string `json:"name"`
 }
 
-// HookRun is one hook's part in an event: what package hook has on record of it.
+// HookRun is one hook's part in an event, as package hook records it.
 type HookRun struct {
 	Name   string `json:"name"`
 	Digest string `json:"digest,omitempty"` // of its definition and its script
@@ -167,13 +166,13 @@ type HookRun struct {
 	Source string `json:"source,omitempty"` // file:line
 	Millis int64  `json:"ms"`
 	Exit   *int   `json:"exit_code,omitempty"`
-	Effect string `json:"effect,omitempty"` // what it wanted: deny, block, allow, input …
+	Effect string `json:"effect,omitempty"` // its effect: deny, block, allow, input …
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Rerun  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
+	Rerun  bool   `json:"again,omitempty"` // it ran again after the input of the call was changed
 }
 
-// seal fills in the chain.
+// seal sets Prev and Digest.
 func (e *Entry) seal(prev string) error {
 	e.Prev = prev
 	sum, err := e.sum()
@@ -193,8 +192,8 @@ func (e *Entry) sum() (string, error) {
 	return session.Digest(sha256.Sum256(text)).String(), nil
 }
 
-// CheckAfter reports whether the entry's digest fits its content and the entry follows
-// the one whose digest is prev, "" for the first of a session.
+// CheckAfter returns an error unless the entry's digest matches its content and the entry
+// follows the one with the digest prev, "" for the first entry of a session.
 func (e *Entry) CheckAfter(prev string) error {
 	sum, err := e.sum()
 	switch {
@@ -208,27 +207,27 @@ func (e *Entry) CheckAfter(prev string) error {
 	return nil
 }
 
-// ReadOptions picks entries. The zero value picks all.
+// ReadOptions selects entries. The zero value selects all.
 type ReadOptions struct {
-	Kinds []string  // of these only
-	Since time.Time // not before
-	Until time.Time // before
+	Kinds []string  // only these kinds
+	Since time.Time // at or after this time
+	Until time.Time // before this time
 	Tool  string
-	Actor string // kind or name
+	Actor string // the actor's kind or name
 }
 
-// Read yields the evidence of a session, its parents' included, oldest first. The
-// chain of Prev and Digest is over all entries, also those that o leaves out; what is
-// appended to a log later goes on with the chain, but for calls that still run.
+// Read yields the audit entries of a session, including its parents', oldest first. The chain
+// of Prev and Digest covers all entries, including those that o filters out. When records are
+// appended later, the chain continues, except for calls that are still running.
 //
-// A record that does not match its digests, or that cannot be read, yields an error
-// that wraps [session.ErrCorrupt] with its seq, and reading goes on behind it. Memory
-// does not grow with the log.
+// For a record that does not match its digests or cannot be read, Read yields an error that
+// wraps [session.ErrCorrupt] with the record's seq, and continues with the next record. Its
+// memory use does not grow with the log.
 func Read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) iter.Seq2[Entry, error] {
 	return read(ctx, s, id, o)
 }
 
-// picks reports whether o asks for the entry.
+// picks reports whether o selects the entry.
 func (o *ReadOptions) picks(e *Entry) bool {
 	return o == nil || (len(o.Kinds) == 0 || slices.Contains(o.Kinds, e.Kind)) &&
 		(o.Since.IsZero() || !e.Time.Before(o.Since)) && (o.Until.IsZero() || e.Time.Before(o.Until)) &&

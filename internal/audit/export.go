@@ -11,14 +11,14 @@ import (
 
 // Formats of [Export].
 const (
-	formatJSONL       = "jsonl"       // entries, one canonical JSON object a line
-	FormatCSV         = "csv"         // a table with a header (RFC 4180); nothing in it is a formula
-	formatOCSF        = "ocsf"        // Open Cybersecurity Schema Framework 1.3 events, one a line
-	formatCloudEvents = "cloudevents" // CloudEvents 1.0 in JSON, one a line
-	FormatHTML        = "html"        // one page that needs nothing else
+	formatJSONL       = "jsonl"       // entries, one canonical JSON object per line
+	FormatCSV         = "csv"         // a table with a header (RFC 4180) without formulas
+	formatOCSF        = "ocsf"        // Open Cybersecurity Schema Framework 1.3 events, one per line
+	formatCloudEvents = "cloudevents" // CloudEvents 1.0 in JSON, one per line
+	FormatHTML        = "html"        // one self-contained page
 )
 
-// Formats lists the formats.
+// Formats lists the export formats.
 func Formats() []string {
 	return []string{formatJSONL, FormatCSV, formatOCSF, formatCloudEvents, FormatHTML}
 }
@@ -30,9 +30,8 @@ type exporter interface {
 	end(w io.Writer) error
 }
 
-// Export writes entries in a format. An error among the entries, or of w, ends it; what
-// was written by then is not whole. An unknown format is an error that names those
-// that there are.
+// Export writes entries in a format. It stops at an error among the entries or of w; the
+// output is then incomplete. For an unknown format, the error lists the valid ones.
 func Export(w io.Writer, format string, entries iter.Seq2[Entry, error]) error {
 	x, err := newExporter(format)
 	if err != nil {
@@ -47,7 +46,7 @@ func Export(w io.Writer, format string, entries iter.Seq2[Entry, error]) error {
 			err = x.entry(out, &e)
 		}
 		if err != nil {
-			_ = out.Flush() // err says more
+			_ = out.Flush() // err is more useful
 			return fmt.Errorf("audit: export: %w", err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// cloudEvent is an entry as a CloudEvents 1.0 event. Source and id together are unique,
-// as the specification wants it: the session and the seq.
+// cloudEvent returns an entry as a CloudEvents 1.0 event. Source and id, the session and the
+// seq, are unique together, as the specification requires.
 func cloudEvent(e *Entry) any {
 	return struct {
 		SpecVersion string    `json:"specversion"`
@@ -30,8 +30,8 @@ func cloudEvent(e *Entry) any {
 	}
 }
 
-// subject is what the event is about within its session: the call, the question, the
-// grant.
+// subject returns what the event is about within its session: the call, the approval request,
+// the grant.
 func (e *Entry) subject() string {
 	switch {
 	case e.Use != "":

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// column is one column of the table: what it is called, and what an entry has there.
+// column is one column of the table: its title and its value for an entry.
 type column struct {
 	name string
-	// own: we made the text ourselves. Anything else may be meant for the spreadsheet.
+	// own: the text is made by this package. Any other text may be an attack on the
+	// spreadsheet.
 	own  bool
 	text func(*Entry) string
 }
@@ -56,7 +57,7 @@ func optional(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// table writes comma-separated values as RFC 4180 has them.
+// table writes comma-separated values (RFC 4180).
 type table struct{}
 
 func (table) begin(w io.Writer) error {
@@ -87,9 +88,9 @@ func row(w io.Writer, text func(column) string) error {
 	return err
 }
 
-// inert takes the meaning from a text that a spreadsheet would compute: an apostrophe
-// before it makes it text. Spreadsheets skip spaces and invisible characters, and take
-// full-width forms of the signs for the signs.
+// inert prevents a spreadsheet from computing a text: an apostrophe in front of it makes it
+// plain text. Spreadsheets skip spaces and invisible characters, and accept full-width forms
+// of the signs.
 func inert(s string) string {
 	first := strings.TrimLeftFunc(s, func(r rune) bool {
 		return r <= ' ' || r == '\u00a0' || r == '\u3000' || r == '\ufeff' || r >= '\u200b' && r <= '\u200f'
@@ -107,7 +108,7 @@ func inert(s string) string {
 	return s
 }
 
-// cell quotes a text where it must be.
+// cell quotes a text if necessary.
 func cell(s string) string {
 	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		return s

@@ -17,8 +17,8 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// page writes one HTML page: a table with filters that work without a network. Its
-// content security policy lets nothing run or load but its own style and script.
+// page writes one HTML page: a table with filters that work offline. Its content security
+// policy allows only its own style and script.
 type page struct {
 	session string
 	started bool
@@ -119,7 +119,7 @@ func (e *Entry) why(b *strings.Builder) {
 	}
 }
 
-// proof has what else there is, folded away.
+// proof writes the remaining fields, folded.
 func (e *Entry) proof(b *strings.Builder) {
 	b.WriteString(`<details><summary>proof</summary><dl>`)
 	for _, f := range [...][2]string{
@@ -152,7 +152,7 @@ func (e *Entry) hookLines() []string {
 	return list
 }
 
-// class is a word as a class of the style; anything else has none.
+// class returns a word as a CSS class; "" for anything else.
 func class(s string) string {
 	for _, r := range s {
 		if (r < 'a' || r > 'z') && r != '-' {

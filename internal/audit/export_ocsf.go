@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ocsfVersion is the version of the schema that events are of.
+// ocsfVersion is the schema version of the events.
 const ocsfVersion = "1.3.0"
 
-// The classes that entries become (docs/reference/audit.md has the whole mapping).
+// The event classes of entries (docs/reference/audit.md has the whole mapping).
 const (
 	categoryIAM, categoryApplication   = 3, 6
 	classEntity, classAPI              = 3004, 6003 // Entity Management, API Activity
@@ -32,9 +32,9 @@ const (
 // object is a JSON object.
 type object = map[string]any
 
-// ocsf is an entry as an event of the Open Cybersecurity Schema Framework: changes of
-// the policy and of tokens as Entity Management, logins as Authentication, everything else as API Activity. The whole entry is
-// in raw_data, so that its digest can be checked.
+// ocsf returns an entry as an event of the Open Cybersecurity Schema Framework: changes of the policy and of tokens as
+// Entity Management, logins as Authentication, everything else as API Activity. raw_data has the whole entry, so that
+// its digest can be verified.
 func ocsf(e *Entry) any {
 	activity := e.activity()
 	class, category, className, categoryName := classAPI, categoryApplication, "API Activity", "Application Activity"
@@ -47,7 +47,7 @@ func ocsf(e *Entry) any {
 	name := e.activityName(activity)
 	raw, err := Canonical(e)
 	if err != nil {
-		raw = nil // the event then fails as the entry does
+		raw = nil // encoding the event then fails in the same way
 	}
 	meta := object{
 		"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
@@ -90,7 +90,7 @@ func ocsf(e *Entry) any {
 	return ev
 }
 
-// activity is what the call does to its first resource, or the program to the session.
+// activity returns what the call does to its first resource, or the program to the session.
 func (e *Entry) activity() int {
 	switch {
 	case e.Erased:
@@ -99,7 +99,7 @@ func (e *Entry) activity() int {
 		return activityLogoff
 	case e.Kind == KindAccess && e.Action == ActionRevoke:
 		return activityDelete
-	case e.Kind == KindAccess: // of a login it is Logon, which has the same number
+	case e.Kind == KindAccess: // for a login it means Logon, which has the same number
 		return activityCreate
 	case e.Kind == KindPolicy && (e.Action == actionGrant || e.Action == actionPatch), e.Kind == KindSession, e.Action == actionStart:
 		return activityCreate
@@ -150,7 +150,7 @@ func (e *Entry) severity() int {
 	return severityInfo
 }
 
-// refused reports whether the entry says no to something.
+// refused reports whether the entry is a denial.
 func (e *Entry) refused() bool {
 	return e.Action == "deny" || e.Action == "block" || e.Action == actionAnswer && strings.HasPrefix(e.Outcome, "deny")
 }
@@ -165,8 +165,8 @@ func (e *Entry) status() (int, string) {
 	return statusOK, "Success"
 }
 
-// ocsfActor names the account on whose behalf the session runs, and who decided as the
-// application or, a person, as the user.
+// ocsfActor returns the account that the session runs for, and the decider: a person as the
+// user, anything else as the application.
 func (e *Entry) ocsfActor() object {
 	a := object{"session": object{"uid": e.Session}, "app_name": "holdfast"}
 	switch {
@@ -181,12 +181,12 @@ func (e *Entry) ocsfActor() object {
 	return a
 }
 
-// authenticates reports whether an access is a login, its end, or a credential that was refused.
+// authenticates reports whether an access is a login, a logout, or a rejected credential.
 func (e *Entry) authenticates() bool {
 	return e.Action == ActionLogin || e.Action == ActionLogout || e.Action == ActionRefuse
 }
 
-// ocsfUser is who logged in or out.
+// ocsfUser returns the user who logged in or out.
 func (e *Entry) ocsfUser() object {
 	o := object{"name": cmp.Or(e.Actor.Name, "unknown")}
 	for _, r := range e.Resources {
@@ -197,7 +197,7 @@ func (e *Entry) ocsfUser() object {
 	return o
 }
 
-// ocsfAPI fills in what API Activity requires.
+// ocsfAPI sets the fields that API Activity requires.
 func (e *Entry) ocsfAPI(ev object) {
 	op := e.Tool
 	if op == "" {
@@ -225,7 +225,7 @@ func (e *Entry) ocsfAPI(ev object) {
 	}
 }
 
-// ocsfControl adds the profile security_control to what is a decision.
+// ocsfControl adds the profile security_control to decisions.
 func (e *Entry) ocsfControl(ev, meta object) {
 	var action, disposition int
 	switch {
@@ -245,7 +245,7 @@ func (e *Entry) ocsfControl(ev, meta object) {
 	ev["authorizations"] = []object{{"decision": []string{"", "allowed", "denied"}[action], "policy": by}}
 }
 
-// entity is the policy that was changed.
+// entity returns the policy that was changed.
 func (e *Entry) entity() object {
 	name := "permissions of session " + e.Session
 	if e.Tool != "" {

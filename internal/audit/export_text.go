@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// resources are what the entry is about, in words: "fs.write /w/a".
+// resources returns the resources of the entry as text: "fs.write /w/a".
 func (e *Entry) resources() []string {
 	var list []string
 	for _, r := range e.Resources {
@@ -14,7 +14,7 @@ func (e *Entry) resources() []string {
 	return list
 }
 
-// changes are the changed files in words: path, digest before and digest after.
+// changes returns the changed files as text: path, digest before and digest after.
 func (e *Entry) changes() []string {
 	var list []string
 	for _, c := range e.Changes {
@@ -30,7 +30,7 @@ func (e *Entry) ruleText() string {
 	return e.Rule.Rule
 }
 
-// rulePlace is file:line of the rule, or its layer when it is in no file.
+// rulePlace returns file:line of the rule, or its settings layer if it is not in a file.
 func (e *Entry) rulePlace() string {
 	switch {
 	case e.Rule == nil:
@@ -43,7 +43,7 @@ func (e *Entry) rulePlace() string {
 	return fmt.Sprintf("%s:%d", e.Rule.File, e.Rule.Line)
 }
 
-// Sentence says in one line what the entry is evidence of.
+// Sentence returns a one-line description of the entry.
 func (e *Entry) Sentence() string {
 	about := e.Tool
 	if len(e.Resources) > 0 {

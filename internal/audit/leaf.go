@@ -11,8 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// leaf is one line of a trail: that a log ended with a record, or that a session
-// was deleted on purpose.
+// leaf is one line of a trail: a log ended with a record, or a session was deleted on purpose.
 type leaf struct {
 	session string
 	seq     int64
@@ -21,14 +20,14 @@ type leaf struct {
 	time    time.Time
 }
 
-// leafTime is how times are written, in UTC.
+// leafTime is the layout of times, in UTC.
 const leafTime = "2006-01-02T15:04:05.000Z"
 
-// maxLeaf bounds a line: an id has at most 128 bytes.
+// maxLeaf is the maximum length of a line; an id has at most 128 bytes.
 const maxLeaf = 512
 
-// append adds the leaf's line, with its end, to b. The line is canonical JSON
-// (RFC 8785): a session id holds nothing to escape but quotes.
+// append appends the leaf's line, with its line break, to b. The line is canonical JSON (RFC
+// 8785): in a session id, only quotes need escaping.
 func (l leaf) append(b []byte) []byte {
 	if l.deleted {
 		b = append(b, `{"deleted":true`...)
@@ -47,7 +46,7 @@ func (l leaf) append(b []byte) []byte {
 
 var errNotLeaf = errors.New("not a leaf: a line of canonical JSON with digest, seq, session and time, or deleted, session and time")
 
-// parseLeaf reads a line without its end. It takes nothing but what append writes.
+// parseLeaf reads a line without its line break. It accepts only what append writes.
 func parseLeaf(line []byte) (leaf, error) {
 	var raw struct {
 		Digest  session.Digest `json:"digest"`
@@ -70,12 +69,12 @@ func parseLeaf(line []byte) (leaf, error) {
 	return l, nil
 }
 
-// looksLikeLeaf is the quick look at a line: what a crash leaves behind fails it.
+// looksLikeLeaf is a quick check of a line: what a crash leaves behind fails it.
 func looksLikeLeaf(line []byte) bool {
 	return len(line) > 2 && len(line) < maxLeaf && line[0] == '{' && line[len(line)-1] == '}' && bytes.IndexByte(line, 0) < 0
 }
 
-// completeLines is how many bytes at the beginning of b are plausible lines.
+// completeLines returns the length in bytes of the plausible lines at the start of b.
 func completeLines(b []byte) int {
 	n := 0
 	for {
@@ -87,7 +86,7 @@ func completeLines(b []byte) int {
 	}
 }
 
-// lastOf finds the last leaf of a session among the whole lines of b.
+// lastOf finds the last leaf of a session among the complete lines of b.
 func lastOf(b []byte, id string) (leaf, bool) {
 	name := []byte(`"session":"` + strings.ReplaceAll(id, `"`, `\"`) + `","`)
 	i := bytes.LastIndex(b, name)

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// OldestFirst lists all sessions, those in the trash and in worktrees, too.
+// OldestFirst lists all sessions, including those in the trash and in worktrees.
 func OldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
 	page, err := s.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
@@ -59,23 +59,23 @@ func read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) i
 	}
 }
 
-// reader makes entries of a session's records, in order. What it keeps is bounded by
-// what goes on at one time.
+// reader makes entries from a session's records, in order. Its memory use is bounded by the
+// number of running calls.
 //
-//	decision ─► tool.started ─► (held back: decisions, questions while it runs) ─► tool.finished
+//	decision ─► tool.started ─► (pending: decisions and approvals while it runs) ─► tool.finished
 type reader struct {
 	id   string
 	prev session.Record
-	lost bool   // a record could not be read: the next one has nothing to follow
+	lost bool   // a record could not be read, so the next one cannot be checked against it
 	last string // digest of the last entry
 
 	user       string                   // of session.opened
-	filter     map[string]item          // the calls of the last assistant item that has some
-	asked      map[string]questionState // open questions and those just answered, by question
+	filter     map[string]item          // the calls of the last assistant item with calls
+	asked      map[string]questionState // open and just answered approval requests by id
 	decided    map[string]Entry         // decisions about calls that have not ended, by use
-	running    map[string]*Entry        // effects to be, by use
-	background map[string]Entry         // starts of those that go on in the background, by use
-	pending    []*Entry                 // entries from the first running call on
+	running    map[string]*Entry        // entries of running calls, by use
+	background map[string]Entry         // starts of background tasks, by use
+	pending    []*Entry                 // entries starting with that of the first running call
 }
 
 func newReader(id string) *reader {
@@ -84,7 +84,7 @@ func newReader(id string) *reader {
 	return r
 }
 
-// forget drops what went on: in a fork, it goes on in the parent.
+// forget drops what is running: in a fork, it continues in the parent.
 func (r *reader) forget() {
 	r.filter, r.asked = map[string]item{}, map[string]questionState{}
 	r.decided, r.running, r.background = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
@@ -98,12 +98,12 @@ func (r *reader) seal(e *Entry) error {
 	return nil
 }
 
-// record takes a record in and returns the entries that are complete with it.
+// record takes in a record and returns the entries that are complete with it.
 func (r *reader) record(rec *session.Record) ([]Entry, error) {
 	if err := r.check(rec); err != nil {
 		return nil, r.named(err)
 	}
-	if rec.Kind == record.KindTurnClosed { // whatever has not ended by now has no end on record
+	if rec.Kind == record.KindTurnClosed { // calls that have not ended by now have no recorded end
 		return r.flush(), nil
 	}
 	e, err := r.entry(rec)
@@ -129,7 +129,7 @@ func (r *reader) record(rec *session.Record) ([]Entry, error) {
 	return r.release(), nil
 }
 
-// check compares a record with its digests, and with the one before it.
+// check compares a record with its digests and with the previous record.
 func (r *reader) check(rec *session.Record) error {
 	var err error
 	if r.lost || r.prev.Seq == 0 && rec.Seq != 1 {
@@ -142,7 +142,7 @@ func (r *reader) check(rec *session.Record) error {
 	return err
 }
 
-// named fills in whose record an error is about.
+// named adds the session to an error about a record.
 func (r *reader) named(err error) error {
 	e, ok := errors.AsType[*session.Error](err)
 	if !ok {
@@ -153,15 +153,15 @@ func (r *reader) named(err error) error {
 	return &full
 }
 
-// flush releases what is held, and calls that still run with it: how they ended is
-// not known.
+// flush releases all pending entries, including running calls, whose outcome is unknown.
 func (r *reader) flush() []Entry {
 	clear(r.running)
 	clear(r.decided)
 	return r.release()
 }
 
-// release hands out what is held. A start that an end followed has no entry of its own.
+// release returns the pending entries. A start that was followed by an end has no separate
+// entry.
 func (r *reader) release() []Entry {
 	var list []Entry
 	for _, e := range r.pending {

@@ -7,17 +7,17 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// person is who answered when nobody said a name.
+// person is the name of an approver who gave no name.
 const person = "person"
 
-// The words for those who are no person where a person would have answered.
+// The names recorded for answers that did not come from a person.
 var (
 	absent       = map[string]bool{"nobody": true, "timeout": true}
 	programActor = map[string]bool{"interrupt": true, "lapse": true, "start": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}
 )
 
-// whoAnswered says who an answer is from. Whoever answered through a client is a
-// person, whatever the name.
+// whoAnswered returns the actor of an answer. An answer through a client comes from a person,
+// whatever its name.
 func whoAnswered(by, via string) Actor {
 	switch {
 	case via != "":
@@ -31,7 +31,7 @@ func whoAnswered(by, via string) Actor {
 	return Actor{Kind: actorPerson, Name: cmp.Or(by, person), Via: via}
 }
 
-// whoChanged says who changed the policy or erased something.
+// whoChanged returns the actor who changed the policy or erased something.
 func whoChanged(by string) Actor {
 	if by == "" {
 		return Actor{Kind: actorProgram}
@@ -39,7 +39,7 @@ func whoChanged(by string) Actor {
 	return whoAnswered(by, "")
 }
 
-// link says who a link of the chain is.
+// link returns the actor for a link of the chain.
 func link(by string, rule *policy.Origin, grant string) Actor {
 	kind, name, _ := strings.Cut(by, " ")
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// evidence says what a record of a kind is evidence of; the others are of nothing.
+// evidence has the kind of entry for each kind of record. Other records have no entry.
 var evidence = map[session.Kind]string{
 	record.KindOpened:           KindSession,
 	record.KindDecision:         KindDecision,
@@ -23,11 +23,11 @@ var evidence = map[session.Kind]string{
 	record.KindHookRan:          KindHook,
 	record.KindRedacted:         KindRedaction,
 	record.KindRunEvent:         KindRun,
-	record.KindFileSaved:        KindEffect, // of a rewind; of a call the end of the call is
+	record.KindFileSaved:        KindEffect, // for a rewind; in a call, the end of the call is the entry
 	record.KindAccess:           KindAccess,
 }
 
-// entry makes the entry of a record; nil when it is no evidence.
+// entry makes the entry of a record; nil if it has none.
 func (r *reader) entry(rec *session.Record) (*Entry, error) {
 	if rec.Kind == session.KindItem {
 		return nil, r.item(rec.Payload)
@@ -82,7 +82,7 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	return nil
 }
 
-// into unpacks a payload.
+// into decodes a payload.
 func into[T any](rec *session.Record, use func(*T)) error {
 	var v T
 	if err := json.Unmarshal(rec.Payload, &v); err != nil {
@@ -92,8 +92,8 @@ func into[T any](rec *session.Record, use func(*T)) error {
 	return nil
 }
 
-// erased is the entry of a record whose content is gone: that there was one, and its
-// digest, are what is left. The end of the only call that runs is that call's.
+// erased makes the entry of a record whose content is erased: only its existence and its
+// digest are known. If exactly one call is running, an erased end belongs to that call.
 func (r *reader) erased(k session.Kind, e *Entry) {
 	e.Erased, e.Action, e.Actor = true, actionErased, Actor{Kind: actorUnknown}
 	switch k {
@@ -110,7 +110,7 @@ func (r *reader) erased(k session.Kind, e *Entry) {
 }
 
 func (r *reader) opened(o *session.Opened, e *Entry) {
-	r.user = o.User // a fork's parent may have been another's
+	r.user = o.User // a fork's parent may belong to another user
 	e.OnBehalfOf, e.Action = o.User, actionOpen
 	e.Actor = Actor{Kind: actorPerson, Name: o.User}
 	if o.User == "" {
@@ -144,12 +144,12 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 		e.Question = q.id
 	}
 	delete(r.asked, q.id)
-	if _, runs := r.running[d.Use]; !runs && d.Effect == policy.Allow { // one about what a call that runs asks for is no start
+	if _, runs := r.running[d.Use]; !runs && d.Effect == policy.Allow { // a decision about a request of a running call is not a start
 		r.decided[d.Use] = *e
 	}
 }
 
-// started holds back what follows until the call has ended.
+// started holds back the following entries until the call has ended.
 func (r *reader) started(s *record.ToolStarted, e *Entry) {
 	d := r.decided[s.Use]
 	delete(r.decided, s.Use)
@@ -181,7 +181,7 @@ func (r *reader) finished(f *record.ToolFinished, e *Entry) {
 	}
 }
 
-// end takes the start of a call back: its end is the evidence.
+// end removes the pending start of a call: its end becomes the entry.
 func (r *reader) end(use string) Entry {
 	p, ok := r.running[use]
 	if !ok {
@@ -250,8 +250,8 @@ type hookRan struct {
 	Silent int       `json:"quiet"`
 }
 
-// hooked is about the first hook that intervened, else the first that failed, else the
-// first one.
+// hooked describes the first hook that intervened, else the first that failed, else the first
+// one.
 func hooked(h *hookRan, e *Entry) {
 	e.Event, e.Use, e.Tool, e.Hooks = h.Event, h.Use, h.Tool, h.Hooks
 	e.Action, e.Outcome, e.Actor = actionFire, outcomeOK, Actor{Kind: actorHook}
@@ -276,7 +276,7 @@ func hooked(h *hookRan, e *Entry) {
 	}
 }
 
-// rewound is a file that a rewind puts back; the record is from right before that.
+// rewound describes a file that a rewind restores; the record was written just before that.
 func rewound(f *record.FileSaved, e *Entry) {
 	if f.Rewind == nil {
 		return

@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// item is a call as the model made it.
+// item is a call as the model requested it.
 type item struct {
 	input json.RawMessage
 }
 
-// item remembers the calls of an assistant item: decisions of older logs do not say
-// what they are about. A result for a call that has not ended says that it goes on in the
+// item stores the calls of an assistant item, because decisions of older logs do not contain
+// their subject. A result of a call that has not ended means that it continues in the
 // background.
 func (r *reader) item(payload json.RawMessage) error {
 	if payload == nil {
@@ -41,7 +41,7 @@ func (r *reader) item(payload json.RawMessage) error {
 	return nil
 }
 
-// reportStart has the start of a call told by itself.
+// reportStart makes the start of a call a separate entry.
 func (r *reader) reportStart(use string) {
 	if start := r.running[use]; start != nil {
 		delete(r.running, use)
@@ -50,7 +50,7 @@ func (r *reader) reportStart(use string) {
 	}
 }
 
-// subject is the field of a tool's input that says what it is about.
+// subject is the field of a tool's input that contains its main resource.
 type subject struct {
 	operation policy.Operation
 	field     string
@@ -62,7 +62,7 @@ var subjects = map[string]subject{
 	"Glob": {policy.OpRead, "path"}, "Grep": {policy.OpRead, "path"}, "WebFetch": {policy.OpConnect, "url"},
 }
 
-// touched reads what a call is about out of its input.
+// touched derives the resources of a call from its input.
 func (r *reader) touched(d *policy.Decision) []Resource {
 	input := d.Input
 	if input == nil {

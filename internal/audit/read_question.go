@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// questionState is a question, and its answer once there is one.
+// questionState is an approval request and its answer, if there is one.
 type questionState struct {
 	id, use, tool string
 	behalf        string
@@ -31,7 +31,7 @@ func (r *reader) question(payload json.RawMessage, e *Entry) error {
 	e.Action, e.OnBehalfOf, e.Question, e.Use, e.Tool = string(policy.Ask), a.behalf, q.ID, q.Use, q.Tool
 	e.Actor = link(q.AskedBy, q.Rule, "")
 	e.Resources, e.Requests, e.Rule, e.Mode, e.Reason, e.Sandbox = a.resources, a.requests, q.Rule, string(q.Mode), q.ReasonText, q.Sandbox
-	for id, old := range r.asked { // it is asked anew
+	for id, old := range r.asked { // the same approval request was made again
 		if old.use == q.Use && old.tool == q.Tool {
 			delete(r.asked, id)
 		}
@@ -40,7 +40,7 @@ func (r *reader) question(payload json.RawMessage, e *Entry) error {
 	return nil
 }
 
-// answer takes the first answer to a question as the one that counts.
+// answer takes in the answer to an approval request. The first answer wins.
 func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	var ans approval.Answer
 	if err := json.Unmarshal(payload, &ans); err != nil {
@@ -63,7 +63,7 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	return nil
 }
 
-// questionOf finds the question about a call.
+// questionOf finds the approval request for a call.
 func (r *reader) questionOf(d *policy.Decision) (questionState, bool) {
 	for _, q := range r.asked {
 		if q.use == d.Use && q.tool == d.Tool {
@@ -73,7 +73,7 @@ func (r *reader) questionOf(d *policy.Decision) (questionState, bool) {
 	return questionState{}, false
 }
 
-// behalf names the account, and the agent unless it is the main one.
+// behalf returns the account, and the agent unless it is the main one.
 func (r *reader) behalf(agent string) string {
 	switch {
 	case agent == "":
@@ -84,8 +84,8 @@ func (r *reader) behalf(agent string) string {
 	return fmt.Sprintf("%s (%s)", r.user, agent)
 }
 
-// whoDecided says who decided about a call. Of one that was asked about it is whoever
-// answered, unless a link of the chain made a no of a yes.
+// whoDecided returns the actor of a decision about a call. If an approval was requested, that
+// is the approver, unless a link of the chain denied the call after it was allowed.
 func (r *reader) whoDecided(d *policy.Decision) Actor {
 	if !d.PersonAsked {
 		return link(d.By, d.Rule, d.Grant)

@@ -2,7 +2,7 @@ package audit
 
 import "cmp"
 
-// runEvent is what is read of a run.event record (package internal/daemon/wire).
+// runEvent is the part of a run.event record that is read (see package internal/daemon/wire).
 type runEvent struct {
 	Event    string `json:"event"`
 	Segment  int    `json:"segment"`
@@ -19,9 +19,8 @@ type runEvent struct {
 	} `json:"strategy"`
 }
 
-// fill fills in the entry of an event in which somebody did something to a run, or
-// with which it ended. The others are of its work and leave Action empty: that is
-// evidence where it was done.
+// fill sets the fields of the entry for an event that changes or ends a run. For all other
+// events Action stays empty: they have entries in the session where they happened.
 func (v *runEvent) fill(e *Entry) {
 	e.Actor = Actor{Kind: actorProgram}
 	switch v.Event {
@@ -58,7 +57,7 @@ func (v *runEvent) fill(e *Entry) {
 	}
 }
 
-// who is the client that asked for it, or the program itself.
+// who returns the client that requested it, or the program itself.
 func (v *runEvent) who() Actor {
 	if v.By == "" && v.Via == "" {
 		return Actor{Kind: actorProgram}

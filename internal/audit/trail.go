@@ -16,17 +16,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// TrailOptions adjusts [OpenTrail].
+// TrailOptions are the options of [OpenTrail].
 type TrailOptions struct {
 	Clock func() time.Time // default time.Now
-	// Name is what a new key and its checkpoints are called; default the host's
-	// name. It is UTF-8 without spaces and plus signs.
+	// Name is the name of a new key and its checkpoints; default the host's name. It is UTF-8
+	// without spaces and plus signs.
 	Name string
 }
 
-// Trail is the evidence that lies beside a store: what each log said, when. Several
-// programs may append to one trail at once. It is a [session.AppendObserver] and safe for
-// concurrent use.
+// Trail is the audit trail next to a store: the last record of each log after every append.
+// Several programs may append to one trail at the same time. It is a [session.AppendObserver]
+// and safe for concurrent use.
 //
 // A checkpoint is signed after every 1,024 leaves of this Trail and by Close.
 type Trail struct {
@@ -34,20 +34,20 @@ type Trail struct {
 	clock  func() time.Time
 	name   string
 
-	signing  sync.Mutex // one checkpoint at a time; guards what follows
-	pair     keyPair    // that was read last
-	verified []byte     // the checkpoint that was verified last, by that pair
+	signing  sync.Mutex // one checkpoint at a time; guards the fields below
+	pair     keyPair    // the pair of the key read last
+	verified []byte     // the last checkpoint verified with that pair
 
 	mu       sync.Mutex // one leaf at a time
 	leaves   *os.File
 	lock     *os.File
-	end      int64           // of the leaves after this trail's last one
-	last     map[string]leaf // of each session, as far as this trail knows
-	unsigned int             // own leaves that no checkpoint covers
+	end      int64           // the end of this trail's last leaf in bytes
+	last     map[string]leaf // the last leaf of each session, as far as this trail knows
+	unsigned int             // leaves of this Trail that no checkpoint covers
 	closed   bool
 }
 
-// The files of a trail's folder; docs/formats/audit-trail.md tells what they hold.
+// The files of a trail's folder; see docs/formats/audit-trail.md.
 const (
 	leavesName     = "leaves"
 	leavesLock     = "leaves.lock"
@@ -61,9 +61,9 @@ const (
 )
 
 const (
-	// signEvery is after how many own leaves a checkpoint is signed.
+	// signEvery is the number of leaves of this Trail after which a checkpoint is signed.
 	signEvery = 1024
-	// tailBytes is how much of the leaves' end is searched for a session's last leaf.
+	// tailBytes is how much of the end of the leaves is searched for a session's last leaf.
 	tailBytes = 64 << 10
 )
 
@@ -73,10 +73,9 @@ func trailError(op, dir string, err error, detail, hint string) error {
 	return &session.Error{Op: op, Err: err, Detail: detail + " (" + dir + ")", Hint: hint}
 }
 
-// OpenTrail opens the trail in a folder, and makes it (0700) when there is none. A
-// line that a crash left unfinished is cut off the leaves and kept beside them. A
-// folder that others can write to, and leaves that end before the last checkpoint,
-// are errors.
+// OpenTrail opens the trail in a folder, which it creates with mode 0700 if it does not exist.
+// An incomplete line left by a crash is moved from the leaves to a separate file. It returns
+// an error if others can write to the folder, or if the leaves end before the last checkpoint.
 func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 	t := &Trail{folder: dir, clock: time.Now, last: map[string]leaf{}}
 	if o != nil {
@@ -119,7 +118,7 @@ func (t *Trail) open() (err error) {
 	return t.repairTail(cp)
 }
 
-// file opens a file of the trail, and makes it (0600).
+// file opens a file of the trail and creates it with mode 0600 if necessary.
 func (t *Trail) file(name string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(t.folder, name), flags|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
@@ -128,7 +127,7 @@ func (t *Trail) file(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// makeFolder makes a private folder, or checks that it is one.
+// makeFolder creates a private folder, or checks that an existing one is private.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -147,8 +146,8 @@ func makeFolder(dir string) error {
 	return nil
 }
 
-// checkFiles checks the files of a folder that others can enter: they may read all
-// but the key, and write to none.
+// checkFiles checks the files of a folder that others can enter: they may read all files
+// except the key, and write to none.
 func checkFiles(dir string) error {
 	for _, name := range []string{keyName, verifierName, leavesName, treeName, checkpointName, historyName} {
 		info, err := os.Lstat(filepath.Join(dir, name))
@@ -166,8 +165,8 @@ func checkFiles(dir string) error {
 	return nil
 }
 
-// Appended implements [session.AppendObserver]. What it was told last of a session is not
-// written again.
+// Appended implements [session.AppendObserver]. It does not write a leaf that repeats the
+// session's last one.
 func (t *Trail) Appended(ctx context.Context, id string, head session.Record) error {
 	if err := session.CheckID(id); err != nil {
 		return err
@@ -189,9 +188,9 @@ func (t *Trail) Deleted(ctx context.Context, id string) error {
 	return err
 }
 
-// write appends a leaf and reports whether a checkpoint is due. There is no sync:
-// a program that ends takes nothing along, and what a machine that ends takes along
-// is witnessed anew when the session is opened.
+// write appends a leaf and reports whether a checkpoint is due. It does not sync: a process
+// that ends loses nothing, and a leaf lost with the machine is written again when the session
+// is next opened.
 func (t *Trail) write(l leaf) (due bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -225,7 +224,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	return t.unsigned >= signEvery, nil
 }
 
-// settle finds where the leaves end now. The lock is held.
+// settle finds the current end of the leaves. The lock is held.
 func (t *Trail) settle() error {
 	info, err := t.leaves.Stat()
 	switch {
@@ -246,10 +245,10 @@ func (t *Trail) settle() error {
 		t.end = info.Size()
 		return nil
 	}
-	return t.repairTail(checkpoint{bytes: t.end}) // somebody else ended in the middle of a line
+	return t.repairTail(checkpoint{bytes: t.end}) // another process ended in the middle of a line
 }
 
-// hasLeaf reports whether l is what the trail says of its session already.
+// hasLeaf reports whether l is already the trail's last leaf of its session.
 func (t *Trail) hasLeaf(l leaf) (bool, error) {
 	if l.deleted {
 		return false, nil
@@ -265,8 +264,8 @@ func (t *Trail) hasLeaf(l leaf) (bool, error) {
 	return ok && !before.deleted && before.seq == l.seq && before.digest == l.digest, nil
 }
 
-// repairTail cuts off what is no whole line at the end of the leaves, but nothing that a
-// checkpoint covers, and keeps it in a file of its own. The lock is held.
+// repairTail moves an incomplete last line of the leaves to a separate file. It never cuts
+// leaves that a checkpoint covers. The lock is held.
 func (t *Trail) repairTail(cp checkpoint) error {
 	info, err := t.leaves.Stat()
 	if err != nil {
@@ -296,11 +295,11 @@ func (t *Trail) repairTail(cp checkpoint) error {
 	return t.leaves.Truncate(t.end)
 }
 
-// Dir is the trail's folder.
+// Dir returns the trail's folder.
 func (t *Trail) Dir() string { return t.folder }
 
-// Close signs a checkpoint when this trail has added anything, and closes it.
-// Closing twice does nothing.
+// Close signs a checkpoint if this Trail added leaves, and closes it. A second call does
+// nothing.
 func (t *Trail) Close() error {
 	t.mu.Lock()
 	fresh, closed := t.unsigned > 0, t.closed
@@ -337,6 +336,6 @@ func syncFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // not every system can
+	_ = d.Sync() // not supported on every system
 	return d.Close()
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// lockWait bounds how long a lock is waited for. It is held for microseconds, or
-// for some milliseconds while a checkpoint is signed.
+// lockWait is how long to wait for a lock. It is held for microseconds, or for some
+// milliseconds while a checkpoint is signed.
 const lockWait = 10 * time.Second
 
-// lockFile takes the lock of a file among programs; the caller keeps its own
-// goroutines apart.
+// lockFile locks a file against other processes. The caller excludes its own goroutines.
 func lockFile(f *os.File) (func(), error) {
 	until := time.Time{}
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
@@ -34,11 +33,11 @@ func lockFile(f *os.File) (func(), error) {
 				Op: "lock trail", Err: err, Detail: f.Name(), Hint: "end the program that holds it: fuser " + f.Name(),
 			}
 		}
-		time.Sleep(pause) // the kernel has no lock that waits for a bounded time
+		time.Sleep(pause) // the kernel has no lock with a timeout
 	}
 }
 
-// hostName is this machine's name, made fit for a key.
+// hostName returns this machine's name in a form valid for a key.
 func hostName() string {
 	name, err := os.Hostname()
 	if err == nil {

@@ -6,7 +6,7 @@ import "io/fs"
 
 const (
 	openFlags = 0
-	private   = false // a folder's mode says nothing here
+	private   = false // on this system the mode says nothing about a folder
 )
 
 func unlinked(fs.FileInfo) bool { return false }

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep an open from following a link and from leaking into a child.
+// openFlags keep an open from following a link and from leaking into a child process.
 const openFlags = unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// private says whether a folder's mode tells who can write to it.
+// private reports whether a folder's mode shows who can write to it.
 const private = true
 
-// unlinked reports whether a file has no name any more.
+// unlinked reports whether a file no longer has a name.
 func unlinked(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 0

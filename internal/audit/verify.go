@@ -11,46 +11,46 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// VerifyOptions adjusts [Verify].
+// VerifyOptions are the options of [Verify].
 type VerifyOptions struct {
-	Session    string // this one only; the trail is still read as a whole
-	Checkpoint []byte // a signed note from elsewhere that the trail must go on from
-	Key        string // the verifier key that notes must be signed with; default the trail's own
+	Session    string // only this session; the trail is still read completely
+	Checkpoint []byte // a signed note stored elsewhere, which the trail must contain
+	Key        string // the verifier key of the notes; default the trail's own
 }
 
-// Report is what [Verify] found.
+// Report is the result of [Verify].
 type Report struct {
-	OK         bool      `json:"ok"` // nothing was changed: there is no finding
+	OK         bool      `json:"ok"` // there are no findings
 	Sessions   int       `json:"sessions"`
 	Records    int       `json:"records"`
 	Leaves     int       `json:"leaves"`
-	Checkpoint int       `json:"checkpoint"`       // leaves that the last checkpoint covers
-	Signed     string    `json:"signed,omitempty"` // when it was signed, RFC 3339; "" when there is none
-	Key        string    `json:"key,omitempty"`    // the verifier key that it was signed with
+	Checkpoint int       `json:"checkpoint"`       // number of leaves that the last checkpoint covers
+	Signed     string    `json:"signed,omitempty"` // when it was signed, RFC 3339; "" if there is no checkpoint
+	Key        string    `json:"key,omitempty"`    // the verifier key that it was verified with
 	Trail      string    `json:"trail"`            // the trail's folder
 	Findings   []Finding `json:"findings"`
-	Notes      []string  `json:"notes"`            // what is no fault: records that no leaf covers yet
-	Access     *Report   `json:"access,omitempty"` // on the log of logins and tokens, with its own trail
+	Notes      []string  `json:"notes"`            // remarks that are not faults, such as records that no leaf covers yet
+	Access     *Report   `json:"access,omitempty"` // the report on the log of logins and tokens, which has a separate trail
 }
 
-// AddAccess adds the report on the log of logins and tokens to one on sessions.
+// AddAccess adds the report on the log of logins and tokens.
 func (r *Report) AddAccess(access *Report) {
 	r.Access, r.OK = access, r.OK && access.OK
 	for _, f := range access.Findings {
-		f.Session = AccessID // also of those about its trail as a whole
+		f.Session = AccessID // also for findings about its trail as a whole
 		r.Findings = append(r.Findings, f)
 	}
 }
 
-// Finding is a fault. The first of a session is where it begins.
+// Finding is a fault. The first one of a session is where the fault begins.
 type Finding struct {
 	Session string `json:"session,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`  // the first bad record, or 0
-	Leaf    int64  `json:"leaf,omitempty"` // of the trail, from 1, or 0
+	Leaf    int64  `json:"leaf,omitempty"` // number of the leaf in the trail, from 1, or 0
 	Detail  string `json:"what"`           // "the payload does not match its digest", "records 12 to 15 are gone" …
 }
 
-// String is the finding in one line.
+// String returns the finding as one line.
 func (f Finding) String() string {
 	var where []string
 	if f.Session != "" {
@@ -68,14 +68,13 @@ func (f Finding) String() string {
 	return strings.Join(where, ", ") + ": " + f.Detail
 }
 
-// Verify compares logs with their chains, with the trail, and that with its
-// checkpoints. Faults are findings; the error is about what could not be read at
-// all. It changes nothing, makes no files, and may run while others append.
+// Verify compares logs with their hash chains, with the trail, and the trail with its
+// checkpoints. Faults are findings; the error is for what could not be read at all. Verify
+// changes nothing, creates no files, and may run while other processes append.
 //
-// Findings about the trail come first, then those of each session, oldest record
-// first. It reads records one by one and keeps some 60 bytes for each leaf. A folder
-// that is not there is a trail that never began: a note, or a finding when o names a
-// checkpoint.
+// Findings about the trail come first, then those of each session, oldest record first. It
+// reads records one by one and keeps about 60 bytes for each leaf. If the folder does not
+// exist, the trail was never started: that is a note, or a finding if o has a checkpoint.
 func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptions) (*Report, error) {
 	v := verifyRun{ctx: ctx, s: s, dir: dir, r: &Report{Trail: dir, Findings: []Finding{}, Notes: []string{}}}
 	if o != nil {
@@ -99,7 +98,7 @@ func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptio
 	return v.r, nil
 }
 
-// verifyRun is a Verify under way.
+// verifyRun is one Verify in progress.
 type verifyRun struct {
 	ctx context.Context
 	s   *session.Sessions
@@ -107,8 +106,8 @@ type verifyRun struct {
 	o   VerifyOptions
 	r   *Report
 
-	pasts map[string]*sessionLeaves // what the leaves say of each session
-	end   int64                     // of the leaves that were read, in bytes
+	pasts map[string]*sessionLeaves // the leaves by session
+	end   int64                     // length in bytes of the leaves that were read
 	bare  []string                  // sessions without a leaf
 
 	signed bool // there is a checkpoint
@@ -120,7 +119,7 @@ func (v *verifyRun) note(format string, args ...any) {
 	v.r.Notes = append(v.r.Notes, fmt.Sprintf(format, args...))
 }
 
-// logs verifies every session that there is, and misses those that are not.
+// logs verifies every existing session and reports missing ones.
 func (v *verifyRun) logs() error {
 	metas, err := v.metas()
 	if err != nil {
@@ -144,7 +143,7 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// some names the first few.
+// some lists the first few ids.
 func some(ids []string) string {
 	const few = 5
 	if len(ids) <= few {
@@ -153,7 +152,7 @@ func some(ids []string) string {
 	return strings.Join(ids[:few], ", ") + ", …"
 }
 
-// metas lists what the store has.
+// metas lists the sessions of the store.
 func (v *verifyRun) metas() (map[string]session.Meta, error) {
 	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, WithTrash: true, ID: v.o.Session})
 	if errors.Is(err, session.ErrCorrupt) {
@@ -168,8 +167,8 @@ func (v *verifyRun) metas() (map[string]session.Meta, error) {
 	return metas, nil
 }
 
-// ids are the sessions to look at: those listed, those that leaves name, and the
-// parents of forks, which may be deleted.
+// ids lists the sessions to check: those of the list, those with leaves, and the parents of
+// forks, which may be deleted.
 func (v *verifyRun) ids(metas map[string]session.Meta) []string {
 	if v.o.Session != "" {
 		return []string{v.o.Session}
@@ -192,7 +191,7 @@ func (v *verifyRun) ids(metas map[string]session.Meta) []string {
 	return ids
 }
 
-// detail is what an error says is wrong, without what was attempted.
+// detail returns the cause in an error, without the attempted operation.
 func detail(err error) string {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Detail != "" {
 		return e.Detail

@@ -11,19 +11,19 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// sessionLeaves is what the leaves say of a session.
+// sessionLeaves are the leaves of a session.
 type sessionLeaves struct {
 	leaves  []leafRef
 	deletes []deletedAt
 }
 
-// leafRef is a leaf: the log ended with this record.
+// leafRef is a leaf that names a record as the end of the log.
 type leafRef struct {
 	seq, leaf int64
 	digest    session.Digest
 }
 
-// deletedAt is where in a session's leaves it was deleted.
+// deletedAt is the position of a delete in a session's leaves.
 type deletedAt struct {
 	at   int
 	leaf int64
@@ -38,8 +38,8 @@ func (v *verifyRun) past(id string) *sessionLeaves {
 	return p
 }
 
-// since returns the leaves after the last delete but n, by seq. An id may be used
-// again after a delete.
+// since returns the leaves after a delete, sorted by seq: n is 0 for the last delete, 1 for the one before.
+// An id may be reused after a delete.
 func (p *sessionLeaves) since(n int) []leafRef {
 	leaves := p.leaves
 	if i := len(p.deletes) - 1 - n; i >= 0 {
@@ -87,8 +87,8 @@ func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 	return v.settle(l)
 }
 
-// settle runs a check, and runs it again when the log has changed meanwhile: a
-// fault may be that somebody appends, redacts or deletes.
+// settle runs a check, and repeats it if the log has changed meanwhile: another process may be
+// appending, redacting or deleting.
 func (v *verifyRun) settle(l logCheck) error {
 	for again := 3; ; again-- {
 		try, notes := l, len(v.r.Notes)
@@ -100,8 +100,8 @@ func (v *verifyRun) settle(l logCheck) error {
 			return nil
 		}
 		now, err := v.s.Get(v.ctx, l.id)
-		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // in the middle of it
-		if l.m.Deleted {                                                                  // Get does not find it, and forks may need it
+		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // another process is doing it now
+		if l.m.Deleted {                                                                  // Get does not find it, but forks may need it
 			page, err := v.s.Store().List(v.ctx, session.Query{ID: l.id, Worktrees: true})
 			if err != nil && !errors.Is(err, session.ErrCorrupt) {
 				return err
@@ -124,7 +124,7 @@ func (v *verifyRun) settle(l logCheck) error {
 	}
 }
 
-// checkMissing judges a session that is not there.
+// checkMissing checks a session that does not exist.
 func (v *verifyRun) checkMissing(id string) error {
 	p := v.pasts[id]
 	if p == nil {
@@ -137,7 +137,7 @@ func (v *verifyRun) checkMissing(id string) error {
 	}
 	left := p.since(0)
 	if n := len(p.deletes); n > 0 {
-		// A leaf of somebody who wrote while it was deleted is no new session.
+		// A leaf of a process that wrote during the delete is not a new session.
 		before := p.leaves[:p.deletes[n-1].at]
 		last := int64(1)
 		for _, s := range before {
@@ -153,13 +153,13 @@ func (v *verifyRun) checkMissing(id string) error {
 	return nil
 }
 
-// deleted reports whether the last leaf of a session says that it is deleted.
+// deleted reports whether the last leaf of a session is a delete.
 func (v *verifyRun) deleted(id string) bool {
 	p := v.pasts[id]
 	return p != nil && len(p.deletes) > 0 && len(p.since(0)) == 0 || v.deletedMeanwhile(id)
 }
 
-// logCheck verifies a log's own records: the chain, then the leaves against it.
+// logCheck verifies a log's own records: first the hash chain, then the leaves.
 type logCheck struct {
 	v      *verifyRun
 	m      session.Meta
@@ -167,16 +167,16 @@ type logCheck struct {
 	leaves []leafRef // by seq
 
 	prev    session.Record
-	lost    bool // a record could not be read: the next one has nothing to follow
+	lost    bool // a record could not be read, so the next one cannot be checked against it
 	first   Finding
 	count   int
-	good    int64 // the last record that a leaf proves
+	good    int64 // the last record proven by a leaf
 	erased  []int64
 	named   map[int64]int64 // by record: the first redacted record that names it
 	rebuilt session.Meta
 }
 
-// fault keeps the fault that comes first.
+// fault keeps the first fault.
 func (l *logCheck) fault(seq, leaf int64, what string) {
 	if l.first.Detail != "" && l.first.Seq <= seq {
 		if l.first.Leaf == 0 && l.first.Seq == seq {
@@ -210,7 +210,7 @@ func (l *logCheck) run() error {
 	return nil
 }
 
-// base is the record that the log begins after: a fork's is its parent's.
+// base finds the record that the log follows: for a fork, a record of its parent.
 func (l *logCheck) base() error {
 	if l.m.ParentSeq == 0 {
 		return nil
@@ -225,7 +225,7 @@ func (l *logCheck) base() error {
 		}
 	}
 	l.prev.Seq, l.lost = l.m.ParentSeq, true
-	if !l.m.Deleted { // Records does not find those
+	if !l.m.Deleted { // Records does not return those of a deleted session
 		l.fault(l.m.ParentSeq, 0, fmt.Sprintf("record %d of session %s, which it was forked at, is gone", l.m.ParentSeq, l.m.Parent))
 	}
 	return nil
@@ -260,7 +260,7 @@ func (l *logCheck) record(r session.Record) {
 	l.prev = session.Record{Seq: r.Seq, Digest: r.Digest}
 }
 
-// chain checks a record's digests and that it follows the one before it.
+// chain checks a record's digests and that it follows the previous record.
 func (l *logCheck) chain(r *session.Record) {
 	if err := r.Check(); err != nil {
 		l.fault(r.Seq, 0, detail(err))
@@ -278,7 +278,7 @@ func (l *logCheck) chain(r *session.Record) {
 	}
 }
 
-// records names some of them: "record 4 is", "records 4 to 6 are".
+// records returns a range of records as text: "record 4 is", "records 4 to 6 are".
 func records(from, to int64) string {
 	if from == to {
 		return fmt.Sprintf("record %d is", from)
@@ -286,7 +286,7 @@ func records(from, to int64) string {
 	return fmt.Sprintf("records %d to %d are", from, to)
 }
 
-// compare holds a record against the leaves that name it.
+// compare checks a record against the leaves that name it.
 func (l *logCheck) compare(r *session.Record) {
 	for len(l.leaves) > 0 && l.leaves[0].seq <= r.Seq {
 		s := l.leaves[0]
@@ -306,7 +306,7 @@ func (l *logCheck) compare(r *session.Record) {
 func (l *logCheck) redacted(by int64, payload json.RawMessage) {
 	var p record.Redacted
 	if json.Unmarshal(payload, &p) != nil {
-		return // folding says so
+		return // reported when the log is folded
 	}
 	if l.named == nil {
 		l.named = map[int64]int64{}
@@ -318,14 +318,14 @@ func (l *logCheck) redacted(by int64, payload json.RawMessage) {
 	}
 }
 
-// ends looks at what must follow the last record, and does not.
+// ends checks whether records are missing after the last one.
 func (l *logCheck) ends() error {
 	last := l.prev.Seq
-	if l.m.Deleted { // what no fork needs is gone on purpose
+	if l.m.Deleted { // records that no fork needs were removed on purpose
 		return nil
 	}
 	if l.m.Head < last || l.m.Head > last && len(l.leaves) == 0 {
-		now, err := l.v.s.Get(l.v.ctx, l.id) // somebody may have appended, or deleted it
+		now, err := l.v.s.Get(l.v.ctx, l.id) // another process may have appended or deleted it
 		if errors.Is(err, session.ErrNotFound) && l.v.deletedMeanwhile(l.id) {
 			return nil
 		}
@@ -352,8 +352,8 @@ func (l *logCheck) ends() error {
 	return nil
 }
 
-// sameMeta compares what the store says of the session with its records. What was
-// erased makes them smaller than what was once counted.
+// sameMeta compares the stored meta with the records. After an erasure, the actual size is
+// smaller than the counted one.
 func (l *logCheck) sameMeta() bool {
 	a, b := l.m, l.rebuilt
 	if len(l.erased) > 0 {
@@ -366,10 +366,10 @@ func (l *logCheck) sameMeta() bool {
 	return a == b
 }
 
-// erasures looks for payloads that are gone and that no redacted record names, or
-// only one that the trail does not know: a leaf is written before anything is erased.
+// erasures looks for missing payloads that no redacted record names, or only one that is not
+// in the trail: a leaf is written before anything is erased.
 func (l *logCheck) erasures() {
-	if l.m.Deleted { // the record that names them may be gone with the rest
+	if l.m.Deleted { // the record that names them may have been removed too
 		return
 	}
 	for _, seq := range l.erased {

@@ -20,14 +20,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// claim is a checkpoint to hold against the leaves, and whose it is.
+// claim is a checkpoint to check against the leaves, and its origin.
 type claim struct {
 	checkpoint
 	from string
 }
 
-// trail reads the trail: its checkpoints first, so that the leaves that are read
-// after them hold all that they cover.
+// trail reads the trail: its checkpoints first, so that the leaves read after them include
+// everything they cover.
 func (v *verifyRun) trail() error {
 	v.pasts = map[string]*sessionLeaves{}
 	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func (v *verifyRun) claims() ([]claim, error) {
 	return claims, nil
 }
 
-// trailFile reads a file that need not be there.
+// trailFile reads a file that may be missing.
 func trailFile(dir, name string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func trailFile(dir, name string) ([]byte, error) {
 	return b, err
 }
 
-// verifier is the key that notes must be signed with, or nil when there is none.
+// verifier returns the key to verify notes with; nil if there is none.
 func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	own, err := trailFile(v.dir, verifierName)
 	if err != nil {
@@ -131,8 +131,8 @@ func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	return nil, nil
 }
 
-// compareKeys looks whether the public key is that of the signing key, where that
-// can be read.
+// compareKeys checks whether the public key belongs to the signing key, if the latter can be
+// read.
 func (v *verifyRun) compareKeys() {
 	secret, err := readLine(v.dir, keyName)
 	if err != nil {
@@ -167,7 +167,7 @@ func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
 	return c, err
 }
 
-// leaves reads every leaf, and holds tree and checkpoints against them.
+// leaves reads every leaf, and checks the tree and the checkpoints against them.
 func (v *verifyRun) leaves(claims []claim) error {
 	f, err := os.Open(filepath.Join(v.dir, leavesName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +213,7 @@ func (v *verifyRun) leaves(claims []claim) error {
 	return nil
 }
 
-// deletedMeanwhile looks whether a session was deleted after the leaves were read.
+// deletedMeanwhile reports whether a session was deleted after the leaves were read.
 func (v *verifyRun) deletedMeanwhile(id string) bool {
 	return v.changedSince(id, func(l leaf) bool { return l.deleted })
 }
@@ -237,7 +237,7 @@ func (v *verifyRun) changedSince(id string, is func(leaf) bool) bool {
 	}
 }
 
-// readLeaf reads a line with its end, however long it is.
+// readLeaf reads a line with its line break, whatever its length.
 func readLeaf(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -248,17 +248,17 @@ func readLeaf(r *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// treeWalk goes over the leaves with the tree that they amount to.
+// treeWalk computes the tree while it visits the leaves.
 type treeWalk struct {
 	v         *verifyRun
-	claims    []claim // that are still ahead
+	claims    []claim // not yet reached
 	tree      *bufio.Reader
 	truncated bool        // the tree's file has ended
-	size      int64       // leaves
-	right     []tlog.Hash // roots of the whole subtrees, greatest first
-	good      int64       // leaves that a checkpoint proves
-	mismatch  int64       // the first leaf that the tree's file has another hash for
-	bad       bool        // a checkpoint that does not fit
+	size      int64       // number of leaves
+	right     []tlog.Hash // roots of the complete subtrees, largest first
+	good      int64       // number of leaves proven by a checkpoint
+	mismatch  int64       // the first leaf with another hash in the tree's file
+	bad       bool        // a checkpoint does not match
 }
 
 func (w *treeWalk) leaf(line []byte) {
@@ -282,8 +282,8 @@ func (w *treeWalk) leaf(line []byte) {
 	w.right = append(w.right, h)
 }
 
-// compare holds a hash against the next of the tree's file, as far as a checkpoint
-// covers it.
+// compare checks a hash against the next one of the tree's file, as far as a checkpoint covers
+// it.
 func (w *treeWalk) compare(h tlog.Hash) {
 	if w.truncated || w.mismatch != 0 || w.size > int64(w.v.r.Checkpoint) {
 		return
@@ -298,7 +298,7 @@ func (w *treeWalk) compare(h tlog.Hash) {
 
 func (w *treeWalk) root() tlog.Hash {
 	if w.size == 0 {
-		root, _ := tlog.TreeHash(0, nil) // the hash of nothing: there is nothing to read
+		root, _ := tlog.TreeHash(0, nil) // the hash of an empty tree: nothing needs to be read
 		return root
 	}
 	h := w.right[len(w.right)-1]
@@ -308,7 +308,7 @@ func (w *treeWalk) root() tlog.Hash {
 	return h
 }
 
-// reach holds the checkpoints of this size against the leaves, which end at a byte.
+// reach checks the checkpoints of this size against the leaves, which end at byte end.
 func (w *treeWalk) reach(end int64) {
 	for len(w.claims) > 0 && w.claims[0].size == w.size {
 		c := w.claims[0]
@@ -316,7 +316,7 @@ func (w *treeWalk) reach(end int64) {
 		switch {
 		case c.root == w.root() && c.bytes == end:
 			w.good = w.size
-		case w.bad: // said already
+		case w.bad: // already reported
 		default:
 			w.bad = true
 			w.differs(c)
@@ -324,8 +324,7 @@ func (w *treeWalk) reach(end int64) {
 	}
 }
 
-// differs says which leaf is not the one that was signed, where the tree's file
-// tells.
+// differs reports which leaf is not the signed one, if the tree's file shows it.
 func (w *treeWalk) differs(c claim) {
 	if w.mismatch > w.good {
 		w.v.find(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
@@ -338,7 +337,7 @@ func (w *treeWalk) differs(c claim) {
 	w.v.find(f)
 }
 
-// finish tells of checkpoints that cover more than there is.
+// finish reports checkpoints that cover more leaves than there are.
 func (w *treeWalk) finish() {
 	if len(w.claims) > 0 {
 		c := w.claims[len(w.claims)-1]
