@@ -12,32 +12,33 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// childVar is the environment variable that makes a process a child.
+// childVar is the environment variable that makes a process a child. Its value is the task as
+// JSON.
 const childVar = "HOLDFAST_CRASH_CHILD"
 
-// errNoMount begins the error of a child whose file system was not mounted.
+// errNoMount is the error of a child whose file system could not be mounted.
 var errNoMount = errors.New("crashtest: not mounted")
 
 // Task is what a child does.
 type Task struct {
-	Store    string   // its kind
-	Dir      string   // its folder
+	Store    string   // its kind, see OpenStore
+	Dir      string   // the store's folder
 	Ledger   string   // the ledger's path
 	Work     string   // "agent", "log", "reopen" (log, with the store opened for each round), "ask", "answer", "life", "check", "contend" or "fault"
-	Sessions []string // worked on side by side
-	Run      int      // differs from child to child, for ids that never repeat
-	Rounds   int      // prompts before it is done
+	Sessions []string // used in parallel
+	Run      int      // differs for each child, so that ids never repeat
+	Rounds   int      // number of prompts
 	NoSync   bool     // make fsync and fdatasync do nothing
 	Early    bool     // acknowledge before the store does
-	Person   bool     // somebody is there who answers questions
+	Person   bool     // an approver in the child answers approval requests
 	Report   string   // a file to report to, instead of descriptor 3
-	Past     string   // for "check": a file with what children reported
-	Disk     string   // a file system's file, that the child mounts at Mount for as long as it works
+	Past     string   // for "check": a file with the reports of earlier children
+	Disk     string   // a file with a file system, which the child mounts at Mount while it works
 	Mount    string
 }
 
-// Child runs a child's task when this process is one, and does not return then.
-// Call it first thing in TestMain.
+// Child runs a child's task if this process is a child, and then does not return. Call it
+// first in TestMain.
 func Child() {
 	text := os.Getenv(childVar)
 	if text == "" {
@@ -104,7 +105,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 		times, t.Rounds, t.Run = t.Rounds, 1, t.Run*t.Rounds
 	}
 	for range times {
-		t.Run++ // tool uses are named by it
+		t.Run++ // ids of tool uses contain it
 		if err = t.inStore(ctx, work, ledger, report); err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	return nil
 }
 
-// inStore opens the store, works in it and closes it.
+// inStore opens the store, calls work and closes the store.
 func (t Task) inStore(ctx context.Context, work func(context.Context, job) error, ledger *Ledger, report *Reporter) (err error) {
 	store, err := OpenStore(t.Store, t.Dir)
 	if err != nil {
@@ -144,7 +145,7 @@ func (t Task) inStore(ctx context.Context, work func(context.Context, job) error
 	return group.Wait()
 }
 
-// check compares the store with what children reported, and reports what is wrong.
+// check compares the store with earlier reports and reports the differences.
 func (t Task) check(ctx context.Context, store session.Store, report *Reporter) error {
 	f, err := os.Open(t.Past)
 	if err != nil {
@@ -163,7 +164,7 @@ func (t Task) check(ctx context.Context, store session.Store, report *Reporter) 
 	return nil
 }
 
-// job is one session's share of a task.
+// job is the part of a task for one session.
 type job struct {
 	sessions *session.Sessions
 	id       string
@@ -174,5 +175,5 @@ type job struct {
 	report   *Reporter
 }
 
-// use makes the id of a tool use that no other child makes.
+// use returns an id of a tool use that no other child makes.
 func (j job) use(n int) string { return fmt.Sprintf("use-%s-%d-%d", j.id, j.run, n) }

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk is a small ext4 file system on a loop device whose power can be cut. It is
-// for a process in a mount namespace of its own, and for one goroutine.
+// Disk is a small ext4 file system on a loop device whose power can be cut. The process needs
+// its own mount namespace. Use it from one goroutine.
 type Disk struct {
 	Dir   string // where it is mounted
 	image string
 }
 
-// NewDisk makes a file system of some megabytes in a file under dir and mounts
-// it. The caller calls [Disk.Close].
+// NewDisk makes a file system of the given size in a file under dir and mounts it. The caller
+// calls [Disk.Close].
 func NewDisk(ctx context.Context, dir string, megabytes int64) (*Disk, error) {
 	d := &Disk{Dir: filepath.Join(dir, "mnt"), image: filepath.Join(dir, "disk.img")}
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
@@ -42,14 +42,14 @@ func (d *Disk) mount(ctx context.Context) error {
 	return run(ctx, "mount", "-o", "loop", d.image, d.Dir)
 }
 
-// shutdown is EXT4_IOC_SHUTDOWN; noLogFlush drops what the journal has not written.
+// shutdown is EXT4_IOC_SHUTDOWN; noLogFlush drops what the journal has not written yet.
 const (
 	shutdown   = 0x8004587d
 	noLogFlush = 2
 )
 
-// Cut takes the power away: everything that was not synced is gone, and every
-// later call on the file system fails until [Disk.Restart].
+// Cut cuts the power: everything that was not synced is lost, and every later call on the file
+// system fails until [Disk.Restart].
 func (d *Disk) Cut() error {
 	f, err := os.Open(d.Dir)
 	if err != nil {
@@ -63,8 +63,8 @@ func (d *Disk) Cut() error {
 	return errors.Join(err, f.Close())
 }
 
-// Restart gives the power back: the journal is replayed. Nothing may have a file
-// of the disk open.
+// Restart restores the power: the journal is replayed. No process may have a file of the disk
+// open.
 func (d *Disk) Restart(ctx context.Context) error {
 	if err := unix.Unmount(d.Dir, 0); err != nil {
 		return fmt.Errorf("unmount: %w", err)

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// What an [Event] tells.
+// The kinds of an [Event].
 const (
 	Leased    = "leased"   // Numbers: the epoch
 	Erased    = "erased"   // Numbers: the seqs
-	Deleting  = "deleting" // from now on the session may be gone
+	Deleting  = "deleting" // from now on the session may be deleted
 	Deleted   = "deleted"
-	TakenOver = "over"    // the work is; its disk is unmounted next
+	TakenOver = "over"    // the work is done; its disk is unmounted next
 	Refused   = "refused" // an operation failed; Text: why
 )
 
-// Event is something other than an append that a child told.
+// Event is something besides an append that a child reports.
 type Event struct {
 	What    string
 	Session string  `json:",omitempty"`
@@ -24,10 +24,10 @@ type Event struct {
 	Text    string  `json:",omitempty"`
 }
 
-// Event tells of an event.
+// Event reports an event.
 func (r *Reporter) Event(e Event) { r.json("event", e) }
 
-// Reply tells what came of an order.
+// Reply reports the result of a command.
 func (r *Reporter) Reply(p Reply) { r.json("reply", p) }
 
 func (r *Reporter) json(word string, v any) {
@@ -38,17 +38,17 @@ func (r *Reporter) json(word string, v any) {
 	r.line(word, "%s", b)
 }
 
-// Acknowledged is everything that a store acknowledged: the evidence against it.
+// Acknowledged is everything that a store acknowledged, to be compared with its content.
 type Acknowledged struct {
 	Acked    Evidence
 	Leases   map[string]int64 // the highest epoch, by session
 	Erased   map[string][]int64
-	Deleting map[string]bool // sessions that may be gone
-	Deleted  map[string]bool // sessions that are
-	Expected int             // records acknowledged
+	Deleting map[string]bool // sessions that may be deleted
+	Deleted  map[string]bool // sessions that are deleted
+	Expected int             // number of acknowledged records
 }
 
-// AcknowledgedOf puts a report in order.
+// AcknowledgedOf collects the acknowledgements of a report.
 func AcknowledgedOf(r *Report) *Acknowledged {
 	p := &Acknowledged{Acked: Evidence{}, Leases: map[string]int64{}, Erased: map[string][]int64{}, Deleting: map[string]bool{}, Deleted: map[string]bool{}}
 	p.Acked.Add(r.Acks)

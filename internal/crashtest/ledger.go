@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Ledger is a file in which tools note that they ran, by use id. It lies outside
-// the store, and a note survives the death of its writer.
+// Ledger is a file in which tools note that they ran, by use id. It is outside the store, and
+// a note survives the end of the process that wrote it.
 type Ledger struct{ f *os.File }
 
-// OpenLedger opens or makes the ledger at path. The caller closes it.
+// OpenLedger opens or creates the ledger at path. The caller closes it.
 func OpenLedger(path string) (*Ledger, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -20,11 +20,11 @@ func OpenLedger(path string) (*Ledger, error) {
 	return &Ledger{f}, nil
 }
 
-// noteSize is the length of a note. A kill can end a write at the border of a
-// page; notes of this size never cross one.
+// noteSize is the length of a note. A kill can end a write at a page boundary; notes of this
+// size never cross one.
 const noteSize = 64
 
-// Note writes that the tool use ran, whole or not at all.
+// Note records that the tool use ran, completely or not at all.
 func (l *Ledger) Note(session, use string) error {
 	note := fmt.Sprintf("%s %s %d", session, use, time.Now().UnixNano())
 	if len(note) >= noteSize {
@@ -37,10 +37,10 @@ func (l *Ledger) Note(session, use string) error {
 // Close closes the file.
 func (l *Ledger) Close() error { return l.f.Close() }
 
-// Runs is what a ledger knows about one tool use.
+// Runs is what a ledger contains about one tool use.
 type Runs struct {
 	Times int
-	Late  bool // after a strike had begun: the log may know of it or not
+	Late  bool // after the kill had begun: the log may or may not contain it
 }
 
 // ReadLedger counts the notes in the ledger at path: by session, by use.
@@ -57,11 +57,11 @@ func ReadLedger(path string) (map[string]map[string]Runs, error) {
 	})
 }
 
-// late stands for the time of a note that was made after a strike had begun.
+// late replaces the time of a note that was made after the kill had begun.
 const late = 0
 
-// MarkLate marks the notes in the ledger at path that were made at a time, in
-// nanoseconds since 1970, or later.
+// MarkLate marks the notes in the ledger at path that were made at or after a time, in
+// nanoseconds since 1970.
 func MarkLate(path string, since int64) error {
 	var b strings.Builder
 	if err := eachNote(path, func(id, use string, at int64) {

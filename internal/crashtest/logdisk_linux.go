@@ -10,24 +10,24 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// LogDisk is a folder that this process serves: in it lie disks whose writes and
-// flushes are logged, to be mounted through loop devices, and a file for notes.
+// LogDisk is a folder that this process serves. It contains disks whose writes and flushes are
+// logged, to be mounted through loop devices, and a file for notes.
 //
 //	ext4 ─► loop device ─► a file in the folder ─► FUSE ─► Image
 //	                                                └────► WriteLog ◄── notes
 //
-// Only processes with a mount namespace of their own may mount them. In this process's
-// namespace the mount would be taken down by this process's own death, which waits for
-// what only this process can answer, for ever; and a page fault in it could wait for a
-// garbage collection that waits for the page fault.
+// Only processes with their own mount namespace may mount them. A mount in this process's
+// namespace would be removed when this process ends, and the removal would wait forever for an
+// answer of this process. A page fault on it could wait for a garbage collection that waits
+// for the page fault.
 type LogDisk struct {
 	Dir    string // the folder
 	root   *fs.Inode
 	server *fuse.Server
 }
 
-// NewLogDisk mounts the folder at dir, which it makes. It needs to be root. The caller
-// calls [LogDisk.Close].
+// NewLogDisk creates the folder dir and serves it there. It needs root. The caller calls
+// [LogDisk.Close].
 func NewLogDisk(dir string) (*LogDisk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -42,14 +42,14 @@ func NewLogDisk(dir string) (*LogDisk, error) {
 	return &LogDisk{Dir: dir, root: root, server: server}, nil
 }
 
-// Add puts an image into the folder, as a file of a name, and returns the file's path.
-// Writes and flushes go to log, which may be nil.
+// Add adds an image to the folder as a file and returns the file's path. Writes and flushes
+// are added to log, which may be nil.
 func (d *LogDisk) Add(name string, m *Image, log *WriteLog) string {
 	return d.add(name, &diskNode{image: m, log: log})
 }
 
-// AddNotes puts a file into the folder. What is written to it becomes notes in log
-// before the write returns.
+// AddNotes adds a file to the folder. What is written to it is added to log as notes before
+// the write returns.
 func (d *LogDisk) AddNotes(name string, log *WriteLog) string {
 	return d.add(name, &notesNode{log: log})
 }
@@ -60,13 +60,13 @@ func (d *LogDisk) add(name string, n fs.InodeEmbedder) string {
 	return filepath.Join(d.Dir, name)
 }
 
-// Remove takes a file out of the folder.
+// Remove removes a file from the folder.
 func (d *LogDisk) Remove(name string) { d.root.RmChild(name) }
 
 // Close unmounts the folder.
 func (d *LogDisk) Close() error { return d.server.Unmount() }
 
-// diskNode is a disk as a file.
+// diskNode is a disk as a file of the folder.
 type diskNode struct {
 	fs.Inode
 
@@ -111,7 +111,7 @@ func (n *diskNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// notesNode is a file that takes notes.
+// notesNode is a file that receives notes.
 type notesNode struct {
 	fs.Inode
 

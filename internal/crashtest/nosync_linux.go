@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ignoreSync makes fsync, fdatasync, sync_file_range and msync of this process
-// succeed without doing anything, until it ends: a seccomp filter answers them
-// with error number 0. It is the control of the power-cut trials.
+// ignoreSync makes fsync, fdatasync, sync_file_range and msync of this process succeed without
+// any effect until it ends: a seccomp filter returns error number 0 for them. It is the
+// control of the power-cut trials.
 func ignoreSync() error {
 	const (
 		loadNr = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS // at offset 0 of seccomp_data

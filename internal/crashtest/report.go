@@ -18,28 +18,27 @@ type Ack struct {
 	Seq     int64
 	ID      string
 	Digest  session.Digest
-	At      int64 // when it was told, in nanoseconds since 1970
+	At      int64 // when it was reported, in nanoseconds since 1970
 }
 
-// Report is what a child told before it was gone.
+// Report is what a child reported before it ended or was killed.
 type Report struct {
 	Ready    bool
-	Done     bool          // it came to its end
-	Took     time.Duration // from the beginning of its work to its end
+	Done     bool          // it finished its work
+	Took     time.Duration // from the start of its work to its end
 	Acks     []Ack
 	Resumed  int      // sessions whose transcript a model would accept
 	Cut      []string // torn tails that were cut and reported
-	Events   []Event  // what was acknowledged besides
-	Faults   []string // violations that the child saw itself
-	KilledAt int64    // when the strike began, in nanoseconds since 1970; 0 without one
-	Found    Finding  // of a check: its counts
-	Failed   []string // errors that stopped it; expected once the power is gone
+	Events   []Event  // other acknowledgements
+	Faults   []string // violations found by the child itself
+	KilledAt int64    // when the kill began, in nanoseconds since 1970; 0 without one
+	Found    Finding  // of a check: its numbers
+	Failed   []string // errors that stopped the child; expected once the power is cut
 }
 
-// Split parts the acks into those told before the strike began and those told
-// later. Taking the power away takes a moment, in which the kernel may let a
-// sync succeed whose transaction it drops; with real power nobody would have
-// heard of what came after.
+// Split separates the acks reported before the kill began from later ones. Cutting the power
+// takes some time, in which the kernel may let a sync succeed whose transaction it drops; with
+// a real power cut, no one would have received those acks.
 func (r *Report) Split() (before, late []Ack) {
 	if r.KilledAt == 0 {
 		return r.Acks, nil
@@ -54,8 +53,8 @@ func (r *Report) Split() (before, late []Ack) {
 	return before, late
 }
 
-// Reporter is the child's end of the pipe. It is safe for concurrent use; a line
-// is written whole or, by a child that is killed, not at all.
+// Reporter is the child's end of the pipe. It is safe for concurrent use; a line is written
+// completely or, if the child is killed, not at all.
 type Reporter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -68,17 +67,17 @@ func (r *Reporter) line(word, format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / ")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// The parent may be gone; the child notices when it is killed.
+	// The parent may have ended; then the child is killed soon.
 	_, _ = io.WriteString(r.w, word+" "+text+"\n")
 }
 
-// Ready tells that the child's work begins.
+// Ready reports that the child starts its work.
 func (r *Reporter) Ready() { r.line("ready", "") }
 
-// Done tells that it came to its end.
+// Done reports that the child has finished its work.
 func (r *Reporter) Done() { r.line("done", "") }
 
-// Acked tells which records were acknowledged, all of them in one write.
+// Acked reports acknowledged records, all in one write.
 func (r *Reporter) Acked(id string, recs []session.Record) {
 	var b strings.Builder
 	now := time.Now().UnixNano()
@@ -90,28 +89,27 @@ func (r *Reporter) Acked(id string, recs []session.Record) {
 	_, _ = io.WriteString(r.w, b.String())
 }
 
-// Resumed tells that a session's transcript was accepted.
+// Resumed reports that a session's transcript was accepted.
 func (r *Reporter) Resumed(id string) { r.line("resumed", "%s", id) }
 
-// Recovered tells what opening a log had to mend, if anything.
+// Recovered reports what had to be repaired to open a log, if anything.
 func (r *Reporter) Recovered(rec *session.Recovery) {
 	if rec != nil {
 		r.line("cut", "%d bytes after seq %d of %s, kept in %s", rec.CutBytes, rec.Head, rec.Session, rec.TailFile)
 	}
 }
 
-// Fault tells of a violation.
+// Fault reports a violation.
 func (r *Reporter) Fault(format string, args ...any) { r.line("fault", format, args...) }
 
-// Found tells how much a verification read and missed.
+// Found reports how much a verification read and did not find.
 func (r *Reporter) Found(f *Finding) { r.line("found", "%d %d %d", f.Records, f.Lost, f.Unacked) }
 
-// Failed tells what stopped the child.
+// Failed reports the error that stopped the child.
 func (r *Reporter) Failed(err error) { r.line("failed", "%v", err) }
 
-// ReadReport reads what a child tells, up to the end. Ready is called as soon as
-// the child's work begins. A last line without its end is dropped: the child was
-// killed while it wrote it.
+// ReadReport reads everything that a child reports. It calls ready when the child starts its
+// work. An incomplete last line is dropped: the child was killed while it wrote it.
 func ReadReport(from io.Reader, ready func()) (*Report, error) {
 	rep := &Report{}
 	lines := bufio.NewReader(from)

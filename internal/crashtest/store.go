@@ -16,14 +16,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// Stores are the kinds that [OpenStore] knows in a folder, Servers those at a URL.
+// Stores are the kinds that [OpenStore] opens in a folder, Servers those at a URL.
 var (
 	Stores  = []string{"sqlite", "file"}
 	Servers = []string{"postgres", "mysql", "redis", "s3"}
 )
 
-// OpenStore opens a store of a kind in a folder, which it makes when it is not
-// there, or at a server's URL. The caller closes it with [CloseStore].
+// OpenStore opens a store of a kind in a folder, which it creates if necessary, or at a
+// server's URL. The caller closes it with [CloseStore].
 func OpenStore(kind, dir string) (session.Store, error) {
 	ctx := context.Background()
 	switch kind {
@@ -48,7 +48,7 @@ func OpenStore(kind, dir string) (session.Store, error) {
 	return nil, fmt.Errorf("crashtest: no store %q", kind)
 }
 
-// CloseStore closes a store that can be closed.
+// CloseStore closes a store that has a Close method.
 func CloseStore(s session.Store) error {
 	if c, ok := s.(io.Closer); ok {
 		return c.Close()
@@ -56,12 +56,12 @@ func CloseStore(s session.Store) error {
 	return nil
 }
 
-// reportingAppends tells of every append that the store under it acknowledged.
+// reportingAppends reports every append that the inner store acknowledged.
 type reportingAppends struct {
 	session.Store
 
 	report *Reporter
-	early  bool // tell before it is true: the control of the kill trials
+	early  bool // report before the append is done: the control of the kill trials
 }
 
 func (a reportingAppends) Unwrap() session.Store { return a.Store }

@@ -2,20 +2,20 @@ package crashtest
 
 import "fmt"
 
-// Totals sums up a series of trials.
+// Totals are the totals of a series of trials.
 type Totals struct {
 	Trials  int
-	Killed  int // trials in which the child was not done
+	Killed  int // trials in which the child had not finished
 	Acked   int // records
-	Late    int // of them after the strike had begun; they do not count
+	Late    int // of them after the kill had begun; they are not checked
 	Lost    int // of the others
 	Broken  int // trials after which something acknowledged was lost or unreadable
-	Unacked int // records that were there without an ack
+	Unacked int // stored records without an ack
 	Resumed int // resumes that were accepted
 	Cut     int // torn tails that were cut and reported
 	Ran     int // tool uses
-	Reran   int // of them, more than once
-	Unknown int // tool uses that were cut off, so that their outcome is unknown
+	Reran   int // of them, those that ran more than once
+	Unknown int // interrupted tool uses, whose outcome is unknown
 }
 
 func (t *Totals) String() string {
@@ -24,7 +24,7 @@ func (t *Totals) String() string {
 		t.Trials, t.Killed, t.Acked, t.Late, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran, t.Unknown)
 }
 
-// Add takes in what a child told.
+// Add adds the report of a child.
 func (t *Totals) Add(r *Report) {
 	t.Trials++
 	if !r.Done {
@@ -35,7 +35,7 @@ func (t *Totals) Add(r *Report) {
 	t.Cut += len(r.Cut)
 }
 
-// Found takes in a verification.
+// Found adds the result of a verification.
 func (t *Totals) Found(f *Finding) {
 	t.Lost += f.Lost
 	t.Reran += f.Reran

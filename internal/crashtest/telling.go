@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// reportingStore tells of everything that the store under it acknowledged, and of what may
-// take something away before it begins.
+// reportingStore reports everything that the inner store acknowledged, and each delete also
+// before it begins.
 type reportingStore struct {
 	reportingAppends
 }

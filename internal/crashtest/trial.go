@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Launch starts a child, calls strike after the delay, counted from the moment at
-// which the child's work begins, kills the child with SIGKILL and returns what it
-// told. When the child is done sooner, strike is called right then. A negative
-// delay waits for the end of the child and calls nothing.
+// Launch starts a child, calls strike after the delay, kills the child with SIGKILL and
+// returns its report. The delay starts when the child starts its work. If the child finishes
+// earlier, strike is called then. With a negative delay, Launch waits for the end of the child
+// and does not call strike.
 func Launch(ctx context.Context, t Task, delay time.Duration, strike func() error) (*Report, error) {
 	task, err := json.Marshal(t)
 	if err != nil {
@@ -53,10 +53,10 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 	}()
 	at, err := killTime(ready, over, delay, strike)
 	if delay >= 0 {
-		_ = cmd.Process.Kill() // it may be gone already
+		_ = cmd.Process.Kill() // it may have ended already
 	}
 	<-over
-	_ = cmd.Wait() // killed, or it said why it failed
+	_ = cmd.Wait() // killed, or the reason is in its report
 	switch {
 	case err != nil:
 		return nil, err
@@ -69,7 +69,7 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 	return report, nil
 }
 
-// killTime waits for the moment to strike, and returns when it began.
+// killTime waits for the time of the kill, calls strike, and returns when that began.
 func killTime(ready, over chan struct{}, delay time.Duration, strike func() error) (at int64, err error) {
 	select {
 	case <-ready:
@@ -100,7 +100,7 @@ func firstLines(s string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
-// run runs a program to its end.
+// run runs a program and waits for its end.
 func run(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Evidence is what was acknowledged so far, by session and seq.
+// Evidence contains the acks so far, by session and seq.
 type Evidence map[string]map[int64]Ack
 
-// Add takes in what a child told.
+// Add adds the acks of a child.
 func (e Evidence) Add(acks []Ack) {
 	for _, a := range acks {
 		if e[a.Session] == nil {
@@ -24,22 +24,22 @@ func (e Evidence) Add(acks []Ack) {
 	}
 }
 
-// Finding is the outcome of a verification.
+// Finding is the result of a verification.
 type Finding struct {
-	Records int      // read
-	Lost    int      // acknowledged and not there, or not the same
-	Unacked int      // there and never told: the ack died with its sender
+	Records int      // records read
+	Lost    int      // acknowledged records that are missing or different
+	Unacked int      // stored records that were not reported: the ack was lost with the child
 	Reran   int      // tool uses that ran or started more than once
-	Unknown int      // tool uses whose outcome the model was told to be unknown
-	Problem []string // everything that is wrong, in words
+	Unknown int      // tool uses whose result says that the outcome is unknown
+	Problem []string // a description of each fault
 }
 
 func (f *Finding) wrong(format string, args ...any) {
 	f.Problem = append(f.Problem, fmt.Sprintf(format, args...))
 }
 
-// Verify reads every session from a store and compares it with the evidence and
-// with the ledger at path. The store is only read.
+// Verify reads every session from a store and compares it with the evidence and with the
+// ledger at path. It does not change the store.
 func Verify(ctx context.Context, store session.Store, acked Evidence, ledger string) (*Finding, error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *Finding) verify(ctx context.Context, sessions *session.Sessions, id str
 	f.tools(id, recs, ran)
 }
 
-// compare finds what was acknowledged among all records of a session.
+// compare compares the acknowledged records of a session with the stored ones.
 func (f *Finding) compare(id string, recs []session.Record, acked map[int64]Ack) {
 	for seq, a := range acked {
 		if seq > int64(len(recs)) {
@@ -86,7 +86,7 @@ func (f *Finding) compare(id string, recs []session.Record, acked map[int64]Ack)
 	}
 }
 
-// read returns a session's records as far as they are sound.
+// read returns a session's records up to the first damaged one.
 func read(ctx context.Context, sessions *session.Sessions, id string) ([]session.Record, error) {
 	var recs []session.Record
 	prev := &session.Record{}
@@ -103,7 +103,7 @@ func read(ctx context.Context, sessions *session.Sessions, id string) ([]session
 	return recs, nil
 }
 
-// meta compares the stored metadata with what the records fold to.
+// meta compares the stored metadata with the metadata that the records fold to.
 func (f *Finding) meta(ctx context.Context, sessions *session.Sessions, id string, recs []session.Record) {
 	if len(recs) == 0 {
 		return

@@ -13,17 +13,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ApprovalState is what a session's log says about one question, and what came of it.
+// ApprovalState is what a session's log contains about one approval request, and its outcome.
 type ApprovalState struct {
 	Question approval.Request
 	Answers  []approval.Answer // more than one is a fault
-	Started  int               // starts of its tool use
+	Started  int               // number of starts of its tool use
 	Early    bool              // one of them before the answer
-	Result   string            // what the model was told, "" while nothing was
+	Result   string            // the result that the model received, or ""
 	Runs     Runs
 }
 
-// Stage says how far a question has come.
+// Stage returns the current stage of an approval request.
 func (a *ApprovalState) Stage() string {
 	switch {
 	case a.Result != "":
@@ -36,12 +36,11 @@ func (a *ApprovalState) Stage() string {
 	return "open"
 }
 
-// ReadApprovals reads all questions of a session from a store, and the ledger at path. run is the
-// session that it works for, whose log has them; its own id where it works for itself. unasked
-// are the calls that a kill has cut off before their question, by use: a model's answer is on
-// record before what it asks for is put to anybody, in an append of its own (another log's, of
-// an agent that works for a run). Nobody was told of such a call, and it was not run: that
-// it was is an error.
+// ReadApprovals reads all approval requests of a session from a store, and the ledger at path.
+// run is the session that it works for, whose log has them, or its own id. unasked are the tool
+// uses whose approval request was prevented by a kill: a model's answer is recorded before its
+// approval requests, in a separate append (in another log for a sub-agent). Such a call must not
+// have run; if it did, that is an error.
 func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger string) (list []*ApprovalState, unasked []string, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
@@ -83,12 +82,12 @@ func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger str
 type asking struct {
 	list        []*ApprovalState
 	byUse, byID map[string]*ApprovalState
-	answered    map[string]time.Time // when the first answer came, by question
+	answered    map[string]time.Time // time of the first answer by id of the approval request
 	unasked     []string
 }
 
-// addOf takes in a record of the run's log: a question of the session's agent, or an answer
-// to one.
+// addOf takes in a record of the run's log: an approval request of the session's agent, or an
+// answer to one.
 func (r *asking) addOf(id string, rec session.Record) error {
 	switch rec.Kind {
 	case record.KindApprovalAsked:
@@ -173,8 +172,8 @@ func (r *asking) item(rec session.Record) error {
 	return nil
 }
 
-// Check says what is wrong about a question. Over means that the session has come
-// to its end since: then everything that was asked has an answer and a result.
+// Check returns an error if an approval request was handled wrongly. Over means that the
+// session has ended since: then every request must have an answer and a result.
 func (a *ApprovalState) Check(over bool) error {
 	use := a.Question.Use
 	switch {

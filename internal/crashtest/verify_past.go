@@ -14,8 +14,7 @@ import (
 )
 
 // VerifyPast compares a store with everything that it acknowledged: records, erasures,
-// deletions, leases. Then each session that is left has to go on, and is compared
-// again.
+// deletions, leases. Then it appends to each remaining session and compares again.
 func VerifyPast(ctx context.Context, store session.Store, p *Acknowledged) *Finding {
 	f := &Finding{}
 	sessions := session.New(store, nil)
@@ -56,7 +55,7 @@ func (f *Finding) past(ctx context.Context, sessions *session.Sessions, p *Ackno
 	}
 }
 
-// parents is how many records of a session were its parent's.
+// parents returns how many records of a session belong to its parent.
 func parents(acked map[int64]Ack) int {
 	first := int64(math.MaxInt64)
 	for seq := range acked {
@@ -73,7 +72,7 @@ func (f *Finding) erased(id string, recs []session.Record, seqs []int64) {
 	}
 }
 
-// report asks the session's own verification.
+// report runs the session's own verification.
 func (f *Finding) report(ctx context.Context, sessions *session.Sessions, id string) {
 	r, err := sessions.Verify(ctx, id)
 	if err != nil {
@@ -88,7 +87,7 @@ func (f *Finding) report(ctx context.Context, sessions *session.Sessions, id str
 	}
 }
 
-// leases takes a lease and compares its epoch with those that were given out before.
+// leases acquires a lease and compares its epoch with earlier ones.
 func (f *Finding) leases(ctx context.Context, store session.Store, p *Acknowledged, id string) {
 	leaser, ok := session.As[session.Leaser](store)
 	if !ok || p.Deleting[id] && !p.Deleted[id] {
@@ -113,7 +112,7 @@ func (f *Finding) leases(ctx context.Context, store session.Store, p *Acknowledg
 	}
 }
 
-// next appends to a session and keeps what was acknowledged.
+// next appends to a session and adds the acknowledgements.
 func (p *Acknowledged) next(ctx context.Context, sessions *session.Sessions, id string) (err error) {
 	if p.Deleted[id] {
 		return nil

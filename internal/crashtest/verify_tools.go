@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// tools compares what the log says about tool uses with what ran: none ran twice,
-// none without a start on record, and the model was told the truth about each.
+// tools compares the tool uses in the log with the calls that ran: none ran twice, none ran
+// without a recorded start, and each result given to the model is true.
 func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 	started := map[string]int{}
 	for i := range recs {
@@ -42,7 +42,7 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 	}
 }
 
-// results compares the results that an item holds with what ran.
+// results compares the results in an item with the calls that ran.
 func (f *Finding) results(id string, r session.Record, ran map[string]Runs) error {
 	stored, err := record.ReadItem(r.Payload)
 	if err != nil || len(stored.Item.ResultIDs()) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workLog does by hand, on the bare log, what an agent does: two rounds of tool
-// calls and an answer for every prompt.
+// workLog appends to the log directly what an agent would: two rounds of tool calls and an
+// answer for every prompt.
 func workLog(ctx context.Context, j job) (err error) {
 	restored, err := j.sessions.Restore(ctx, session.RestoreOptions{SessionID: j.id})
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *logWriter) append(ctx context.Context, drafts ...session.Draft) {
 	}
 }
 
-// draft makes a record of one of this package's fixed payloads.
+// draft makes a record with one of this package's fixed payloads.
 func draft(k session.Kind, payload any) session.Draft {
 	d, err := session.NewDraft(k, payload)
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Command is what a process that contends for a session is told to do.
+// Command is sent to a process that competes for a session.
 type Command struct {
 	Do       string // "create", "open", "append", "change" or "close"
 	Session  string
 	Takeover bool           // open: also from a live holder
 	Patient  bool           // open: again and again while it is busy
-	TTL      time.Duration  // of the lease; 0 is the default
-	Times    int            // append: how many batches; 0 is until one fails
-	Head     int64          // change: append a shared record right behind this one
-	Digest   session.Digest // change: of it
+	TTL      time.Duration  // of the lease; 0 means the default
+	Times    int            // append: number of batches; 0 means until one fails
+	Head     int64          // change: append a shared record right after this one
+	Digest   session.Digest // change: its digest
 }
 
-// Reply is what came of an [Command].
+// Reply is the result of a [Command].
 type Reply struct {
-	Err   string // "" or one of the contracts' names, such as "conflict"
-	Text  string // the error in words
-	Acked []Ack  // what was acknowledged
-	At    int64  // when it was over, in nanoseconds since 1970
+	Err   string // "" or the name of an error of the contract, such as "conflict"
+	Text  string // the text of the error
+	Acked []Ack  // the acknowledged records
+	At    int64  // when the command was done, in nanoseconds since 1970
 }
 
 var contracts = []struct {
@@ -50,7 +50,7 @@ var contracts = []struct {
 	{"io", syscall.EIO},
 }
 
-// contract names the sentinel that an error wraps.
+// contract returns the name of the sentinel error that an error wraps.
 func contract(err error) string {
 	if err == nil {
 		return ""
@@ -63,13 +63,13 @@ func contract(err error) string {
 	return "other"
 }
 
-// contender is one of several processes that want the same session.
+// contender is one of several processes that compete for the same session.
 type contender struct {
 	store session.Store
 	log   *session.Log
 }
 
-// contend follows orders, one JSON line each, until there are no more.
+// contend executes commands, one JSON line each, until the input ends.
 func contend(ctx context.Context, store session.Store, orders io.Reader, report *Reporter) error {
 	c := contender{store: store}
 	lines := bufio.NewScanner(orders)
@@ -150,6 +150,6 @@ func (c *contender) begin(ctx context.Context, o Command) (err error) {
 		if !o.Patient || !errors.Is(err, session.ErrBusy) {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond) // as an impatient person would, by hand
+		time.Sleep(5 * time.Millisecond) // as an impatient user would, by hand
 	}
 }

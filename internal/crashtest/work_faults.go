@@ -12,10 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workFault leads a session through a small history while the system lets calls fail,
-// and reports each error. It stays on one thread, so that calls can be counted. After a
-// write that failed for good it makes sure that the store refuses the next one too,
-// and opens it again.
+// workFault changes a session in several steps while system calls fail, and reports each
+// error. It stays on one thread, so that calls can be counted. After a write that failed
+// permanently it checks that the store also fails the next one, and opens it again.
 func (t Task) workFault(ctx context.Context, report *Reporter) {
 	runtime.LockOSThread()
 	f := &faulty{task: t, report: report, made: map[string]bool{}}
@@ -34,7 +33,7 @@ func (t Task) workFault(ctx context.Context, report *Reporter) {
 		{"append", f.append},
 	}
 	for _, s := range steps {
-		for range 2 { // a second time in case that the first failed
+		for range 2 { // a second time in case the first one failed
 			err := f.open()
 			if err == nil {
 				err = s.do(ctx)
@@ -52,8 +51,8 @@ type faulty struct {
 	store    session.Store
 	sessions *session.Sessions
 	later    time.Duration
-	failed   string          // the step that failed last, or ""
-	made     map[string]bool // the sessions whose creation was told to have succeeded
+	failed   string          // the last step that failed, or ""
+	made     map[string]bool // the sessions whose creation was reported as successful
 }
 
 func (f *faulty) open() error {
@@ -64,7 +63,7 @@ func (f *faulty) open() error {
 	if err != nil {
 		return err
 	}
-	// A lease that could not be given back is over when the store is opened again.
+	// A lease that could not be released has expired when the store is opened again.
 	f.later += time.Hour
 	later := f.later
 	clock := func() time.Time { return time.Now().Add(later) }
@@ -107,9 +106,9 @@ func (f *faulty) refused(ctx context.Context, op string, err error) bool {
 	return true
 }
 
-// follows reports whether an error is what an earlier failure has to lead to: the session
-// was never made; it was made, or deleted, although the first attempt failed with an
-// unknown outcome; or its lease could not be given back.
+// follows reports whether an error is the expected result of an earlier failure: the session
+// was never created; it was created, or deleted, although the first attempt failed with an
+// unknown outcome; or its lease could not be released.
 func (f *faulty) follows(op, kind string) bool {
 	switch kind {
 	case "not found":
@@ -117,7 +116,7 @@ func (f *faulty) follows(op, kind string) bool {
 	case "exists":
 		return op == "fork" && f.failed == "fork"
 	case "busy":
-		return op != "append" && f.failed != "" // an append takes the session over
+		return op != "append" && f.failed != "" // an append acquires the lease
 	}
 	return false
 }
@@ -130,7 +129,7 @@ func (f *faulty) fork(ctx context.Context) error {
 
 func (f *faulty) create(ctx context.Context) error {
 	l, err := f.sessions.Create(ctx, session.Opened{SessionID: "s"})
-	if errors.Is(err, session.ErrExists) && f.failed == "create" { // the failure came after the append
+	if errors.Is(err, session.ErrExists) && f.failed == "create" { // the failure happened after the append
 		f.made["s"] = true
 		return nil
 	}

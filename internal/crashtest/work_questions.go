@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// workAsk runs an agent whose effects are asked about. When a person is there the
-// agent answers itself; else it waits for another program.
+// workAsk runs an agent whose tool needs approvals. With person, the agent answers them
+// itself; otherwise it waits for another program.
 func workAsk(ctx context.Context, j job) (err error) {
 	tools, err := j.slowTools()
 	if err != nil {
@@ -41,7 +41,7 @@ func workAsk(ctx context.Context, j job) (err error) {
 	return j.prompt(ctx, a)
 }
 
-// ask is the person in the child: quick and decided, or not there at all.
+// ask is the approver in the child: it answers at once, or never.
 func (j job) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	if j.person {
 		return Choice(q, "person"), nil
@@ -50,8 +50,8 @@ func (j job) ask(ctx context.Context, q approval.Request) (approval.Answer, erro
 	return approval.Answer{}, context.Cause(ctx)
 }
 
-// Choice is what somebody says to a question: the same whenever he is asked, and
-// not always the same as what somebody else says.
+// Choice returns the answer of an actor to an approval request: always the same for the same
+// actor, but not the same for all actors.
 func Choice(q approval.Request, by string) approval.Answer {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(q.ID + by))
@@ -62,7 +62,7 @@ func Choice(q approval.Request, by string) approval.Answer {
 	return ans
 }
 
-// slowTools are the tools whose effects take a moment, so that a kill can meet them.
+// slowTools returns tools whose effects take some time, so that a kill can interrupt them.
 func (j job) slowTools() (*tool.Registry, error) {
 	made, err := j.tools()
 	if err != nil {
@@ -83,7 +83,7 @@ func (s slowTool) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	return r, err
 }
 
-// workAnswer answers what is open, as another program does.
+// workAnswer answers the open approval requests, as another program does.
 func workAnswer(ctx context.Context, j job) error {
 	open, err := approval.Pending(ctx, j.sessions, j.id)
 	if err != nil {

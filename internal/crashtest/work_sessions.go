@@ -10,9 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workLife leads sessions through all that can happen to one: they are created,
-// appended to, forked, renamed, redacted and deleted, forks before and after their
-// parents.
+// workLife takes sessions through everything that can happen to one: they are created,
+// appended to, forked, renamed, redacted and deleted, forks before and after their parents.
 func workLife(ctx context.Context, j job) error {
 	for round := range j.rounds {
 		l := sessionPair{job: j, name: fmt.Sprintf("%s-%d-%d", j.id, j.run, round), round: round}
@@ -23,7 +22,7 @@ func workLife(ctx context.Context, j job) error {
 	return nil
 }
 
-// sessionPair is that of one session and its fork.
+// sessionPair is a session and its fork.
 type sessionPair struct {
 	job
 
@@ -45,7 +44,7 @@ func (l sessionPair) run(ctx context.Context) error {
 		func() error { return l.redact(ctx, l.name) },
 		func() error { return l.goOn(ctx, l.name, 1) },
 	}
-	switch l.round % 3 { // what stays in the third round is there to the end
+	switch l.round % 3 { // sessions left in the third round stay until the end
 	case 0:
 		steps = append(steps, func() error { return l.sessions.Delete(ctx, l.name) }, func() error { return l.goOn(ctx, fork, 1) })
 	case 1:
@@ -59,7 +58,7 @@ func (l sessionPair) run(ctx context.Context) error {
 	return nil
 }
 
-// next opens a session, which it creates when there is none, and appends some turns.
+// goOn opens a session, which it creates if necessary, and appends some turns.
 func (l sessionPair) goOn(ctx context.Context, id string, turns int) (err error) {
 	r, err := l.sessions.Restore(ctx, session.RestoreOptions{SessionID: id})
 	if err != nil {

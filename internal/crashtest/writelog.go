@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// sector is what a disk writes whole or not at all, in bytes; block is what an
-// [Image] keeps together.
+// sector is the unit that a disk writes completely or not at all, in bytes; block is the unit
+// in which an [Image] stores changes.
 const (
 	sector = 512
 	block  = 4096
 )
 
-// WriteLog is everything that was done to a disk, in order: what was written, when
-// it was told to flush, and notes of whoever used it. It is safe for concurrent use.
+// WriteLog contains everything that was done to a disk, in order: writes, flushes, and notes
+// of its users. It is safe for concurrent use.
 type WriteLog struct {
 	mu      sync.Mutex
 	entries []entry
@@ -33,7 +33,7 @@ func (l *WriteLog) Write(b []byte, off int64) {
 	l.add(entry{off: off, data: append([]byte{}, b...)})
 }
 
-// Flush adds a flush: what was written before it is on the medium.
+// Flush adds a flush: everything written before it is on the medium.
 func (l *WriteLog) Flush() { l.add(entry{}) }
 
 // Note adds a note.
@@ -45,7 +45,7 @@ func (l *WriteLog) add(e entry) {
 	l.entries = append(l.entries, e)
 }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (l *WriteLog) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,9 +63,9 @@ func (l *WriteLog) Told(n int) string {
 	return b.String()
 }
 
-// Point picks a moment to crash at, behind the first from entries: any, or right
-// behind a note, which is where a flush would be missed most, or right before a flush,
-// when most is in the cache.
+// Point picks a position for a crash after the first from entries: a random one, or right
+// after a note, where a missing flush does most harm, or right before a flush, when the cache
+// is fullest.
 func (l *WriteLog) Point(rng *rand.Rand, from int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,19 +82,18 @@ func (l *WriteLog) Point(rng *rand.Rand, from int) int {
 	return n
 }
 
-// Crash is what a crash left of a disk's cache.
+// Crash describes what a crash left of a disk's cache.
 type Crash struct {
-	At        int // entries that had happened
-	Unflushed int // writes among them that no flush followed
-	Kept      int // of those: on the medium, whole or in part
+	At        int // number of entries before the crash
+	Unflushed int // number of those writes that no flush followed
+	Kept      int // of those: on the medium, completely or in part
 	Torn      int // of those: in part
 }
 
-// Crash puts on a base what is on the medium when the power goes after n entries: all
-// that was flushed, and of the writes since then any. A disk may have written them in
-// any order, so that any subset of their sectors may be there; one sector, written
-// twice, is never the older one when the newer was written. With liar the disk
-// forgot to flush, ever.
+// Crash applies to a base what is on the medium if the power fails after n entries: all
+// flushed writes, and any of the others. A disk may write them in any order, so any subset of
+// their sectors may be there; but a sector that was written twice never has the older content
+// if the newer was written. With liar the disk ignores all flushes.
 func (l *WriteLog) Crash(rng *rand.Rand, base []byte, n int, liar bool) (*Image, Crash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,18 +135,18 @@ func (l *WriteLog) Crash(rng *rand.Rand, base []byte, n int, liar bool) (*Image,
 	return m, c
 }
 
-// Image is a disk's content: a base that is shared, and what differs from it.
+// Image is the content of a disk: a shared base, and the blocks that differ from it.
 type Image struct {
 	mu     sync.Mutex
 	base   []byte
 	blocks map[int64][]byte
 }
 
-// NewImage returns an image that is like base, a multiple of 4,096 bytes which nobody
-// changes any more.
+// NewImage returns an image with the content of base, a multiple of 4,096 bytes, which must
+// not be changed afterwards.
 func NewImage(base []byte) *Image { return &Image{base: base, blocks: map[int64][]byte{}} }
 
-// tear writes some of a write's sectors and returns their bytes.
+// tear writes some of a write's sectors and returns their size in bytes.
 func (m *Image) tear(rng *rand.Rand, e *entry, keep float64) (kept int) {
 	for at := 0; at < len(e.data); {
 		n := min(sector-int((e.off+int64(at))%sector), len(e.data)-at)
@@ -160,7 +159,7 @@ func (m *Image) tear(rng *rand.Rand, e *entry, keep float64) (kept int) {
 	return kept
 }
 
-// WriteAt implements [io.WriterAt]. It writes what lies inside of the disk.
+// WriteAt implements [io.WriterAt]. It ignores what is outside of the disk.
 func (m *Image) WriteAt(b []byte, off int64) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -180,7 +179,7 @@ func (m *Image) write(b []byte, off int64) (n int) {
 	return n
 }
 
-// ReadAt implements [io.ReaderAt], but for the error at the end.
+// ReadAt implements [io.ReaderAt], except for the error at the end.
 func (m *Image) ReadAt(b []byte, off int64) (n int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,11 +194,10 @@ func (m *Image) ReadAt(b []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Size is the length of the disk in bytes.
+// Size returns the size of the disk in bytes.
 func (m *Image) Size() int64 { return int64(len(m.base)) }
 
-// After is how many entries there are up to the first note that begins with a word, or
-// all.
+// After returns the number of entries up to the first note that begins with a word, or of all.
 func (l *WriteLog) After(word string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,7 +209,7 @@ func (l *WriteLog) After(word string) int {
 	return len(l.entries)
 }
 
-// Cut forgets all but the first n entries.
+// Cut drops all entries after the first n.
 func (l *WriteLog) Cut(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

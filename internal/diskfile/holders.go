@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// LivenessLocks keeps locks of the operating system that tell other processes who lives: one byte
-// of a file for each name and number. The system lets go of them when the process ends,
-// however it ends. The file stays empty.
+// LivenessLocks show other processes which lease holders are alive, by locks of the operating
+// system: one byte of a file for each name and number. The system releases them when the process
+// ends, however it ends. The file stays empty.
 //
-// On systems without such locks nothing is locked and nothing known.
+// On systems without such locks nothing is locked and nothing is known.
 type LivenessLocks struct {
 	open func() (*os.File, error)
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	file *os.File
 	mine map[int64]bool
 }
 
-// NewHolders returns the locks in the file that open opens, for reading and writing: once
-// there is one to take or to look at.
+// NewHolders returns the locks in the file that open opens for reading and writing. open is
+// called on first use.
 func NewHolders(open func() (*os.File, error)) *LivenessLocks {
 	return &LivenessLocks{open: open, mine: map[int64]bool{}}
 }
 
-// Lock takes the lock of a name and a number, of which the process is the only holder.
+// Lock takes the lock of a name and a number. Only this process may hold it.
 func (h *LivenessLocks) Lock(name string, n int64) error {
 	at := place(name, n)
 	h.mu.Lock()
@@ -48,14 +48,14 @@ func (h *LivenessLocks) Lock(name string, n int64) error {
 		case ok:
 			h.mine[at] = true
 			return nil
-		case tries == 100: // somebody who has failed to begin lets go of it at once
+		case tries == 100: // a process that failed to begin releases it at once
 			return errors.New(f.Name() + ": the lock of a new lease is taken")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// Unlock lets go of a lock. One that is not held stays as it is.
+// Unlock releases a lock. It does nothing if the lock is not held.
 func (h *LivenessLocks) Unlock(name string, n int64) {
 	at := place(name, n)
 	h.mu.Lock()
@@ -66,7 +66,7 @@ func (h *LivenessLocks) Unlock(name string, n int64) {
 	}
 }
 
-// IsLocked reports whether a process holds a lock. known is false where that cannot be told.
+// IsLocked reports whether a process holds a lock. known is false if the system cannot tell.
 func (h *LivenessLocks) IsLocked(name string, n int64) (held, known bool) {
 	at := place(name, n)
 	h.mu.Lock()
@@ -82,7 +82,7 @@ func (h *LivenessLocks) IsLocked(name string, n int64) (held, known bool) {
 	return held, err == nil
 }
 
-// Close lets go of all locks. It is not used afterwards.
+// Close releases all locks. The locks must not be used afterwards.
 func (h *LivenessLocks) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,7 @@ func (h *LivenessLocks) Close() {
 	h.open = func() (*os.File, error) { return nil, os.ErrClosed }
 }
 
-// opened is the file. The caller holds mu.
+// opened returns the file. The caller holds mu.
 func (h *LivenessLocks) opened() (*os.File, error) {
 	if h.file == nil {
 		f, err := h.open()
@@ -106,7 +106,7 @@ func (h *LivenessLocks) opened() (*os.File, error) {
 	return h.file, nil
 }
 
-// place is the byte of a name and a number.
+// place returns the offset of the byte for a name and a number.
 func place(name string, n int64) int64 {
 	sum := sha256.Sum256([]byte(name + "\x00" + strconv.FormatInt(n, 10)))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2) // #nosec G115 -- 62 bits

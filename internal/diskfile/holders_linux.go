@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The locks are those of open files: they belong to neither a thread nor a process number,
-// and closing another descriptor of the file keeps them.
+// The locks belong to open files (open file description locks), not to a thread or process:
+// closing another descriptor of the file keeps them.
 
 func lockByte(f *os.File, at int64) (bool, error) {
 	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, byteAt(unix.F_WRLCK, at))
@@ -23,7 +23,7 @@ func unlockByte(f *os.File, at int64) {
 	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, byteAt(unix.F_UNLCK, at))
 }
 
-// byteLocked asks about locks of others than f.
+// byteLocked reports whether a byte is locked through another open file than f.
 func byteLocked(f *os.File, at int64) (bool, error) {
 	l := byteAt(unix.F_WRLCK, at)
 	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, l)
@@ -34,7 +34,7 @@ func byteAt(kind int16, at int64) *unix.Flock_t {
 	return &unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: at, Len: 1}
 }
 
-// noLocks is the error of a file system or a kernel without such locks.
+// noLocks returns ErrUnsupported for the error of a file system or kernel without such locks.
 func noLocks(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return errors.ErrUnsupported

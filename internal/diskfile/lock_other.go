@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// TryLock is not possible here.
+// TryLock is not supported on this system.
 func TryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
-// TryShare is not possible here.
+// TryRLock is not supported on this system.
 func TryShare(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
-// Unlock does nothing here.
+// Unlock does nothing on this system.
 func Unlock(*os.File) {}

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock takes the lock of a file for this open file, and reports false when
-// another one has it. The lock ends with [Unlock], when the file is closed, and with
-// the process. Where the system has none, the error is [errors.ErrUnsupported].
+// TryLock locks a file for this open file; it returns false if another open file has the lock.
+// The lock ends with [Unlock], when the file is closed, and with the process. If the system
+// has no locks, the error is [errors.ErrUnsupported].
 func TryLock(f *os.File) (bool, error) { return try(f, unix.LOCK_EX) }
 
-// TryRLock takes the lock of a file together with others who share it, in place of what
-// this open file has of it, and reports false when somebody has it alone.
+// TryRLock takes a shared lock of a file and replaces the lock that this open file has, if
+// any. It returns false if another open file has an exclusive lock.
 func TryRLock(f *os.File) (bool, error) { return try(f, unix.LOCK_SH) }
 
 func try(f *os.File, how int) (bool, error) {
@@ -31,5 +31,5 @@ func try(f *os.File, how int) (bool, error) {
 	}
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func Unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

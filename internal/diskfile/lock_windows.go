@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TryLock takes the lock of a file unless another open file has it.
+// TryLock locks a file; it returns false if another open file has the lock.
 func TryLock(f *os.File) (bool, error) { return try(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
-// TryRLock takes the lock of a file together with others who share it, in place of what
-// this open file has of it, and reports false when somebody has it alone.
+// TryRLock takes a shared lock of a file and replaces the lock that this open file has, if
+// any. It returns false if another open file has an exclusive lock.
 func TryRLock(f *os.File) (bool, error) {
-	Unlock(f) // a second lock would be added to the first
+	Unlock(f) // a second lock would be added to the first one
 	return try(f, 0)
 }
 
@@ -25,7 +25,7 @@ func try(f *os.File, how uint32) (bool, error) {
 	return err == nil, err
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func Unlock(f *os.File) {
 	_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{})
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// MemFile is not possible here.
+// MemFile is not supported on this system.
 func MemFile(name string, _ []byte) (*os.File, error) {
 	return nil, fmt.Errorf("%s: no files in memory: %w", name, errors.ErrUnsupported)
 }

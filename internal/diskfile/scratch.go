@@ -10,32 +10,32 @@ import (
 	"sync"
 )
 
-// ScratchDir is a folder that one process uses for as long as it lives.
+// ScratchDir is a folder that one process uses until it ends.
 //
 //	parent/prefix1234   locked (shared) by the process that made it
 //	parent/prefix5678   not locked: its process was killed; the next OpenScratch removes it
 //
-// Where the system has no locks for folders, or the folder's disk has none, what a
-// process that was killed leaves stays.
+// If the system or the disk cannot lock folders, the folder of a killed process is not
+// removed.
 type ScratchDir struct {
-	Path string // absolute, when the parent is
+	Path string // absolute if the parent is
 
-	lock   *os.File // nil where there are no locks
+	lock   *os.File // nil without locks
 	remove func(string) error
 	swept  sync.WaitGroup
 }
 
 var (
-	// errRemoved: somebody who sweeps had the folder before it was locked.
+	// errRemoved means that another process removed the folder as unused before it was locked.
 	errRemoved = errors.New("the new folder was removed as unused")
-	// errNoLock: this disk or system does not lock folders.
+	// errNoLock means that this disk or system cannot lock folders.
 	errNoLock = errors.New("no locks for folders")
 )
 
-// OpenScratch makes a folder (0700) in parent, or in the system's folder for temporary
-// files when that is "". Folders of this user with this prefix that no living process
-// uses are removed meanwhile; Close waits for it. Remove is what removes one: [os.RemoveAll],
-// or [os.Remove] where a folder that holds something is to stay.
+// OpenScratch makes a folder (0700) in parent, or in the system's temporary folder if parent
+// is "". In the background it removes this user's folders with this prefix whose process has
+// ended; Close waits for that. remove removes one folder: [os.RemoveAll], or [os.Remove] to
+// keep folders that are not empty.
 func OpenScratch(parent, prefix string, remove func(path string) error) (*ScratchDir, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -49,8 +49,8 @@ func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratc
 		s := &ScratchDir{Path: path, remove: remove}
 		s.lock, err = lockFolder(path, TryRLock)
 		switch {
-		case err == nil, errors.Is(err, errNoLock): // what cannot be locked cannot be swept either
-			s.swept.Go(func() { sweep(parent, prefix, remove) }) // there may be thousands of names in parent
+		case err == nil, errors.Is(err, errNoLock): // other processes cannot lock it either, so they do not remove it
+			s.swept.Go(func() { sweep(parent, prefix, remove) }) // parent may contain thousands of names
 			return s, nil
 		case !errors.Is(err, errRemoved):
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), os.Remove(path))
@@ -59,7 +59,7 @@ func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratc
 	return nil, fmt.Errorf("folder in %s: %w", parent, err)
 }
 
-// Close removes the folder and gives its lock back.
+// Close removes the folder and releases its lock.
 func (s *ScratchDir) Close() error {
 	s.swept.Wait()
 	err := s.remove(s.Path)
@@ -69,7 +69,8 @@ func (s *ScratchDir) Close() error {
 	return err
 }
 
-// sweep removes what no living process uses. What cannot be removed stays for the next time.
+// sweep removes folders whose process has ended. What cannot be removed is left for the next
+// sweep.
 func sweep(parent, prefix string, remove func(string) error) {
 	entries, _ := os.ReadDir(parent)
 	for _, e := range entries {
@@ -84,8 +85,8 @@ func sweep(parent, prefix string, remove func(string) error) {
 	}
 }
 
-// lockFolder opens a folder of this user and locks it, unless somebody else has, or it
-// is gone.
+// lockFolder opens and locks a folder of this user. It fails if another process has locked it
+// or if it no longer exists.
 func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error) {
 	named, err := os.Lstat(path)
 	if err != nil {
@@ -113,8 +114,8 @@ func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error)
 	return nil, errors.Join(err, f.Close())
 }
 
-// IsSameFile reports whether an open folder is the one of that name: it may have been removed,
-// and made again.
+// IsSameFile reports whether an open folder is still the one at path: it may have been removed
+// and recreated.
 func IsSameFile(f *os.File, path string) bool {
 	was, err := f.Stat()
 	if err != nil {

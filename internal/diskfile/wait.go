@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// WaitLock makes a lock file (0600) with its folder (0700), waits for its lock until ctx ends, and keeps other
-// programs from it until unlock is called. The file stays: to remove it would let two have the lock. Where the
-// system has no locks, it keeps nobody from it. When others hold it until the end, the error is ctx's cause.
+// WaitLock creates a lock file (0600) and its folder (0700) if necessary, waits until it can lock the file,
+// and returns the function that unlocks it. If ctx ends first, the error is its cause. The file is never
+// removed, because then two programs could have the lock. On systems without locks it returns at once without
+// a lock.
 func WaitLock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func WaitLock(ctx context.Context, path string) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(pause): // the kernel has no lock that waits for a bounded time
+		case <-time.After(pause): // the kernel has no lock with a timeout
 		}
 	}
 }

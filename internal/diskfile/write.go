@@ -1,5 +1,5 @@
-// Package diskfile has what several packages do with files in the same way: a file that
-// is written whole or not at all, and locks among programs.
+// Package diskfile contains file operations that several packages share: writing a file
+// atomically, and locks between processes.
 package diskfile
 
 import (
@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 )
 
-// Write puts a file (0600) in place at once: after a crash there is what was
-// before, or all of it. That the name is on the disk is for the caller to sync.
+// Write atomically writes a file (0600): after a crash the file has the old or the new
+// content. The caller syncs the folder if the name must be durable.
 func Write(path string, data []byte) error { return write(path, data, (*New).Sync) }
 
-// WriteUnsynced is Write of what is made anew when it is missing: after a crash the file may be empty.
+// WriteUnsynced is [Write] without a sync, for files that can be recreated: after a crash the file may
+// be empty.
 func WriteUnsynced(path string, data []byte) error {
 	return write(path, data, func(*New) error { return nil })
 }
@@ -28,11 +29,11 @@ func write(path string, data []byte, sync func(*New) error) error {
 	return n.Place(path)
 }
 
-// New is a file (0600) that is written and has yet to get its name: [Write] in steps, for
-// those who sync several files side by side. It is placed or discarded once.
+// New is a written file (0600) without its final name: [Write] in steps, for callers that sync
+// several files in parallel. Call Place or Discard once.
 type New struct{ f *os.File }
 
-// Begin writes a file that is to be placed in a folder.
+// Begin writes a file that will be placed in a folder.
 func Begin(dir string, data []byte) (*New, error) {
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
 	if err != nil {
@@ -45,10 +46,11 @@ func Begin(dir string, data []byte) (*New, error) {
 	return n, nil
 }
 
-// Sync waits until the content is on the disk.
+// Sync waits until the content is durable.
 func (n *New) Sync() error { return n.f.Sync() }
 
-// Place gives the file its name, in place of what has it. A file that cannot be placed is removed.
+// Place renames the file to path and replaces an existing file. If that fails, the file is
+// removed.
 func (n *New) Place(path string) error {
 	err := n.f.Close()
 	if err == nil {

@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line in bytes that a batch reads.
+// MaxLine is the maximum length of a line in bytes.
 const MaxLine = 4 << 20
 
-// ErrLong says that a line is longer than [MaxLine].
+// ErrLong means that a line is longer than [MaxLine].
 var ErrLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
 
 // Lines reads a stream of JSON objects, one per line.
@@ -25,8 +25,8 @@ type Lines struct {
 // New reads lines from r.
 func New(r io.Reader) *Lines { return &Lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// Next returns the next line that is not blank; it is valid until the next call.
-// ErrLong is about one line: the next can be read. Others end the stream.
+// Next returns the next line that is not blank; it is valid until the next call. After
+// ErrLong, which concerns one line, the next line can be read. Other errors end the stream.
 func (l *Lines) Next() ([]byte, error) {
 	for {
 		l.line = l.line[:0]
@@ -46,7 +46,7 @@ func (l *Lines) Next() ([]byte, error) {
 			if !errors.Is(err, io.EOF) || len(l.line) == 0 && !long {
 				return nil, err
 			}
-			break // the last line has no newline
+			break // the last line has no line break
 		}
 		if long {
 			return nil, ErrLong
@@ -57,5 +57,5 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-// Idle reports whether the next line would have to be waited for.
+// Idle reports whether Next would have to wait for input.
 func (l *Lines) Idle() bool { return l.r.Buffered() == 0 }

@@ -1,10 +1,10 @@
-// Package jsonscan tells whether bytes are JSON and where the values in it end, several times
-// faster than encoding/json decodes them.
+// Package jsonscan checks whether bytes are valid JSON and finds where values end, several
+// times faster than encoding/json decodes them.
 //
 //	valid, compact := jsonscan.Check(line)
 //	end := jsonscan.ValueEnd(line, start)
 //
-// It says nothing of UTF-8, as encoding/json does not, and decodes nothing.
+// Like encoding/json it does not check UTF-8. It decodes nothing.
 package jsonscan
 
 import (
@@ -13,16 +13,16 @@ import (
 	"encoding/json"
 )
 
-// Valid is json.Valid.
+// Valid returns the same as json.Valid.
 func Valid(b []byte) bool {
 	valid, _ := Check(b)
-	return valid || json.Valid(b) // which may be nested deeper
+	return valid || json.Valid(b) // the text may be nested deeper
 }
 
-// MaxDepth bounds how deep a text may be nested.
+// MaxDepth is the maximum nesting depth of a text.
 const MaxDepth = 1000
 
-// Check reports whether b is one JSON text that is nested at most [MaxDepth] deep, and
+// Check reports whether b is one JSON text with a nesting depth of at most [MaxDepth], and
 // whether it has no white space between its tokens.
 func Check(b []byte) (valid, compact bool) {
 	c := checker{b: b, compact: true}

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// The functions below walk JSON that is known to be valid: an encoder of ours wrote it, or
-// json.Valid has seen it. On other bytes they stop early and report ErrSyntax.
+// The functions below read JSON that is known to be valid: written by this program's encoder,
+// or checked by json.Valid. On other bytes they stop early and return ErrSyntax.
 
-// ErrSyntax is the error for bytes that are not the JSON that was expected.
+// ErrSyntax is the error for bytes that are not the expected JSON.
 var ErrSyntax = errors.New("malformed JSON")
 
 // Fields calls fn for each member of the object b, in order.
@@ -27,8 +27,8 @@ func Fields(b []byte, fn func(key, value []byte) error) error {
 	return err
 }
 
-// Members calls fn for each member of the object b, in order, with where its
-// value starts; fn returns where it ends, or -1. It returns where b ends.
+// Members calls fn for each member of the object b, in order, with the index where its value
+// starts; fn returns the index where it ends, or -1. Members returns the index where b ends.
 func Members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
 	i := SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
@@ -74,8 +74,8 @@ func Members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
 	return 0, ErrSyntax
 }
 
-// UniqueFields is [Fields] for an object whose keys must differ: of two values
-// for one key, different readers would take different ones.
+// UniqueFields is [Fields] for an object whose keys must differ: for a duplicate key,
+// different readers would use different values.
 func UniqueFields(b []byte, fn func(key, value []byte) error) error {
 	seen := map[string]bool{}
 	return Fields(b, func(key, v []byte) error {
@@ -87,7 +87,7 @@ func UniqueFields(b []byte, fn func(key, value []byte) error) error {
 	})
 }
 
-// Elements yields each element of the array b. It stops at the first fault.
+// Elements yields each element of the array b. It stops at the first syntax error.
 func Elements(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := SkipSpace(b, 0)
@@ -108,11 +108,10 @@ func Elements(b []byte) iter.Seq[[]byte] {
 	}
 }
 
-// IsPlain reports whether the inside of a literal is the text it stands for.
+// IsPlain reports whether the inside of a literal equals the text that it represents.
 func IsPlain(b []byte) bool { return bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) }
 
-// Unquote decodes a JSON string literal. The usual literal without escapes
-// costs one copy.
+// Unquote decodes a JSON string literal. A literal without escapes costs one copy.
 func Unquote(lit []byte) (string, error) {
 	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
 		return "", fmt.Errorf("%w: want a string", ErrSyntax)
@@ -138,7 +137,7 @@ func (p Object) Type() string {
 	if bytes.HasPrefix(p, []byte(prefix)) {
 		rest := p[len(prefix):]
 		if before, _, ok := bytes.Cut(rest, []byte{'"'}); ok {
-			switch string(before) { // no copies of the usual names
+			switch string(before) { // no copies of the common names
 			case "text":
 				return "text"
 			case "thinking":
@@ -186,9 +185,8 @@ func (p Object) Elements(name string) iter.Seq[Object] {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string literal. Unlike encoding/json it does
-// not escape HTML, so text stays as long as it was; bytes that are not UTF-8
-// become U+FFFD.
+// AppendString appends s as a JSON string literal. Unlike encoding/json it does not escape
+// HTML characters, so text does not become longer; bytes that are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

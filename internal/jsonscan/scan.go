@@ -2,10 +2,10 @@ package jsonscan
 
 import "bytes"
 
-// The functions below find where values end without decoding them. They are for JSON that was
-// checked; in any other bytes they stop early and never read past the end.
+// The functions below find where values end without decoding them. They are for checked JSON;
+// on other bytes they stop early and never read past the end.
 
-// SkipSpace returns the index of the first byte from b[i] on that is no white space.
+// SkipSpace returns the index of the first byte at or after b[i] that is not white space.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && IsSpace(b[i]) {
 		i++
@@ -16,7 +16,7 @@ func SkipSpace(b []byte, i int) int {
 // StringEnd returns the index after the string that starts at b[i] with its quote, or -1.
 func StringEnd(b []byte, i int) int {
 	i++
-	for near := min(i+24, len(b)); i < near; i++ { // most are short
+	for near := min(i+24, len(b)); i < near; i++ { // most strings are short
 		switch b[i] {
 		case '"':
 			return i + 1
@@ -65,7 +65,7 @@ func ValueEnd(b []byte, i int) int {
 	return i
 }
 
-// nestedEnd is ValueEnd of an object or an array.
+// nestedEnd is ValueEnd for an object or an array.
 func nestedEnd(b []byte, i int) int {
 	for depth := 0; i < len(b); {
 		switch b[i] {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal without the escapes for HTML: "<", ">" and "&" stay as they are.
+// Marshal is json.Marshal without HTML escapes: "<", ">" and "&" stay unchanged.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Decode reads one JSON text strictly into v, a pointer to a struct. What [Parse] refuses, a
-// field that v does not have, a key in other capitals, null, and a value of another type are
-// errors: an *[Error] with the place and the path of the value.
+// Decode strictly decodes one JSON text into v, a pointer to a struct. What [Parse] rejects, a
+// field that v does not have, a key that differs in case, null, and a value of another type
+// are errors: an *[Error] with the position and the path of the value.
 func Decode(source []byte, v any) error {
 	root, err := Parse(source)
 	if err != nil {
@@ -22,7 +22,7 @@ func Decode(source []byte, v any) error {
 	return root.Decode(source, v)
 }
 
-// Decode is the function Decode for one value of a text that was parsed.
+// Decode decodes one value of a parsed text, like the function Decode.
 func (n *Node) Decode(source []byte, v any) error {
 	if err := n.fits(reflect.TypeOf(v).Elem(), ""); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (n *Node) Decode(source []byte, v any) error {
 	return nil
 }
 
-// fits compares the shape of a value with that of a type. path leads to the value.
+// fits compares the structure of a value with that of a type. path is the path of the value.
 func (n *Node) fits(t reflect.Type, path string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -85,7 +85,8 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// kindOf is what a value of a type is written as, "" if the type says so itself.
+// kindOf returns the kind of JSON value that a type is decoded from; "" if the type decodes
+// itself.
 func kindOf(t reflect.Type) Kind {
 	p := reflect.PointerTo(t)
 	switch {
@@ -99,7 +100,7 @@ func kindOf(t reflect.Type) Kind {
 		return Object
 	case reflect.Slice, reflect.Array:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return Text // in base64
+			return Text // as base64
 		}
 		return List
 	case reflect.String:
@@ -112,7 +113,7 @@ func kindOf(t reflect.Type) Kind {
 	return Number
 }
 
-// fields are those of a struct by their names in JSON.
+// fields returns the fields of a struct by their JSON names.
 func fields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for f := range t.Fields() {

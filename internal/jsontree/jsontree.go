@@ -1,5 +1,5 @@
-// Package jsontree reads JSON strictly: into a tree whose values know their places in the
-// text, so that an error can point at one, or from there into Go values.
+// Package jsontree strictly parses JSON into a tree whose values have their positions in the
+// text, so that an error can point to one. It can also decode the tree into Go values.
 //
 //	{"deny": ["Bash", 5]}
 //	││       ││       └ 18  a number
@@ -11,8 +11,8 @@
 //	root, err := jsontree.Parse(source)
 //	err = jsontree.Decode(source, &v)
 //
-// It is for texts that people write: a duplicate key is an error, and so is half a
-// character. What a value means is not its business.
+// It is for texts that people write: duplicate keys and half a surrogate pair are errors. It
+// does not interpret values.
 package jsontree
 
 import (
@@ -20,12 +20,12 @@ import (
 	"fmt"
 )
 
-// Node is a value with its place in the source.
+// Node is a value with its position in the source.
 type Node struct {
 	Kind    Kind
-	At, End int      // offsets in bytes: of its first byte, and behind its last
-	Text    string   // what a text says, the others as they are written; "" of an object and a list
-	Members []Member // of an object, in order
+	At, End int      // byte offsets: of its first byte, and after its last
+	Text    string   // the decoded text; other values as they are written; "" for an object and a list
+	Members []Member // of an object, in their order
 	Items   []Node   // of a list
 }
 
@@ -36,7 +36,7 @@ type Member struct {
 	Value Node
 }
 
-// Kind is what stands somewhere, in words.
+// Kind is the kind of a value, as named in errors.
 type Kind string
 
 // The kinds of values.
@@ -49,7 +49,7 @@ const (
 	Null   Kind = "null"
 )
 
-// Show is the value as an error says it: itself, or the kind when it may be long.
+// Show returns the value as an error shows it: its text, or its kind if it may be long.
 func (n *Node) Show() string {
 	switch n.Kind {
 	case Text:
@@ -60,7 +60,7 @@ func (n *Node) Show() string {
 	return string(n.Kind)
 }
 
-// Member returns the value of a member, or nil when there is none.
+// Member returns the value of a member; nil if there is none.
 func (n *Node) Member(key string) *Node {
 	for i := range n.Members {
 		if n.Members[i].Key == key {
@@ -70,7 +70,7 @@ func (n *Node) Member(key string) *Node {
 	return nil
 }
 
-// Field returns the value of a member, or the node itself when there is none.
+// Field returns the value of a member, or the node itself if there is none.
 func (n *Node) Field(key string) *Node {
 	return cmp.Or(n.Member(key), n)
 }

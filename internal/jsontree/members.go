@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Members calls each for the members of one JSON object, in order, without making a tree of it.
-// A key that is there twice, and what is no object, are errors.
+// Members calls each for the members of one JSON object, in order, without making a tree. It
+// returns an error for a duplicate key and for anything that is not an object.
 func Members(object []byte, each func(key string, value []byte) error) error {
 	if !json.Valid(object) || !utf8.Valid(object) {
 		var v any
@@ -34,7 +34,7 @@ func Members(object []byte, each func(key string, value []byte) error) error {
 			return fmt.Errorf("duplicate key %q", key)
 		}
 		seen = append(seen, key)
-		rest = skipSpace(skipSpace(rest[n:])[1:]) // the colon
+		rest = skipSpace(skipSpace(rest[n:])[1:]) // skip the colon
 		n = valueLength(rest)
 		if err := each(key, rest[:n]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -46,7 +46,7 @@ func Members(object []byte, each func(key string, value []byte) error) error {
 	return nil
 }
 
-// Unquote reads a JSON string that is known to be valid.
+// Unquote decodes a JSON string that is known to be valid.
 func Unquote(value []byte) (string, error) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", fmt.Errorf("%s is not a text", value)
@@ -66,7 +66,7 @@ func skipSpace(b []byte) []byte {
 	return b
 }
 
-// valueLength is how long the value at the start of valid JSON is.
+// valueLength returns the length of the value at the start of valid JSON.
 func valueLength(b []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(b); i++ {
@@ -84,7 +84,7 @@ func valueLength(b []byte) int {
 			depth++
 		case c == '}' || c == ']':
 			if depth == 0 {
-				return i // the end of what this value is in
+				return i // the end of the enclosing value
 			}
 			depth--
 		case depth > 0:

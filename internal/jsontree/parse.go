@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deep a text may be nested.
+// maxDepth is the maximum nesting depth of a text.
 const maxDepth = 64
 
-// ErrDeep is what an [Error] wraps when a text is nested too deep.
+// ErrDeep is wrapped by an [Error] for a text that is nested too deep.
 var ErrDeep = errors.New("nested too deep")
 
-// ErrType is what an [Error] wraps when a value does not fit into the Go value.
+// ErrType is wrapped by an [Error] for a value that does not fit the Go type.
 var ErrType = errors.New("another type")
 
-// Error says what is wrong with a text, and where.
+// Error describes what is wrong with a text, and where.
 type Error struct {
 	Offset int    // in bytes
-	Path   string // of a value that does not fit: a.b[0]; "" for the whole text
-	What   string // with a Path, what follows the name of the value
-	Hint   string // what to do about it, or ""
+	Path   string // path of a value that does not fit, such as a.b[0]; "" for the whole text
+	What   string // the detail; with a Path, it follows the name of the value
+	Hint   string // how to fix it, or ""
 	Err    error  // a *[json.SyntaxError], [ErrType], [ErrDeep] or nil
 }
 
@@ -31,8 +31,8 @@ func (e *Error) Error() string { return strings.TrimPrefix(e.Path+" "+e.What, " 
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Parse reads one JSON text: UTF-8, no comments, no key twice, nothing behind it,
-// at most 64 deep. Errors are *[Error].
+// Parse parses one JSON text: UTF-8, no comments, no duplicate keys, nothing after it, a depth
+// of at most 64. Errors are *[Error].
 func Parse(source []byte) (Node, error) {
 	if at := invalidUTF8(source); at >= 0 {
 		return Node{}, &Error{Offset: at, What: "not UTF-8", Hint: "save the file as UTF-8"}
@@ -61,13 +61,13 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// reader walks the tokens of a text that is known to be JSON.
+// reader reads the tokens of a text that is known to be valid JSON.
 type reader struct {
 	source []byte
 	dec    *json.Decoder
 }
 
-// token returns the next token and where it begins.
+// token returns the next token and its offset.
 func (r *reader) token() (json.Token, int, error) {
 	at := int(r.dec.InputOffset())
 	for at < len(r.source) && strings.IndexByte(" \t\r\n,:", r.source[at]) >= 0 {
@@ -112,11 +112,10 @@ func (r *reader) value(depth int) (Node, error) {
 	return n, err
 }
 
-// replacement is U+FFFD. The decoder puts it where a text has one half of a character
-// that takes two escapes.
+// replacement is U+FFFD. The decoder returns it for half of a surrogate pair.
 const replacement = string(utf8.RuneError)
 
-// written counts how often a text itself says U+FFFD, as a character or as an escape.
+// written counts how often a text itself contains U+FFFD, as a character or as an escape.
 func written(text []byte) int {
 	n := bytes.Count(text, []byte(replacement))
 	for i := 0; i < len(text); i++ {
@@ -126,7 +125,7 @@ func written(text []byte) int {
 		if len(text)-i >= 6 && bytes.EqualFold(text[i+1:i+6], []byte("ufffd")) {
 			n++
 		}
-		i++ // what is escaped
+		i++ // the escaped character
 	}
 	return n
 }

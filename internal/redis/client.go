@@ -87,7 +87,7 @@ func (c *Client) ask(ctx context.Context, addr string, commands []Command) ([]an
 		}
 		conn, err := p.get(ctx)
 		if errors.Is(err, ErrClosed) {
-			continue // the pool was retired, or the client closed: then there is none
+			continue // the pool was retired or the client closed: then there is no connection
 		}
 		if err != nil {
 			return nil, err

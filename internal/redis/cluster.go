@@ -42,7 +42,7 @@ const redirects = 3
 
 // follow sends commands to the owner of the slot, wherever it is.
 func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) {
-	to := "" // a server named for this time only
+	to := "" // a server for this attempt only
 	for try := 0; ; try++ {
 		addr, send := to, commands
 		if to != "" {

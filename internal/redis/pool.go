@@ -16,7 +16,7 @@ type pool struct {
 	wait  time.Duration
 	turns chan struct{} // one for each connection in use
 
-	life context.Context // ends when the pool is closed, and dialing with it
+	life context.Context // ends when the pool is closed, which also ends dialing
 	end  context.CancelFunc
 
 	mu   sync.Mutex

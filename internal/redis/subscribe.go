@@ -18,7 +18,7 @@ type Subscriber struct {
 	end    context.CancelFunc
 
 	mu       sync.Mutex
-	conn     *Conn // nil when there is none
+	conn     *Conn // nil if there is none
 	channels map[string]bool
 }
 

@@ -9,26 +9,26 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// maxFront bounds front matter.
+// maxFront is the maximum size of front matter in bytes.
 const maxFront = 64 << 10
 
-// Text is a Markdown text taken apart.
+// Text is a Markdown text split into front matter and body.
 //
 //	---                  ┐
 //	name: reviewer       │ Front, an object
 //	---                  ┘
-//	You review changes.    Body, from BodyAt on
+//	You review changes.    Body, starting at BodyAt
 type Text struct {
-	Front          jsontree.Node // its offsets are those of the whole text; an empty object when there is none
+	Front          jsontree.Node // with offsets of the whole text; an empty object if there is no front matter
 	HasFrontMatter bool          // there is front matter
-	Body           string        // what is behind it, or everything
+	Body           string        // the text after it, or the whole text
 	BodyAt         int           // offset of the body
 }
 
-// Split takes a text apart. Front matter is YAML between a first line --- and the next
-// such line. One that is not closed, and one that is no object, are errors. A byte
-// order mark is left out, and a text must be UTF-8. Errors are *[Error], with offsets
-// of the whole text. A colon in a line of prose, such as a description, needs no quotes.
+// Split splits a text. Front matter is YAML between a first line --- and the next such line.
+// Front matter that is not closed or not an object is an error. A byte order mark is left out,
+// and a text must be UTF-8. Errors are *[Error], with offsets of the whole text. A colon in
+// the prose of one line, such as a description, needs no quotes.
 func Split(source []byte) (Text, error) {
 	if !utf8.Valid(source) {
 		return Text{}, &Error{Offset: -1, Detail: "not UTF-8", Hint: "save the file as UTF-8"}
@@ -58,7 +58,7 @@ func Split(source []byte) (Text, error) {
 	if end-next > maxFront {
 		return Text{}, &Error{Offset: next, Detail: "the front matter is larger than 64 KiB"}
 	}
-	// What stands before it is blanked, so that offsets stay.
+	// The text before it is replaced by spaces, so that offsets stay the same.
 	front := bytes.Repeat([]byte{' '}, end)
 	front[next-1] = '\n'
 	copy(front[next:], source[next:end])
@@ -82,12 +82,12 @@ func Split(source []byte) (Text, error) {
 	return t, nil
 }
 
-// proseKeys are the keys whose one line is often written with a colon in it and without quotes.
+// proseKeys are keys whose one-line value often contains a colon and no quotes.
 var proseKeys = []string{"description", "when_to_use", "when-to-use", "argument-hint"}
 
-// lenient parses front matter that is YAML but for a colon in the prose of a line, as other
-// programs read it: "description: Use it when: somebody asks". Letters stand for the text
-// while it is parsed, as many as it has bytes, so that offsets stay.
+// lenient parses front matter that is valid YAML except for a colon in the prose of a line, as
+// other programs do: "description: Use it when: the user asks". While parsing, the prose is
+// replaced by as many letters as it has bytes, so that offsets stay the same.
 func lenient(front []byte) (jsontree.Node, bool) {
 	masked := bytes.Clone(front)
 	said := map[string]string{} // by key
@@ -117,7 +117,7 @@ func lenient(front []byte) (jsontree.Node, bool) {
 	return n, true
 }
 
-// line is the line at an offset, without its end, and where the next one begins.
+// line returns the line at an offset, without its line break, and the offset of the next line.
 func line(source []byte, at int) (text []byte, next int) {
 	i := bytes.IndexByte(source[at:], '\n')
 	if i < 0 {
@@ -128,7 +128,7 @@ func line(source []byte, at int) (text []byte, next int) {
 
 func fence(l []byte) bool { return string(bytes.TrimRight(l, " \t\r")) == "---" }
 
-// empty says whether there are only comments and blank lines.
+// empty reports whether there are only comments and blank lines.
 func empty(front []byte) bool {
 	for l := range bytes.Lines(front) {
 		if l = bytes.TrimSpace(l); len(l) > 0 && l[0] != '#' {
@@ -138,8 +138,8 @@ func empty(front []byte) bool {
 	return true
 }
 
-// Position is the line and the column of an offset, in characters and from 1; 0, 0 when
-// the offset is not known.
+// Position returns the line and column of an offset, in characters, from 1; 0, 0 if the offset
+// is unknown.
 func Position(source []byte, offset int) (line, column int) {
 	if offset < 0 || offset > len(source) {
 		return 0, 0

@@ -1,7 +1,7 @@
-// Package yamltree reads YAML that people write into the tree of package jsontree, so
-// that what is said about a value can point at it: bounded in words, values and depth,
-// no tags, no key twice, one document. Aliases and merge keys are put in place of what
-// they stand for. [Split] takes the front matter off a Markdown text.
+// Package yamltree strictly parses YAML that people write into the tree of package jsontree,
+// so that an error about a value can point to it. Words, values and depth are limited. Tags,
+// duplicate keys and further documents are errors. Aliases and merge keys are expanded.
+// [Split] separates the front matter from a Markdown text.
 package yamltree
 
 import (
@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// maxTokens bounds what the parser is given: its time grows with the square.
+	// maxTokens limits the parser's input, because its time grows with the square.
 	maxTokens = 10_000
-	// maxNodes bounds what aliases make of that.
+	// maxNodes limits the number of values after aliases are expanded.
 	maxNodes = 20_000
 	maxDepth = 48
 )
 
-// Error says what is wrong with a text, and where.
+// Error describes what is wrong with a text, and where.
 type Error struct {
-	Offset int // in bytes; -1 when unknown
+	Offset int // in bytes; -1 if unknown
 	Detail string
-	Hint   string // what to do about it, or ""
+	Hint   string // how to fix it, or ""
 }
 
 func (e *Error) Error() string { return e.Detail }
 
-// Parse reads one YAML document. Errors are *[Error].
+// Parse parses one YAML document. Errors are *[Error].
 func Parse(source []byte) (jsontree.Node, error) {
 	if !utf8.Valid(source) {
 		return jsontree.Node{}, &Error{Offset: -1, Detail: "not UTF-8", Hint: "save the file as UTF-8"}
@@ -70,7 +70,7 @@ type yamlReader struct {
 	nodes   int
 }
 
-// bounded refuses what the parser would take too long, or too much stack, for.
+// bounded rejects what would cost the parser too much time or stack.
 func (y *yamlReader) bounded(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
 		return &Error{Offset: -1, Detail: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
@@ -105,7 +105,7 @@ func lineStarts(source []byte) []int {
 	return starts
 }
 
-// at is the offset of a token. Its column counts characters.
+// at returns the offset of a token, whose column counts characters.
 func (y *yamlReader) at(t *token.Token) int {
 	if t == nil || t.Position == nil || t.Position.Line < 1 || t.Position.Line > len(y.lines) {
 		return -1
@@ -133,7 +133,7 @@ func (y *yamlReader) wrong(n ast.Node, hint, format string, args ...any) error {
 	return &Error{Offset: y.at(n.GetToken()), Detail: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// node turns a node of the parser's into ours.
+// node converts a node of the parser.
 func (y *yamlReader) node(n ast.Node, depth int) (*jsontree.Node, error) {
 	if y.nodes++; y.nodes > maxNodes {
 		return nil, y.wrong(n, "", "there are more than %d values in it, with what its aliases stand for", maxNodes)
@@ -189,8 +189,8 @@ func (y *yamlReader) scalar(out *jsontree.Node, n ast.Node) error {
 	return nil
 }
 
-// alias is what an anchor that ended before it has. A copy is walked, so that what
-// aliases of aliases make is counted.
+// alias returns the value of an anchor that ended before the alias. It converts a copy, so
+// that aliases of aliases are counted.
 func (y *yamlReader) alias(n *ast.AliasNode, depth int) (*jsontree.Node, error) {
 	name := n.Value.GetToken().Value
 	v, ok := y.anchors[name]
@@ -205,7 +205,7 @@ func (y *yamlReader) alias(n *ast.AliasNode, depth int) (*jsontree.Node, error) 
 	return v, nil
 }
 
-// extent is how many values a node has, and how deep it goes.
+// extent returns the number of values of a node and its depth.
 func extent(n *jsontree.Node) (size, depth int) {
 	size = 1
 	inner := func(c *jsontree.Node) {
@@ -264,7 +264,7 @@ func (y *yamlReader) mapping(out *jsontree.Node, values []*ast.MappingValueNode,
 	return nil
 }
 
-// mergeable are the mappings that a merge key names, the first before the others.
+// mergeable returns the mappings that a merge key names; earlier ones take precedence.
 func (y *yamlReader) mergeable(v *ast.MappingValueNode, value *jsontree.Node) ([]*jsontree.Node, error) {
 	var from []*jsontree.Node
 	if value.Kind == jsontree.List {
