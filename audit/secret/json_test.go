@@ -69,17 +69,17 @@ func TestOwnPatterns(t *testing.T) {
 	}{
 		{"good", Pattern{ID: "badge", Words: []string{"HF-"}, Expr: `HF-\d{6}`, Examples: []string{"my HF-123456"}, CounterExamples: []string{"HF-1"}}, ""},
 		{"no words", Pattern{ID: "badge", Expr: `\d{6}`, Examples: []string{"123456"}}, ""},
-		{"no id", Pattern{Expr: `x`}, "the id is not"},
-		{"bad id", Pattern{ID: "A b", Expr: `x`}, "the id is not"},
+		{"no id", Pattern{Expr: `x`}, "the id may contain only"},
+		{"bad id", Pattern{ID: "A b", Expr: `x`}, "the id may contain only"},
 		{"bad expression", Pattern{ID: "a", Expr: `(`}, "missing closing"},
-		{"matches nothing", Pattern{ID: "a", Expr: `x*`}, "matches nothing at all"},
-		{"shows what it hides", Pattern{ID: "a", Expr: `x`, Replacement: "x"}, "matches what it shows"},
+		{"matches nothing", Pattern{ID: "a", Expr: `x*`}, "matches the empty text"},
+		{"shows what it hides", Pattern{ID: "a", Expr: `x`, Replacement: "x"}, "matches its own replacement"},
 		{"empty word", Pattern{ID: "a", Expr: `x`, Words: []string{""}}, "a word is empty"},
 		{"much entropy", Pattern{ID: "a", Expr: `x`, Entropy: 9}, "between 0 and 8"},
-		{"there already", Pattern{ID: "jwt", Expr: `x`}, "one of this id already"},
+		{"there already", Pattern{ID: "jwt", Expr: `x`}, "duplicate id"},
 		{"misses its example", Pattern{ID: "a", Expr: `x\d`, Examples: []string{"y"}}, "does not find its example"},
 		{"misses for its words", Pattern{ID: "a", Expr: `x\d`, Words: []string{"y"}, Examples: []string{"x1"}}, "does not find its example"},
-		{"finds what is none", Pattern{ID: "a", Expr: `x\d`, CounterExamples: []string{"x1"}}, "which it says is none"},
+		{"finds what is none", Pattern{ID: "a", Expr: `x\d`, CounterExamples: []string{"x1"}}, "its counterexample"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := New(&Options{Patterns: []Pattern{tt.p}})

@@ -41,10 +41,10 @@ func compiled(opt Options) (*Masker, error) {
 	for i, p := range opt.Patterns {
 		ready, err := compile(p)
 		if err == nil && slices.ContainsFunc(m.patterns, func(q pattern) bool { return q.ID == p.ID }) {
-			err = fmt.Errorf("secret: pattern %q: there is one of this id already", p.ID)
+			err = fmt.Errorf("secret: pattern %q: duplicate id", p.ID)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w (pattern %d of those given)", err, i+1)
+			return nil, fmt.Errorf("%w (custom pattern %d)", err, i+1)
 		}
 		m.patterns = append(m.patterns, ready)
 	}
@@ -58,23 +58,23 @@ func compile(p Pattern) (pattern, error) {
 		return pattern{}, fmt.Errorf("secret: pattern %q: %s", p.ID, fmt.Sprintf(format, args...))
 	}
 	if !validID().MatchString(p.ID) {
-		return bad("the id is not made of lower-case letters, digits and dashes")
+		return bad("the id may contain only lower-case letters, digits and dashes")
 	}
 	if slices.Contains(p.Words, "") {
-		return bad("a word is empty: leave words out to search every text")
+		return bad("a word is empty; without words, every text is searched")
 	}
 	re, err := regexp.Compile(p.Expr)
 	switch {
 	case err != nil:
 		return bad("%v", err)
 	case p.Starts && len(p.Words) == 0, p.WordStart && !p.Starts:
-		return bad("starts needs words, and apart needs starts")
+		return bad("starts requires words, and apart requires starts")
 	case re.MatchString(""):
-		return bad("the expression %q matches nothing at all: demand a character", p.Expr)
+		return bad("the expression %q matches the empty text; it must match at least one character", p.Expr)
 	case p.Replacement != "" && re.MatchString(p.Replacement):
-		return bad("the expression matches what it shows, %q", p.Replacement)
+		return bad("the expression matches its own replacement %q", p.Replacement)
 	case p.Entropy < 0 || p.Entropy > 8:
-		return bad("entropy %g is not between 0 and 8 bits", p.Entropy)
+		return bad("entropy %g is not between 0 and 8 bits per character", p.Entropy)
 	}
 	p.Words = slices.Clone(p.Words)
 	re = regexp.MustCompile(p.anchored())
@@ -121,7 +121,7 @@ func (m *Masker) try(given []Pattern) error {
 		}
 		for _, e := range p.CounterExamples {
 			if has(e) {
-				return fmt.Errorf("secret: pattern %q finds %q, which it says is none", p.ID, e)
+				return fmt.Errorf("secret: pattern %q finds its counterexample %q", p.ID, e)
 			}
 		}
 	}

@@ -42,11 +42,11 @@ func (t *Trail) Checkpoint() ([]byte, error) {
 	defer unlock()
 	signed, err := t.sign()
 	if err != nil {
-		hint := "make room, and the folder and its files yours and writable"
+		hint := "free disk space, and make the folder and its files your own and writable"
 		if errors.Is(err, session.ErrCorrupt) || errors.Is(err, errNoCheckpoint) {
 			hint = inspectHint
 		}
-		return nil, trailError("sign", t.folder, err, "there is no new checkpoint", hint)
+		return nil, trailError("sign", t.folder, err, "no new checkpoint was signed", hint)
 	}
 	t.mu.Lock()
 	t.unsigned -= fresh // leaves added meanwhile belong to the next checkpoint
@@ -171,7 +171,7 @@ func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size i
 			return 0, root, err
 		}
 		if h.size != from.size || h.root() != from.root {
-			return 0, root, fmt.Errorf("%w: the first %d leaves are not those that were signed", session.ErrCorrupt, from.size)
+			return 0, root, fmt.Errorf("%w: the first %d leaves are not the signed ones", session.ErrCorrupt, from.size)
 		}
 	}
 	if err := t.add(&h, from.size, from.bytes, end); err != nil {

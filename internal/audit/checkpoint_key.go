@@ -22,7 +22,7 @@ import (
 func checkName(name string) error {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '+' }
 	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
-		return fmt.Errorf("%q cannot name a key: it must be UTF-8 without spaces and plus signs", name)
+		return fmt.Errorf("%q is not a valid name for a key: it must be UTF-8 without spaces and plus signs", name)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ type keyPair struct {
 func newKeyPair(text string) (p keyPair, err error) {
 	p.text = text
 	if p.signer, err = note.NewSigner(text); err != nil {
-		return p, fmt.Errorf("the signing key: %w", err)
+		return p, fmt.Errorf("invalid signing key: %w", err)
 	}
 	if p.public, err = publicKey(text); err != nil {
 		return p, err
@@ -54,7 +54,7 @@ func (t *Trail) key(signed bool) error {
 		text, err = t.newKey()
 	}
 	if err != nil {
-		return fmt.Errorf("the signing key: %w", err)
+		return fmt.Errorf("read the signing key: %w", err)
 	}
 	if err := t.pairUp(text); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (t *Trail) key(signed bool) error {
 	if known, err := readLine(t.folder, verifierName); errors.Is(err, fs.ErrNotExist) { // a crash happened between the two writes
 		return diskfile.Write(filepath.Join(t.folder, verifierName), []byte(public+"\n"))
 	} else if err != nil || known != public {
-		return errors.Join(err, fmt.Errorf("the file %s is not that of the signing key", verifierName))
+		return errors.Join(err, fmt.Errorf("the key in the file %s does not belong to the signing key", verifierName))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (t *Trail) newKey() (string, error) {
 
 // publicKey returns the verifier key of a signing key.
 func publicKey(secret string) (string, error) {
-	bad := errors.New("the signing key is none")
+	bad := errors.New("invalid signing key")
 	parts := strings.SplitN(secret, "+", 5) // PRIVATE, KEY, name, hash, data
 	if len(parts) != 5 {
 		return "", bad

@@ -202,7 +202,7 @@ func (e *Entry) CheckAfter(prev string) error {
 	case sum != e.Digest:
 		return fmt.Errorf("audit: entry %s/%d does not match its digest", e.Session, e.Seq)
 	case prev != e.Prev:
-		return fmt.Errorf("audit: entry %s/%d does not follow the one before it", e.Session, e.Seq)
+		return fmt.Errorf("audit: entry %s/%d does not follow the previous one", e.Session, e.Seq)
 	}
 	return nil
 }

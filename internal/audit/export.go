@@ -73,7 +73,7 @@ func newExporter(format string) (exporter, error) {
 		return &page{}, nil
 	}
 	known := slices.Clone(Formats())
-	return nil, fmt.Errorf("audit: export: there is no format %q; the formats are %s", format, strings.Join(known, ", "))
+	return nil, fmt.Errorf("audit: export: unknown format %q; hint: use one of %s", format, strings.Join(known, ", "))
 }
 
 // objects writes one canonical JSON object for each entry.

@@ -35,7 +35,7 @@ const pageHead = `<!doctype html>
 <style>%s</style>
 </head>
 <body>
-<header><h1>Audit</h1><p>Who let what happen, on whose behalf, and what came of it. Times are UTC.</p></header>
+<header><h1>Audit</h1><p>Who allowed what, on whose behalf, and with what outcome. Times are UTC.</p></header>
 <form hidden>
 <input type="search" name="text" placeholder="Search" aria-label="Search">
 <select name="kind" aria-label="Kind"><option value="">every kind</option></select>

@@ -257,7 +257,7 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func TestExportFails(t *testing.T) {
-	if err := audit.Export(&bytes.Buffer{}, "xml", sample(t)); err == nil || !strings.Contains(err.Error(), "the formats are jsonl, csv, ocsf, cloudevents, html") {
+	if err := audit.Export(&bytes.Buffer{}, "xml", sample(t)); err == nil || !strings.Contains(err.Error(), "use one of jsonl, csv, ocsf, cloudevents, html") {
 		t.Errorf("an unknown format: %v", err)
 	}
 	broken := errors.New("broken")

@@ -67,7 +67,7 @@ const (
 	tailBytes = 64 << 10
 )
 
-const inspectHint = "holdfast audit verify tells what was changed; to begin a new trail, move this folder away and keep it"
+const inspectHint = "run holdfast audit verify to see the change; to start a new trail, move this folder away and keep it"
 
 func trailError(op, dir string, err error, detail, hint string) error {
 	return &session.Error{Op: op, Err: err, Detail: detail + " (" + dir + ")", Hint: hint}
@@ -88,7 +88,7 @@ func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 		t.name = hostName()
 	}
 	if err := checkName(t.name); err != nil {
-		return nil, trailError("open trail", dir, session.ErrInvalid, err.Error(), "give it another name")
+		return nil, trailError("open trail", dir, session.ErrInvalid, err.Error(), "choose another name")
 	}
 	if err := t.open(); err != nil {
 		return nil, errors.Join(err, t.closeFiles())
@@ -98,7 +98,7 @@ func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 
 func (t *Trail) open() (err error) {
 	if err := makeFolder(t.folder); err != nil {
-		return trailError("open trail", t.folder, err, "it cannot be used", "chmod 700 it, or move it away")
+		return trailError("open trail", t.folder, err, "the folder cannot be used", "set its mode with chmod 700, or move it away")
 	}
 	if t.lock, err = t.file(leavesLock, os.O_RDWR); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (t *Trail) open() (err error) {
 func (t *Trail) file(name string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(t.folder, name), flags|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
-		return nil, trailError("open trail", t.folder, err, "a file of it cannot be opened", "make the folder and its files yours and writable")
+		return nil, trailError("open trail", t.folder, err, "a file of the trail cannot be opened", "make the folder and its files your own and writable")
 	}
 	return f, nil
 }
@@ -137,9 +137,9 @@ func makeFolder(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return errors.New("it is no folder")
+		return errors.New("it is not a folder")
 	case private && info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("others can write to it (mode %04o)", info.Mode().Perm())
+		return fmt.Errorf("other users can write to it (mode %04o)", info.Mode().Perm())
 	case private && info.Mode().Perm()&0o011 != 0:
 		return checkFiles(dir)
 	}
@@ -159,7 +159,7 @@ func checkFiles(dir string) error {
 		}
 		mode := info.Mode().Perm()
 		if mode&0o022 != 0 || name == keyName && mode&0o044 != 0 {
-			return fmt.Errorf("others can get at its file %s (mode %04o)", name, mode)
+			return fmt.Errorf("other users can read or write its file %s (mode %04o)", name, mode)
 		}
 	}
 	return nil
@@ -214,7 +214,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 		if n > 0 {
 			err = errors.Join(err, t.leaves.Truncate(t.end))
 		}
-		return false, trailError("witness", t.folder, err, "the leaf could not be written", "make room, and the folder writable")
+		return false, trailError("witness", t.folder, err, "the leaf could not be written", "free disk space, and make the folder writable")
 	}
 	t.end += int64(len(line))
 	t.last[l.session] = l
@@ -229,13 +229,13 @@ func (t *Trail) settle() error {
 	info, err := t.leaves.Stat()
 	switch {
 	case err != nil:
-		return trailError("witness", t.folder, err, "the leaves cannot be seen", "")
+		return trailError("witness", t.folder, err, "the file of leaves cannot be examined", "")
 	case unlinked(info):
-		return trailError("witness", t.folder, session.ErrPoisoned, "the leaves were removed while they were in use", "start again")
+		return trailError("witness", t.folder, session.ErrPoisoned, "the file of leaves was removed while it was in use", "start the program again")
 	case info.Size() == t.end:
 		return nil
 	case info.Size() < t.end:
-		return trailError("witness", t.folder, session.ErrCorrupt, "the leaves became shorter while they were in use", inspectHint)
+		return trailError("witness", t.folder, session.ErrCorrupt, "the file of leaves became shorter while it was in use", inspectHint)
 	}
 	tail := make([]byte, min(info.Size(), maxLeaf))
 	if _, err := t.leaves.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
@@ -269,12 +269,12 @@ func (t *Trail) hasLeaf(l leaf) (bool, error) {
 func (t *Trail) repairTail(cp checkpoint) error {
 	info, err := t.leaves.Stat()
 	if err != nil {
-		return trailError("open trail", t.folder, err, "the leaves cannot be seen", "")
+		return trailError("open trail", t.folder, err, "the file of leaves cannot be examined", "")
 	}
 	size := info.Size()
 	if size < cp.bytes {
 		return trailError("open trail", t.folder, session.ErrCorrupt,
-			fmt.Sprintf("the leaves have %d bytes, the last checkpoint covers %d: their end is gone", size, cp.bytes), inspectHint)
+			fmt.Sprintf("the leaves have %d bytes, but the last checkpoint covers %d: their end is missing", size, cp.bytes), inspectHint)
 	}
 	if t.end = size; size == cp.bytes {
 		return nil
@@ -290,7 +290,7 @@ func (t *Trail) repairTail(cp checkpoint) error {
 	t.end = cp.bytes + int64(n)
 	name := fmt.Sprintf("%s%d-%d", tornPrefix, t.end, len(rest)-n)
 	if err := diskfile.Write(filepath.Join(t.folder, name), rest[n:]); err != nil {
-		return trailError("open trail", t.folder, err, "what a crash left cannot be set aside", "make room, and the folder writable")
+		return trailError("open trail", t.folder, err, "the incomplete last line cannot be moved to a separate file", "free disk space, and make the folder writable")
 	}
 	return t.leaves.Truncate(t.end)
 }

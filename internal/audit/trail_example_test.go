@@ -50,5 +50,5 @@ func ExampleOpenTrail() {
 	fmt.Println(r.Findings, err)
 	// Output:
 	// 1 session, 1 leaf, 0 findings, <nil>
-	// [session demo, record 1, leaf 1: the session is gone: no leaf says that it was deleted, and its log went up to record 1] <nil>
+	// [session demo, record 1, leaf 1: the session is missing: no leaf records a delete, and its log ended at record 1] <nil>
 }

@@ -30,7 +30,7 @@ func lockFile(f *os.File) (func(), error) {
 		}
 		if err != nil {
 			return nil, &session.Error{
-				Op: "lock trail", Err: err, Detail: f.Name(), Hint: "end the program that holds it: fuser " + f.Name(),
+				Op: "lock trail", Err: err, Detail: f.Name(), Hint: "end the program that holds the lock: fuser " + f.Name(),
 			}
 		}
 		time.Sleep(pause) // the kernel has no lock with a timeout

@@ -79,10 +79,10 @@ func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 	if n := len(p.deletes); n > 0 && len(l.leaves) == 0 {
 		l.leaves = p.since(1)
 		if !m.Deleted {
-			v.note("session %s: leaf %d says that it is deleted, and it is not: deleting was cut short", id, p.deletes[n-1].leaf)
+			v.note("session %s: leaf %d marks it as deleted, but it exists: the delete was interrupted", id, p.deletes[n-1].leaf)
 		}
 	} else if n == 0 && m.Deleted && len(l.leaves) > 0 && !v.deletedMeanwhile(id) {
-		v.find(Finding{Session: id, Detail: "the session is marked as deleted, and no leaf says so"})
+		v.find(Finding{Session: id, Detail: "the session is marked as deleted, but no leaf records the delete"})
 	}
 	return v.settle(l)
 }
@@ -132,7 +132,7 @@ func (v *verifyRun) checkMissing(id string) error {
 			_, err := v.s.Get(v.ctx, id)
 			return err
 		}
-		v.find(Finding{Session: id, Detail: "the session is gone, and forks of it are there"})
+		v.find(Finding{Session: id, Detail: "the session is missing, but forks of it exist"})
 		return nil
 	}
 	left := p.since(0)
@@ -149,7 +149,7 @@ func (v *verifyRun) checkMissing(id string) error {
 		return nil
 	}
 	last := left[len(left)-1]
-	v.find(Finding{Session: id, Seq: 1, Leaf: last.leaf, Detail: fmt.Sprintf("the session is gone: no leaf says that it was deleted, and its log went up to record %d", last.seq)})
+	v.find(Finding{Session: id, Seq: 1, Leaf: last.leaf, Detail: fmt.Sprintf("the session is missing: no leaf records a delete, and its log ended at record %d", last.seq)})
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (l *logCheck) run() error {
 		case errors.Is(err, session.ErrCorrupt):
 			l.unreadable(err)
 		case errors.Is(err, session.ErrNotFound): // deleted after it was listed
-			l.fault(l.prev.Seq+1, 0, "the log is gone")
+			l.fault(l.prev.Seq+1, 0, "the log is missing")
 		default:
 			return err
 		}
@@ -226,7 +226,7 @@ func (l *logCheck) base() error {
 	}
 	l.prev.Seq, l.lost = l.m.ParentSeq, true
 	if !l.m.Deleted { // Records does not return those of a deleted session
-		l.fault(l.m.ParentSeq, 0, fmt.Sprintf("record %d of session %s, which it was forked at, is gone", l.m.ParentSeq, l.m.Parent))
+		l.fault(l.m.ParentSeq, 0, fmt.Sprintf("record %d of session %s, at which it was forked, is missing", l.m.ParentSeq, l.m.Parent))
 	}
 	return nil
 }
@@ -293,10 +293,10 @@ func (l *logCheck) compare(r *session.Record) {
 		l.leaves = l.leaves[1:]
 		switch {
 		case s.seq < r.Seq:
-			l.fault(s.seq, s.leaf, fmt.Sprintf("record %d is not in the log, and leaf %d names it", s.seq, s.leaf))
+			l.fault(s.seq, s.leaf, fmt.Sprintf("record %d is missing: leaf %d names it", s.seq, s.leaf))
 		case s.digest != r.Digest:
 			first := max(l.good, l.m.ParentSeq) + 1
-			l.fault(first, s.leaf, records(first, s.seq)+fmt.Sprintf(" not what leaf %d says: the chain was written anew", s.leaf))
+			l.fault(first, s.leaf, records(first, s.seq)+fmt.Sprintf(" not what leaf %d names: the hash chain was recomputed", s.leaf))
 		default:
 			l.good = s.seq
 		}
@@ -340,14 +340,14 @@ func (l *logCheck) ends() error {
 	}
 	if len(l.leaves) > 0 {
 		to := l.leaves[len(l.leaves)-1]
-		l.fault(last+1, l.leaves[0].leaf, records(last+1, to.seq)+fmt.Sprintf(" gone: leaf %d names record %d", to.leaf, to.seq))
+		l.fault(last+1, l.leaves[0].leaf, records(last+1, to.seq)+fmt.Sprintf(" missing: leaf %d names record %d", to.leaf, to.seq))
 		return nil
 	}
 	if l.good > 0 && l.good < last && l.first.Detail == "" {
 		l.v.note("session %s: %s not in the trail yet", l.id, records(l.good+1, last))
 	}
 	if l.first.Detail == "" && !l.sameMeta() {
-		l.fault(last, 0, "the session's metadata is not what follows from its records")
+		l.fault(last, 0, "the session's metadata does not match its records")
 	}
 	return nil
 }
@@ -376,10 +376,10 @@ func (l *logCheck) erasures() {
 		by := l.named[seq]
 		switch {
 		case by == 0:
-			l.fault(seq, 0, "the payload was erased, and no redacted record says so")
+			l.fault(seq, 0, "the payload was erased, but no redacted record names it")
 			return
 		case l.good > 0 && by > l.good && !l.v.changedSince(l.id, func(f leaf) bool { return f.seq >= by }):
-			l.fault(seq, 0, fmt.Sprintf("the payload was erased, and no leaf names record %d, which says so", by))
+			l.fault(seq, 0, fmt.Sprintf("the payload was erased, but record %d, which names it, is not in the trail", by))
 			return
 		}
 	}

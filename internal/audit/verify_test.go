@@ -77,13 +77,13 @@ var tampering = []struct {
 		}
 		reseal(r, 6)
 		return r
-	}, 7, true, "record 7 is not what leaf 7 says: the chain was written anew"},
+	}, 7, true, "record 7 is not what leaf 7 names: the hash chain was recomputed"},
 	{"a removed tail", func(r []session.Record) []session.Record {
 		return r[:11]
-	}, 12, true, "records 12 to 18 are gone: leaf"},
+	}, 12, true, "records 12 to 18 are missing: leaf"},
 	{"the last record removed", func(r []session.Record) []session.Record {
 		return r[:len(r)-1]
-	}, 18, true, "record 18 is gone: leaf"},
+	}, 18, true, "record 18 is missing: leaf"},
 	{"two swapped records", func(r []session.Record) []session.Record {
 		r[4], r[8] = r[8], r[4]
 		r[4].Seq, r[8].Seq = 5, 9
@@ -94,17 +94,17 @@ var tampering = []struct {
 		r[4].Seq, r[5].Seq = 5, 6
 		reseal(r, 4)
 		return r
-	}, 5, true, "record 5 is not what leaf 5 says"},
+	}, 5, true, "record 5 is not what leaf 5 names"},
 	{"a rewritten chain", func(r []session.Record) []session.Record {
 		forge(&r[6])
 		reseal(r, 6)
 		return r
-	}, 7, true, "record 7 is not what leaf 7 says: the chain was written anew"},
+	}, 7, true, "record 7 is not what leaf 7 names: the hash chain was recomputed"},
 	{"a chain rewritten from the first", func(r []session.Record) []session.Record {
 		r[0].Payload = bytes.Replace(r[0].Payload, []byte("/src"), []byte("/etc"), 1)
 		reseal(r, 0)
 		return r
-	}, 1, true, "record 1 is not what leaf 1 says"},
+	}, 1, true, "record 1 is not what leaf 1 names"},
 	{"a chain rewritten within a batch", func(r []session.Record) []session.Record {
 		r[15].Payload = bytes.Replace(r[15].Payload, []byte("two"), []byte("owt"), 1)
 		reseal(r, 15)
@@ -118,11 +118,11 @@ var tampering = []struct {
 		}
 		reseal(r, 6)
 		return r
-	}, 8, true, "record 8 is not what leaf 8 says"},
+	}, 8, true, "record 8 is not what leaf 8 names"},
 	{"an erased payload", func(r []session.Record) []session.Record {
 		r[6].Payload = nil
 		return r
-	}, 7, false, "the payload was erased, and no redacted record says so"},
+	}, 7, false, "the payload was erased, but no redacted record names it"},
 }
 
 func TestVerifyFindsTampering(t *testing.T) {
@@ -196,7 +196,7 @@ func TestVerifyFindsMissingSession(t *testing.T) {
 			st := perform(t, m)
 			st.remove(t, st.dir, "beta")
 			r := st.verify(t, nil)
-			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].Detail, "the session is gone: no leaf says that it was deleted, and its log went up to record 4") {
+			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].Detail, "the session is missing: no leaf records a delete, and its log ended at record 4") {
 				t.Fatalf("%+v", r)
 			}
 			st.remove(t, st.dir, "gone") // the second of this name
@@ -215,10 +215,10 @@ func TestVerifyMetadata(t *testing.T) {
 		q, want string
 		seq     int64
 	}{
-		{"UPDATE sessions SET title = 'another' WHERE id = 'alpha'", "the session's metadata is not what follows from its records", 18},
-		{"UPDATE sessions SET head_digest = zeroblob(32) WHERE id = 'alpha'", "the session's metadata is not what follows from its records", 18},
-		{"UPDATE sessions SET head = 10 WHERE id = 'alpha'", "records 11 to 18 are gone", 11},
-		{"UPDATE sessions SET deleted = 1 WHERE id = 'alpha'", "marked as deleted, and no leaf says so", 0},
+		{"UPDATE sessions SET title = 'another' WHERE id = 'alpha'", "the session's metadata does not match its records", 18},
+		{"UPDATE sessions SET head_digest = zeroblob(32) WHERE id = 'alpha'", "the session's metadata does not match its records", 18},
+		{"UPDATE sessions SET head = 10 WHERE id = 'alpha'", "records 11 to 18 are missing", 11},
+		{"UPDATE sessions SET deleted = 1 WHERE id = 'alpha'", "marked as deleted, but no leaf records the delete", 0},
 		{"UPDATE sessions SET head = 30 WHERE id = 'alpha'", "", 19},
 	} {
 		st := whole.copy(t)
@@ -254,9 +254,9 @@ func TestVerifyNotes(t *testing.T) {
 	if len(r.Findings) > 0 || !slices.Equal(r.Notes, want) {
 		t.Errorf("%+v", r)
 	}
-	// Without a trail only the chains count.
+	// Without a trail only the hash chains are checked.
 	check(t, os.Rename(st.trailDir(), filepath.Join(st.dir, "elsewhere")))
-	if r := st.verify(t, nil); len(r.Findings) > 0 || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "there is no trail") {
+	if r := st.verify(t, nil); len(r.Findings) > 0 || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "no audit trail") {
 		t.Errorf("%+v", r)
 	}
 	if r := st.verify(t, &VerifyOptions{Key: "test+00000000+AA"}); len(r.Findings) != 1 {
@@ -335,7 +335,7 @@ func TestVerifyFindsForgedRedaction(t *testing.T) {
 			_, err := session.New(store, nil).Redact(ctx, "alpha", session.RedactOptions{Seqs: []int64{7}})
 			check(t, err)
 			closeStore(t, store)
-			want := Finding{Session: "alpha", Seq: 7, Detail: "the payload was erased, and no leaf names record 19, which says so"}
+			want := Finding{Session: "alpha", Seq: 7, Detail: "the payload was erased, but record 19, which names it, is not in the trail"}
 			if r := st.verify(t, nil); len(r.Findings) != 1 || r.Findings[0] != want {
 				t.Fatalf("%+v", r)
 			}

@@ -32,9 +32,9 @@ func (v *verifyRun) trail() error {
 	v.pasts = map[string]*sessionLeaves{}
 	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
 		if v.o.Checkpoint != nil || v.o.Key != "" {
-			v.find(Finding{Detail: "the trail is gone: there is no folder " + v.dir})
+			v.find(Finding{Detail: "the trail is missing: no folder " + v.dir})
 		} else {
-			v.note("there is no trail (%s): only the chain of each log was checked", v.dir)
+			v.note("no audit trail (%s); only the hash chains were checked", v.dir)
 		}
 		return nil
 	}
@@ -73,15 +73,15 @@ func (v *verifyRun) claims() ([]claim, error) {
 		add(signed, fmt.Sprintf("note %d of the file %s", i+1, historyName))
 	}
 	if len(torn) > 0 {
-		v.note("the file %s ends in the middle of a note, as a crash leaves it", historyName)
+		v.note("the file %s ends in the middle of a note, as after a crash", historyName)
 	}
 	if len(last) > 0 {
 		add(last, "the file "+checkpointName)
 	} else if len(notes) > 0 {
-		v.note("the file %s is missing: the newest note of the file %s counts", checkpointName, historyName)
+		v.note("the file %s is missing; the newest note of the file %s was used", checkpointName, historyName)
 	}
 	if v.o.Checkpoint != nil {
-		add(v.o.Checkpoint, "the checkpoint from elsewhere")
+		add(v.o.Checkpoint, "the given checkpoint")
 	}
 	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(a.size, b.size) })
 	for _, c := range claims {
@@ -114,7 +114,7 @@ func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	}
 	if v.r.Key == "" {
 		if signed {
-			v.find(Finding{Detail: "the file " + verifierName + " is gone: nothing tells whose the checkpoints are"})
+			v.find(Finding{Detail: "the file " + verifierName + " is missing: the key of the checkpoints is unknown"})
 		}
 		return nil, nil
 	}
@@ -123,11 +123,11 @@ func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	}
 	if v.o.Key != "" {
 		return nil, &session.Error{
-			Op: "verify", Err: session.ErrInvalid, Detail: "the key is no verifier key: " + v.o.Key,
-			Hint: "a verifier key reads name+hash+data, as in the file " + verifierName,
+			Op: "verify", Err: session.ErrInvalid, Detail: "not a verifier key: " + v.o.Key,
+			Hint: "a verifier key has the form name+hash+data, as in the file " + verifierName,
 		}
 	}
-	v.find(Finding{Detail: "the file " + verifierName + " holds no verifier key"})
+	v.find(Finding{Detail: "the file " + verifierName + " contains no verifier key"})
 	return nil, nil
 }
 
@@ -139,15 +139,15 @@ func (v *verifyRun) compareKeys() {
 		return
 	}
 	if public, err := publicKey(secret); err != nil {
-		v.find(Finding{Detail: "the file " + keyName + " holds no signing key"})
+		v.find(Finding{Detail: "the file " + keyName + " contains no signing key"})
 	} else if public != v.r.Key && v.r.Key != "" {
-		v.find(Finding{Detail: "the file " + verifierName + " is not that of the signing key"})
+		v.find(Finding{Detail: "the file " + verifierName + " does not belong to the signing key"})
 	}
 }
 
 func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
 	if verifier == nil {
-		return checkpoint{}, errors.New("it cannot be checked without a key")
+		return checkpoint{}, errors.New("it cannot be verified without a key")
 	}
 	n, err := note.Open(signed, note.VerifierList(verifier))
 	if e, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -162,7 +162,7 @@ func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
 	}
 	c, err := parseCheckpoint(n.Text)
 	if err == nil && c.origin != verifier.Name() {
-		err = fmt.Errorf("it is of another trail: %s", c.origin)
+		err = fmt.Errorf("it belongs to another trail: %s", c.origin)
 	}
 	return c, err
 }
@@ -192,7 +192,7 @@ func (v *verifyRun) leaves(claims []claim) error {
 		line, err := readLeaf(lines)
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 {
-				v.note("the leaves end in the middle of a line, as a crash leaves it, or somebody was writing")
+				v.note("the leaves end in the middle of a line, as after a crash or while a program writes")
 			}
 			break
 		}
@@ -330,7 +330,7 @@ func (w *treeWalk) differs(c claim) {
 		w.v.find(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
 		return
 	}
-	f := Finding{Detail: fmt.Sprintf("leaves %d to %d are not those that were signed (%s)", w.good+1, c.size, c.from)}
+	f := Finding{Detail: fmt.Sprintf("leaves %d to %d are not the signed ones (%s)", w.good+1, c.size, c.from)}
 	if w.good < c.size {
 		f.Leaf = w.good + 1
 	}
@@ -343,24 +343,24 @@ func (w *treeWalk) finish() {
 		c := w.claims[len(w.claims)-1]
 		w.v.find(Finding{
 			Leaf:   w.size + 1,
-			Detail: fmt.Sprintf("leaves %d to %d are gone: %s covers %d", w.size+1, c.size, c.from, c.size),
+			Detail: fmt.Sprintf("leaves %d to %d are missing: %s covers %d", w.size+1, c.size, c.from, c.size),
 		})
 	}
 	switch covered := int64(w.v.r.Checkpoint); {
 	case w.v.r.Key != "" && !w.v.signed && w.size == 0:
-		w.v.find(Finding{Detail: "the leaves and the checkpoints are gone: there is a key, which the first checkpoint made"})
+		w.v.find(Finding{Detail: "the leaves and the checkpoints are missing: a key exists, which is created with the first checkpoint"})
 	case w.v.r.Key != "" && !w.v.signed:
-		w.v.note("there is a key and no checkpoint: a crash came when the first one was signed, or somebody removed them all")
+		w.v.note("a key exists but no checkpoint: a crash interrupted the first signature, or all checkpoints were removed")
 	case w.mismatch != 0 && !w.bad && len(w.claims) == 0:
-		w.v.find(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed; the leaf is the one that was signed"})
+		w.v.find(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed; the leaf is the signed one"})
 	case w.truncated && covered > 0:
-		w.v.note("the file %s is shorter than the last checkpoint; it is made anew from the leaves", treeName)
+		w.v.note("the file %s is shorter than the last checkpoint; it will be recreated from the leaves", treeName)
 	case covered == 0 && w.size > 0:
-		w.v.note("no checkpoint was signed yet: that leaves were cut off would not be seen")
+		w.v.note("no checkpoint was signed yet, so removed leaves would not be detected")
 	case covered < w.size:
-		w.v.note("leaves %d to %d came after the last checkpoint: that they were cut off would not be seen", covered+1, w.size)
+		w.v.note("leaves %d to %d are newer than the last checkpoint, so their removal would not be detected", covered+1, w.size)
 	}
 	if torn, _ := filepath.Glob(filepath.Join(w.v.dir, tornPrefix+"*")); len(torn) > 0 {
-		w.v.note("%d %s cut off the leaves: %s", len(torn), plural(len(torn), "piece that a crash left was", "pieces that crashes left were"), torn[0])
+		w.v.note("%d %s removed from the leaves: %s", len(torn), plural(len(torn), "incomplete line of a crash was", "incomplete lines of crashes were"), torn[0])
 	}
 }

@@ -72,7 +72,7 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 		{"a leaf edited, and the tree removed", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte { return bytes.Replace(b, []byte("beta"), []byte("bete"), 1) })
 			check(t, os.Remove(filepath.Join(s.trailDir(), treeName)))
-		}, 1, "are not those that were signed"},
+		}, 1, "are not the signed ones"},
 		{"a line that is no leaf", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte {
 				l := splitLines(b)
@@ -97,10 +97,10 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 			_, public, err := note.GenerateKey(zeros{}, "test")
 			check(t, err)
 			s.change(t, verifierName, func([]byte) []byte { return []byte(public) })
-		}, 0, "is not that of the signing key"},
+		}, 0, "does not belong to the signing key"},
 		{"no public key", func(t *testing.T, s tamperEnv) {
 			check(t, os.Remove(filepath.Join(s.trailDir(), verifierName)))
-		}, 0, "nothing tells whose the checkpoints are"},
+		}, 0, "the key of the checkpoints is unknown"},
 		{"a public key that is none", func(t *testing.T, s tamperEnv) {
 			s.change(t, verifierName, func([]byte) []byte { return []byte("x") })
 		}, 0, "key.pub"},
@@ -108,13 +108,13 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 			for _, name := range []string{leavesName, checkpointName, historyName, treeName} {
 				check(t, os.Remove(filepath.Join(s.trailDir(), name)))
 			}
-		}, 0, "the leaves and the checkpoints are gone"},
+		}, 0, "the leaves and the checkpoints are missing"},
 		{"the tree edited", func(t *testing.T, s tamperEnv) {
 			s.change(t, treeName, func(b []byte) []byte {
 				b[0] ^= 1
 				return b
 			})
-		}, 1, "the file tree was changed; the leaf is the one that was signed"},
+		}, 1, "the file tree was changed; the leaf is the signed one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := whole.copy(t)
@@ -202,7 +202,7 @@ func TestVerifyFindsRollback(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	r := old.verify(t, &VerifyOptions{Checkpoint: kept})
-	want := fmt.Sprintf("leaves %d to %d are gone: the checkpoint from elsewhere covers", r.Leaves+1, r.Leaves+1)
+	want := fmt.Sprintf("leaves %d to %d are missing: the given checkpoint covers", r.Leaves+1, r.Leaves+1)
 	if len(r.Findings) != 1 || r.Findings[0].Leaf != int64(r.Leaves)+1 || !strings.HasPrefix(r.Findings[0].Detail, want) {
 		t.Fatalf("%+v", r)
 	}

@@ -10,5 +10,5 @@ import (
 
 // MemFile is not supported on this system.
 func MemFile(name string, _ []byte) (*os.File, error) {
-	return nil, fmt.Errorf("%s: no files in memory: %w", name, errors.ErrUnsupported)
+	return nil, fmt.Errorf("%s: files in memory are not supported: %w", name, errors.ErrUnsupported)
 }

@@ -29,7 +29,7 @@ var (
 	// errRemoved means that another process removed the folder as unused before it was locked.
 	errRemoved = errors.New("the new folder was removed as unused")
 	// errNoLock means that this disk or system cannot lock folders.
-	errNoLock = errors.New("no locks for folders")
+	errNoLock = errors.New("folders cannot be locked here")
 )
 
 // OpenScratch makes a folder (0700) in parent, or in the system's temporary folder if parent

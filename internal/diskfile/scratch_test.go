@@ -16,7 +16,7 @@ func needLocks(t *testing.T) {
 	t.Helper()
 	f, err := lockFolder(t.TempDir(), TryLock)
 	if err != nil {
-		testneed.Need(t, "no locks for folders on %s: %v", runtime.GOOS, err)
+		testneed.Need(t, "folders cannot be locked here on %s: %v", runtime.GOOS, err)
 	}
 	_ = f.Close()
 }

@@ -61,7 +61,7 @@ func (n *Node) fits(t reflect.Type, path string) error {
 			if !ok {
 				return &Error{
 					Offset: m.At, Path: path, What: fmt.Sprintf("has no field %q", m.Key),
-					Hint: "its fields are " + strings.Join(slices.Sorted(maps.Keys(known)), ", "), Err: ErrType,
+					Hint: "valid fields: " + strings.Join(slices.Sorted(maps.Keys(known)), ", "), Err: ErrType,
 				}
 			}
 			if err := m.Value.fits(f, join(path, m.Key)); err != nil {

@@ -16,7 +16,7 @@ const maxDepth = 64
 var ErrDeep = errors.New("nested too deep")
 
 // ErrType is wrapped by an [Error] for a value that does not fit the Go type.
-var ErrType = errors.New("another type")
+var ErrType = errors.New("wrong type")
 
 // Error describes what is wrong with a text, and where.
 type Error struct {
@@ -99,7 +99,7 @@ func (r *reader) value(depth int) (Node, error) {
 	case string:
 		n.Kind, n.Text = Text, t
 		if strings.Count(t, replacement) > written(r.source[at:r.dec.InputOffset()]) {
-			err = &Error{Offset: at, What: "the text holds half a character (U+FFFD)", Hint: "write the character itself"}
+			err = &Error{Offset: at, What: "the text contains half of a surrogate pair (U+FFFD)", Hint: "write the character itself"}
 		}
 	case json.Number:
 		n.Kind, n.Text = Number, t.String()

@@ -76,7 +76,7 @@ func Split(source []byte) (Text, error) {
 		return t, nil
 	}
 	if n.Kind != jsontree.Object {
-		return Text{}, &Error{Offset: n.At, Detail: "the front matter must be an object, not " + n.Show(), Hint: "write KEY: VALUE, one a line"}
+		return Text{}, &Error{Offset: n.At, Detail: "the front matter must be an object, not " + n.Show(), Hint: "write KEY: VALUE, one per line"}
 	}
 	t.Front = n
 	return t, nil

@@ -52,9 +52,9 @@ func Parse(source []byte) (jsontree.Node, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return jsontree.Node{}, &Error{Offset: -1, Detail: fmt.Sprintf("there are %d documents in it, and only one is read", len(file.Docs))}
+		return jsontree.Node{}, &Error{Offset: -1, Detail: fmt.Sprintf("the file has %d documents; only one is allowed", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return jsontree.Node{}, &Error{Offset: -1, Detail: "there is nothing in it"}
+		return jsontree.Node{}, &Error{Offset: -1, Detail: "the file is empty"}
 	}
 	n, err := y.node(file.Docs[0].Body, 0)
 	if err != nil {
@@ -73,7 +73,7 @@ type yamlReader struct {
 // bounded rejects what would cost the parser too much time or stack.
 func (y *yamlReader) bounded(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
-		return &Error{Offset: -1, Detail: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
+		return &Error{Offset: -1, Detail: fmt.Sprintf("more than %d words and symbols", maxTokens)}
 	}
 	depth, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -124,7 +124,7 @@ func (y *yamlReader) syntax(err error) error {
 		f.Detail, f.Offset = "not YAML: "+e.GetMessage(), y.at(e.GetToken())
 	}
 	if strings.Contains(f.Detail, "mapping value is not allowed") {
-		f.Hint = "put a text that has a colon in quotes"
+		f.Hint = "put text that contains a colon in quotes"
 	}
 	return f
 }
@@ -136,7 +136,7 @@ func (y *yamlReader) wrong(n ast.Node, hint, format string, args ...any) error {
 // node converts a node of the parser.
 func (y *yamlReader) node(n ast.Node, depth int) (*jsontree.Node, error) {
 	if y.nodes++; y.nodes > maxNodes {
-		return nil, y.wrong(n, "", "there are more than %d values in it, with what its aliases stand for", maxNodes)
+		return nil, y.wrong(n, "", "more than %d values after aliases are expanded", maxNodes)
 	}
 	if depth > maxDepth {
 		return nil, y.wrong(n, "", "nested deeper than %d", maxDepth)
@@ -182,9 +182,9 @@ func (y *yamlReader) scalar(out *jsontree.Node, n ast.Node) error {
 	case *ast.NullNode:
 		out.Kind, out.Text = jsontree.Null, "null"
 	case *ast.TagNode:
-		return y.wrong(n, "leave the tag out; a text can be put in quotes", "%s: tags are not used here", n.GetToken().Value)
+		return y.wrong(n, "remove the tag; put text in quotes if necessary", "tag %s: tags are not supported", n.GetToken().Value)
 	default:
-		return y.wrong(n, "", "%s does not belong here", strings.ToLower(n.Type().String()))
+		return y.wrong(n, "", "unexpected %s", strings.ToLower(n.Type().String()))
 	}
 	return nil
 }
@@ -195,12 +195,12 @@ func (y *yamlReader) alias(n *ast.AliasNode, depth int) (*jsontree.Node, error) 
 	name := n.Value.GetToken().Value
 	v, ok := y.anchors[name]
 	if !ok {
-		return nil, y.wrong(n, "an anchor is written &"+name+" where the value stands first", "there is no anchor %q before this", name)
+		return nil, y.wrong(n, "define the anchor before its alias: write &"+name+" in front of the value", "unknown anchor %q", name)
 	}
 	if size, deep := extent(v); depth+deep > maxDepth {
 		return nil, y.wrong(n, "", "nested deeper than %d", maxDepth)
 	} else if y.nodes += size; y.nodes > maxNodes {
-		return nil, y.wrong(n, "", "there are more than %d values in it, with what its aliases stand for", maxNodes)
+		return nil, y.wrong(n, "", "more than %d values after aliases are expanded", maxNodes)
 	}
 	return v, nil
 }

@@ -30,12 +30,12 @@ func TestFlawsKnowTheirPlace(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"a: [", "1:4"},
 		{"a: 1\na: 2\n", `2:1: not YAML: mapping key "a" already`},
-		{"é: *none\n", `1:4: there is no anchor "none"`},
-		{"a: !!map {}\n", "1:4: !!map: tags are not used here"},
+		{"é: *none\n", `1:4: unknown anchor "none"`},
+		{"a: !!map {}\n", "1:4: tag !!map: tags are not supported"},
 		{"1: 2\n", "1:1: a key must be a text"},
 		{"a: 1\n<<: [1]\n", "2:1: << takes an object"},
-		{"a: 1\n---\nb: 2\n", "0:0: there are 2 documents"},
-		{"", "0:0: there is nothing in it"},
+		{"a: 1\n---\nb: 2\n", "0:0: the file has 2 documents"},
+		{"", "0:0: the file is empty"},
 		{"a: \xff\n", "0:0: not UTF-8"},
 	} {
 		_, err := yamltree.Parse([]byte(tt.in))
@@ -114,9 +114,9 @@ func TestSplitFlawsKnowTheirLine(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"---\nname: a\n", "1:1: the front matter does not end"},
 		{"---\nname: a\nname: b\n---\n", `3:1: not YAML: mapping key "name" already`},
-		{"\ufeff---\né: !!map {}\n---\n", "2:4: !!map"},
+		{"\ufeff---\né: !!map {}\n---\n", "2:4: tag !!map"},
 		{"---\n- a\n---\n", "2:1: the front matter must be an object, not a list"},
-		{"---\n\nname: *b\n---\n", "3:7: there is no anchor"},
+		{"---\n\nname: *b\n---\n", "3:7: unknown anchor"},
 		{"---\nx: \"\n---\n", "2:4"},
 		{"---\nabout: Use it: always\n---\n", "2:8: not YAML: mapping value is not allowed in this context"},
 		{"---\nx: " + strings.Repeat("y", 70_000) + "\n---\n", "2:1: the front matter is larger"},

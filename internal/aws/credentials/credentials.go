@@ -50,7 +50,7 @@ var errNone = errors.New("not set up")
 // errGone means that keys expired and their source no longer exists. Unsigned requests would act as another
 // identity.
 var errGone = &Error{
-	Source: "the previous source", Err: errors.New("it is no longer set up"), Remote: true,
+	Source: "the previous source", Err: errors.New("the source is no longer set up"), Remote: true,
 	Hint: "check that the environment, the AWS files or the machine's role provides keys",
 }
 

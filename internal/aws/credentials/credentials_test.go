@@ -142,7 +142,7 @@ func TestRefresh(t *testing.T) {
 	want(string(rune('a' + n)))
 	k.empty = true
 	pass(2 * time.Hour)
-	refused(t, c, "it is no longer set up") // and not: no keys, so no signature
+	refused(t, c, "the source is no longer set up") // and not: no keys, so no signature
 	k.empty = false
 	if _, err := c.Get(t.Context()); err != nil {
 		t.Error(err)

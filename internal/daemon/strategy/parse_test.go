@@ -148,7 +148,7 @@ func TestPlacesInYAML(t *testing.T) {
 		{head + "flow: a\nmore: 1\n", "f.yaml:6:1: unknown key"},
 		{"name: n\nversion: 1\nagents:\n  a: {tools: [é, é]}\nflow: a", "f.yaml:4:18: agents.a.tools[1]:"},
 		{"name: n\nversion: 1\nagents:\n  a: {}\nflow: *none", "f.yaml:5:7: there is no anchor"},
-		{"name: n\nversion: 1\nagents:\n  a: !!map {}\nflow: a", "f.yaml:4:6: !!map: tags are not used here"},
+		{"name: n\nversion: 1\nagents:\n  a: !!map {}\nflow: a", "f.yaml:4:6: tag !!map: tags are not supported"},
 		{"name: n\nversion: 1\n1: 2\n", "f.yaml:3:1: a key must be a text"},
 		{"name: n\n<<: [1]\n", "f.yaml:2:1: << takes an object"},
 	} {

@@ -142,7 +142,7 @@ func TestWentOnHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewrite(t, src.Path, rollout+`{"type":"event_msg","payload":{"type":"x"}}`+"\n{}\n")
-	if r := bring(t, s, src, nil); r.Status != convert.Skipped || !strings.Contains(fmt.Sprint(r.Warnings), "gone on here") {
+	if r := bring(t, s, src, nil); r.Status != convert.Skipped || !strings.Contains(fmt.Sprint(r.Warnings), "was continued here") {
 		t.Errorf("%s %v", r.Status, r.Warnings)
 	}
 }

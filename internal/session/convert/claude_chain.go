@@ -21,7 +21,7 @@ func (c *claude) plan(warn func(int, string, ...any)) fileMeta {
 			e.flags &^= isSide
 		}
 		if e.flags&isDuplicate != 0 && e.flags&isMessage != 0 {
-			warn(i+1, "an entry of this uuid was there before: it is kept, and models will not see it")
+			warn(i+1, "duplicate uuid: the entry is stored but not sent to models")
 		}
 	}
 	at := c.leaf()
@@ -71,9 +71,9 @@ func (c *claude) walk(i int, warn func(int, string, ...any)) int {
 		up, there := c.byID[e.parent]
 		switch {
 		case !there:
-			warn(i+1, "its parent is not in the file: the message before it is taken for it")
+			warn(i+1, "its parent is missing: the previous message was used instead")
 		case c.entries[up].flags&onChain != 0:
-			warn(i+1, "the parents go round in a circle: the message before it is taken for its parent")
+			warn(i+1, "the parents form a cycle: the previous message was used instead")
 		default:
 			i = int(up)
 			continue
@@ -91,7 +91,7 @@ func (c *claude) before(i int, warn func(int, string, ...any)) int {
 		return int(up)
 	}
 	if e.logical != (uint128{}) {
-		warn(i+1, "what it follows is not in the file: the message before it is taken for it")
+		warn(i+1, "the message that it follows is missing: the previous message was used instead")
 	}
 	return c.previous(i)
 }
@@ -133,7 +133,7 @@ func (c *claude) siblings() {
 func (c *claude) order(warn func(int, string, ...any)) {
 	for i, e := range c.entries {
 		if up, there := c.byID[e.parent]; there && e.flags&onChain != 0 && int(up) > i {
-			warn(i+1, "it stands before its parent in line %d: the order of the file is kept", up+1)
+			warn(i+1, "it precedes its parent in line %d: the order of the file was kept", up+1)
 		}
 	}
 }

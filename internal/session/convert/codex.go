@@ -175,7 +175,7 @@ func (c *codex) compacted(k originalLine, l *codexLine, out *readerOutput) error
 		list = []*item{{role: transcript.RoleUser, parts: []part{textPart(message)}}}
 	}
 	if len(list) == 0 {
-		out.warn(k.n, "what was compacted has nothing in its place: it stays as it was")
+		out.warn(k.n, "the compaction has no summary: the transcript was left unchanged")
 		return out.unmapped(k)
 	}
 	at := dated(l.timestamp, k.n, out.warn)
@@ -208,7 +208,7 @@ func (c *codex) rolledBack(n int, turns int64, out *readerOutput) error {
 		return nil
 	}
 	if at == 0 {
-		out.warn(n, "everything was taken back: what was said stays in the transcript")
+		out.warn(n, "the whole session was rolled back: the transcript was kept")
 		return nil
 	}
 	c.items = c.items[:at]

@@ -40,7 +40,7 @@ func Export(ctx context.Context, w io.Writer, from *session.Sessions, id string,
 	case Claude, Codex, OpenAgentSDK:
 		err = x.foreign(f)
 	default:
-		return &session.Error{Op: "export", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is written", f), Hint: "the formats are " + join(exportableFormats())}
+		return &session.Error{Op: "export", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("cannot export to format %q", f), Hint: "use one of " + join(exportableFormats())}
 	}
 	if ferr := b.Flush(); ferr != nil {
 		return ferr

@@ -39,7 +39,7 @@ func Find(path string, f Format) (*Found, error) {
 		f = Auto
 	}
 	if f != Auto && !slices.Contains(importableFormats(), f) {
-		return nil, &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is read", f)}
+		return nil, &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("cannot import format %q", f), Hint: "use one of " + join(importableFormats())}
 	}
 	found := &Found{}
 	st, err := os.Stat(path)
@@ -49,7 +49,7 @@ func Find(path string, f Format) (*Found, error) {
 	if !st.IsDir() {
 		src, err := detect(path, f)
 		if err != nil {
-			return nil, &session.Error{Op: "import " + path, Err: session.ErrInvalid, Detail: err.Error(), Hint: "the formats are " + join(importableFormats())}
+			return nil, &session.Error{Op: "import " + path, Err: session.ErrInvalid, Detail: err.Error(), Hint: "use one of " + join(importableFormats())}
 		}
 		found.add(*src)
 		return found, nil
@@ -119,7 +119,7 @@ func detect(path string, want Format) (*Source, error) {
 		return nil, err
 	}
 	if want != Auto && got != want {
-		return nil, fmt.Errorf("it looks like %s and not like %s", got, want)
+		return nil, fmt.Errorf("it looks like %s, not like %s", got, want)
 	}
 	s := &Source{Path: path, Format: got, Size: st.Size()}
 	if got == Claude {

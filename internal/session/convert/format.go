@@ -55,9 +55,9 @@ func detectFormat(r io.ReaderAt) (Format, error) {
 	head = bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")))
 	switch {
 	case len(head) == 0:
-		return "", fmt.Errorf("it is empty")
+		return "", fmt.Errorf("the file is empty")
 	case head[0] != '{':
-		return "", fmt.Errorf("it does not begin with a JSON object")
+		return "", fmt.Errorf("the file does not start with a JSON object")
 	}
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	if len(bytes.TrimSpace(line)) < 8 { // "{": a document of several lines
@@ -77,7 +77,7 @@ func detectFormat(r io.ReaderAt) (Format, error) {
 	case has("type"):
 		return Claude, nil
 	}
-	return "", fmt.Errorf("it has the fields %s, as none of the formats", strings.Join(keys, ", "))
+	return "", fmt.Errorf("no known format has the fields %s", strings.Join(keys, ", "))
 }
 
 // topKeys lists the keys of an object, including the key whose value is cut off.

@@ -36,7 +36,7 @@ func fuzzImport(f *testing.F, format Format, seeds ...string) {
 		if err := Export(t.Context(), &out, s, r.Session, format); err != nil {
 			t.Fatal(err)
 		}
-		cut := len(r.Warnings) > 0 && strings.Contains(r.Warnings[0].Text, "cut off")
+		cut := len(r.Warnings) > 0 && strings.Contains(r.Warnings[0].Text, "incomplete")
 		if got := out.Bytes(); format != JSONL && !cut && !bytes.Equal(got, file) && r.More == 0 && !hasCut(r) {
 			t.Fatalf("exported as %q, was %q", got, file)
 		}
@@ -50,7 +50,7 @@ func fuzzImport(f *testing.F, format Format, seeds ...string) {
 
 func hasCut(r *Report) bool {
 	for _, w := range r.Warnings {
-		if strings.Contains(w.Text, "cut off") {
+		if strings.Contains(w.Text, "incomplete") {
 			return true
 		}
 	}

@@ -54,7 +54,7 @@ func writeHTML(w *bufio.Writer, l *session.Loaded) error {
 		htmlItem(w, i+1, it)
 	}
 	if len(l.Items) == 0 {
-		_, _ = w.WriteString("<p class=\"notice\">Nothing was said yet.</p>\n")
+		_, _ = w.WriteString("<p class=\"notice\">No messages yet.</p>\n")
 	}
 	_, err := w.WriteString("</main>\n<footer>Written by Holdfast. Times are UTC.</footer>\n</body>\n</html>\n")
 	return err

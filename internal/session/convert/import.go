@@ -174,7 +174,7 @@ func (in *importer) clampTime(t time.Time, line int) time.Time {
 	if !t.After(in.latest) {
 		return t
 	}
-	in.rep.warn(line, "the date %s is in the future: another one takes its place", t.Format(time.RFC3339))
+	in.rep.warn(line, "the date %s is in the future: another date was used", t.Format(time.RFC3339))
 	return time.Time{}
 }
 
@@ -193,7 +193,7 @@ func (in *importer) run() (err error) {
 	}()
 	if in.src.Format == Auto || in.src.Format == "" {
 		if in.src.Format, err = detectFormat(in.file); err != nil {
-			return &session.Error{Op: "detect the format", Err: session.ErrInvalid, Detail: err.Error(), Hint: "say --format, if it is a transcript"}
+			return &session.Error{Op: "detect the format", Err: session.ErrInvalid, Detail: err.Error(), Hint: "set --format if the file is a transcript"}
 		}
 	}
 	in.rep.Format = in.src.Format
@@ -209,7 +209,7 @@ func (in *importer) run() (err error) {
 	case JSONL:
 		return in.records()
 	default:
-		return &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is read", in.src.Format)}
+		return &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("cannot import format %q", in.src.Format), Hint: "use one of " + join(importableFormats())}
 	}
 	return in.foreign()
 }
@@ -252,7 +252,7 @@ func (in *importer) foreign() error {
 		return o.fault
 	}
 	if in.count == 0 {
-		in.rep.warn(0, "there is nothing in it")
+		in.rep.warn(0, "the file is empty")
 		return nil
 	}
 	if err := in.name(); err != nil {
@@ -313,7 +313,7 @@ func (in *importer) index() error {
 		in.progress(int64(len(raw)) / 2) // the other half counts when the line is read again
 		line, clean := jsonOf(raw)
 		if in.broken != "" && !ended && line == nil && len(raw) > 0 {
-			in.rep.warn(in.count+1, "the last line is cut off: it is left out, until it is whole")
+			in.rep.warn(in.count+1, "the last line is incomplete: it will be imported when it is complete")
 			break
 		}
 		end += int64(len(raw))
@@ -327,7 +327,7 @@ func (in *importer) index() error {
 		}
 		in.reader.index(in.count, raw, line)
 		if in.broken != "" && line == nil && len(raw) > 0 && strings.TrimSpace(string(raw)) != "" {
-			in.rep.warn(in.count, "the line is no JSON: it is kept, and models will not see it")
+			in.rep.warn(in.count, "the line is not JSON: it is stored but not sent to models")
 		}
 	}
 	in.size = end
@@ -349,7 +349,7 @@ func (in *importer) transfer() error {
 	for in.n < in.count {
 		raw, ended, err := l.next()
 		if err != nil {
-			return fmt.Errorf("line %d: it was there and is not any more: %w", in.n+1, err)
+			return fmt.Errorf("line %d disappeared during the import: %w", in.n+1, err)
 		}
 		if err := in.ctx.Err(); err != nil {
 			return err

@@ -195,7 +195,7 @@ func stamp(lit []byte) time.Time {
 func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
 	t := stamp(lit)
 	if t.IsZero() && len(lit) > 0 && string(lit) != "null" {
-		warn(n, "the date %s cannot be read: another one takes its place", clipped(lit))
+		warn(n, "invalid date %s: another date was used", clipped(lit))
 	}
 	return t
 }

@@ -175,7 +175,7 @@ func (o *openAgent) index(n int, piece, _ []byte) {
 		o.frame = append(o.frame, piece...)
 	default:
 		if valid, _ := check(message); !valid && o.fault == nil {
-			o.fault = fmt.Errorf("line %d: message %d is no JSON", line, n-2)
+			o.fault = fmt.Errorf("line %d: message %d is not JSON", line, n-2)
 		}
 	}
 }
@@ -186,9 +186,9 @@ func (o *openAgent) plan(warn func(int, string, ...any)) fileMeta {
 	switch {
 	case o.fault != nil:
 	case !valid:
-		o.fault = fmt.Errorf("line %d: the file ends in the middle", o.pos+1)
+		o.fault = fmt.Errorf("line %d: the file is incomplete", o.pos+1)
 	case !isObject(meta):
-		o.fault = errors.New("it has no metadata")
+		o.fault = errors.New("the metadata is missing")
 	}
 	members(meta, func(key string, v []byte) bool {
 		switch key {
@@ -240,7 +240,7 @@ func (o *openAgent) read(k originalLine, _ []byte, out *readerOutput) error {
 		it.model = o.model
 	case transcript.RoleSystem, transcript.RoleDeveloper:
 	default:
-		out.warn(n, "message %d has the role %q: it is kept, and models will not see it", n-2, role)
+		out.warn(n, "message %d has the unknown role %q: it is stored but not sent to models", n-2, role)
 		return out.unmapped(k)
 	}
 	return out.item(it)

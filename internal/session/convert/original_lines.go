@@ -133,7 +133,7 @@ func readOriginals(array, item []byte, do func(originalLine) error) error {
 			ok = k.raw != nil
 		}
 		if !ok || k.n < 1 {
-			fault = fmt.Errorf("a line that was kept of an import cannot be read")
+			fault = fmt.Errorf("a stored original line cannot be read")
 		} else {
 			fault = do(k)
 		}

@@ -70,12 +70,12 @@ func (p *pairing) sort(it *item) {
 	for i, q := range it.parts {
 		switch {
 		case q.result != "" && (!slices.Contains(p.open, q.result) || slices.Contains(answered, q.result)):
-			p.warn(it.line, "a result answers the tool use %s, which waits for none: models will not see it", q.result)
+			p.warn(it.line, "the result for tool use %s has no open use: it is not sent to models", q.result)
 			it.parts[i] = customPart("tool_result", q.raw)
 		case q.result != "":
 			answered = append(answered, q.result)
 		case q.use != "" && p.seen[q.use]:
-			p.warn(it.line, "the tool use %s appears a second time: models will not see it", q.use)
+			p.warn(it.line, "duplicate tool use %s: it is not sent to models", q.use)
 			it.parts[i] = customPart("tool_use", q.raw)
 		case q.use != "":
 			if p.seen == nil {
@@ -89,7 +89,7 @@ func (p *pairing) sort(it *item) {
 // close answers tool uses that never got a result.
 func (p *pairing) close(line int, ids []string) error {
 	for _, id := range slices.Clone(ids) {
-		p.warn(line, "the tool use %s has no result: it is answered with \"outcome unknown\"", id)
+		p.warn(line, "the tool use %s has no result: \"outcome unknown\" was added", id)
 		p.made++
 		content := textPart(jsonscan.AppendString(nil, history.OutcomeUnknownInFork))
 		err := p.emit(&item{

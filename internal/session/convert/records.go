@@ -48,12 +48,12 @@ func appendRecord(b []byte, r *session.Record) []byte {
 // readRecord reads a line of Holdfast's JSONL. The payload shares memory with the line.
 func readRecord(line []byte) (r session.Record, err error) {
 	if valid, _ := check(line); !valid || !isObject(line[jsonscan.SkipSpace(line, 0):]) {
-		return r, errors.New("it is no JSON object")
+		return r, errors.New("not a JSON object")
 	}
 	seen := map[string]bool{}
 	members(line, func(key string, v []byte) bool {
 		if seen[key] {
-			err = fmt.Errorf("it has %q twice", key)
+			err = fmt.Errorf("duplicate field %q", key)
 			return false
 		}
 		seen[key] = true
@@ -77,9 +77,9 @@ func readRecord(line []byte) (r session.Record, err error) {
 		case "digest":
 			err = r.Digest.UnmarshalText([]byte(text(v)))
 		case "masked":
-			err = errors.New("what a redacting store has masked cannot be imported: its digests are of what was there")
+			err = errors.New("a masked record cannot be imported: its digest is that of the original payload")
 		default:
-			err = fmt.Errorf("the field %q is not one of a record", key)
+			err = fmt.Errorf("a record has no field %q", key)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", key, err)
@@ -90,9 +90,9 @@ func readRecord(line []byte) (r session.Record, err error) {
 	case err != nil:
 		return r, err
 	case !seen["seq"] || !seen["kind"] || !seen["digest"] || !seen["payload"]:
-		return r, errors.New("it is no record: seq, kind, payload and digest are needed")
+		return r, errors.New("not a record: want seq, kind, payload and digest")
 	case r.Payload != nil && !isObject(r.Payload):
-		return r, errors.New("the payload is no object")
+		return r, errors.New("the payload is not an object")
 	case !slices.Contains(record.Kinds(), string(r.Kind)):
 		return r, fmt.Errorf("a record of kind %q: %w", r.Kind, session.ErrNewer)
 	}
@@ -184,7 +184,7 @@ func (in *importer) eachRecord(do func(line int, r *session.Record) error) error
 		if err == nil && r.Time.After(in.latest) { // the digest covers the time, so it cannot be replaced
 			err = &session.Error{
 				Op: "import", Err: session.ErrInvalid, Detail: "the date " + r.Time.Format(time.RFC3339) + " of the record is in the future",
-				Hint: "compare the clock of this machine with that of the one that wrote the file",
+				Hint: "compare the clocks of this machine and the machine that wrote the file",
 			}
 		}
 		if err == nil {
@@ -198,7 +198,7 @@ func (in *importer) eachRecord(do func(line int, r *session.Record) error) error
 
 func (in *importer) cutOff(line int) {
 	if len(in.rep.Warnings) == 0 {
-		in.rep.warn(line, "the last line is cut off: it is left out")
+		in.rep.warn(line, "the last line is incomplete: it was not imported")
 	}
 }
 
@@ -228,9 +228,9 @@ func (in *importer) segments() ([]segment, error) {
 				return fmt.Errorf("format %d: %w", d.Opened.Format, session.ErrNewer)
 			}
 			if b := d.Opened.Base; len(list) > 0 && (b == nil || b.Parent != list[len(list)-1].id || b.Seq != r.Seq-1 || b.Digest != r.Prev) {
-				return errors.New("a session begins here that is no fork of the one before")
+				return errors.New("a session starts here that is not a fork of the previous one")
 			} else if len(list) == 0 && b != nil {
-				return errors.New("it begins with a fork, without what it was forked from")
+				return errors.New("the file starts with a fork, but its parent is missing")
 			}
 			list = append(list, segment{id: d.Opened.SessionID, first: r.Seq})
 		}
@@ -242,7 +242,7 @@ func (in *importer) segments() ([]segment, error) {
 		return nil
 	})
 	if err == nil && len(list) == 0 {
-		in.rep.warn(0, "there is nothing in it")
+		in.rep.warn(0, "the file is empty")
 	}
 	if err == nil && !in.o.Trusted {
 		err = given.refusal(list)
@@ -274,8 +274,8 @@ func (p *grantFilter) refusal(list []segment) error {
 	}
 	return &session.Error{
 		Op: "import", Session: list[len(list)-1].id, Err: session.ErrInvalid,
-		Detail: "the log holds permissions that would be in force again when somebody goes on with it",
-		Hint:   "holdfast sessions import --trusted, if you know where the file comes from",
+		Detail: "the log contains permissions that would take effect on resume",
+		Hint:   "use holdfast sessions import --trusted if you trust the origin of the file",
 	}
 }
 
@@ -288,7 +288,7 @@ func (in *importer) known(s *segment) error {
 	}
 	m := p.Sessions[0]
 	s.gone = m.Deleted
-	other := &session.Error{Op: "import", Session: s.id, Err: session.ErrExists, Detail: "its records are not those of the file", Hint: "holdfast sessions show " + s.id}
+	other := &session.Error{Op: "import", Session: s.id, Err: session.ErrExists, Detail: "the stored session has other records than the file", Hint: "holdfast sessions show " + s.id}
 	if m.Head <= s.last {
 		s.have = m.Head
 		return in.eachRecord(func(_ int, r *session.Record) error {

@@ -46,7 +46,7 @@ func (h *priorImport) keep(n int) {
 	h.lines[n/64] |= 1 << (n % 64)
 }
 
-const deletedInSource = "it was deleted, and forks of it still need the id"
+const deletedInSource = "the session was deleted, but forks of it still need the id"
 
 // findPriorImport looks for an earlier import of the source. go_ is false if there is nothing
 // to do.
@@ -64,7 +64,7 @@ func (in *importer) findPriorImport() (go_ bool, err error) {
 		return false, taken(deletedInSource, "")
 	}
 	if m.Trashed != "" {
-		in.rep.warn(0, "session %s is in the trash: it stays as it is", id)
+		in.rep.warn(0, "session %s is in the trash: nothing was imported", id)
 		return false, nil
 	}
 	mapping, ok, err := in.mapping(m)
@@ -72,14 +72,14 @@ func (in *importer) findPriorImport() (go_ bool, err error) {
 		return false, err
 	}
 	if !ok || mapping.Format != in.src.Format || mapping.Session != in.seen.session {
-		return false, taken("it is not from this file", "holdfast sessions show "+id)
+		return false, taken("the stored session was not imported from this file", "holdfast sessions show "+id)
 	}
 	same, err := in.prefixUnchanged(mapping)
 	switch {
 	case err != nil:
 		return false, err
 	case !same:
-		in.rep.warn(0, "the file has changed since it was imported: session %s stays as it was; delete it to import the file anew", id)
+		in.rep.warn(0, "the file changed since it was imported; session %s is unchanged. To import again, delete it first", id)
 		return false, nil
 	case mapping.Bytes == in.size:
 		in.rep.Status = Unchanged
@@ -90,7 +90,7 @@ func (in *importer) findPriorImport() (go_ bool, err error) {
 		return false, err
 	}
 	if h.foreign != 0 {
-		in.rep.warn(0, "session %s has gone on here since it was imported (record %d): the %d bytes that the file has more are left out", id, h.foreign, in.size-mapping.Bytes)
+		in.rep.warn(0, "session %s was continued here since it was imported (record %d): the %d new bytes of the file were not imported", id, h.foreign, in.size-mapping.Bytes)
 		return false, nil
 	}
 	in.had, in.at = h, m.UpdatedAt
@@ -230,10 +230,10 @@ func (in *importer) part(at int) error {
 	if !slices.Contains(transcriptOf(h.items), last) {
 		return &session.Error{
 			Op: "import", Session: in.rep.Session, Err: session.ErrConflict,
-			Detail: "the file has another branch than when it was imported, from before a compaction on", Hint: "delete the session and import it anew",
+			Detail: "the file now has another branch that starts before a compaction", Hint: "delete the session and import the file again",
 		}
 	}
-	in.rep.warn(0, "the conversation has another branch than when it was imported: it goes on after item %s", last)
+	in.rep.warn(0, "the conversation now has another branch: the import continued after item %s", last)
 	return in.cut(last, byBranchChange)
 }
 

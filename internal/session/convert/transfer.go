@@ -42,8 +42,8 @@ func (in *importer) begin() error {
 	d := drafts[0]
 	if text(field(d.Payload, "session_id")) != o.SessionID {
 		return &session.Error{
-			Op: "import", Session: text(field(d.Payload, "session_id")), Err: session.ErrInvalidID, Detail: "the session's id, or its file's name, is a secret",
-			Hint: "give the file another name",
+			Op: "import", Session: text(field(d.Payload, "session_id")), Err: session.ErrInvalidID, Detail: "the session's id or the file's name contains a secret",
+			Hint: "rename the file",
 		}
 	}
 	for _, d := range drafts {
@@ -66,7 +66,7 @@ func (in *importer) storeCompanion() error {
 	}
 	line, _ := jsonOf(raw)
 	if line == nil {
-		in.rep.warn(0, "%s is no JSON", filepath.Base(in.src.Companion))
+		in.rep.warn(0, "%s is not JSON", filepath.Base(in.src.Companion))
 		return nil
 	}
 	b := append([]byte(`{"event":"imported","about":`), line...)

@@ -239,7 +239,7 @@ func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase 
 }
 
 // errAwaitForks means that a copy will be deleted as soon as all its forks are replicated.
-var errAwaitForks = errors.New("it waits for its forks")
+var errAwaitForks = errors.New("waiting for its forks to be copied")
 
 // awaitsDelete reports whether a deleted session must still be deleted in the secondary.
 func (s *Store) awaitsDelete(ctx context.Context, id string) error {

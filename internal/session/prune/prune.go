@@ -92,7 +92,7 @@ func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Me
 		case why != "":
 			return of.ID + " works for its run: " + why, nil
 		case !o.old(of):
-			return of.ID + " works for its run and is not as old", nil
+			return of.ID + " works for its run and is newer", nil
 		}
 	}
 	return "", nil
@@ -107,7 +107,7 @@ func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *sessio
 	case held != nil:
 		return "it is open in " + held.Holder.String(), nil
 	case m.OpenApprovals > 0 && !o.Empty:
-		return "a question waits for an answer", nil
+		return "an approval request waits for an answer", nil
 	case o.KeepTagged && m.Tag != "":
 		return "it has the tag " + m.Tag, nil
 	}
