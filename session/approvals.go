@@ -9,10 +9,10 @@ import (
 // approvals is what a [replayer] knows about tool uses with an approval request, in addition to
 // its State.
 type approvals struct {
-	begun map[string]bool // uses that started and have no result yet
-	moot  map[int64]bool  // seqs of approval requests that a rewrite made obsolete
-	apart map[string]bool // open uses that may have run outside this transcript
-	unrun map[string]bool // uses that have a result but did not run
+	begun    map[string]bool // uses that started and have no result yet
+	obsolete map[int64]bool  // seqs of approval requests that a rewrite made obsolete
+	outside  map[string]bool // open uses that may have run outside this transcript
+	unrun    map[string]bool // uses that have a result but did not run
 }
 
 func include[K comparable](set *map[K]bool, key K) {
@@ -63,14 +63,14 @@ func (f *replayer) paired(e transcript.Encoded) {
 			include(&f.unrun, use)
 		}
 		delete(f.begun, use)
-		delete(f.apart, use)
+		delete(f.outside, use)
 		f.acted(use)
 	}
 	for _, use := range e.UseIDs() { // an id may be used again after a cut
 		delete(f.begun, use)
 		delete(f.unrun, use)
-		if delete(f.apart, use); f.s.OpenTurn == "" { // an imported item: the other program does not record what ran
-			include(&f.apart, use)
+		if delete(f.outside, use); f.s.OpenTurn == "" { // an imported item: the other program does not record what ran
+			include(&f.outside, use)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (f *replayer) rewritten() {
 		}
 	}
 	for _, q := range f.s.OpenApprovals {
-		include(&f.moot, q.Seq)
+		include(&f.obsolete, q.Seq)
 	}
 	f.s.Answered = nil
 }
@@ -95,7 +95,7 @@ func (f *replayer) unanswer(items []transcript.Encoded) {
 	for _, e := range items {
 		for _, use := range e.ResultIDs() {
 			if !f.unrun[use] {
-				include(&f.apart, use)
+				include(&f.outside, use)
 			}
 		}
 	}
@@ -105,9 +105,9 @@ func (f *replayer) unanswer(items []transcript.Encoded) {
 // parent.
 func (f *replayer) leaveParent() {
 	for use := range f.begun {
-		include(&f.apart, use)
+		include(&f.outside, use)
 	}
-	f.approvals = approvals{apart: f.apart, unrun: f.unrun}
+	f.approvals = approvals{outside: f.outside, unrun: f.unrun}
 	f.s.OpenApprovals, f.s.Answered = nil, nil
 }
 
@@ -124,7 +124,7 @@ func (f *replayer) askedElsewhere(asked []Record, answered []AnsweredApproval) {
 // waits reports whether a tool use waits for the answer to q.
 func (f *replayer) waits(q Record) bool {
 	use, asker := q.text("use_id"), q.text("asker")
-	return (asker == "" || asker == f.s.SessionID) && !f.moot[q.Seq] && !f.begun[use] && f.open(use)
+	return (asker == "" || asker == f.s.SessionID) && !f.obsolete[q.Seq] && !f.begun[use] && f.open(use)
 }
 
 // open reports whether a use of the last answer has no result.

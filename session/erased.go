@@ -37,12 +37,12 @@ func (e *erased) note(payload json.RawMessage, later bool) error {
 
 // erasures is what a [replayer] knows about erased payloads.
 type erasures struct {
-	known erased         // from an earlier pass over the log
-	told  erased         // from the redacted records of this pass
-	empty map[int64]bool // records without a payload
-	blank []int64        // of those: the replacement was not known
-	again bool           // a second pass would find more replacements
-	lost  error          // why folding stopped; after it only redacted records are read
+	known   erased         // from an earlier pass over the log
+	current erased         // from the redacted records of this pass
+	empty   map[int64]bool // records without a payload
+	blank   []int64        // of those: the replacement was not known
+	again   bool           // a second pass would find more replacements
+	lost    error          // why folding stopped; after it only redacted records are read
 }
 
 // effective returns a record as readers see it: with the replacement of its payload if that was
@@ -68,10 +68,10 @@ func (e *erasures) effective(r *Record) *Record {
 // other content, so request marks up to there no longer apply.
 func (f *replayer) redacted(r *Record) error {
 	f.marks = nil
-	if err := f.told.note(r.Payload, true); err != nil {
+	if err := f.current.note(r.Payload, true); err != nil {
 		return err
 	}
-	for seq := range f.told {
+	for seq := range f.current {
 		if _, ok := f.known[seq]; !ok {
 			f.again = true
 		}
@@ -83,7 +83,7 @@ func (f *replayer) redacted(r *Record) error {
 // because the redaction was interrupted.
 func (e *erasures) unfinished(after int64) []int64 {
 	var seqs []int64
-	for seq := range e.told {
+	for seq := range e.current {
 		if seq > after && !e.empty[seq] {
 			seqs = append(seqs, seq)
 		}
@@ -98,7 +98,7 @@ func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta,
 	if err != nil || !f.again {
 		return f, err
 	}
-	known := f.told
+	known := f.current
 	if known == nil {
 		known = erased{}
 	}

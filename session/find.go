@@ -35,7 +35,7 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 		}
 	}
 	if strings.TrimSpace(name) == "" {
-		return Meta{}, s.nowhere(ctx, name, "the name is empty")
+		return Meta{}, s.notFound(ctx, name, "the name is empty")
 	}
 	p, err := s.store.List(ctx, Query{Worktrees: true, OnlyTrash: trashed})
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 	}
 	m, n := only(p.Sessions, func(m Meta) bool { return m.Title == name })
 	if n > 1 {
-		return Meta{}, s.nowhere(ctx, name, fmt.Sprintf("%d sessions have this title", n))
+		return Meta{}, s.notFound(ctx, name, fmt.Sprintf("%d sessions have this title", n))
 	}
 	if n == 0 {
 		m, n = only(p.Sessions, func(m Meta) bool { return strings.HasPrefix(m.ID, name) })
@@ -52,9 +52,9 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 	case n == 1:
 		return m, nil
 	case n > 1:
-		return Meta{}, s.nowhere(ctx, name, fmt.Sprintf("%d session ids start with this", n))
+		return Meta{}, s.notFound(ctx, name, fmt.Sprintf("%d session ids start with this", n))
 	}
-	return Meta{}, s.nowhere(ctx, name, "")
+	return Meta{}, s.notFound(ctx, name, "")
 }
 
 // only returns the first matching session and the number of matches.
@@ -70,8 +70,8 @@ func only(all []Meta, matches func(Meta) bool) (first Meta, n int) {
 	return first, n
 }
 
-// nowhere returns the ErrNotFound for a name, with the nearest sessions as its hint.
-func (s *Sessions) nowhere(ctx context.Context, name, detail string) error {
+// notFound returns the ErrNotFound for a name, with the nearest sessions as its hint.
+func (s *Sessions) notFound(ctx context.Context, name, detail string) error {
 	e := &Error{Op: "find", Session: name, Err: ErrNotFound, Detail: detail, Hint: "holdfast sessions list"}
 	p, err := s.store.List(ctx, Query{Limit: 500})
 	if err != nil {

@@ -68,14 +68,14 @@ func (s *Sessions) Load(ctx context.Context, id string, o *LoadOptions) (*Loaded
 
 // reverseReader reads a transcript from its end.
 type reverseReader struct {
-	ctx     context.Context
-	s       *Sessions
-	m       Meta
-	notices []string
-	err     error
-	erased  erased // replacements of erased payloads
-	asked   bool   // the parents were read too
-	next    int64  // the next seq expected; -1 if unknown
+	ctx         context.Context
+	s           *Sessions
+	m           Meta
+	notices     []string
+	err         error
+	erased      erased // replacements of erased payloads
+	parentsRead bool   // the parents were read too
+	next        int64  // the next seq expected; -1 if unknown
 }
 
 // found is an item of the transcript and the record that contains it. In a rewrite record it is
@@ -203,8 +203,8 @@ func lostTail(m Meta, at int64) error {
 // with the replacements come first, except those that a parent got after the fork.
 func (b *reverseReader) effective(r Record) Record {
 	instead, ok := b.erased[r.Seq]
-	if !ok && r.Payload == nil && !b.asked {
-		b.asked = true
+	if !ok && r.Payload == nil && !b.parentsRead {
+		b.parentsRead = true
 		if b.erased == nil {
 			b.erased = erased{}
 		}
@@ -213,7 +213,7 @@ func (b *reverseReader) effective(r Record) Record {
 			return r
 		}
 		for seq, payload := range above {
-			if _, told := b.erased[seq]; !told {
+			if _, known := b.erased[seq]; !known {
 				b.erased[seq] = payload
 			}
 		}

@@ -22,7 +22,7 @@ type Log struct {
 	turn   chan struct{} // one append at a time; waiting can be cancelled
 	closed bool
 	doubt  unknownAppend
-	news   []Record // found by an append and not yet returned by Refresh
+	unread []Record // found by an append and not yet returned by Refresh
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
@@ -173,14 +173,14 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 		if opening || l.doubt.open != nil || !errors.Is(err, ErrConflict) {
 			return nil, err
 		}
-		news, takes := l.takeIn(ctx)
+		added, takes := l.takeIn(ctx)
 		if takes != nil {
 			return nil, takes
 		}
-		if len(news) == 0 {
+		if len(added) == 0 {
 			return nil, err
 		}
-		l.news = append(l.news, news...)
+		l.unread = append(l.unread, added...)
 		l.reseal(recs)
 	}
 }
@@ -230,8 +230,8 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 			return err
 		}
 	}
-	l.s.growth.tell(l.id)
-	if err := l.s.witnessed(ctx, l.id, recs[len(recs)-1]); err != nil {
+	l.s.growth.notify(l.id)
+	if err := l.s.observeAppend(ctx, l.id, recs[len(recs)-1]); err != nil {
 		l.doubt.open = recs
 		return err
 	}
@@ -262,25 +262,25 @@ func (l *Log) Refresh(ctx context.Context) ([]Record, error) {
 	if _, err := l.settle(ctx, nil); err != nil {
 		return nil, err
 	}
-	news, err := l.takeIn(ctx)
+	added, err := l.takeIn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	news = append(l.news, news...)
-	l.news = nil
-	return news, nil
+	added = append(l.unread, added...)
+	l.unread = nil
+	return added, nil
 }
 
 // known marks the records up to a seq as already returned.
 func (l *Log) known(seq int64) {
 	_ = l.lock(context.Background()) // cannot fail
 	defer l.unlock()
-	l.news = slices.DeleteFunc(l.news, func(r Record) bool { return r.Seq <= seq })
+	l.unread = slices.DeleteFunc(l.unread, func(r Record) bool { return r.Seq <= seq })
 }
 
 // takeIn folds shared records that others appended. The log is locked.
 func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
-	var news []Record
+	var added []Record
 	want := l.Meta()
 	prev := Record{Seq: want.Head, Digest: want.HeadDigest}
 	for r, err := range l.s.store.Read(ctx, l.id, Range{After: want.Head}) {
@@ -288,27 +288,27 @@ func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 			return nil, err
 		}
 		if !r.Kind.Shared() && !l.doubt.contains(r) {
-			return nil, l.passed(r.Seq)
+			return nil, l.foreignRecord(r.Seq)
 		}
 		if err := r.CheckAfter(&prev); err != nil {
 			return nil, err
 		}
 		prev = r
-		news = append(news, r)
+		added = append(added, r)
 	}
-	if len(news) == 0 {
+	if len(added) == 0 {
 		return nil, nil
 	}
-	delta, err := Fold(news)
+	delta, err := Fold(added)
 	if err != nil {
 		return nil, err
 	}
 	l.fold(delta)
-	return news, nil
+	return added, nil
 }
 
-// passed is the error for a record that only the lease holder can have written.
-func (l *Log) passed(seq int64) error {
+// foreignRecord is the error for a record that only the lease holder can have written.
+func (l *Log) foreignRecord(seq int64) error {
 	if l.leaser == nil {
 		return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrConflict}
 	}
@@ -376,7 +376,7 @@ func (l *Log) recover(ctx context.Context) error {
 		return err
 	}
 	l.meta = m
-	return l.witnessHead(ctx)
+	return l.observeHead(ctx)
 }
 
 // releaseTimeout is how long Close waits for a store that does not respond.

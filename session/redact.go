@@ -139,7 +139,7 @@ func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 // listed returns the meta that follows from the records with their replacements.
 func (p *redactionPlan) listed() (Meta, error) {
 	var m, first Meta
-	for _, r := range p.own {
+	for _, r := range p.records {
 		if instead, ok := p.targets[r.Seq]; ok {
 			r.Payload = instead
 		}
@@ -171,7 +171,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 
 // erasures lists what the plan erases in its session.
 func (p *redactionPlan) erasures() (list []Erasure) {
-	for _, rec := range p.own {
+	for _, rec := range p.records {
 		if instead, ok := p.targets[rec.Seq]; ok && !p.carried[rec.Seq] {
 			list = append(list, Erasure{Session: p.meta.ID, Record: rec, Replacement: instead})
 		}

@@ -14,7 +14,7 @@ type redactionPlan struct {
 	s       *Sessions
 	o       RedactOptions
 	meta    Meta
-	own     []Record                  // the session's records with their replacements
+	records []Record                  // the session's records with their replacements
 	known   erased                    // replacements of records that were erased before
 	by      map[int64]int64           // for a record erased before: the seq of the redacted record with its replacement
 	targets map[int64]json.RawMessage // seqs to erase and their replacements
@@ -95,7 +95,7 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 		if instead, ok := known[r.Seq]; ok {
 			r.Payload = instead
 		}
-		p.own = append(p.own, r)
+		p.records = append(p.records, r)
 	}
 	return nil
 }
@@ -105,10 +105,10 @@ func (p *redactionPlan) hits(r Record) bool { return r.shows(p.o.Mask) }
 
 func (p *redactionPlan) record(seq int64) *Record {
 	i := seq - p.meta.ParentSeq - 1
-	if i < 0 || i >= int64(len(p.own)) {
+	if i < 0 || i >= int64(len(p.records)) {
 		return nil
 	}
-	return &p.own[i]
+	return &p.records[i]
 }
 
 // planRecords plans the selected records and adds their content to n.
@@ -136,8 +136,8 @@ func (p *redactionPlan) planRecords(n *namedText) error {
 // answers plans the answers to the planned approval requests.
 func (p *redactionPlan) answers() {
 	asked := map[string]bool{}
-	for i := range p.own {
-		r := &p.own[i]
+	for i := range p.records {
+		r := &p.records[i]
 		_, planned := p.targets[r.Seq]
 		switch id := payloadText(r.Payload, "id"); {
 		case r.Kind == record.KindApprovalAsked && planned:
@@ -197,8 +197,8 @@ func (p *redactionPlan) repeats(n *namedText, main bool) error {
 	}
 	written := p.written(uses)
 	begun := p.begunBy(n)
-	for i := range p.own {
-		r := &p.own[i]
+	for i := range p.records {
+		r := &p.records[i]
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil {
 			continue
 		}
@@ -257,19 +257,19 @@ func withoutStrategy(r *Record) json.RawMessage {
 
 // begunBy reports whether a selected tool use started the session.
 func (p *redactionPlan) begunBy(n *namedText) bool {
-	if len(p.own) == 0 || p.own[0].Kind != record.KindOpened {
+	if len(p.records) == 0 || p.records[0].Kind != record.KindOpened {
 		return false
 	}
-	use := payloadText(p.own[0].Payload, "use")
-	return use != "" && slices.Contains(n.uses[payloadText(p.own[0].Payload, "caller")], use)
+	use := payloadText(p.records[0].Payload, "use")
+	return use != "" && slices.Contains(n.uses[payloadText(p.records[0].Payload, "caller")], use)
 }
 
 // written returns the digests of the contents that tool uses wrote to files. A file.saved record
 // made before the next change of such a file repeats that content.
 func (p *redactionPlan) written(uses []string) []string {
 	var list []string
-	for i := range p.own {
-		if r := &p.own[i]; r.Kind == record.KindFileSaved && slices.Contains(uses, payloadText(r.Payload, "use_id")) {
+	for i := range p.records {
+		if r := &p.records[i]; r.Kind == record.KindFileSaved && slices.Contains(uses, payloadText(r.Payload, "use_id")) {
 			list = append(list, payloadText(r.Payload, "after"))
 		}
 	}
@@ -312,8 +312,8 @@ func (n *namedText) erasedFields(payload json.RawMessage) json.RawMessage {
 
 // masked plans every record that the mask matches.
 func (p *redactionPlan) masked() {
-	for i := range p.own {
-		r := &p.own[i]
+	for i := range p.records {
+		r := &p.records[i]
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == record.KindRedacted || !p.hits(*r) {
 			continue
 		}
@@ -338,8 +338,8 @@ func (p *redactionPlan) carry() {
 			old = append(old, by)
 		}
 	}
-	for i := range p.own { // its reason may contain the text to erase
-		r := &p.own[i]
+	for i := range p.records { // its reason may contain the text to erase
+		r := &p.records[i]
 		if r.Kind == record.KindRedacted && r.Payload != nil && p.o.Mask != nil && p.hits(*r) && !slices.Contains(old, r.Seq) {
 			old = append(old, r.Seq)
 		}

@@ -196,7 +196,7 @@ func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
 	if len(r.s.opt.Copies) == 0 {
 		return nil
 	}
-	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: slices.Concat(r.named.uses[p.meta.ID], r.named.gave[p.meta.ID]), Records: p.own, Changed: len(p.targets) > 0}
+	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: slices.Concat(r.named.uses[p.meta.ID], r.named.gave[p.meta.ID]), Records: p.records, Changed: len(p.targets) > 0}
 	n := len(r.found.Copies)
 	for _, c := range r.s.opt.Copies {
 		list, err := c.Find(ctx, e)
@@ -225,11 +225,11 @@ func (r *redaction) eraseCopies(ctx context.Context) error {
 
 // carryOut erases what was planned.
 func (r *redaction) carryOut(ctx context.Context) error {
-	var own *redactionPlan
+	var main *redactionPlan
 	for _, p := range r.plans {
 		switch {
 		case p.meta.ID == r.meta.ID:
-			own = p
+			main = p
 		case p.busy != "" || p.meta.Deleted || !p.some():
 		default:
 			if err := r.other(ctx, p); err != nil {
@@ -241,7 +241,7 @@ func (r *redaction) carryOut(ctx context.Context) error {
 		return err
 	}
 	if r.log != nil {
-		if err := r.log.redact(ctx, own); err != nil {
+		if err := r.log.redact(ctx, main); err != nil {
 			return err
 		}
 	}

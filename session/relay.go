@@ -42,5 +42,5 @@ func (s *Sessions) Relay(ctx context.Context, id string, b Batch) error {
 	if err := s.store.Append(ctx, id, b); err != nil {
 		return err
 	}
-	return s.witnessed(ctx, id, b.Records[len(b.Records)-1])
+	return s.observeAppend(ctx, id, b.Records[len(b.Records)-1])
 }

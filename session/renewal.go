@@ -45,7 +45,7 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 	}
 	me := l.s.opt.Holder
 	for first := (*BusyError)(nil); ; {
-		asked := time.Now()
+		requested := time.Now()
 		now := l.s.opt.Clock().UTC()
 		want := Lease{Holder: me, Since: now, Expires: now.Add(l.s.opt.TTL), TTL: l.s.opt.TTL}
 		lease, err := leaser.Acquire(ctx, l.id, want, func(held Lease) bool {
@@ -74,7 +74,7 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 			if l.former.IsZero() {
 				l.lease.Previous = nil
 			}
-			l.begin(asked)
+			l.begin(requested)
 			return nil
 		}
 	}
@@ -164,11 +164,11 @@ func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 }
 
 // begin starts the time of a lease that was requested at the given time of our own clock.
-func (l *Log) begin(asked time.Time) {
+func (l *Log) begin(requested time.Time) {
 	l.changed = make(chan struct{}, 1)
 	l.taken, l.take = context.WithCancelCause(context.Background())
 	l.held, l.end = context.WithCancelCause(l.taken)
-	l.lapse = time.AfterFunc(time.Until(l.leaseEnds(asked)), l.leaseExpired)
+	l.lapse = time.AfterFunc(time.Until(l.leaseEnds(requested)), l.leaseExpired)
 }
 
 // leaseEnds returns when work under a lease renewed at that time must end: early enough that it
@@ -193,13 +193,13 @@ func (l *Log) hasLapsed() bool {
 }
 
 // renewed restarts the time of the lease. Work that was ended stays ended.
-func (l *Log) renewed(asked time.Time) {
+func (l *Log) renewed(requested time.Time) {
 	l.lost.Lock()
 	defer l.lost.Unlock()
 	if l.held.Err() != nil && l.taken.Err() == nil {
 		l.held, l.end = context.WithCancelCause(l.taken)
 	}
-	l.lapse.Reset(time.Until(l.leaseEnds(asked)))
+	l.lapse.Reset(time.Until(l.leaseEnds(requested)))
 }
 
 // fence ends all work: the session was taken over.
@@ -360,7 +360,7 @@ func (l *Log) renewEvery(ctx context.Context, period time.Duration) (taken bool)
 
 // renew renews the lease once.
 func (l *Log) renew(ctx context.Context) error {
-	asked := time.Now()
+	requested := time.Now()
 	l.lost.Lock()
 	lease := l.lease
 	l.lost.Unlock()
@@ -371,7 +371,7 @@ func (l *Log) renew(ctx context.Context) error {
 	err := l.leaser.Renew(ctx, l.id, lease)
 	switch {
 	case err == nil:
-		l.renewed(asked)
+		l.renewed(requested)
 	case errors.Is(err, ErrFenced):
 		l.fence()
 	}

@@ -17,7 +17,7 @@ import (
 // turn. While an approval request waits, its tool round and turn stay open. The repair is one
 // batch; a session that ended normally or only waits needs none.
 func (r *Restored) repair(ctx context.Context, f *replayer) error {
-	told := len(r.Notices)
+	notices := len(r.Notices)
 	for {
 		m := repairBatch{
 			r: r, f: f,
@@ -32,17 +32,17 @@ func (r *Restored) repair(ctx context.Context, f *replayer) error {
 			return err
 		}
 		// An approval request may have been answered meanwhile.
-		news, takes := r.Log.Refresh(ctx)
+		added, takes := r.Log.Refresh(ctx)
 		if takes != nil {
 			return takes
 		}
-		if len(news) == 0 && r.Log.Head() == f.s.Head {
+		if len(added) == 0 && r.Log.Head() == f.s.Head {
 			return err
 		}
 		if err := r.catchUp(ctx, f); err != nil {
 			return err
 		}
-		r.Notices = r.Notices[:told]
+		r.Notices = r.Notices[:notices]
 	}
 }
 
@@ -232,7 +232,7 @@ func (m *repairBatch) answer(use transcript.ToolUse) (transcript.Item, error) {
 	if err != nil {
 		return transcript.Item{}, err
 	}
-	if m.f.apart[use.ID] || since[use.ID] {
+	if m.f.outside[use.ID] || since[use.ID] {
 		return m.kept(history.UnknownInFork(use.ID), use.ID)
 	}
 	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
@@ -256,7 +256,7 @@ func (m *repairBatch) closeApprovals() error {
 			continue
 		}
 		a := cutAnswer{ID: q.text("id"), Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}
-		if m.f.moot[q.Seq] {
+		if m.f.obsolete[q.Seq] {
 			a.By = "cut"
 		}
 		if err := m.add(record.KindApprovalResolved, a); err != nil {

@@ -82,7 +82,7 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	if err := r.takeOverChildren(ctx); err != nil {
 		return nil, errors.Join(err, r.abandon(ctx))
 	}
-	if err := r.goOn(ctx, o); err != nil {
+	if err := r.prepare(ctx, o); err != nil {
 		return nil, errors.Join(err, r.abandon(ctx))
 	}
 	return r, nil
@@ -163,7 +163,7 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 	case errors.Is(err, ErrNotFound) && !o.MustExist && o.ItemID == "" && !o.Fork:
 		return id, false, nil
 	case errors.Is(err, ErrNotFound):
-		return "", false, s.nowhere(ctx, id, "")
+		return "", false, s.notFound(ctx, id, "")
 	}
 	return "", false, err
 }
@@ -218,8 +218,8 @@ func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) 
 	return &Restored{Log: l, Created: true, Transcript: &transcript.Transcript{}, State: &State{SessionID: l.ID(), Head: l.Head()}}, nil
 }
 
-// goOn truncates, replays and repairs the session that was opened.
-func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
+// prepare truncates, replays and repairs the session that was opened.
+func (r *Restored) prepare(ctx context.Context, o RestoreOptions) error {
 	l := r.Log
 	if rec := l.Recovery(); rec != nil && rec.CutBytes > 0 {
 		r.notice("cut a torn tail of %d bytes after record %d and saved it as %s", rec.CutBytes, rec.Head, rec.TailFile)

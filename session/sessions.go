@@ -238,7 +238,7 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	defer func() { _ = l.release() }() // a deleted session has no lease
-	if err := s.witnessDelete(ctx, id); err != nil {
+	if err := s.observeDelete(ctx, id); err != nil {
 		return err
 	}
 	// Before, because a copy may need the log to find the session's data, and after, because an

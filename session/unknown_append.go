@@ -102,13 +102,13 @@ func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.s.witnessed(ctx, l.id, recs[len(recs)-1]); err != nil {
+	if err := l.s.observeAppend(ctx, l.id, recs[len(recs)-1]); err != nil {
 		return nil, err
 	}
 	l.fold(delta)
 	l.doubt = unknownAppend{}
 	if !sameRecords(recs, drafts) {
-		l.news = append(l.news, recs...)
+		l.unread = append(l.unread, recs...)
 		return nil, nil
 	}
 	return recs, nil

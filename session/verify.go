@@ -55,7 +55,7 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
 	v, err := s.verifyWith(ctx, m, nil)
 	if err == nil && v.f.again { // again, with the replacements of erased payloads
-		known := v.f.told
+		known := v.f.current
 		if known == nil {
 			known = erased{}
 		}

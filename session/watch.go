@@ -87,7 +87,7 @@ func (g *growthNotifier) watch(id string) (wake <-chan struct{}, leave func()) {
 	}
 }
 
-func (g *growthNotifier) tell(id string) {
+func (g *growthNotifier) notify(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.waiting[id] {

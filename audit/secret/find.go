@@ -32,7 +32,7 @@ func (m *Masker) text(s string) (string, []string) {
 }
 
 // each masks a text and reports every secret.
-func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
+func (m *Masker) each(s string, report func(secret string, pattern int)) string {
 	for range rounds {
 		spans := m.spans(s)
 		if len(spans) == 0 {
@@ -45,7 +45,7 @@ func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
 			b.WriteString(s[at:sp.start])
 			b.WriteString(m.patterns[sp.pattern].Replacement)
 			at = sp.end
-			tell(s[sp.start:sp.end], sp.pattern)
+			report(s[sp.start:sp.end], sp.pattern)
 		}
 		b.WriteString(s[at:])
 		s = b.String()

@@ -10,9 +10,9 @@ import (
 // column is one column of the table: its title and its value for an entry.
 type column struct {
 	name string
-	// own: the text is made by this package. Any other text may be an attack on the
+	// safe: the text is made by this package. Any other text may be an attack on the
 	// spreadsheet.
-	own  bool
+	safe bool
 	text func(*Entry) string
 }
 
@@ -66,7 +66,7 @@ func (table) begin(w io.Writer) error {
 
 func (table) entry(w io.Writer, e *Entry) error {
 	return row(w, func(c column) string {
-		if c.own {
+		if c.safe {
 			return c.text(e)
 		}
 		return inert(c.text(e))

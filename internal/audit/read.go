@@ -71,7 +71,7 @@ type reader struct {
 
 	user       string                   // of session.opened
 	filter     map[string]item          // the calls of the last assistant item with calls
-	asked      map[string]questionState // open and just answered approval requests by id
+	approvals  map[string]questionState // open and just answered approval requests by id
 	decided    map[string]Entry         // decisions about calls that have not ended, by use
 	running    map[string]*Entry        // entries of running calls, by use
 	background map[string]Entry         // starts of background tasks, by use
@@ -86,7 +86,7 @@ func newReader(id string) *reader {
 
 // forget drops what is running: in a fork, it continues in the parent.
 func (r *reader) forget() {
-	r.filter, r.asked = map[string]item{}, map[string]questionState{}
+	r.filter, r.approvals = map[string]item{}, map[string]questionState{}
 	r.decided, r.running, r.background = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
 }
 

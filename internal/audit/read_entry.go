@@ -143,7 +143,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 	if asked && d.PersonAsked {
 		e.Question = q.id
 	}
-	delete(r.asked, q.id)
+	delete(r.approvals, q.id)
 	if _, runs := r.running[d.Use]; !runs && d.Effect == policy.Allow { // a decision about a request of a running call is not a start
 		r.decided[d.Use] = *e
 	}

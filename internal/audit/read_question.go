@@ -31,12 +31,12 @@ func (r *reader) question(payload json.RawMessage, e *Entry) error {
 	e.Action, e.OnBehalfOf, e.Question, e.Use, e.Tool = string(policy.Ask), a.behalf, q.ID, q.Use, q.Tool
 	e.Actor = link(q.AskedBy, q.Rule, "")
 	e.Resources, e.Requests, e.Rule, e.Mode, e.Reason, e.Sandbox = a.resources, a.requests, q.Rule, string(q.Mode), q.ReasonText, q.Sandbox
-	for id, old := range r.asked { // the same approval request was made again
+	for id, old := range r.approvals { // the same approval request was made again
 		if old.use == q.Use && old.tool == q.Tool {
-			delete(r.asked, id)
+			delete(r.approvals, id)
 		}
 	}
-	r.asked[q.ID] = a
+	r.approvals[q.ID] = a
 	return nil
 }
 
@@ -46,7 +46,7 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	if err := json.Unmarshal(payload, &ans); err != nil {
 		return err
 	}
-	q := r.asked[ans.RequestID]
+	q := r.approvals[ans.RequestID]
 	e.Action, e.Outcome, e.Question, e.Reason = actionAnswer, string(ans.Decision), ans.RequestID, ans.Message
 	e.Actor = whoAnswered(ans.Actor, ans.Via)
 	e.Use, e.Tool, e.Resources, e.Requests = q.use, q.tool, q.resources, q.requests
@@ -58,14 +58,14 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	}
 	if q.id != "" && q.answer == nil {
 		q.answer = &ans
-		r.asked[q.id] = q
+		r.approvals[q.id] = q
 	}
 	return nil
 }
 
 // questionOf finds the approval request for a call.
 func (r *reader) questionOf(d *policy.Decision) (questionState, bool) {
-	for _, q := range r.asked {
+	for _, q := range r.approvals {
 		if q.use == d.Use && q.tool == d.Tool {
 			return q, true
 		}

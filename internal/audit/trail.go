@@ -195,7 +195,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return false, trailError("witness", t.folder, session.ErrClosed, "the trail was closed", "")
+		return false, trailError("append to trail", t.folder, session.ErrClosed, "the trail was closed", "")
 	}
 	unlock, err := lockFile(t.lock)
 	if err != nil {
@@ -214,7 +214,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 		if n > 0 {
 			err = errors.Join(err, t.leaves.Truncate(t.end))
 		}
-		return false, trailError("witness", t.folder, err, "the leaf could not be written", "free disk space, and make the folder writable")
+		return false, trailError("append to trail", t.folder, err, "the leaf could not be written", "free disk space, and make the folder writable")
 	}
 	t.end += int64(len(line))
 	t.last[l.session] = l
@@ -229,17 +229,17 @@ func (t *Trail) settle() error {
 	info, err := t.leaves.Stat()
 	switch {
 	case err != nil:
-		return trailError("witness", t.folder, err, "the file of leaves cannot be examined", "")
+		return trailError("append to trail", t.folder, err, "the file of leaves cannot be examined", "")
 	case unlinked(info):
-		return trailError("witness", t.folder, session.ErrPoisoned, "the file of leaves was removed while it was in use", "start the program again")
+		return trailError("append to trail", t.folder, session.ErrPoisoned, "the file of leaves was removed while it was in use", "start the program again")
 	case info.Size() == t.end:
 		return nil
 	case info.Size() < t.end:
-		return trailError("witness", t.folder, session.ErrCorrupt, "the file of leaves became shorter while it was in use", inspectHint)
+		return trailError("append to trail", t.folder, session.ErrCorrupt, "the file of leaves became shorter while it was in use", inspectHint)
 	}
 	tail := make([]byte, min(info.Size(), maxLeaf))
 	if _, err := t.leaves.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
-		return trailError("witness", t.folder, err, "the leaves cannot be read", "")
+		return trailError("append to trail", t.folder, err, "the leaves cannot be read", "")
 	}
 	if i := bytes.LastIndexByte(tail[:len(tail)-1], '\n') + 1; completeLines(tail[i:]) == len(tail)-i {
 		t.end = info.Size()
@@ -257,7 +257,7 @@ func (t *Trail) hasLeaf(l leaf) (bool, error) {
 	if !ok {
 		tail := make([]byte, min(t.end, tailBytes))
 		if _, err := t.leaves.ReadAt(tail, t.end-int64(len(tail))); err != nil {
-			return false, trailError("witness", t.folder, err, "the leaves cannot be read", "")
+			return false, trailError("append to trail", t.folder, err, "the leaves cannot be read", "")
 		}
 		before, ok = lastOf(tail, l.session)
 	}

@@ -386,7 +386,7 @@ func TestTrailShared(t *testing.T) {
 	wg.Wait()
 	v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
 	check(t, v.trail())
-	if v.r.Leaves != 600 || v.r.Checkpoint != 600 || len(v.pasts) != 12 || len(v.r.Findings)+len(v.r.Notes) > 0 {
+	if v.r.Leaves != 600 || v.r.Checkpoint != 600 || len(v.sessions) != 12 || len(v.r.Findings)+len(v.r.Notes) > 0 {
 		t.Errorf("%+v", v.r)
 	}
 }

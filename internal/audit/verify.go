@@ -106,9 +106,9 @@ type verifyRun struct {
 	o   VerifyOptions
 	r   *Report
 
-	pasts map[string]*sessionLeaves // the leaves by session
-	end   int64                     // length in bytes of the leaves that were read
-	bare  []string                  // sessions without a leaf
+	sessions map[string]*sessionLeaves // the leaves by session
+	end      int64                     // length in bytes of the leaves that were read
+	bare     []string                  // sessions without a leaf
 
 	signed bool // there is a checkpoint
 }
@@ -130,7 +130,7 @@ func (v *verifyRun) logs() error {
 			return err
 		}
 	}
-	if n := len(v.bare); n > 0 && len(v.pasts) > 0 {
+	if n := len(v.bare); n > 0 && len(v.sessions) > 0 {
 		v.note("%d %s no leaf, so only the chain of the records was checked: %s", n, plural(n, "session has", "sessions have"), some(v.bare))
 	}
 	return nil
@@ -180,7 +180,7 @@ func (v *verifyRun) ids(metas map[string]session.Meta) []string {
 			all[m.Parent] = true
 		}
 	}
-	for id := range v.pasts {
+	for id := range v.sessions {
 		all[id] = true
 	}
 	ids := make([]string, 0, len(all))

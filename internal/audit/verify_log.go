@@ -29,11 +29,11 @@ type deletedAt struct {
 	leaf int64
 }
 
-func (v *verifyRun) past(id string) *sessionLeaves {
-	p := v.pasts[id]
+func (v *verifyRun) sessionOf(id string) *sessionLeaves {
+	p := v.sessions[id]
 	if p == nil {
 		p = &sessionLeaves{}
-		v.pasts[id] = p
+		v.sessions[id] = p
 	}
 	return p
 }
@@ -67,7 +67,7 @@ func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 		}
 		m = page.Sessions[0]
 	}
-	p := v.pasts[id]
+	p := v.sessions[id]
 	if p == nil {
 		p = &sessionLeaves{}
 		if !m.Deleted {
@@ -126,7 +126,7 @@ func (v *verifyRun) settle(l logCheck) error {
 
 // checkMissing checks a session that does not exist.
 func (v *verifyRun) checkMissing(id string) error {
-	p := v.pasts[id]
+	p := v.sessions[id]
 	if p == nil {
 		if v.o.Session != "" {
 			_, err := v.s.Get(v.ctx, id)
@@ -155,7 +155,7 @@ func (v *verifyRun) checkMissing(id string) error {
 
 // deleted reports whether the last leaf of a session is a delete.
 func (v *verifyRun) deleted(id string) bool {
-	p := v.pasts[id]
+	p := v.sessions[id]
 	return p != nil && len(p.deletes) > 0 && len(p.since(0)) == 0 || v.deletedMeanwhile(id)
 }
 

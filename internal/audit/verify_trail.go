@@ -29,7 +29,7 @@ type claim struct {
 // trail reads the trail: its checkpoints first, so that the leaves read after them include
 // everything they cover.
 func (v *verifyRun) trail() error {
-	v.pasts = map[string]*sessionLeaves{}
+	v.sessions = map[string]*sessionLeaves{}
 	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
 		if v.o.Checkpoint != nil || v.o.Key != "" {
 			v.find(Finding{Detail: "the trail is missing: no folder " + v.dir})
@@ -103,13 +103,13 @@ func trailFile(dir, name string) ([]byte, error) {
 
 // verifier returns the key to verify notes with; nil if there is none.
 func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
-	own, err := trailFile(v.dir, verifierName)
+	stored, err := trailFile(v.dir, verifierName)
 	if err != nil {
 		return nil, err
 	}
 	v.r.Key = strings.TrimSpace(v.o.Key)
 	if v.r.Key == "" {
-		v.r.Key = strings.TrimSpace(string(own))
+		v.r.Key = strings.TrimSpace(string(stored))
 		v.compareKeys()
 	}
 	if v.r.Key == "" {
@@ -266,10 +266,10 @@ func (w *treeWalk) leaf(line []byte) {
 	l, err := parseLeaf(line)
 	if err != nil {
 		w.v.find(Finding{Leaf: w.size, Detail: "the line is " + err.Error()})
-	} else if past := w.v.past(l.session); l.deleted {
-		past.deletes = append(past.deletes, deletedAt{at: len(past.leaves), leaf: w.size})
+	} else if p := w.v.sessionOf(l.session); l.deleted {
+		p.deletes = append(p.deletes, deletedAt{at: len(p.leaves), leaf: w.size})
 	} else {
-		past.leaves = append(past.leaves, leafRef{seq: l.seq, leaf: w.size, digest: l.digest})
+		p.leaves = append(p.leaves, leafRef{seq: l.seq, leaf: w.size, digest: l.digest})
 	}
 	h := tlog.RecordHash(line)
 	w.compare(h)

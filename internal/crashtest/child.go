@@ -131,11 +131,11 @@ func (t Task) inStore(ctx context.Context, work func(context.Context, job) error
 		report.Ready()
 		return contend(ctx, store, os.Stdin, report)
 	}
-	var told session.Store = reportingAppends{store, report, t.Early}
+	var reporting session.Store = reportingAppends{store, report, t.Early}
 	if t.Work == "life" {
-		told = reportingStore{reportingAppends{store, report, t.Early}}
+		reporting = reportingStore{reportingAppends{store, report, t.Early}}
 	}
-	sessions := session.New(told, nil)
+	sessions := session.New(reporting, nil)
 	var group errgroup.Group
 	for _, id := range t.Sessions {
 		group.Go(func() error {
@@ -152,11 +152,11 @@ func (t Task) check(ctx context.Context, store session.Store, report *Reporter) 
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	told, err := ReadReport(f, func() {})
+	reporting, err := ReadReport(f, func() {})
 	if err != nil {
 		return err
 	}
-	found := VerifyPast(ctx, store, AcknowledgedOf(told))
+	found := VerifyPast(ctx, store, AcknowledgedOf(reporting))
 	for _, p := range found.Problem {
 		report.Fault("%s", p)
 	}

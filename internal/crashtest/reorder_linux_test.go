@@ -158,7 +158,7 @@ func (r *reorder) record(t *testing.T) (*WriteLog, int) {
 		Disk: path, Store: r.store, Work: work, Rounds: rounds, Run: r.n, NoSync: r.noSync,
 		Sessions: []string{"a", "b", "c", "d"}, Report: notes,
 	})
-	report, err := ReadReport(strings.NewReader(log.Told(log.Len())), func() {})
+	report, err := ReadReport(strings.NewReader(log.Notes(log.Len())), func() {})
 	switch {
 	case err != nil:
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func (r *reorder) crash(t *testing.T, log *WriteLog, n int) {
 	image, c := log.Crash(r.rng, r.empty, n, r.liar)
 	r.unflushed, r.kept, r.torn = r.unflushed+c.Unflushed, r.kept+c.Kept, r.torn+c.Torn
 	past := filepath.Join(r.dir, "past")
-	told := log.Told(n)
+	told := log.Notes(n)
 	if err := os.WriteFile(past, []byte(told), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Launch starts a child, calls strike after the delay, kills the child with SIGKILL and
+// Launch starts a child, calls kill after the delay, kills the child with SIGKILL and
 // returns its report. The delay starts when the child starts its work. If the child finishes
-// earlier, strike is called then. With a negative delay, Launch waits for the end of the child
-// and does not call strike.
-func Launch(ctx context.Context, t Task, delay time.Duration, strike func() error) (*Report, error) {
+// earlier, kill is called then. With a negative delay, Launch waits for the end of the child
+// and does not call kill.
+func Launch(ctx context.Context, t Task, delay time.Duration, kill func() error) (*Report, error) {
 	task, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 		report, readErr = ReadReport(from, func() { began = time.Now(); close(ready) })
 		took = time.Since(began)
 	}()
-	at, err := killTime(ready, over, delay, strike)
+	at, err := killTime(ready, over, delay, kill)
 	if delay >= 0 {
 		_ = cmd.Process.Kill() // it may have ended already
 	}
@@ -69,8 +69,8 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 	return report, nil
 }
 
-// killTime waits for the time of the kill, calls strike, and returns when that began.
-func killTime(ready, over chan struct{}, delay time.Duration, strike func() error) (at int64, err error) {
+// killTime waits for the time of the kill, calls kill, and returns when that began.
+func killTime(ready, over chan struct{}, delay time.Duration, kill func() error) (at int64, err error) {
 	select {
 	case <-ready:
 	case <-over:
@@ -85,12 +85,12 @@ func killTime(ready, over chan struct{}, delay time.Duration, strike func() erro
 	case <-timer.C:
 	case <-over:
 	}
-	if strike == nil {
+	if kill == nil {
 		return 0, nil
 	}
 	at = time.Now().UnixNano()
-	if err := strike(); err != nil {
-		return at, fmt.Errorf("crashtest: strike: %w", err)
+	if err := kill(); err != nil {
+		return at, fmt.Errorf("crashtest: kill: %w", err)
 	}
 	return at, nil
 }

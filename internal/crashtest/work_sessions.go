@@ -33,20 +33,20 @@ type sessionPair struct {
 func (l sessionPair) run(ctx context.Context) error {
 	fork := l.name + "-f"
 	steps := []func() error{
-		func() error { return l.goOn(ctx, l.name, 3) },
+		func() error { return l.extend(ctx, l.name, 3) },
 		func() error {
 			_, err := l.sessions.Fork(ctx, l.name, &session.ForkOptions{ID: fork})
 			return err
 		},
-		func() error { return l.goOn(ctx, fork, 2) },
-		func() error { return l.goOn(ctx, l.name, 1) },
+		func() error { return l.extend(ctx, fork, 2) },
+		func() error { return l.extend(ctx, l.name, 1) },
 		func() error { return l.sessions.Rename(ctx, l.name, "title "+l.name) },
 		func() error { return l.redact(ctx, l.name) },
-		func() error { return l.goOn(ctx, l.name, 1) },
+		func() error { return l.extend(ctx, l.name, 1) },
 	}
 	switch l.round % 3 { // sessions left in the third round stay until the end
 	case 0:
-		steps = append(steps, func() error { return l.sessions.Delete(ctx, l.name) }, func() error { return l.goOn(ctx, fork, 1) })
+		steps = append(steps, func() error { return l.sessions.Delete(ctx, l.name) }, func() error { return l.extend(ctx, fork, 1) })
 	case 1:
 		steps = append(steps, func() error { return l.sessions.Delete(ctx, fork) }, func() error { return l.sessions.Delete(ctx, l.name) })
 	}
@@ -58,8 +58,8 @@ func (l sessionPair) run(ctx context.Context) error {
 	return nil
 }
 
-// goOn opens a session, which it creates if necessary, and appends some turns.
-func (l sessionPair) goOn(ctx context.Context, id string, turns int) (err error) {
+// extend opens a session, which it creates if necessary, and appends some turns.
+func (l sessionPair) extend(ctx context.Context, id string, turns int) (err error) {
 	r, err := l.sessions.Restore(ctx, session.RestoreOptions{SessionID: id})
 	if err != nil {
 		return err

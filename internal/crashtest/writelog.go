@@ -52,8 +52,8 @@ func (l *WriteLog) Len() int {
 	return len(l.entries)
 }
 
-// Told returns the notes among the first n entries, as they were written.
-func (l *WriteLog) Told(n int) string {
+// Notes returns the notes among the first n entries, as they were written.
+func (l *WriteLog) Notes(n int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b strings.Builder
@@ -93,12 +93,12 @@ type Crash struct {
 // Crash applies to a base what is on the medium if the power fails after n entries: all
 // flushed writes, and any of the others. A disk may write them in any order, so any subset of
 // their sectors may be there; but a sector that was written twice never has the older content
-// if the newer was written. With liar the disk ignores all flushes.
-func (l *WriteLog) Crash(rng *rand.Rand, base []byte, n int, liar bool) (*Image, Crash) {
+// if the newer was written. With ignoresFlush the disk ignores all flushes.
+func (l *WriteLog) Crash(rng *rand.Rand, base []byte, n int, ignoresFlush bool) (*Image, Crash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	flushed := 0
-	for i := n - 1; i >= 0 && flushed == 0 && !liar; i-- {
+	for i := n - 1; i >= 0 && flushed == 0 && !ignoresFlush; i-- {
 		if l.entries[i].flush() {
 			flushed = i
 		}

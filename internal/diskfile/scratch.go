@@ -92,7 +92,7 @@ func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error)
 	if err != nil {
 		return nil, errors.Join(errRemoved, err)
 	}
-	if !named.IsDir() || !mine(named) {
+	if !named.IsDir() || !isOwnedByUser(named) {
 		return nil, errNoLock
 	}
 	f, err := os.Open(path)

@@ -4,5 +4,5 @@ package diskfile
 
 import "io/fs"
 
-// mine returns false: the owner is not known on this system.
-func mine(fs.FileInfo) bool { return false }
+// isOwnedByUser returns false: the owner is not known on this system.
+func isOwnedByUser(fs.FileInfo) bool { return false }

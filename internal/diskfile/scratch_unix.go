@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// mine reports whether a file belongs to this user.
-func mine(info fs.FileInfo) bool {
+// isOwnedByUser reports whether a file belongs to this user.
+func isOwnedByUser(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()
 }

@@ -68,11 +68,11 @@ func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) 
 			return replies, nil
 		}
 		to = ""
-		switch moved, asks, next := redirect(e, addr); {
+		switch moved, ask, next := redirect(e, addr); {
 		case moved:
 			c.moved(ctx, next)
 			continue
-		case asks:
+		case ask:
 			to = next
 			continue
 		case !e.is("TRYAGAIN"):
@@ -122,7 +122,7 @@ func refused(replies []any) Error {
 }
 
 // redirect parses "MOVED 3999 127.0.0.1:6381" and "ASK …". A missing host means the host of the sender.
-func redirect(e Error, from string) (moved, asks bool, addr string) {
+func redirect(e Error, from string) (moved, ask bool, addr string) {
 	words := strings.Fields(string(e))
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
 		return false, false, ""

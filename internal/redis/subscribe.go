@@ -46,13 +46,13 @@ func (s *Subscriber) change(command, channel string, add bool) {
 	if s.conn == nil {
 		return
 	}
-	if err := s.conn.tell(Command{command, channel}); err != nil {
+	if err := s.conn.send(Command{command, channel}); err != nil {
 		s.conn.close() // the reader notices
 	}
 }
 
-// tell sends a command whose reply another goroutine reads.
-func (c *Conn) tell(command Command) error {
+// send sends a command whose reply another goroutine reads.
+func (c *Conn) send(command Command) error {
 	at := time.Time{}
 	if c.timeout > 0 {
 		at = time.Now().Add(c.timeout)
@@ -131,7 +131,7 @@ func (s *Subscriber) connected() (*Conn, error) {
 		subscribe = append(subscribe, channel)
 	}
 	if len(subscribe) > 1 {
-		err = conn.tell(subscribe)
+		err = conn.send(subscribe)
 	}
 	if err == nil {
 		err = conn.net.SetReadDeadline(time.Time{})

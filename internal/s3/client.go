@@ -85,11 +85,11 @@ func New(o Options) (*Client, error) {
 		c.region = at.region
 	}
 	if o.Transport == nil {
-		own, err := transport(at.scheme == "https")
+		made, err := transport(at.scheme == "https")
 		if err != nil {
 			return nil, err
 		}
-		o.Transport, c.hangUp = own, own.CloseIdleConnections
+		o.Transport, c.hangUp = made, made.CloseIdleConnections
 	}
 	c.http = &http.Client{
 		Transport:     o.Transport,

@@ -63,13 +63,13 @@ func (c *Client) readError(resp *http.Response, key, region string) *Error {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorLimit))
 	e := &Error{Status: resp.StatusCode}
-	var said struct {
+	var answer struct {
 		XMLName               xml.Name `xml:"Error"`
 		Code, Message, Region string
 		RequestID             string `xml:"RequestId"`
 	}
-	if err := xml.Unmarshal(body, &said); err == nil {
-		e.Code, e.Message, e.RequestID, e.Region = said.Code, said.Message, said.RequestID, strings.TrimSpace(said.Region)
+	if err := xml.Unmarshal(body, &answer); err == nil {
+		e.Code, e.Message, e.RequestID, e.Region = answer.Code, answer.Message, answer.RequestID, strings.TrimSpace(answer.Region)
 	}
 	if e.Code == "" {
 		e.Code, e.Message = codeOf(resp, key), plainText(body)

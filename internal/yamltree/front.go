@@ -90,7 +90,7 @@ var proseKeys = []string{"description", "when_to_use", "when-to-use", "argument-
 // replaced by as many letters as it has bytes, so that offsets stay the same.
 func lenient(front []byte) (jsontree.Node, bool) {
 	masked := bytes.Clone(front)
-	said := map[string]string{} // by key
+	prose := map[string]string{} // by key
 	for at := 0; at < len(front); {
 		l, next := line(front, at)
 		key, _, _ := bytes.Cut(l, []byte(": "))
@@ -100,17 +100,17 @@ func lenient(front []byte) (jsontree.Node, bool) {
 		if slices.Contains(proseKeys, string(key)) && colon && !bytes.ContainsAny(text[:1], "\"'|>[{&*!%@`#") {
 			start := at + bytes.Index(l, text)
 			copy(masked[start:], bytes.Repeat([]byte{'x'}, len(text)))
-			said[string(key)] = string(text)
+			prose[string(key)] = string(text)
 		}
 		at = next
 	}
 	n, err := Parse(masked)
-	if err != nil || len(said) == 0 || n.Kind != jsontree.Object {
+	if err != nil || len(prose) == 0 || n.Kind != jsontree.Object {
 		return n, false
 	}
 	for i := range n.Members {
 		m := &n.Members[i]
-		if text, ok := said[m.Key]; ok {
+		if text, ok := prose[m.Key]; ok {
 			m.Value.Text = strings.Replace(m.Value.Text, strings.Repeat("x", len(text)), text, 1)
 		}
 	}

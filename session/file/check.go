@@ -29,7 +29,7 @@ func (s *Store) goneError(op string, err error) error {
 
 // gone returns an error if the path no longer leads to the store's folder.
 func (s *Store) gone() error {
-	if now, err := os.Stat(s.root.Name()); err != nil || !os.SameFile(s.own, now) {
+	if now, err := os.Stat(s.root.Name()); err != nil || !os.SameFile(s.dirInfo, now) {
 		return errors.New(s.root.Name() + " was removed, or replaced by another folder")
 	}
 	return nil

@@ -58,7 +58,7 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	if h.log, err = s.disk.open(d, logName, os.O_RDWR); err != nil {
 		return err
 	}
-	gone, err := h.own(seqs)
+	gone, err := h.ownRecords(seqs)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	return s.disk.syncDir(d)
 }
 
-// own checks that the session itself has records with these seqs.
-func (h *handle) own(seqs []int64) (map[int64]bool, error) {
+// ownRecords checks that the session itself has records with these seqs.
+func (h *handle) ownRecords(seqs []int64) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	for _, seq := range seqs {
 		if seq <= h.mark.Meta.ParentSeq || seq > h.mark.Meta.Head {
@@ -97,7 +97,7 @@ func (h *handle) erase(epoch int64, seqs []int64) error {
 	if h.corrupt != 0 {
 		return corrupt("erase", h.id, h.corrupt, h.detail)
 	}
-	gone, err := h.own(seqs)
+	gone, err := h.ownRecords(seqs)
 	if err != nil {
 		return err
 	}

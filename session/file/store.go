@@ -41,11 +41,11 @@ type Options struct {
 // It implements [session.Store], [session.Leaser], [session.Deleter], [session.Rebuilder],
 // [session.Recoverer] and io.Closer.
 type Store struct {
-	opt  Options
-	disk diskOps
-	root *os.Root
-	dir  *os.File // root again, for comparing stamps
-	own  os.FileInfo
+	opt     Options
+	disk    diskOps
+	root    *os.Root
+	dir     *os.File // root again, for comparing stamps
+	dirInfo os.FileInfo
 
 	namesMu sync.Mutex // with names.lock: guards creating and deleting sessions
 	lock    *os.File
@@ -89,7 +89,7 @@ func open(dir string, o *Options, disk diskOps) (*Store, error) {
 		s.closeRoot()
 		return nil, explain("open store", "", err)
 	}
-	s.holders = diskfile.NewHolders(func() (*os.File, error) { return s.disk.open(s.root, holdersName, os.O_RDWR|os.O_CREATE) })
+	s.holders = diskfile.NewLivenessLocks(func() (*os.File, error) { return s.disk.open(s.root, holdersName, os.O_RDWR|os.O_CREATE) })
 	s.board = logwatch.New(s, s.newNotifier)
 	return s, nil
 }
@@ -105,7 +105,7 @@ func (s *Store) openRoot(dir string) error {
 	if s.dir, err = s.root.Open("."); err != nil {
 		return err
 	}
-	if s.own, err = s.dir.Stat(); err != nil {
+	if s.dirInfo, err = s.dir.Stat(); err != nil {
 		return err
 	}
 	return s.checkFormat()

@@ -31,8 +31,8 @@ const (
 
 // isRefusal reports whether the error comes from this store's own checks.
 func isRefusal(err error) bool {
-	_, ours := errors.AsType[*session.Error](err)
-	return ours || errors.Is(err, session.ErrBusy)
+	_, final := errors.AsType[*session.Error](err)
+	return final || errors.Is(err, session.ErrBusy)
 }
 
 // isRefused reports whether an append did not find the session's row as expected.

@@ -35,7 +35,7 @@ type scan struct {
 // Read implements [session.Store].
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		sc := scan{ReadRange: rows.NewSpan(r), store: s, id: id, rows: firstRows}
+		sc := scan{ReadRange: rows.NewReadRange(r), store: s, id: id, rows: firstRows}
 		err := sc.start(ctx)
 		for more := true; more && err == nil; {
 			var chunk []rows.ReadResult

@@ -107,7 +107,7 @@ func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed
 			if stopped || err == nil {
 				return
 			}
-			if _, said := errors.AsType[*s3.Error](err); said || try == readTries || ctx.Err() != nil {
+			if _, answered := errors.AsType[*s3.Error](err); answered || try == readTries || ctx.Err() != nil {
 				yield(listed{}, err)
 				return
 			}

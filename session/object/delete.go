@@ -13,15 +13,15 @@ import (
 func (s *Store) Delete(ctx context.Context, id string) error {
 	defer s.board.Notify(id)
 	return s.with(ctx, "delete", id, func(h *handle) error {
-		mine := false
+		tried := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {
 			if st.Meta == nil || st.Meta.Deleted {
-				if mine { // an earlier try had written it
+				if tried { // an earlier try had written it
 					return nil, nil
 				}
 				return nil, session.ErrNotFound
 			}
-			mine = true
+			tried = true
 			next := *st
 			next.Lease = nil
 			next.Meta = tombstone(st.Meta)

@@ -27,14 +27,14 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 		return cause
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
-		said := *e
-		if said.Op == "" {
-			said.Op = op
+		out := *e
+		if out.Op == "" {
+			out.Op = op
 		}
-		if said.Session == "" {
-			said.Session = id
+		if out.Session == "" {
+			out.Session = id
 		}
-		return &said
+		return &out
 	}
 	e := &session.Error{Op: op, Session: id, Err: err}
 	for _, sentinel := range []error{

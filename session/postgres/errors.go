@@ -51,12 +51,12 @@ func isPassing(err error) bool {
 // isFinal reports whether an error is already one of package session, or comes from the caller's
 // context. A connection timeout is neither.
 func isFinal(err error) bool {
-	_, ours := errors.AsType[*session.Error](err)
+	_, final := errors.AsType[*session.Error](err)
 	_, busy := errors.AsType[*session.BusyError](err)
-	if _, connect := errors.AsType[*pgconn.ConnectError](err); connect && !ours {
+	if _, connect := errors.AsType[*pgconn.ConnectError](err); connect && !final {
 		return false
 	}
-	return ours || busy || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return final || busy || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 const unreachableHint = "check that the server is running and reachable, then try again"

@@ -46,8 +46,8 @@ func (s *Store) Index(ctx context.Context) error {
 	})
 }
 
-// behind selects the sessions whose newest records are not indexed.
-const behind = ` FROM sessions s LEFT JOIN indexed i ON i.num = s.num
+// notIndexed selects the sessions whose newest records are not indexed.
+const notIndexed = ` FROM sessions s LEFT JOIN indexed i ON i.num = s.num
 WHERE s.deleted = 0 AND s.head > coalesce(i.head, s.parent_seq)`
 
 func (s *Store) index(ctx context.Context, c *pgx.Conn) error {
@@ -56,7 +56,7 @@ func (s *Store) index(ctx context.Context, c *pgx.Conn) error {
 DELETE FROM search WHERE num IN (SELECT num FROM gone)`); err != nil {
 		return err
 	}
-	found, err := c.Query(ctx, `SELECT s.num, s.id, coalesce(i.head, s.parent_seq), coalesce(i.uses, '')`+behind+` ORDER BY s.num`)
+	found, err := c.Query(ctx, `SELECT s.num, s.id, coalesce(i.head, s.parent_seq), coalesce(i.uses, '')`+notIndexed+` ORDER BY s.num`)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func parse(text string) (*target, error) {
 	case d != "strict" && q.Has("durability"):
 		return nil, bad(fmt.Sprintf("durability=%s: want strict or relaxed", d))
 	}
-	own := q.Has("pool_max_conns")
+	connsSet := q.Has("pool_max_conns")
 	for _, name := range []string{"schema", "search_path", "durability"} {
 		q.Del(name)
 	}
@@ -90,7 +90,7 @@ func parse(text string) (*target, error) {
 	if p.config, err = pgxpool.ParseConfig(u.String()); err != nil {
 		return nil, bad(p.clean(err.Error()))
 	}
-	if !own {
+	if !connsSet {
 		p.config.MaxConns = defaultConns
 	}
 	p.settle()
@@ -206,13 +206,13 @@ func (s *Store) version(ctx context.Context, c querier) (int, error) {
 		}
 	}
 	var tables int
-	var ours bool
+	var marked bool
 	err := c.QueryRow(ctx, `SELECT count(*), coalesce(bool_or(relname = 'format' AND relkind = 'r'), false)
-FROM pg_class WHERE relnamespace = to_regnamespace($1)`, pgx.Identifier{s.at.schema}.Sanitize()).Scan(&tables, &ours)
+FROM pg_class WHERE relnamespace = to_regnamespace($1)`, pgx.Identifier{s.at.schema}.Sanitize()).Scan(&tables, &marked)
 	if err != nil || tables == 0 {
 		return 0, err
 	}
-	if !ours {
+	if !marked {
 		return 0, foreign("contains unrelated tables")
 	}
 	var mark string

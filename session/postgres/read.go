@@ -34,7 +34,7 @@ WHERE coalesce(before, 0) < $5 ORDER BY seq DESC`
 // Read implements [session.Store].
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		sc := scan{ReadRange: rows.NewSpan(r), store: s, id: id}
+		sc := scan{ReadRange: rows.NewReadRange(r), store: s, id: id}
 		if err := sc.start(ctx); err != nil {
 			yield(session.Record{}, err)
 			return

@@ -45,7 +45,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 				break
 			}
 		}
-		return c.QueryRow(ctx, `SELECT count(*)`+behind).Scan(&out.NotIndexed)
+		return c.QueryRow(ctx, `SELECT count(*)`+notIndexed).Scan(&out.NotIndexed)
 	})
 	if err != nil {
 		return nil, err

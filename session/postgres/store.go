@@ -34,7 +34,7 @@ type Store struct {
 	ctx      context.Context // ends with Close
 	cancel   context.CancelCauseFunc
 	close    sync.Once
-	news     notifier
+	notifier notifier
 	watching watchers
 }
 
@@ -99,7 +99,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		s.patience = o.Patience
 	}
 	s.tables = dialect.Tables(database{s}, rows.Hooks{Begin: s.lock, Deleted: func(_ string, num int64) { s.grown(num) }})
-	s.news.start(s)
+	s.notifier.start(s)
 	s.watching.init(s)
 	return s, nil
 }
@@ -111,7 +111,7 @@ func (s *Store) String() string { return s.at.String() }
 // calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
-		s.news.stop()
+		s.notifier.stop()
 		s.cancel(session.ErrClosed)
 		s.watching.wait()
 		s.pool.Close()

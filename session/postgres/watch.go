@@ -129,7 +129,7 @@ func (w *watchers) receive(ctx context.Context) bool {
 		defer cancel()
 		_ = c.Close(ctx) // no longer usable
 	}()
-	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{w.store.news.channel}.Sanitize()); err != nil {
+	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{w.store.notifier.channel}.Sanitize()); err != nil {
 		return false
 	}
 	w.all()

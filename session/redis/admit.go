@@ -24,11 +24,11 @@ var errCluster = errors.New("a cluster")
 // admit checks the server of each new connection: it may have been restarted with other settings,
 // or be another server.
 func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
-	said, err := text(c.Do(ctx, "INFO"))
+	reply, err := text(c.Do(ctx, "INFO"))
 	if err != nil {
 		return err
 	}
-	info := parseInfo(said)
+	info := parseInfo(reply)
 	major, minor := version(info["redis_version"])
 	refuse := func(sentinel error, detail, hint string) error {
 		return &session.Error{Op: "open store", Err: sentinel, Detail: s.shown + ": " + detail, Hint: hint}

@@ -155,7 +155,7 @@ func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context
 			}
 			return out, s.refusal(op, id, out)
 		}
-		again, lost := passing(err)
+		again, lost := retryable(err)
 		sent = sent || lost
 		if err := s.ended(ctx, op, id); err != nil {
 			return nil, err
@@ -193,9 +193,9 @@ func (s *Store) pause(ctx context.Context, d time.Duration, op, id string) error
 	}
 }
 
-// passing reports whether a retry may succeed, and whether the request may have been carried out.
-func passing(err error) (again, lost bool) {
-	if _, ours := errors.AsType[*session.Error](err); ours {
+// retryable reports whether a retry may succeed, and whether the request may have been carried out.
+func retryable(err error) (again, lost bool) {
+	if _, final := errors.AsType[*session.Error](err); final {
 		return false, false
 	}
 	if e, answered := errors.AsType[redis.Error](err); answered {

@@ -79,7 +79,7 @@ func (s *Store) translate(op, id string, err error) error {
 	if _, answered := errors.AsType[redis.Error](err); !answered {
 		return set(session.ErrUnavailable, "check that the server is running: redis-cli ping")
 	}
-	if again, _ := passing(err); again || code(err, "NOREPLICAS") {
+	if again, _ := retryable(err); again || code(err, "NOREPLICAS") {
 		return set(session.ErrUnavailable, "the server is starting, busy or failing over; try again")
 	}
 	switch {

@@ -44,8 +44,8 @@ func (s *Store) snapshots(ctx context.Context, id string) bool {
 
 func (s *Store) info(ctx context.Context, id string) (map[string]string, error) {
 	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
-		said, err := text(s.db.Do(ctx, "INFO", "persistence"))
-		return answer{"ok", said}, err
+		reply, err := text(s.db.Do(ctx, "INFO", "persistence"))
+		return answer{"ok", reply}, err
 	})
 	return parseInfo(out.word(1)), err
 }

@@ -26,10 +26,10 @@ type Options struct {
 // concurrent use, also by several processes. The caller of Open closes it.
 type Store struct {
 	target
-	timeout time.Duration
-	base    string // prefix of all keys
-	db      *redis.Client
-	news    subscriber
+	timeout    time.Duration
+	base       string // prefix of all keys
+	db         *redis.Client
+	subscriber subscriber
 
 	mu     sync.Mutex
 	closed chan struct{}
@@ -89,7 +89,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		_ = s.db.Close()
 		return nil, err
 	}
-	s.news.start(s)
+	s.subscriber.start(s)
 	return s, nil
 }
 
@@ -105,7 +105,7 @@ func (s *Store) Close() error {
 	}
 	close(s.closed)
 	s.mu.Unlock()
-	s.news.stop()
+	s.subscriber.stop()
 	err := s.db.Close()
 	s.ops.Wait()
 	if err != nil {

@@ -19,7 +19,7 @@ const watchPoll = 2 * time.Second
 // the store.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		wake, leave := s.news.join(s.base + "news:" + id)
+		wake, leave := s.subscriber.join(s.base + "news:" + id)
 		defer leave()
 		tick := time.NewTicker(watchPoll)
 		defer tick.Stop()

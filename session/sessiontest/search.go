@@ -93,8 +93,8 @@ func (f *finder) finds(q session.Search, want ...string) {
 	}
 }
 
-// said appends items with these texts.
-func (f *finder) said(w *writer, texts ...string) {
+// addItems appends items with these texts.
+func (f *finder) addItems(w *writer, texts ...string) {
 	f.Helper()
 	var recs []session.Record
 	for _, t := range texts {
@@ -107,7 +107,7 @@ func testSearchWords(f *finder) {
 	f.index() // of an empty store
 	f.finds(session.Search{Words: "anything"})
 	w := f.create("s")
-	f.said(w,
+	f.addItems(w,
 		"The quick brown fox jumps over the lazy dog",     // 2
 		"A quick answer about naïve Ångström and STRASSE", // 3
 		"foxes run; quick-witted brown bears do not",      // 4
@@ -152,7 +152,7 @@ func testSearchWords(f *finder) {
 // than the words among them.
 func testSearchLiteral(f *finder) {
 	w := f.create("s")
-	f.said(w, "alpha beta", "gamma delta", "near and or not", "title:alpha", "100% of it_is *bold*")
+	f.addItems(w, "alpha beta", "gamma delta", "near and or not", "title:alpha", "100% of it_is *bold*")
 	f.index()
 	for words, want := range map[string][]string{
 		"alpha OR gamma":       nil,
@@ -212,7 +212,7 @@ func testSearchFilters(f *finder) {
 	)
 	b := f.createAs("b", session.Opened{Project: "q", CWD: "/x"})
 	b.now = epoch.Add(time.Hour)
-	f.said(b, "needle much later") // 2
+	f.addItems(b, "needle much later") // 2
 	c := f.createAs("c", session.Opened{Project: "p", CWD: "/y"})
 	f.append(c, c.item("needle in the trash"), c.trash("2026-01-02T03:04:05Z"))
 	f.index()
@@ -263,7 +263,7 @@ func testSearchPages(f *finder) {
 	}
 	for i := range n { // the three sessions' items share times
 		w := writers[i%3]
-		f.said(w, fmt.Sprintf("needle %d", i))
+		f.addItems(w, fmt.Sprintf("needle %d", i))
 		all = append(all, fmt.Sprintf("%s:%d", w.id, w.seq))
 	}
 	f.index()
@@ -303,7 +303,7 @@ func testSearchPages(f *finder) {
 func testSearchExcerpts(f *finder) {
 	w := f.create("s")
 	filler := strings.Repeat("straw 草 ", 4000)
-	f.said(w, filler+"the NÉEDLE\nis\there "+filler, "needle", "x needle y needle z")
+	f.addItems(w, filler+"the NÉEDLE\nis\there "+filler, "needle", "x needle y needle z")
 	f.index()
 	for _, hit := range f.hits(session.Search{Words: "needle"}).Hits {
 		if len(hit.Excerpt) > 500 || !utf8.ValidString(hit.Excerpt) || strings.ContainsAny(hit.Excerpt, "\n\t\r") {
@@ -326,7 +326,7 @@ func testSearchExcerpts(f *finder) {
 func testSearchErased(f *finder) {
 	er := f.eraser()
 	w := f.create("s")
-	f.said(w, "a secret needle", "another needle")
+	f.addItems(w, "a secret needle", "another needle")
 	f.index()
 	f.finds(session.Search{Words: "secret"}, "s:2")
 	f.append(w, w.payload(record.KindRedacted, record.Redacted{Seqs: []int64{2}}))
@@ -342,7 +342,7 @@ func testSearchDeleted(f *finder) {
 	d := f.deleter()
 	for _, id := range []string{"s", "sess", "other"} {
 		w := f.create(id)
-		f.said(w, "a needle")
+		f.addItems(w, "a needle")
 	}
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "s:2", "sess:2", "other:2")
@@ -352,7 +352,7 @@ func testSearchDeleted(f *finder) {
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "sess:2", "other:2")
 	again := f.create("s") // another session of the same id
-	f.said(again, "nothing here", "straw")
+	f.addItems(again, "nothing here", "straw")
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "sess:2", "other:2")
 	f.finds(session.Search{Words: "straw"}, "s:3")
@@ -360,9 +360,9 @@ func testSearchDeleted(f *finder) {
 
 func testSearchForks(f *finder) {
 	w := f.create("s")
-	f.said(w, "needle one", "needle two", "needle three")
+	f.addItems(w, "needle one", "needle two", "needle three")
 	k := f.fork(w, "fork", 3)
-	f.said(k, "needle of the fork")
+	f.addItems(k, "needle of the fork")
 	f.append(w, w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "item-2", Messages: 1}))
 	f.index()
 	f.finds(session.Search{Words: "needle", Session: "fork"}, "fork:5")
@@ -376,10 +376,10 @@ func testSearchForks(f *finder) {
 
 func testSearchFollows(f *finder) {
 	w := f.create("s")
-	f.said(w, "needle one")
+	f.addItems(w, "needle one")
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "s:2")
-	f.said(w, "needle two")
+	f.addItems(w, "needle two")
 	if h := f.hits(session.Search{Words: "needle"}); len(h.Hits) == 1 && h.NotIndexed == 0 {
 		f.Fatal("the index is behind and does not say so")
 	}

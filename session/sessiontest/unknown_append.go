@@ -79,9 +79,9 @@ func testDoubt(e *env) {
 	}
 	want = append(want, "late and forgotten")
 	appended("something else")
-	news, err := l.Refresh(e.ctx())
-	if err != nil || len(news) != 1 {
-		e.Errorf("the log hands out %d records, %v", len(news), err)
+	added, err := l.Refresh(e.ctx())
+	if err != nil || len(added) != 1 {
+		e.Errorf("the log hands out %d records, %v", len(added), err)
 	}
 	var got []string
 	for _, r := range e.read(e.store, "s", session.Range{}) {

@@ -147,11 +147,11 @@ func testWatchThere(e *env) {
 func testWatchGrowth(e *env) {
 	w := e.create("s")
 	other := e.create("other")
-	told := e.watch(e.store, "s", 1)
+	watcher := e.watch(e.store, "s", 1)
 	after := int64(1)
 	step := func(recs ...session.Record) {
 		e.Helper()
-		told.reach(after, w.seq)
+		watcher.reach(after, w.seq)
 		after = w.seq
 		e.append(other, other.item("nobody watches this one"))
 	}
@@ -220,8 +220,8 @@ func testWatchDeleted(e *env) {
 	if err := d.Delete(e.ctx(), "s"); err != nil { // a part of it is kept for the fork
 		e.Fatal(err)
 	}
-	for _, told := range all {
-		told.ends(session.ErrNotFound)
+	for _, watcher := range all {
+		watcher.ends(session.ErrNotFound)
 	}
 	e.watch(e.store, "s", 0).ends(session.ErrNotFound)
 	e.append(f, f.item("x"))
@@ -234,11 +234,11 @@ func testWatchDeleted(e *env) {
 
 func testWatchCancelled(e *env) {
 	w := e.create("s")
-	told := e.watch(e.store, "s", 1)
+	watcher := e.watch(e.store, "s", 1)
 	e.append(w, w.item("x"))
-	told.reach(1, 2)
-	told.stop()
-	told.ends(context.Canceled)
+	watcher.reach(1, 2)
+	watcher.stop()
+	watcher.ends(context.Canceled)
 	ctx, cancel := context.WithCancel(e.ctx())
 	cancel()
 	for _, err := range heads(ctx, e.store, "s", 0) {
@@ -261,12 +261,12 @@ func testWatchClosed(e *env) {
 		e.Skip("the store is no io.Closer; a store that is runs this by itself")
 	}
 	e.create("s")
-	told := e.watch(e.store, "s", 0)
-	told.reach(0, 1)
+	watcher := e.watch(e.store, "s", 0)
+	watcher.reach(0, 1)
 	if err := c.Close(); err != nil {
 		e.Fatal(err)
 	}
-	told.ends(session.ErrClosed)
+	watcher.ends(session.ErrClosed)
 	e.watch(e.store, "s", 0).ends(session.ErrClosed)
 }
 
@@ -286,8 +286,8 @@ func testWatchMany(e *env) {
 		for _, w := range writers {
 			e.append(w, w.item("x"))
 		}
-		for _, told := range all {
-			told.reach(int64(1+round), int64(2+round))
+		for _, watcher := range all {
+			watcher.reach(int64(1+round), int64(2+round))
 		}
 	}
 }

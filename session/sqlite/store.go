@@ -90,7 +90,7 @@ func Open(path string, o *Options) (*Store, error) {
 	}
 	s.writer.init(c, s.poison, s.isReplaced)
 	s.readers.init(abs, s.opt.BusyTimeout, s.isReplaced)
-	s.holders = diskfile.NewHolders(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
+	s.holders = diskfile.NewLivenessLocks(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
 	s.board = logwatch.New(s, s.newNotifier)
 	hooks := rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Notify(id) }}
 	s.tables = dialect.Tables(database{Store: s}, hooks)

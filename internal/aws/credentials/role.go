@@ -106,11 +106,11 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 		return fail(true, err)
 	}
 	if status != http.StatusOK {
-		var said struct {
+		var answer struct {
 			Error struct{ Code, Message string }
 		}
-		if xml.Unmarshal(body, &said) == nil && said.Error.Code != "" {
-			return fail(later(status), fmt.Errorf("%s: %s", said.Error.Code, said.Error.Message))
+		if xml.Unmarshal(body, &answer) == nil && answer.Error.Code != "" {
+			return fail(later(status), fmt.Errorf("%s: %s", answer.Error.Code, answer.Error.Message))
 		}
 		return fail(later(status), fmt.Errorf("STS returned status %d", status))
 	}

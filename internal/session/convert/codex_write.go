@@ -49,23 +49,23 @@ func (c *codexWriter) item(it transcript.Item) error {
 	case transcript.RoleContext, transcript.RoleNotification, transcript.RoleTool:
 		role = "user"
 	}
-	var said []byte
+	var content []byte
 	say := func() error {
-		if said == nil {
+		if content == nil {
 			return nil
 		}
-		b := object("type", "message", "role", role, "content", json.RawMessage(append(said, ']')))
-		said = nil
+		b := object("type", "message", "role", role, "content", json.RawMessage(append(content, ']')))
+		content = nil
 		return c.line("response_item", &it, b)
 	}
 	for _, p := range it.Parts {
 		if b := codexContent(p, kind); b != nil {
-			if said == nil {
-				said = []byte{'['}
+			if content == nil {
+				content = []byte{'['}
 			} else {
-				said = append(said, ',')
+				content = append(content, ',')
 			}
-			said = append(said, b...)
+			content = append(content, b...)
 			continue
 		}
 		b := codexItemOf(p)

@@ -110,12 +110,12 @@ func (s *Store) Flush(ctx context.Context) error {
 	s.wakeShipper()
 	for {
 		s.mu.Lock()
-		turn, left, own := s.turn, s.leftSince(from), s.ownError()
+		turn, left, sessionErr := s.turn, s.leftSince(from), s.ownError()
 		failed, closed := s.status.Err, s.closed
 		s.mu.Unlock()
 		switch {
 		case !left:
-			return own
+			return sessionErr
 		case closed:
 			return &session.Error{Op: "flush mirror", Err: session.ErrClosed}
 		}

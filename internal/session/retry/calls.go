@@ -68,7 +68,7 @@ func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, e
 		if !yield(rec, err) {
 			return nil, true
 		}
-		watch.goOn()
+		watch.restart()
 		if err == nil {
 			c.begin() // a later outage gets the full time again
 			if moved := advance(r, rec.Seq); !moved {
@@ -163,7 +163,7 @@ func (w *stopwatch) pause() {
 	}
 }
 
-func (w *stopwatch) goOn() {
+func (w *stopwatch) restart() {
 	if w.timer != nil {
 		w.timer.Reset(w.d)
 	}
@@ -186,8 +186,8 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 	again := false
 	err = s.do(ctx, call{op: "take lease", id: id, write: true}, func(ctx context.Context) error {
 		l, err = leaser.Acquire(ctx, id, h, func(held session.Lease) bool {
-			mine := again && held.Holder == h.Holder && held.Since.Equal(h.Since)
-			return mine || steal != nil && steal(held)
+			same := again && held.Holder == h.Holder && held.Since.Equal(h.Since)
+			return same || steal != nil && steal(held)
 		})
 		again = true
 		return err

@@ -55,8 +55,8 @@ func Damaged(ctx context.Context, path string) string {
 		return ""
 	}
 	defer db.Close()
-	var said string
-	err = db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&said)
+	var result string
+	err = db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result)
 	if e, ok := errors.AsType[*modernc.Error](err); ok {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -67,10 +67,10 @@ func Damaged(ctx context.Context, path string) string {
 			}
 		}
 	}
-	if err != nil || said == "ok" {
+	if err != nil || result == "ok" {
 		return ""
 	}
-	return said
+	return result
 }
 
 // Salvage replaces a damaged file by a new one with its readable rows. No process may have the

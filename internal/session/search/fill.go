@@ -38,7 +38,7 @@ func (x *Index) Index(ctx context.Context) error {
 		}
 		cleared, err := x.session(ctx, m)
 		erased = erased || cleared
-		if err != nil && !passed(err) {
+		if err != nil && !skipsSession(err) {
 			return failed("index", err)
 		}
 	}
@@ -92,9 +92,9 @@ func (x *Index) purge(ctx context.Context) error {
 	return nil
 }
 
-// passed reports whether an error excludes only one session: it was deleted meanwhile, or its key
+// skipsSession reports whether an error excludes only one session: it was deleted meanwhile, or its key
 // is missing.
-func passed(err error) bool {
+func skipsSession(err error) bool {
 	return errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrSealed)
 }
 

@@ -171,7 +171,7 @@ func scan(rows *sql.Rows) (*candidate, error) {
 func (x *Index) hit(ctx context.Context, c *candidate, words searchtext.Words) (session.Hit, bool, error) {
 	for r, err := range x.store.Read(ctx, c.id, session.Range{After: c.entry.TextSeq - 1, Until: c.entry.TextSeq}) {
 		switch {
-		case errors.Is(err, session.ErrCorrupt), passed(err):
+		case errors.Is(err, session.ErrCorrupt), skipsSession(err):
 			return session.Hit{}, false, nil
 		case err != nil:
 			return session.Hit{}, false, err

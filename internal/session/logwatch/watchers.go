@@ -53,14 +53,14 @@ type watchedSession struct {
 	wake     chan struct{} // closed when the head may have changed
 }
 
-// batchDelay is the number of watchers that read at once, and so the number of connections they
+// maxReads is the number of watchers that read at once, and so the number of connections they
 // may take from other readers.
-const batchDelay = 2
+const maxReads = 2
 
 // New returns the watchers of a store. start creates the notifier when the first watcher starts;
 // it may be nil.
 func New(store session.Store, start func() Notifier) *Watchers {
-	b := &Watchers{store: store, start: start, places: map[string]*watchedSession{}, reads: make(chan struct{}, batchDelay)}
+	b := &Watchers{store: store, start: start, places: map[string]*watchedSession{}, reads: make(chan struct{}, maxReads)}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
 }

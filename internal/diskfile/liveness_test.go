@@ -15,7 +15,7 @@ func TestHolders(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "holders")
 	open := func() *LivenessLocks {
-		return NewHolders(func() (*os.File, error) { return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) })
+		return NewLivenessLocks(func() (*os.File, error) { return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) })
 	}
 	a, b := open(), open()
 	t.Cleanup(b.Close)

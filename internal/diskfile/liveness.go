@@ -18,15 +18,15 @@ import (
 type LivenessLocks struct {
 	open func() (*os.File, error)
 
-	mu   sync.Mutex // guards the fields below
-	file *os.File
-	mine map[int64]bool
+	mu     sync.Mutex // guards the fields below
+	file   *os.File
+	locked map[int64]bool
 }
 
-// NewHolders returns the locks in the file that open opens for reading and writing. open is
+// NewLivenessLocks returns the locks in the file that open opens for reading and writing. open is
 // called on first use.
-func NewHolders(open func() (*os.File, error)) *LivenessLocks {
-	return &LivenessLocks{open: open, mine: map[int64]bool{}}
+func NewLivenessLocks(open func() (*os.File, error)) *LivenessLocks {
+	return &LivenessLocks{open: open, locked: map[int64]bool{}}
 }
 
 // Lock takes the lock of a name and a number. Only this process may hold it.
@@ -35,7 +35,7 @@ func (h *LivenessLocks) Lock(name string, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f, err := h.opened()
-	if err != nil || h.mine[at] {
+	if err != nil || h.locked[at] {
 		return err
 	}
 	for tries := 0; ; tries++ {
@@ -46,7 +46,7 @@ func (h *LivenessLocks) Lock(name string, n int64) error {
 		case err != nil:
 			return err
 		case ok:
-			h.mine[at] = true
+			h.locked[at] = true
 			return nil
 		case tries == 100: // a process that failed to begin releases it at once
 			return errors.New(f.Name() + ": the lock of a new lease is taken")
@@ -60,8 +60,8 @@ func (h *LivenessLocks) Unlock(name string, n int64) {
 	at := place(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.mine[at] {
-		delete(h.mine, at)
+	if h.locked[at] {
+		delete(h.locked, at)
 		unlockByte(h.file, at)
 	}
 }
@@ -71,7 +71,7 @@ func (h *LivenessLocks) IsLocked(name string, n int64) (held, known bool) {
 	at := place(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.mine[at] {
+	if h.locked[at] {
 		return true, true
 	}
 	f, err := h.opened()
@@ -90,7 +90,7 @@ func (h *LivenessLocks) Close() {
 		h.file.Close()
 		h.file = nil
 	}
-	clear(h.mine)
+	clear(h.locked)
 	h.open = func() (*os.File, error) { return nil, os.ErrClosed }
 }
 

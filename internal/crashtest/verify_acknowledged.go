@@ -18,7 +18,7 @@ import (
 func VerifyPast(ctx context.Context, store session.Store, p *Acknowledged) *Finding {
 	f := &Finding{}
 	sessions := session.New(store, nil)
-	f.past(ctx, sessions, p)
+	f.all(ctx, sessions, p)
 	if len(f.Problem) > 0 {
 		return f
 	}
@@ -29,12 +29,12 @@ func VerifyPast(ctx context.Context, store session.Store, p *Acknowledged) *Find
 		}
 	}
 	again := &Finding{}
-	again.past(ctx, sessions, p)
+	again.all(ctx, sessions, p)
 	f.Problem = append(f.Problem, again.Problem...)
 	return f
 }
 
-func (f *Finding) past(ctx context.Context, sessions *session.Sessions, p *Acknowledged) {
+func (f *Finding) all(ctx context.Context, sessions *session.Sessions, p *Acknowledged) {
 	for _, id := range slices.Sorted(maps.Keys(p.Acked)) {
 		acked := p.Acked[id]
 		recs, err := read(ctx, sessions, id)

@@ -20,8 +20,8 @@ type ReadResult struct {
 	Err error
 }
 
-// NewSpan returns the range of a read.
-func NewSpan(r session.Range) ReadRange {
+// NewReadRange returns the range of a read.
+func NewReadRange(r session.Range) ReadRange {
 	s := ReadRange{Low: max(r.After, 0), High: MaxSeq, Reverse: r.Reverse, Remaining: math.MaxInt64}
 	if r.Until > 0 {
 		s.High = min(r.Until, MaxSeq)

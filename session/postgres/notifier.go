@@ -57,7 +57,7 @@ func (n *notifier) stop() {
 // grown is called after a log has grown or was deleted.
 func (s *Store) grown(num int64) {
 	s.watching.woken(num)
-	n := &s.news
+	n := &s.notifier
 	n.mu.Lock()
 	n.pending[num] = true
 	n.mu.Unlock()

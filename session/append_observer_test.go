@@ -144,7 +144,7 @@ func TestWitnessFails(t *testing.T) {
 	for range 2 { // the second finds the record there, and tells again
 		recs, err := l.Append(ctx, userDraft("b", "b"))
 		wantErr(t, err, full)
-		if e := asError(t, err); recs != nil || e.Op != "witness" || e.Session != "s" || e.Seq != 3 || e.Hint == "" {
+		if e := asError(t, err); recs != nil || e.Op != "observe append" || e.Session != "s" || e.Seq != 3 || e.Hint == "" {
 			t.Errorf("%+v, records %v", e, recs)
 		}
 		if l.Head() != 2 {
@@ -191,7 +191,7 @@ func TestWitnessErrorIsNoConflict(t *testing.T) {
 	l := newSession(t, s, "s", "a")
 	w.fail(&session.Error{Op: "leaf", Err: session.ErrConflict, Hint: "look there"}, 1)
 	_, err := l.Append(t.Context(), userDraft("b", "b"))
-	if e := asError(t, err); e.Op != "witness" || e.Hint != "look there" {
+	if e := asError(t, err); e.Op != "observe append" || e.Hint != "look there" {
 		t.Errorf("%+v", e)
 	}
 	must(l.Append(t.Context(), userDraft("b", "b")))(t)
@@ -215,7 +215,7 @@ func TestWitnessFailsElsewhere(t *testing.T) {
 		"rename": func() error { return s.Rename(ctx, "s", "title") },
 		"delete": func() error { return s.Delete(ctx, "s") },
 	} {
-		if err := do(); !errors.Is(err, gone) || asError(t, err).Op != "witness" {
+		if err := do(); !errors.Is(err, gone) || asError(t, err).Op != "observe append" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -22,9 +22,9 @@ type Eraser interface {
 	Erase(ctx context.Context, id string, epoch int64, seqs []int64) error
 }
 
-// witnessed calls the observer with the end of a log. If that fails, the batch counts as unknown,
+// observeAppend calls the observer with the end of a log. If that fails, the batch counts as unknown,
 // so that the next append reports it again.
-func (s *Sessions) witnessed(ctx context.Context, id string, head Record) error {
+func (s *Sessions) observeAppend(ctx context.Context, id string, head Record) error {
 	if s.opt.AppendObserver == nil {
 		return nil
 	}
@@ -34,9 +34,9 @@ func (s *Sessions) witnessed(ctx context.Context, id string, head Record) error 
 	return nil
 }
 
-// witnessHead calls the observer with the last record of a log that was opened, because the
+// observeHead calls the observer with the last record of a log that was opened, because the
 // process that appended it may have ended before its own call.
-func (l *Log) witnessHead(ctx context.Context) error {
+func (l *Log) observeHead(ctx context.Context) error {
 	if l.s.opt.AppendObserver == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (l *Log) witnessHead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return l.s.witnessed(ctx, l.id, r)
+		return l.s.observeAppend(ctx, l.id, r)
 	}
 	return &Error{
 		Op: "open", Session: l.id, Seq: l.meta.Head, Err: ErrCorrupt, Detail: "its last record is missing",
@@ -52,7 +52,7 @@ func (l *Log) witnessHead(ctx context.Context) error {
 	}
 }
 
-func (s *Sessions) witnessDelete(ctx context.Context, id string) error {
+func (s *Sessions) observeDelete(ctx context.Context, id string) error {
 	if s.opt.AppendObserver == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s *Sessions) witnessDelete(ctx context.Context, id string) error {
 }
 
 func unwitnessed(id string, seq int64, detail string, err error) error {
-	e := &Error{Op: "witness", Session: id, Seq: seq, Detail: detail, Hint: Hint(err), Err: err}
+	e := &Error{Op: "observe append", Session: id, Seq: seq, Detail: detail, Hint: Hint(err), Err: err}
 	if e.Hint == "" {
 		e.Hint = "check that the folder of the audit trail is writable and has free space, then try again"
 	}

@@ -31,7 +31,7 @@ func TestSpan(t *testing.T) {
 		"down from there":      {session.Range{Reverse: true}, 0, 4, []int64{3, 4}, []int64{-4, 2, 1}},
 		"a missing one counts": {session.Range{Limit: 2}, 0, 4, []int64{2}, []int64{1, -2}},
 	} {
-		s := rows.NewSpan(tt.r)
+		s := rows.NewReadRange(tt.r)
 		s.Within(tt.below, tt.head)
 		var got []int64
 		for s.More() {
@@ -68,8 +68,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-func ExampleNewSpan() {
-	s := rows.NewSpan(session.Range{Until: 3})
+func ExampleNewReadRange() {
+	s := rows.NewReadRange(session.Range{Until: 3})
 	s.Within(0, 9) // what the session has
 	for s.More() {
 		found := []rows.ReadResult{{Record: session.Record{Seq: s.Turn()}}} // as a table gives them

@@ -14,31 +14,31 @@ func (s *Store) WrapWitness(w session.AppendObserver) session.AppendObserver {
 	if w == nil {
 		return nil
 	}
-	return &witness{s, w}
+	return &observer{s, w}
 }
 
-type witness struct {
+type observer struct {
 	store *Store
 	inner session.AppendObserver
 }
 
 // Appended implements [session.AppendObserver].
-func (w *witness) Appended(ctx context.Context, id string, head session.Record) error {
-	return w.tell(ctx, id, func() error { return w.inner.Appended(ctx, id, head) })
+func (w *observer) Appended(ctx context.Context, id string, head session.Record) error {
+	return w.call(ctx, id, func() error { return w.inner.Appended(ctx, id, head) })
 }
 
 // Deleted implements [session.AppendObserver].
-func (w *witness) Deleted(ctx context.Context, id string) error {
-	return w.tell(ctx, id, func() error { return w.inner.Deleted(ctx, id) })
+func (w *observer) Deleted(ctx context.Context, id string) error {
+	return w.call(ctx, id, func() error { return w.inner.Deleted(ctx, id) })
 }
 
-func (w *witness) tell(ctx context.Context, id string, f func() error) error {
+func (w *observer) call(ctx context.Context, id string, f func() error) error {
 	err := w.full(id, f())
 	if err == nil {
 		return nil
 	}
 	first := true
-	return w.store.do(ctx, call{op: "witness", id: id, write: true}, func(context.Context) error {
+	return w.store.do(ctx, call{op: "observe append", id: id, write: true}, func(context.Context) error {
 		if first {
 			first = false
 			return err
@@ -48,11 +48,11 @@ func (w *witness) tell(ctx context.Context, id string, f func() error) error {
 }
 
 // full converts an error of the disk to one of package session.
-func (w *witness) full(id string, err error) error {
+func (w *observer) full(id string, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
 	return &session.Error{
-		Op: "witness", Session: id, Err: session.ErrFull, Detail: err.Error(), Hint: "free space on the disk that holds the audit trail",
+		Op: "observe append", Session: id, Err: session.ErrFull, Detail: err.Error(), Hint: "free space on the disk that holds the audit trail",
 	}
 }
