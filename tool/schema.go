@@ -69,7 +69,7 @@ func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the JSON ends too early")
+		err = errors.New("the JSON is incomplete")
 	}
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (r *reader) number(s string) (any, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %s is not a usable number", at, truncate.String(s, 40))
+		return nil, fmt.Errorf("%s: invalid number %s", at, truncate.String(s, 40))
 	case f != math.Trunc(f):
 		return f, nil
 	case math.Abs(f) >= maxInteger: // not beyond, but rounded perhaps

@@ -60,7 +60,7 @@ func worker(name, task, clean, command string) []teamStep {
 			{"name": "told", "when": teamStep{"told": "it was delivered"}, "text": name + " has done task " + task},
 			{"name": "untold", "when": teamStep{"told": "it was not delivered"}, "tool_uses": tell},
 		},
-		again("begin", teamStep{"told": "Task " + task + " is yours"}, begin, begin),
+		again("begin", teamStep{"told": "You own task " + task + ","}, begin, begin),
 		again("enter", nil, enter, enter),
 		again("work", nil, work, rework),
 		again("note", nil, call("Bash", teamStep{"command": note}),
@@ -328,7 +328,7 @@ func (s *teamEnv) check(all *session.Sessions) {
 					got[strings.TrimSuffix(from, ":")]++
 				}
 			}
-			if e.Role() == transcript.RoleTool && strings.Contains(string(e.JSON), "It is sent to team-lead") {
+			if e.Role() == transcript.RoleTool && strings.Contains(string(e.JSON), "Sent to team-lead") {
 				sent[id]++
 			}
 		}

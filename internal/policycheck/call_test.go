@@ -37,7 +37,7 @@ func TestToolCallRequests(t *testing.T) {
 		{"Bash", `{"command": "ls", "command": "rm x"}`, "", "", false, "duplicate key"},
 		{"Bash", `{"comm`, "", "", false, "not JSON"},
 		{"WebFetch", `{"url": "example.org"}`, "", "", false, "want https://"},
-		{"WebFetch", `{"url": "http://%zz/"}`, "", "", false, "it cannot be read"},
+		{"WebFetch", `{"url": "http://%zz/"}`, "", "", false, "invalid URL"},
 
 		{"Read", `{"file_path": "a/../b"}`, policy.OpRead, "/w/b", true, ""},
 		{"Read", `{"file_path": "~/x"}`, policy.OpRead, "/home/u/x", true, ""},
@@ -54,7 +54,7 @@ func TestToolCallRequests(t *testing.T) {
 		{"EnterWorktree", `{}`, "", "", false, "want 1 to 64"},
 		{"EnterWorktree", `{"Name": "a"}`, "", "", false, "it is written name"},
 		{"EnterWorktree", `{"name": "a"}`, policy.OpCommand, "git worktree add -b worktree-a .holdfast/worktrees/a", false, ""},
-		{"ExitWorktree", `{"action": "go"}`, "", "", false, "there are keep and remove"},
+		{"ExitWorktree", `{"action": "go"}`, "", "", false, "want keep or remove"},
 		{"ExitWorktree", `{"action": "keep"}`, "", "ExitWorktree", true, ""},
 		{"ExitWorktree", `{"action": "remove"}`, "", "ExitWorktree", true, ""}, // in no worktree
 		{"WebSearch", `{"query": "go"}`, policy.OpConnect, "api.search.brave.com:443", true, ""},

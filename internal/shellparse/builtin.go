@@ -52,7 +52,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 			if n, text, ok := strings.Cut(a.text, "="); a.static && ok {
 				s.alias(n, text)
 			} else if !a.static {
-				f.unclear("what alias defines cannot be known: " + a.text)
+				f.unclear("cannot determine what alias defines: " + a.text)
 			}
 		}
 	case "source", ".": // may set any variable; where it would go is its own affair
@@ -65,7 +65,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 		}
 	case "enable":
 		if slices.ContainsFunc(args, func(w word) bool { return !w.static || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "n") }) {
-			f.unclear("enable changes which commands are the shell's own")
+			f.unclear("enable changes which commands are shell builtins")
 		}
 	}
 }

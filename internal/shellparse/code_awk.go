@@ -7,7 +7,7 @@ import "strings"
 func (c *call) awkCode(w word) {
 	c.opaque("runs awk code")
 	if !w.static {
-		c.out.unclear = "the awk code cannot be known"
+		c.out.unclear = "cannot determine the awk code"
 		return
 	}
 	ts := awkTokens(w.text)
@@ -35,7 +35,7 @@ func (c *call) awkCode(w word) {
 		case ";", "}", "{", "\n":
 			printing = false
 		case "@":
-			c.out.unclear = "what the awk code calls cannot be known"
+			c.out.unclear = "cannot determine what the awk code calls"
 		case "|", "|&":
 			if printing && depth <= 0 {
 				c.awkOperand(ts, i+1, 0)
@@ -60,7 +60,7 @@ func (c *call) awkCall(ts []token, i int) {
 		c.codeLine(ts[i+1].text, "awk code", false)
 		return
 	}
-	c.out.unclear = "what the awk code starts cannot be known"
+	c.out.unclear = "cannot determine what the awk code starts"
 	for ; i < len(ts) && ts[i].text != ")" && ts[i].text != ";"; i++ {
 		if ts[i].kind == tokenString && strings.TrimSpace(ts[i].text) != "" {
 			c.out.runs = append(c.out.runs, run{via: "awk code", line: ts[i].text, code: true, in: stdin{kind: stdinUnknown}})
@@ -92,7 +92,7 @@ func (c *call) awkOperand(ts []token, i int, access Access) {
 	case literal:
 		c.codeLine(text, "awk code", false)
 	default:
-		c.out.unclear = "what the awk code starts cannot be known"
+		c.out.unclear = "cannot determine what the awk code starts"
 		for k := max(0, i-4); k < min(len(ts), i+5); k++ {
 			if ts[k].kind == tokenString && strings.TrimSpace(ts[k].text) != "" {
 				c.out.runs = append(c.out.runs, run{via: "awk code", line: ts[k].text, code: true, in: stdin{kind: stdinUnknown}})

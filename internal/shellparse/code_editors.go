@@ -9,7 +9,7 @@ const maxEx = 64
 func (c *call) exCode(w word, depth int) {
 	via := c.inv.name + " :"
 	if !w.static {
-		c.out.unclear = "the command of " + via + " cannot be known"
+		c.out.unclear = "cannot determine the command of " + via
 		return
 	}
 	for line := range strings.SplitSeq(w.text, "\n") {
@@ -83,14 +83,14 @@ func (c *call) exLine(line, via string, depth int) {
 			c.exLine(arg[i+1:], via, depth+1)
 		}
 		if strings.Contains(arg, `\=`) {
-			c.out.unclear = "what " + via + "s runs cannot be known"
+			c.out.unclear = "cannot determine what " + via + "s runs"
 		}
 	case contains(exHarmless, name) && !strings.Contains(arg, "`") && (name != "echo" || !strings.Contains(arg, "(")):
 		if _, next, ok := strings.Cut(arg, "|"); ok {
 			c.exLine(next, via, depth+1)
 		}
 	default:
-		c.out.unclear = "what " + via + name + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + via + name + " runs"
 		for _, t := range (&language{quotes: `"'`, comment: "\x00"}).tokens(arg) {
 			if t.kind == tokenString {
 				c.codeLine(strings.TrimLeft(t.text, ":!"), via+name, true)

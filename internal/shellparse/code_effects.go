@@ -7,7 +7,7 @@ func (c *call) code(w word, l *language) {
 	via := l.name + " code"
 	c.opaque("runs " + via)
 	if !w.static {
-		c.out.unclear = "the " + via + " cannot be known"
+		c.out.unclear = "cannot determine the " + via
 		return
 	}
 	ts := l.tokens(w.text)
@@ -32,9 +32,9 @@ func (c *call) code(w word, l *language) {
 	all := evals != ""
 	switch {
 	case all:
-		c.out.unclear = "the " + via + " uses " + evals + ", so what it runs cannot be known"
+		c.out.unclear = "cannot determine what the " + via + " runs: it uses " + evals
 	case starts && !l.literalStarts(ts), !starts && l.onlyMeans(ts):
-		c.out.unclear = "what the " + via + " starts cannot be known"
+		c.out.unclear = "cannot determine what the " + via + " starts"
 		all = true
 	case !starts && !pipes:
 		return
@@ -60,7 +60,7 @@ func (c *call) code(w word, l *language) {
 // pipedTo reads what stands behind the mode of a pipe: open(F, "-|", "rm", "x").
 func (c *call) pipedTo(ts []token, i int, via string) {
 	if i+2 >= len(ts) || ts[i+2].kind != tokenString {
-		c.out.unclear = "what the " + via + " starts cannot be known"
+		c.out.unclear = "cannot determine what the " + via + " starts"
 		return
 	}
 	words, _ := stringRun(ts, i+2)
@@ -184,7 +184,7 @@ func stringRun(ts []token, i int) (words []string, end int) {
 // codeLine runs the text of a command that code holds.
 func (c *call) codeLine(text, via string, open bool) {
 	if open {
-		c.out.unclear = "what the " + via + " starts cannot be known"
+		c.out.unclear = "cannot determine what the " + via + " starts"
 	}
 	if text = strings.TrimSpace(text); text != "" {
 		c.out.runs = append(c.out.runs, run{via: via, line: text, code: open, in: stdin{kind: stdinUnknown}})

@@ -47,7 +47,7 @@ func (c *call) madeCode(w word) bool {
 	case !w.static && isProcess(w.text):
 		c.out.unclear = "the code that " + c.via + " runs is made by " + w.text
 	case w.static && openFile(w.text) != "":
-		c.out.unclear = "the code that " + c.via + " reads from " + w.text + " cannot be known"
+		c.out.unclear = "cannot determine the code that " + c.via + " reads from " + w.text
 	default:
 		return false
 	}
@@ -99,9 +99,9 @@ func (c *call) inputCode() {
 		}
 	}
 	if c.inv.in.kind == stdinNone {
-		c.opaque("runs what a person types")
+		c.opaque("runs what is typed at the terminal")
 		return
 	}
-	c.out.unclear = "the code that " + c.via + " reads from standard input cannot be known"
-	c.opaque("runs what standard input holds")
+	c.out.unclear = "cannot determine the code that " + c.via + " reads from standard input"
+	c.opaque("runs code from standard input")
 }

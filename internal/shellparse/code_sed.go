@@ -7,7 +7,7 @@ import "strings"
 // but print and edit its text.
 func (c *call) sedCode(w word) (harmless bool) {
 	if !w.static {
-		c.out.unclear = "the sed script cannot be known"
+		c.out.unclear = "cannot determine the sed script"
 		return false
 	}
 	s := sedReader{c: c, code: w.text, harmless: true}
@@ -136,7 +136,7 @@ func (s *sedReader) command() bool {
 		if line := s.line(); line != "" {
 			s.c.out.runs = append(s.c.out.runs, run{via: "sed e", line: line})
 		} else {
-			s.c.out.unclear = "the lines that sed e runs cannot be known"
+			s.c.out.unclear = "cannot determine the lines that sed e runs"
 		}
 	case 'r', 'R':
 		s.file(Read)
@@ -176,7 +176,7 @@ func (s *sedReader) substitute(flags bool) bool {
 		case strings.IndexByte("gpiImM0123456789", b) >= 0:
 		case b == 'e':
 			s.harmless = false
-			s.c.out.unclear = "the lines that sed s///e runs cannot be known"
+			s.c.out.unclear = "cannot determine the lines that sed s///e runs"
 			if strings.TrimSpace(by) != "" {
 				s.c.out.runs = append(s.c.out.runs, run{via: "sed s///e", line: by, code: true})
 			}

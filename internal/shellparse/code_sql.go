@@ -6,11 +6,11 @@ import "strings"
 // sqlite3, the backslash commands of psql, mysql's system and source.
 func (c *call) sqlCode(w word) {
 	if t := strings.TrimLeft(w.text, `"`); !w.static && c.prog.name != "mysql" && t != "" && t[0]|0x20 >= 'a' && t[0]|0x20 <= 'z' {
-		c.opaque("acts on a database as is not in the line") // a query: no command of the client starts so
+		c.opaque("changes a database in a way that the command line does not show") // a query: no command of the client starts so
 		return
 	}
 	if !w.static {
-		c.out.unclear = "what " + c.inv.name + " is told cannot be known"
+		c.out.unclear = "cannot determine the commands of " + c.inv.name
 		return
 	}
 	for line := range strings.SplitSeq(w.text, "\n") {
@@ -51,7 +51,7 @@ func (c *call) sqlCode(w word) {
 		}
 	}
 	if strings.Contains(low, "xp_cmdshell") || strings.Contains(low, "sys_exec") || c.prog.name == "sqlite3" && strings.Contains(low, "edit(") {
-		c.out.unclear = "what " + c.inv.name + " starts cannot be known"
+		c.out.unclear = "cannot determine what " + c.inv.name + " starts"
 	}
 }
 
@@ -130,7 +130,7 @@ func (c *call) psqlBackslash(line string) {
 	case name == "e" || name == "edit" || name == "ef" || name == "ev":
 		c.opaque("starts an editor")
 	case name == "gexec":
-		c.opaque("runs what a query returns")
+		c.opaque("runs the result of a query")
 	case name == "cd":
 		c.sqlFile(arg, Read)
 	}

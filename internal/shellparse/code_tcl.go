@@ -8,7 +8,7 @@ func (c *call) tclCode(w word) {
 	via := c.inv.name + " code"
 	c.opaque("runs " + via)
 	if !w.static {
-		c.out.unclear = "the " + via + " cannot be known"
+		c.out.unclear = "cannot determine the " + via
 		return
 	}
 	c.codePaths((&language{quotes: `"`, comment: "\x00"}).tokens(w.text))
@@ -28,7 +28,7 @@ func (c *call) tclCode(w word) {
 			}
 			rest = strings.TrimRight(rest, "} \t")
 			if strings.Contains(rest, "$") {
-				c.out.unclear = "what the " + via + " starts cannot be known"
+				c.out.unclear = "cannot determine what the " + via + " starts"
 			}
 			c.codeLine(rest, via, strings.Contains(rest, "$"))
 		case "open":
@@ -37,7 +37,7 @@ func (c *call) tclCode(w word) {
 			}
 		case "eval", "uplevel", "source", "load", "interp", "subst", "apply", "socket", "package", "send", "expr":
 			if name != "package" && name != "expr" {
-				c.out.unclear = "what the " + via + " runs by " + name + " cannot be known"
+				c.out.unclear = "cannot determine what the " + via + " runs by " + name
 			}
 		case "send_user", "puts", "set", "expect":
 		}

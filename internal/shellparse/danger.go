@@ -57,9 +57,9 @@ func namesOpenFile(value string) bool {
 func unclearValue(name string, w word) string {
 	switch {
 	case w.static && dangerous(name) && namesOpenFile(w.text):
-		return "what $" + name + " has programs load from " + w.text + " cannot be known"
+		return "cannot determine what $" + name + " has programs load from " + w.text
 	case slices.Contains(promptVars, name) && !strings.HasPrefix(name, "LESS") && (!w.static || strings.ContainsAny(w.text, "$`")):
-		return "what $" + name + " would run cannot be known"
+		return "cannot determine what $" + name + " would run"
 	}
 	return ""
 }
@@ -72,7 +72,7 @@ func (f *frame) command(s *scope, name string, w word) {
 	switch {
 	case slices.Contains(commandVars, name):
 		if !w.static {
-			f.unclear("the command in $" + name + " cannot be known")
+			f.unclear("cannot determine the command in $" + name)
 			return
 		}
 		if w.text != "" {
@@ -81,11 +81,11 @@ func (f *frame) command(s *scope, name string, w word) {
 	case strings.HasPrefix(name, "LESS") && slices.Contains(promptVars, name):
 		w.text = strings.TrimLeft(w.text, "|-")
 		if !w.static {
-			f.unclear("what $" + name + " would run cannot be known")
+			f.unclear("cannot determine what $" + name + " would run")
 		} else if w.text != "" {
 			f.nested(s.child(), name, w.text, &stdin{kind: stdinUnknown}, nil)
 		}
 	case strings.HasPrefix(name, "GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM" && (!w.static || w.text != "/dev/null"):
-		f.unclear("what $" + name + " configures git to run is not read")
+		f.unclear("git commands configured in $" + name + " are not parsed")
 	}
 }

@@ -20,7 +20,7 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 			words = append(words, list...)
 			for _, w := range list {
 				if !w.static || w.glob {
-					f.unclear("what " + name + " sets cannot be known: " + w.text)
+					f.unclear("cannot determine what " + name + " sets: " + w.text)
 					continue
 				}
 				if at := strings.IndexByte(w.text, '['); at > 0 {

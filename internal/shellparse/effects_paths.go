@@ -35,9 +35,9 @@ func (c *call) as(w word, arg string, r role) {
 	case roleLine:
 		c.line(w, c.via, c.inv.in)
 	case roleUnclear:
-		c.out.unclear = "what " + c.via + " " + arg + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + c.via + " " + arg + " runs"
 	case roleOpaque:
-		c.opaque(c.via + " " + arg + " has effects that are not in the line")
+		c.opaque(c.via + " " + arg + " has effects that the command line does not show")
 	case roleRemote, roleRemoteW:
 		c.remote(w, arg, r)
 	case roleMount:

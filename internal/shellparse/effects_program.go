@@ -15,7 +15,7 @@ func effectsOf(inv *invocation) effects { return nestedEffects(inv, 0) }
 
 func nestedEffects(inv *invocation, depth int) effects {
 	if inv.name == "" || !inv.program.static {
-		return effects{unclear: "which program runs cannot be known"}
+		return effects{unclear: "cannot determine which program runs"}
 	}
 	if depth > maxDepthEffects {
 		return effects{unclear: inv.name + " is nested too deep"}
@@ -33,7 +33,7 @@ func nestedEffects(inv *invocation, depth int) effects {
 		if len(c.out.runs) == 0 {
 			c.afterExec("exec")
 		}
-		c.out.opaque = inv.name + " is not a known program"
+		c.out.opaque = "unknown program " + inv.name
 	}
 	if inv.program.text != inv.name && !inSystem(inv.program.text) {
 		c.out.opaque = "runs " + inv.program.text
@@ -65,7 +65,7 @@ func (c *call) known(depth int) {
 		}
 		word := c.remaining[at]
 		if c.unclear || !word.static {
-			c.out.unclear = "which subcommand of " + c.prog.name + " runs cannot be known"
+			c.out.unclear = "cannot determine which subcommand of " + c.prog.name + " runs"
 			return
 		}
 		sub := lookupSub(c.prog.name, word.text)
@@ -76,7 +76,7 @@ func (c *call) known(depth int) {
 			c.mayBeCode(word)
 			c.out.safe = false
 			if c.out.opaque == "" {
-				c.out.opaque = c.prog.name + " " + word.text + " is not a known subcommand"
+				c.out.opaque = "unknown subcommand " + word.text + " of " + c.prog.name
 			}
 			return
 		}
@@ -131,17 +131,17 @@ func (c *call) apply(depth int) {
 		}
 	}
 	if m.runs && c.out.opaque == "" {
-		c.out.opaque = "runs code that is not in the line"
+		c.out.opaque = "runs code that the command line does not show"
 	}
 	if m.alters && c.out.opaque == "" {
-		c.out.opaque = "changes what is not in the line"
+		c.out.opaque = "has effects that the command line does not show"
 	}
 	if c.unknown != "" {
 		switch {
 		case m.wrapper || c.prog.command() >= 0 && c.prog.before[c.prog.command()] == roleCommand:
-			c.out.unclear = c.prog.name + " does not have the flag " + c.unknown + ", so what it runs cannot be known"
+			c.out.unclear = "unknown flag " + c.unknown + " of " + c.prog.name + ": cannot determine what it runs"
 		case !m.safe && c.out.opaque == "":
-			c.out.opaque = c.prog.name + " does not have the flag " + c.unknown
+			c.out.opaque = "unknown flag " + c.unknown + " of " + c.prog.name
 		}
 	}
 	if m.wrapper {
@@ -241,7 +241,7 @@ func (c *call) command(argv []word) {
 		return
 	}
 	if c.unclear && c.prog.command() >= 0 && c.vagueBefore(argv) {
-		c.out.unclear = "what " + c.prog.name + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + c.prog.name + " runs"
 	}
 	c.out.runs = append(c.out.runs, run{via: c.via, argv: argv, in: c.inv.in})
 }
@@ -261,7 +261,7 @@ func (c *call) vagueBefore(argv []word) bool {
 func (c *call) line(w word, via string, in stdin) {
 	switch {
 	case !w.static:
-		c.out.unclear = "the line that " + via + " runs cannot be known"
+		c.out.unclear = "cannot determine the line that " + via + " runs"
 	case strings.TrimSpace(w.text) != "":
 		c.out.runs = append(c.out.runs, run{via: via, line: w.text, in: in})
 	}

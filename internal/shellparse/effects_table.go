@@ -165,13 +165,13 @@ func (p *program) compile() {
 		case "alters":
 			p.marks.alters = true
 		default:
-			panic("shellread: the row of " + p.name + " has the unknown mark " + m)
+			panic("shellparse: the row of " + p.name + " has the unknown mark " + m)
 		}
 	}
 	for r := range strings.FieldsSeq(f[1]) {
 		switch {
 		case strings.IndexByte(roles, r[0]) < 0 || len(r) > 2 || len(r) == 2 && r[1] != '*':
-			panic("shellread: the row of " + p.name + " has the unknown operand " + r)
+			panic("shellparse: the row of " + p.name + " has the unknown operand " + r)
 		case len(r) == 2:
 			p.repeat = role(r[0])
 		case p.repeat != 0:
@@ -219,7 +219,7 @@ func (p *program) addOption(token string) {
 		case '$':
 			o.last = true
 		default:
-			panic("shellread: the row of " + p.name + " has the unknown option " + token)
+			panic("shellparse: the row of " + p.name + " has the unknown option " + token)
 		}
 	}
 	o.unsafe = o.unsafe || o.writes || strings.IndexByte("wWmMxlcuoH", byte(o.role)) >= 0
@@ -227,7 +227,7 @@ func (p *program) addOption(token string) {
 	spellings := strings.Split(names, "/")
 	if !p.marks.once && len(spellings) == 1 && len(names) > 2 && names[1] != '-' {
 		if o.value || o.attached {
-			panic("shellread: the row of " + p.name + " gives a value to several options: " + token)
+			panic("shellparse: the row of " + p.name + " gives a value to several options: " + token)
 		}
 		spellings = nil
 		for _, c := range names[1:] {

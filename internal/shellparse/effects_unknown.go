@@ -58,7 +58,7 @@ func writable(v word) bool { return !v.static || v.text != "" && v.text[0] != '-
 func (c *call) guessLine(v word, via string) {
 	switch {
 	case !v.static:
-		c.out.unclear = "the command of " + via + " cannot be known"
+		c.out.unclear = "cannot determine the command of " + via
 	case looksLikeCommand(v.text):
 		c.codeLine(v.text, via, false)
 	}

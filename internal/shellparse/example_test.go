@@ -24,7 +24,7 @@ func ExampleParse() {
 func ExampleReading_Static() {
 	r := shellparse.Parse("$TOOL --version", nil)
 	fmt.Println(r.Static(), r.Unclear)
-	// Output: false [the program cannot be known: $TOOL]
+	// Output: false [cannot determine the program: $TOOL]
 }
 
 func ExampleReading_Safe() {

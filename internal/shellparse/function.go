@@ -15,7 +15,7 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	s.define(d.Name.Value, function{bodies: []*syntax.Stmt{d.Body}})
 	if !slices.ContainsFunc(f.homes, func(h declaration) bool { return h.body == d.Body }) {
 		if len(f.homes) >= maxVars {
-			f.stop("the line defines more functions than are read")
+			f.stop("too many functions in the command line")
 		}
 		f.homes = append(f.homes, declaration{body: d.Body, name: d.Name.Value, frame: f, scope: s.fork()})
 	}

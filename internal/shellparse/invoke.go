@@ -23,9 +23,9 @@ func (f *frame) invoke(s *scope, c *command) output {
 	name := base(program.text)
 	switch {
 	case !program.static:
-		f.unclear("the program cannot be known: " + program.text)
+		f.unclear("cannot determine the program: " + program.text)
 	case openFile(program.text) != "":
-		f.unclear("the program is what an open file holds: " + program.text)
+		f.unclear("the program is the content of an open file: " + program.text)
 	case program.glob:
 		f.unclear("the program is a pattern: " + program.text)
 	case name == "" || name == "." && program.text != "." || name == "..":

@@ -35,7 +35,7 @@ func (f *frame) loop(s *scope, body func(*scope)) {
 			return
 		}
 		if try == 3 {
-			f.unclear("a loop changes more at every turn")
+			f.unclear("a loop changes more in every iteration")
 			return
 		}
 		clear(f.out.Commands[mark:])
@@ -59,7 +59,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 	}
 	it, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
-		f.unclear("a loop of a kind that is not read")
+		f.unclear("unsupported kind of loop")
 		return
 	}
 	var items []word

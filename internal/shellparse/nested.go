@@ -59,7 +59,7 @@ func (f *frame) scan(s *scope, node syntax.Node) {
 			return false
 		case *syntax.ExtGlob:
 			if strings.ContainsAny(n.Pattern.Value, "$`<>") {
-				f.unclear("the pattern " + f.written(n) + " may run something")
+				f.unclear("the pattern " + f.written(n) + " may run a command")
 			}
 		case *syntax.ParamExp:
 			f.expansionEffects(s, n)
@@ -74,7 +74,7 @@ func (f *frame) expansionEffects(s *scope, p *syntax.ParamExp) {
 		switch p.Exp.Op {
 		case syntax.OtherParamOps:
 			if p.Exp.Word == nil || p.Exp.Word.Lit() == "P" {
-				f.unclear("${…@P} runs what the value says")
+				f.unclear("${…@P} runs commands in the value")
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			if p.Param != nil && syntax.ValidName(p.Param.Value) {
@@ -170,7 +170,7 @@ func (f *frame) subscript(s *scope, name string) { f.substituting(f.lookup(s, na
 
 func (f *frame) substituting(text string) {
 	if strings.Contains(text, "$(") || strings.IndexByte(text, '`') >= 0 || strings.Contains(text, "${") {
-		f.unclear("a value that is evaluated again would run something: " + text)
+		f.unclear("a value that is evaluated again would run a command: " + text)
 	}
 }
 

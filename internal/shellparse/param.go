@@ -50,7 +50,7 @@ var volatileVars = []string{
 func (f *frame) assign(s *scope, name string, w word, export bool) {
 	old := f.lookup(s, name)
 	if _, ok := s.vars[name]; !ok && len(s.vars) >= maxVars {
-		f.stop("the line sets more variables than are read")
+		f.stop("too many variables in the command line")
 	}
 	v := value{text: w.text, known: w.static, glob: w.glob, exported: export || old.exported, odd: old.odd}
 	if !w.static || old.odd || slices.Contains(volatileVars, name) {
@@ -84,11 +84,11 @@ func (e *fields) expansion(p syntax.WordPart, quoted bool) {
 		e.dynamic = true
 	case *syntax.ExtGlob:
 		if strings.ContainsAny(p.Pattern.Value, "$`<>") {
-			e.unclear("the pattern " + e.written(p) + " may run something")
+			e.unclear("the pattern " + e.written(p) + " may run a command")
 		}
 		e.dynamic = true
 	default:
-		e.unclear("a word has a part that is not known")
+		e.unclear("part of a word cannot be determined")
 		e.dynamic = true
 	}
 }

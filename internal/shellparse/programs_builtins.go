@@ -99,7 +99,7 @@ func (c *call) builtin() {
 	case "enable":
 		if w, ok := c.value("-f"); ok {
 			c.as(w, w.text, roleCode)
-			c.out.unclear = "enable -f loads commands that cannot be known"
+			c.out.unclear = "cannot determine which commands enable -f loads"
 		}
 	default:
 		c.programs()
@@ -118,7 +118,7 @@ func (c *call) set(name string, value word) {
 // evaluated is text that the shell expands once more.
 func (c *call) evaluated(w word) {
 	if strings.Contains(w.text, "$(") || strings.Contains(w.text, "`") {
-		c.out.unclear = "what " + c.via + " evaluates runs something: " + w.text
+		c.out.unclear = "the argument of " + c.via + " runs a command: " + w.text
 	}
 }
 
@@ -145,7 +145,7 @@ func (c *call) declare() {
 	c.unsafe = c.unsafe || c.has("-p") || len(c.remaining) == 0 // prints values
 	for _, w := range c.remaining {
 		if strings.Contains(w.text, "[") && (strings.Contains(w.text, "$(") || strings.Contains(w.text, "`")) {
-			c.out.unclear = "the subscript in " + w.text + " runs what cannot be known"
+			c.out.unclear = "cannot determine what the subscript in " + w.text + " runs"
 		}
 		name, value, ok := strings.Cut(w.text, "=")
 		if ok && isName(name) {
@@ -348,7 +348,7 @@ func (c *call) source() {
 		return
 	}
 	if !w.static {
-		c.out.unclear = "the file of commands that source runs cannot be known"
+		c.out.unclear = "cannot determine the file of commands that source runs"
 		return
 	}
 	c.as(w, w.text, roleCode)
@@ -359,11 +359,11 @@ func (c *call) alias() {
 	for _, w := range c.remaining {
 		if _, value, ok := strings.Cut(w.text, "="); ok {
 			if !w.static {
-				c.out.unclear = "what an alias stands for cannot be known"
+				c.out.unclear = "cannot determine what an alias stands for"
 				continue
 			}
 			c.line(word{text: value, static: true}, "alias", stdin{})
 		}
 	}
-	c.opaque("changes what names stand for")
+	c.opaque("changes what command names run")
 }

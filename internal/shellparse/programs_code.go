@@ -109,7 +109,7 @@ func (c *call) runCode() {
 		code, c.remaining = c.remaining[:1], c.remaining[1:]
 	}
 	if c.unknown != "" && !c.prog.marks.any {
-		c.out.unclear = c.inv.name + " does not have the flag " + c.unknown + ", so what it runs cannot be known"
+		c.out.unclear = "unknown flag " + c.unknown + " of " + c.inv.name + ": cannot determine what it runs"
 	}
 	for _, m := range []string{"-M", "-m"} {
 		if w, ok := c.value(m); ok && c.language() == langPerl && strings.ContainsAny(w.text, ";(){}\"'` $") {
@@ -117,7 +117,7 @@ func (c *call) runCode() {
 		}
 	}
 	if c.unclear && c.vagueOption() {
-		c.out.unclear = "what " + c.inv.name + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + c.inv.name + " runs"
 	}
 	module, isModule := c.value("-m")
 	switch {
@@ -130,7 +130,7 @@ func (c *call) runCode() {
 		return
 	case len(c.remaining) > 0 && !namesInput(c.remaining[0]):
 		if !c.remaining[0].static {
-			c.out.unclear = "the file of code that " + c.inv.name + " runs cannot be known"
+			c.out.unclear = "cannot determine the file of code that " + c.inv.name + " runs"
 		}
 		c.as(c.remaining[0], c.remaining[0].text, roleCode)
 		if l := c.language(); (l == langUnknown || l == langR || c.prog.name == "tsx") && contains("run r watch CMD", c.remaining[0].text) {
@@ -153,7 +153,7 @@ func (c *call) runCode() {
 			c.shape(w, true)
 		}
 	}
-	c.opaque("runs code that is not in the line")
+	c.opaque("runs code that the command line does not show")
 }
 
 // asksVersion: the only argument is the short spelling of --version.
@@ -189,10 +189,10 @@ func (c *call) stdinCode() {
 	case stdinKnown:
 		c.interpret(word{text: c.inv.in.text, static: true})
 	case stdinUnknown:
-		c.out.unclear = "the code that " + c.inv.name + " reads from standard input cannot be known"
-		c.opaque("runs what standard input holds")
+		c.out.unclear = "cannot determine the code that " + c.inv.name + " reads from standard input"
+		c.opaque("runs code from standard input")
 	default:
-		c.opaque("runs what a person types")
+		c.opaque("runs what is typed at the terminal")
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *call) stdinCode() {
 func (c *call) module(m word) {
 	c.handled = true
 	if !m.static {
-		c.out.unclear = "the module that python runs cannot be known"
+		c.out.unclear = "cannot determine the module that python runs"
 		return
 	}
 	rest := c.remaining
@@ -214,7 +214,7 @@ func (c *call) module(m word) {
 	case "pdb", "cProfile", "profile", "trace", "runpy", "coverage", "memory_profiler", "line_profiler":
 		for i, w := range rest {
 			if w.text == "-c" && m.text == "pdb" || strings.HasPrefix(w.text, "-c") && i == 0 && m.text == "pdb" {
-				c.out.unclear = "the commands of pdb are not read"
+				c.out.unclear = "commands of pdb are not parsed"
 			}
 			if strings.HasSuffix(w.text, ".py") {
 				c.as(w, w.text, roleCode)
@@ -281,7 +281,7 @@ func (c *call) bun() {
 			c.mayBeCode(w)
 			c.shape(w, false)
 		}
-		c.opaque("runs or changes what is not in the line")
+		c.opaque("runs or changes something that the command line does not show")
 	default:
 		c.as(c.remaining[0], sub, roleCode)
 	}

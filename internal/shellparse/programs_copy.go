@@ -139,9 +139,9 @@ func (c *call) dd() {
 			c.addPath(v, w.text, Write, FromArgument, false)
 		case ok && strings.Contains(" ibs obs bs cbs skip iseek seek oseek count conv iflag oflag status files ", " "+key+" "):
 		case !w.static:
-			c.opaque("dd may write what cannot be known")
+			c.opaque("cannot determine which file dd writes")
 		default:
-			c.opaque("dd does not have the operand " + w.text)
+			c.opaque("unknown operand " + w.text + " of dd")
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (c *call) calculator() {
 // fzf runs what --preview and --bind say.
 func (c *call) fzf() {
 	c.handled = true
-	c.opaque("lets a person choose")
+	c.opaque("waits for an interactive choice")
 	for i, w := range c.args {
 		name, value, ok := strings.Cut(w.text, "=")
 		v := word{text: value, static: w.static}
@@ -196,12 +196,12 @@ func (c *call) fzf() {
 		}
 		switch {
 		case !w.static:
-			c.out.unclear = "what fzf runs cannot be known"
+			c.out.unclear = "cannot determine what fzf runs"
 		case name == "--preview":
 			c.line(word{text: strings.ReplaceAll(v.text, "{}", `"$input"`), static: v.static}, "fzf --preview", stdin{})
 		case name == "--bind" && (strings.Contains(v.text, "execute") || strings.Contains(v.text, "reload") || strings.Contains(v.text, "become") ||
 			strings.Contains(v.text, "transform") || strings.Contains(v.text, "preview(") || !v.static):
-			c.out.unclear = "what fzf --bind runs cannot be known"
+			c.out.unclear = "cannot determine what fzf --bind runs"
 		}
 	}
 }

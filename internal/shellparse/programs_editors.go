@@ -45,7 +45,7 @@ func (c *call) interpreters() {
 		case stdinKnown:
 			c.edCode(c.inv.in.text)
 		case stdinUnknown:
-			c.out.unclear = "the commands that ed reads from standard input cannot be known"
+			c.out.unclear = "cannot determine the commands that ed reads from standard input"
 		}
 	case "emacs":
 		for i := range c.given {
@@ -75,16 +75,16 @@ func (c *call) awk() {
 		code, rest = rest[:1], rest[1:]
 	}
 	if c.unknown != "" {
-		c.out.unclear = "awk does not have the flag " + c.unknown
+		c.out.unclear = "unknown flag " + c.unknown + " of awk"
 	}
 	if c.unclear && c.vagueOption() && len(code) > 0 && c.out.unclear == "" {
-		c.out.unclear = "what awk runs cannot be known"
+		c.out.unclear = "cannot determine what awk runs"
 	}
 	for _, w := range code {
 		c.awkCode(w)
 	}
 	if w, ok := c.value("-W"); ok && (strings.HasPrefix(w.text, "e") || !w.static) {
-		c.out.unclear = "what awk -W " + w.text + " runs cannot be known"
+		c.out.unclear = "cannot determine what awk -W " + w.text + " runs"
 	}
 	inPlace, _ := c.value("-i")
 	for _, w := range rest {
@@ -120,14 +120,14 @@ func (c *call) sed() {
 		script, c.remaining = c.remaining[:1], c.remaining[1:]
 	}
 	if len(script) == 0 && !files || len(script) > 0 && mayBeOption(script[0]) {
-		c.out.unclear = "what sed runs cannot be known"
+		c.out.unclear = "cannot determine what sed runs"
 	}
 	for _, w := range c.args { // a file that is not known may be an option, too
 		if len(script) > 0 && w == script[0] {
 			break
 		}
 		if mayBeOption(w) || maySplit(w) {
-			c.opaque("a word of sed that is not known may be an option")
+			c.opaque("an unknown argument of sed may be an option")
 		}
 	}
 	harmless := true
@@ -138,7 +138,7 @@ func (c *call) sed() {
 		c.as(w, w.text, c.touched(roleRead))
 	}
 	if c.unknown != "" {
-		c.out.unclear = "sed does not have the flag " + c.unknown
+		c.out.unclear = "unknown flag " + c.unknown + " of sed"
 	}
 	c.out.safe = harmless && !c.unclear && !c.writes && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
 }
@@ -168,11 +168,11 @@ func (c *call) vim() {
 		case stdinKnown:
 			c.exCode(word{text: c.inv.in.text, static: true}, 0)
 		case stdinUnknown:
-			c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
+			c.out.unclear = "cannot determine the commands that " + c.inv.name + " reads from standard input"
 		}
 	}
 	if c.unknown != "" {
-		c.out.unclear = c.inv.name + " does not have the flag " + c.unknown
+		c.out.unclear = "unknown flag " + c.unknown + " of " + c.inv.name
 	}
 	c.opaque("starts an editor")
 }
@@ -182,7 +182,7 @@ func (c *call) gdb() {
 	c.handled = true
 	debug := func(w word) {
 		if !w.static {
-			c.out.unclear = "the commands that " + c.inv.name + " gets cannot be known"
+			c.out.unclear = "cannot determine the commands of " + c.inv.name
 			return
 		}
 		for line := range strings.SplitSeq(w.text, "\n") {
@@ -208,7 +208,7 @@ func (c *call) gdb() {
 			case name == "call" || name == "p" || name == "print" || name == "expr" || name == "compile" || name == "guile":
 				c.opaque("calls functions of the program")
 				if strings.Contains(rest, "system") || strings.Contains(rest, "exec") {
-					c.out.unclear = "what " + c.inv.name + " calls cannot be known"
+					c.out.unclear = "cannot determine what " + c.inv.name + " calls"
 				}
 			}
 		}
@@ -225,13 +225,13 @@ func (c *call) gdb() {
 	case stdinKnown:
 		debug(word{text: c.inv.in.text, static: true})
 	case stdinUnknown:
-		c.out.unclear = "the commands that " + c.inv.name + " gets cannot be known"
+		c.out.unclear = "cannot determine the commands of " + c.inv.name
 	}
 	if len(c.remaining) > 0 {
 		c.out.runs = append(c.out.runs, run{via: c.inv.name, argv: c.remaining})
 	}
 	if c.unclear && c.vagueOption() {
-		c.out.unclear = "what " + c.inv.name + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + c.inv.name + " runs"
 	}
 	c.opaque("debugs a program")
 }
@@ -259,7 +259,7 @@ func (c *call) sql() {
 		case stdinKnown:
 			c.sqlCode(word{text: c.inv.in.text, static: true})
 		case stdinUnknown:
-			c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
+			c.out.unclear = "cannot determine the commands that " + c.inv.name + " reads from standard input"
 		}
 	}
 	for _, name := range []string{"-o", "-L", "--tee", "-v"} {
@@ -268,7 +268,7 @@ func (c *call) sql() {
 		}
 	}
 	if c.unknown != "" {
-		c.out.unclear = c.inv.name + " does not have the flag " + c.unknown
+		c.out.unclear = "unknown flag " + c.unknown + " of " + c.inv.name
 	}
 	c.opaque("acts on a database")
 }

@@ -45,7 +45,7 @@ func (c *call) find() {
 	}
 	for _, w := range roots {
 		if vague = vague || maySplit(w); mayBeOption(w) {
-			c.opaque("a word of find that is not known may be -delete")
+			c.opaque("an unknown argument of find may be -delete")
 		}
 		c.addPath(w, w.text, Read, FromArgument, true)
 	}
@@ -54,7 +54,7 @@ func (c *call) find() {
 		w := c.args[i]
 		if !w.static {
 			if vague = vague || maySplit(w); mayBeOption(w) {
-				c.opaque("a word of find that is not known may be -delete")
+				c.opaque("an unknown argument of find may be -delete")
 			}
 			continue
 		}
@@ -83,11 +83,11 @@ func (c *call) find() {
 		}
 		if !ok {
 			c.shape(w, false)
-			c.opaque("find does not have the flag " + w.text)
+			c.opaque("unknown flag " + w.text + " of find")
 		}
 	}
 	if vague {
-		c.out.unclear = "what find does cannot be known: a word of it may be -exec"
+		c.out.unclear = "cannot determine what find does: an unknown argument may be -exec"
 	}
 	if names && prints == 1 && !unknown && !vague && !slices.ContainsFunc(c.args, func(w word) bool { return w.text == "-files0-from" }) {
 		c.out.names = &roots
@@ -108,7 +108,7 @@ func (c *call) findExec(action string, args []word, roots []word) int {
 	if end > 0 {
 		argv := substitute(args[:end], "{}", word{text: "{}", below: &roots})
 		if !argv[0].static {
-			c.out.unclear = "what find " + action + " runs cannot be known"
+			c.out.unclear = "cannot determine what find " + action + " runs"
 		}
 		c.out.runs = append(c.out.runs, run{via: "find " + action, argv: argv, in: c.inv.in})
 	}

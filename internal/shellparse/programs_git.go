@@ -75,7 +75,7 @@ func (c *call) gitSetting(w word) {
 	key, value, has := strings.Cut(w.text, "=")
 	c.unsafe = true
 	if !w.static && (mayBeOption(w) || !has || gitKeyRuns(strings.Trim(key, `"`))) {
-		c.out.unclear = "what git does with the setting " + key + " cannot be known"
+		c.out.unclear = "cannot determine what git does with the setting " + key
 		return
 	}
 	low := strings.ToLower(key)
@@ -88,7 +88,7 @@ func (c *call) gitSetting(w word) {
 		}
 	case low == "core.hookspath" || low == "core.attributesfile" || low == "include.path" || strings.HasPrefix(low, "includeif.") || low == "init.templatedir":
 		c.addPath(word{text: value, static: w.static}, w.text, Read|Exec, FromArgument, true)
-		c.opaque("runs what " + value + " holds")
+		c.opaque("runs the commands in " + value)
 	case low == "core.worktree" || low == "core.gitdir":
 		c.addPath(word{text: value, static: w.static}, w.text, Read|Write, FromArgument, true)
 	case low == "core.fsmonitor" && (value == "false" || value == "true" || value == ""):
@@ -96,7 +96,7 @@ func (c *call) gitSetting(w word) {
 	case (low == "core.pager" || low == "credential.helper") && (value == "" || value == "cat" || value == "store" || value == "cache"):
 		c.unsafe = low != "core.pager"
 	case low == "protocol.ext.allow":
-		c.opaque("lets addresses run commands")
+		c.opaque("allows addresses that run commands")
 	case gitKeyRuns(key):
 		if strings.HasPrefix(low, "credential.") && !strings.HasPrefix(value, "!") && !strings.Contains(value, "/") {
 			value = "git credential-" + value

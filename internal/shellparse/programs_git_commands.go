@@ -16,7 +16,7 @@ func (c *call) git() {
 			}
 		}
 		if w, ok := c.value("--exec-path"); ok && w.text != "" {
-			c.out.unclear = "what git runs out of " + w.text + " cannot be known"
+			c.out.unclear = "cannot determine what git runs out of " + w.text
 		}
 	case "gitlist":
 		c.gitList()
@@ -129,7 +129,7 @@ func (c *call) gitAddress(w word) {
 	case strings.HasPrefix(w.text, "ext::"):
 		c.codeLine(strings.NewReplacer("% ", " ", "%%", "%").Replace(w.text[len("ext::"):]), "git ext::", !w.static)
 	case !w.static && mayBeOption(w):
-		c.opaque("the address is not in the line")
+		c.opaque("the command line does not show the address")
 	case w.static && looksLikePath(w.text) && !strings.Contains(w.text, "::") && !strings.Contains(strings.SplitN(w.text, "/", 2)[0], ":"):
 		c.addPath(w, w.text, Read, FromSyntax, true)
 	}
@@ -162,7 +162,7 @@ func (c *call) gitRunners() {
 	c.handled = true
 	name := c.prog.name
 	if c.unclear && slices.ContainsFunc(c.args, mayBeOption) && gitRuns[name] != "" {
-		c.out.unclear = "what " + name + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + name + " runs"
 	}
 	safe := name == "git grep"
 	for i, w := range c.args {
@@ -262,14 +262,14 @@ func (c *call) otherVCS() {
 		switch {
 		case !w.static && mayBeOption(w):
 			safe = false
-			c.opaque("a word of " + c.prog.name + " is not known")
+			c.opaque("cannot determine an argument of " + c.prog.name)
 		case strings.HasPrefix(name, "--diff-cmd"), strings.HasPrefix(name, "--diff3-cmd"), strings.HasPrefix(name, "--merge-cmd"), strings.HasPrefix(name, "--editor-cmd"),
 			name == "--ssh", name == "-e" && c.prog.name == "hg", name == "--remotecmd", name == "--tool":
 			safe = false
 			c.codeLine(value, c.prog.name+" "+name, !w.static)
 		case strings.HasPrefix(name, "--conf"):
 			safe = false
-			c.out.unclear = "what " + c.prog.name + " does with the setting " + value + " cannot be known"
+			c.out.unclear = "cannot determine what " + c.prog.name + " does with the setting " + value
 			if _, line, ok := strings.Cut(w.text+" "+value, "!"); ok {
 				c.codeLine(line, c.prog.name+" "+name, true)
 			}

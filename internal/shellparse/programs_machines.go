@@ -59,7 +59,7 @@ func (c *call) afterDoubleDash() {
 	for i, w := range c.args {
 		if !w.static {
 			if maySplit(w) {
-				c.out.unclear = "what " + c.via + " runs cannot be known"
+				c.out.unclear = "cannot determine what " + c.via + " runs"
 			}
 			continue
 		}
@@ -86,7 +86,7 @@ func (c *call) afterExecWord() {
 		c.afterExec("exec run do enter shell dev:exec")
 	}
 	c.guess()
-	c.opaque(c.prog.name + " acts on what is not in the line")
+	c.opaque(c.prog.name + " has effects that the command line does not show")
 }
 
 // afterExec runs what follows a word like exec: behind options, and behind one more
@@ -115,7 +115,7 @@ func (c *call) wsl() {
 	for i := 0; i < len(c.args); i++ {
 		switch w := c.args[i]; {
 		case !w.static:
-			c.out.unclear = "what wsl runs cannot be known"
+			c.out.unclear = "cannot determine what wsl runs"
 			return
 		case contains("-d --distribution -u --user --cd --shell-type", w.text):
 			i++

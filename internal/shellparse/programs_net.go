@@ -99,13 +99,13 @@ func (c *call) nets() {
 				c.line(w, c.inv.name+" "+name, stdin{kind: stdinUnknown})
 			}
 		}
-		c.opaque("talks to another machine")
+		c.opaque("connects to another machine")
 	case "socat":
 		c.handled = true
 		for _, w := range c.args {
 			c.socat(w)
 		}
-		c.opaque("talks to another machine")
+		c.opaque("connects to another machine")
 	default:
 		c.interpreters()
 	}
@@ -124,7 +124,7 @@ func (c *call) escapes() {
 			}
 		}
 	case stdinUnknown:
-		c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
+		c.out.unclear = "cannot determine the commands that " + c.inv.name + " reads from standard input"
 	}
 }
 
@@ -154,10 +154,10 @@ func (c *call) curl() {
 		c.addPath(here, "-O", Write, FromArgument, true)
 	}
 	if c.unclear {
-		c.opaque("a word of curl that is not known may be an option")
+		c.opaque("an unknown argument of curl may be an option")
 	}
 	c.remaining = nil
-	c.opaque("talks to another machine")
+	c.opaque("connects to another machine")
 }
 
 // ssh: what stands behind the host runs in a shell there; some settings run here.
@@ -175,7 +175,7 @@ func (c *call) ssh() {
 		case "proxycommand", "localcommand", "knownhostscommand", "remotecommand":
 			c.line(word{text: value, static: g.value.static}, c.inv.name+" -o "+key, stdin{kind: stdinUnknown})
 		case "match":
-			c.out.unclear = "what " + c.inv.name + " -o Match runs cannot be known"
+			c.out.unclear = "cannot determine what " + c.inv.name + " -o Match runs"
 		case "identityfile", "userknownhostsfile", "certificatefile", "globalknownhostsfile", "include", "identityagent":
 			c.addPath(word{text: value, static: g.value.static}, g.arg, Read, FromArgument, false)
 		case "controlpath":
@@ -185,10 +185,10 @@ func (c *call) ssh() {
 		}
 	}
 	c.escapes()
-	c.opaque("talks to another machine")
+	c.opaque("connects to another machine")
 	if len(c.prog.before) == 2 && len(c.remaining) > 1 {
 		if c.vagueBefore(c.remaining[1:]) {
-			c.out.unclear = "what ssh runs cannot be known"
+			c.out.unclear = "cannot determine what ssh runs"
 		}
 		c.line(joined(c.remaining[1:]), c.inv.name, c.inv.in)
 		c.remaining = c.remaining[:1]
@@ -201,7 +201,7 @@ func (c *call) ssh() {
 func (c *call) socat(w word) {
 	kind, value, _ := strings.Cut(w.text, ":")
 	if !w.static {
-		c.out.unclear = "what socat runs cannot be known"
+		c.out.unclear = "cannot determine what socat runs"
 	}
 	switch strings.ToUpper(strings.Trim(kind, `"`)) {
 	case "EXEC", "SYSTEM", "SHELL":

@@ -27,13 +27,13 @@ func (c *call) npm() {
 	}
 	name := c.prog.name
 	if len(rest) == 0 {
-		c.opaque("runs what the project's files say")
+		c.opaque("runs commands from the project's files")
 		return
 	}
 	sub := rest[0]
 	rest = rest[1:]
 	if !sub.static {
-		c.out.unclear = "which subcommand of " + name + " runs cannot be known"
+		c.out.unclear = "cannot determine which subcommand of " + name + " runs"
 		return
 	}
 	switch sub.text {
@@ -79,12 +79,12 @@ func (c *call) npm() {
 		c.out.safe = true
 		return
 	}
-	c.opaque("runs or changes what is not in the line")
+	c.opaque("runs or changes something that the command line does not show")
 }
 
 // npmExec: npm exec [options] [--] command, or -c line.
 func (c *call) npmExec(via string, rest []word) {
-	c.opaque("may download what it runs")
+	c.opaque("may download the program it runs")
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
 		w := rest[0]
 		name, value, eq := strings.Cut(w.text, "=")
@@ -162,10 +162,10 @@ func (c *call) packages() {
 			c.codeLine(line, c.prog.name+" "+name, !w.static)
 		}
 		if strings.Contains(w.text, "%(") && (c.prog.name == "rpm" || c.prog.name == "dnf") {
-			c.out.unclear = "a macro of rpm runs what cannot be known"
+			c.out.unclear = "cannot determine what a macro of rpm runs"
 		}
 		if strings.HasPrefix(w.text, "--eval") || w.text == "-E" && c.prog.name == "rpm" {
-			c.out.unclear = "what rpm --eval runs cannot be known"
+			c.out.unclear = "cannot determine what rpm --eval runs"
 		}
 		c.out.safe = c.out.safe && (w.static || !mayBeOption(w)) && w.text != "-f"
 	}
@@ -228,7 +228,7 @@ func (c *call) lists(reads string) {
 	}
 	c.out.safe = len(words) > 0 && contains(reads, words[0]) && len(c.out.runs) == 0 && !c.out.changes() && !vague && (len(c.args) == 0 || !strings.HasPrefix(c.args[0].text, "-"))
 	if !c.out.safe {
-		c.opaque("acts on what is not in the line")
+		c.opaque("has effects that the command line does not show")
 	}
 }
 
@@ -245,5 +245,5 @@ func (c *call) gh(words []string, vague bool) {
 			c.line(joined(c.args[at+1:]), "gh codespace ssh", stdin{})
 		}
 	}
-	c.opaque("acts on what is not in the line")
+	c.opaque("has effects that the command line does not show")
 }

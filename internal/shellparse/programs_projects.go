@@ -43,9 +43,9 @@ func (c *call) containers() {
 		c.formatter()
 	case "tsc":
 		if c.has("--noEmit") {
-			c.opaque("runs what the project's files say")
+			c.opaque("runs commands from the project's files")
 		} else {
-			c.opaque("writes where the project's files say")
+			c.opaque("writes to paths from the project's files")
 		}
 	case "cc":
 		c.compiler()
@@ -123,7 +123,7 @@ func (c *call) dockerRun() {
 		c.remaining = c.remaining[:1]
 	}
 	if len(c.remaining) == 1 {
-		c.opaque("runs what the image says")
+		c.opaque("runs commands from the image")
 	}
 	c.opaque("runs in a container")
 }
@@ -136,13 +136,13 @@ func (c *call) make() {
 				c.addPath(word{text: value, static: w.static}, w.text, Write, FromSyntax, true)
 			}
 			if strings.TrimRight(name, ":?+!") == "SHELL" || strings.HasPrefix(value, "$(shell") || strings.Contains(value, "$(shell ") {
-				c.out.unclear = "what make runs with " + w.text + " cannot be known"
+				c.out.unclear = "cannot determine what make runs with " + w.text
 			}
 		}
 	}
 	for i := range c.given {
 		if c.given[i].name == "-f" && namesInput(c.given[i].value) {
-			c.out.unclear = "the makefile on standard input is not read"
+			c.out.unclear = "a makefile on standard input is not parsed"
 		}
 	}
 	c.remaining = nil
@@ -177,7 +177,7 @@ func (c *call) formatter() {
 	if len(c.remaining) == 0 && writes {
 		c.addPath(here, c.prog.name, access, FromArgument, true)
 	}
-	c.opaque("runs what the project's settings say")
+	c.opaque("runs commands from the project's settings")
 }
 
 // compiler: without -o it writes into the folder.
@@ -225,7 +225,7 @@ func (c *call) starter() {
 	}
 	c.guess()
 	if len(c.args) > 0 {
-		c.out.unclear = "what " + c.prog.name + " starts cannot be known"
+		c.out.unclear = "cannot determine what " + c.prog.name + " starts"
 	}
 	c.opaque("starts a program")
 }

@@ -50,7 +50,7 @@ func (c *call) env(depth int) {
 	if s, ok := c.value("-S"); ok {
 		words, ok := splitString(s)
 		if !ok {
-			c.out.unclear = "the string that env -S splits cannot be known"
+			c.out.unclear = "cannot determine the string that env -S splits"
 			c.handled = true
 			return
 		}
@@ -138,7 +138,7 @@ func (c *call) su() {
 		c.remaining = nil
 	}
 	if c.unclear && c.out.unclear == "" {
-		c.out.unclear = "what " + c.via + " runs cannot be known"
+		c.out.unclear = "cannot determine what " + c.via + " runs"
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *call) shellReads(via string) {
 	case stdinKnown:
 		c.line(word{text: c.inv.in.text, static: true}, via, stdin{})
 	case stdinUnknown:
-		c.out.unclear = "the commands that " + via + " reads from standard input cannot be known"
+		c.out.unclear = "cannot determine the commands that " + via + " reads from standard input"
 	default:
 		c.opaque(via + " reads commands from the terminal")
 	}
@@ -215,7 +215,7 @@ func (c *call) watch() {
 		return
 	}
 	if c.vagueBefore(c.remaining) {
-		c.out.unclear = "what watch runs cannot be known"
+		c.out.unclear = "cannot determine what watch runs"
 	}
 	c.line(joined(c.remaining), "watch", c.inv.in)
 	c.remaining = nil
@@ -246,7 +246,7 @@ func (c *call) afterDashes() {
 	if !c.dashes {
 		c.remaining = nil
 		if !c.has("-c") {
-			c.opaque(c.via + " runs what its files say")
+			c.opaque(c.via + " runs commands from its files")
 		}
 	}
 }
@@ -293,7 +293,7 @@ func (c *call) bwrap() {
 		w := c.args[i]
 		switch n, known := bwrapTakes[w.text]; {
 		case !w.static:
-			c.out.unclear = "what bwrap runs cannot be known"
+			c.out.unclear = "cannot determine what bwrap runs"
 			return
 		case known:
 			if strings.Contains(w.text, "bind") && i+1 < len(c.args) {
@@ -305,7 +305,7 @@ func (c *call) bwrap() {
 			}
 			i += n
 		case strings.HasPrefix(w.text, "-") && w.text != "--":
-			c.out.unclear = "bwrap does not have the flag " + w.text
+			c.out.unclear = "unknown flag " + w.text + " of bwrap"
 			return
 		default:
 			if w.text == "--" {
@@ -342,7 +342,7 @@ func (c *call) multiplexer() {
 	for i := 0; i < len(c.args); i++ {
 		w := c.args[i]
 		if !w.static {
-			c.out.unclear = "what " + c.prog.name + " runs cannot be known"
+			c.out.unclear = "cannot determine what " + c.prog.name + " runs"
 			return
 		}
 		if c.prog.name == "screen" {
@@ -436,7 +436,7 @@ func (c *call) screen(i int) (last int, done bool) {
 			line.text = strings.NewReplacer(`\n`, "\n", `\r`, "\n", "^M", "\n", `\015`, "\n", `\012`, "\n", "\r", "\n").Replace(line.text)
 			c.line(line, "screen -X "+what, stdin{})
 		case "eval", "bind", "source", "readbuf", "at", "bindkey", "backtick", "shell", "zombie":
-			c.out.unclear = "what screen -X " + what + " runs cannot be known"
+			c.out.unclear = "cannot determine what screen -X " + what + " runs"
 		}
 		return i, true
 	case 's':

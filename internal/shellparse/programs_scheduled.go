@@ -7,7 +7,7 @@ func (c *call) crontab() {
 	c.handled = true
 	switch {
 	case c.unknown != "":
-		c.out.unclear = "crontab does not have the flag " + c.unknown
+		c.out.unclear = "unknown flag " + c.unknown + " of crontab"
 	case c.has("-l"):
 		c.out.safe = true
 		return
@@ -19,7 +19,7 @@ func (c *call) crontab() {
 			c.cronLine(line)
 		}
 	default:
-		c.out.unclear = "the commands that crontab reads from standard input cannot be known"
+		c.out.unclear = "cannot determine the commands that crontab reads from standard input"
 	}
 	c.opaque("runs commands later")
 }
@@ -32,7 +32,7 @@ func (c *call) cronLine(line string) {
 	}
 	if name, _, ok := strings.Cut(line, "="); ok && isName(strings.TrimSpace(name)) {
 		if dangerous(strings.TrimSpace(name)) {
-			c.out.unclear = "what crontab runs with " + line + " cannot be known"
+			c.out.unclear = "cannot determine what crontab runs with " + line
 		}
 		return
 	}
@@ -56,7 +56,7 @@ func (c *call) at() {
 	c.handled = true
 	switch {
 	case c.unknown != "":
-		c.out.unclear = c.inv.name + " does not have the flag " + c.unknown
+		c.out.unclear = "unknown flag " + c.unknown + " of " + c.inv.name
 	case c.has("-l"):
 		c.out.safe = true
 		return
@@ -67,7 +67,7 @@ func (c *call) at() {
 	case c.inv.in.kind == stdinKnown:
 		c.line(word{text: c.inv.in.text, static: true}, c.inv.name, stdin{})
 	default:
-		c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
+		c.out.unclear = "cannot determine the commands that " + c.inv.name + " reads from standard input"
 	}
 	c.opaque("runs commands later")
 }
@@ -91,7 +91,7 @@ func (c *call) openssl() {
 		case w.text == "-engine" || w.text == "-provider" || w.text == "-provider-path":
 			if i+1 < len(c.args) {
 				c.as(c.args[i+1], c.args[i+1].text, roleCode)
-				c.out.unclear = "what openssl " + w.text + " loads cannot be known"
+				c.out.unclear = "cannot determine what openssl " + w.text + " loads"
 			}
 		case strings.HasPrefix(w.text, "-pass") && i+1 < len(c.args):
 			if _, f, ok := strings.Cut(c.args[i+1].text, "file:"); ok {

@@ -35,7 +35,7 @@ func (c *call) shell() {
 		return
 	}
 	if c.unknown != "" {
-		c.out.unclear = via + " does not have the flag " + c.unknown + ", so what it runs cannot be known"
+		c.out.unclear = "unknown flag " + c.unknown + " of " + via + ": cannot determine what it runs"
 	}
 	if c.unclear {
 		c.shellVague()
@@ -69,7 +69,7 @@ func (c *call) shellVague() {
 			return
 		}
 		if mayBeOption(w) || maySplit(w) {
-			c.out.unclear = "what " + c.inv.name + " runs cannot be known"
+			c.out.unclear = "cannot determine what " + c.inv.name + " runs"
 			return
 		}
 	}
@@ -93,7 +93,7 @@ func (c *call) script() {
 		return
 	}
 	if !w.static || openFile(w.text) != "" {
-		c.out.unclear = "the file of commands that " + c.inv.name + " runs cannot be known"
+		c.out.unclear = "cannot determine the file of commands that " + c.inv.name + " runs"
 		return
 	}
 	c.as(w, w.text, roleCode)

@@ -80,7 +80,7 @@ func (c *call) starters() {
 	case "keyed":
 		c.keyed()
 	default:
-		panic("shellread: the row of " + c.prog.name + " names the unknown special " + c.prog.special)
+		panic("shellparse: the row of " + c.prog.name + " names the unknown special " + c.prog.special)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *call) zargs() {
 			return
 		}
 	}
-	c.out.unclear = "what zargs runs cannot be known"
+	c.out.unclear = "cannot determine what zargs runs"
 }
 
 // cmdExe: what follows /c is a line.
@@ -163,7 +163,7 @@ func (c *call) keyed() {
 
 func (c *call) keys(w word) {
 	if !w.static {
-		c.out.unclear = "the commands that " + c.prog.name + " gets cannot be known"
+		c.out.unclear = "cannot determine the commands of " + c.prog.name
 		return
 	}
 	text := strings.TrimLeft(w.text, ":/ ")

@@ -43,9 +43,9 @@ func (c *call) archives() {
 			for _, w := range c.remaining {
 				c.addPath(w, w.text, Write, FromArgument, true)
 			}
-			c.opaque("copies the files that standard input names")
+			c.opaque("copies the files listed on standard input")
 		case c.has("-o") || c.has("--create"):
-			c.opaque("copies the files that standard input names")
+			c.opaque("copies the files listed on standard input")
 		case !c.has("-t") && !c.has("--list"):
 			c.addPath(here, "cpio", Write, FromArgument, true)
 		}
@@ -130,7 +130,7 @@ func (c *call) tar() {
 		}
 	}
 	if c.unclear {
-		c.opaque("a word of tar that is not known may be an option")
+		c.opaque("an unknown argument of tar may be an option")
 	}
 	c.remaining = nil
 }

@@ -16,7 +16,7 @@ func (c *call) xargs() {
 		argv = []word{{text: "echo", static: true}}
 	}
 	if c.vagueBefore(argv) {
-		c.out.unclear = "what xargs runs cannot be known"
+		c.out.unclear = "cannot determine what xargs runs"
 	}
 	c.remaining = nil
 	mark, replaces := c.value("-I")
@@ -34,7 +34,7 @@ func (c *call) xargs() {
 		c.out.runs = append(c.out.runs, run{via: "xargs", argv: argv})
 	}
 	if replaces && !mark.static {
-		c.out.unclear = "what xargs replaces cannot be known"
+		c.out.unclear = "cannot determine what xargs replaces"
 		return
 	}
 	if replaces {
@@ -157,13 +157,13 @@ func (c *call) parallel() {
 		case c.inv.in.kind == stdinKnown:
 			c.line(word{text: c.inv.in.text, static: true}, "parallel", stdin{})
 		default:
-			c.out.unclear = "the lines that parallel runs cannot be known"
+			c.out.unclear = "cannot determine the lines that parallel runs"
 		}
 		return
 	}
 	whole := joined(argv)
 	if !whole.static || c.vagueBefore(argv) || c.has("-I") || c.has("-S") || strings.Contains(whole.text, "{=") {
-		c.out.unclear = "what parallel runs cannot be known"
+		c.out.unclear = "cannot determine what parallel runs"
 		if !argv[0].static {
 			return
 		}

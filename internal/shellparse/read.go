@@ -61,7 +61,7 @@ type start struct {
 }
 
 // failed is what a reading says that came upon a mistake of ours or the parser's.
-const failed = "reading the line failed: "
+const failed = "parsing the command line failed: "
 
 func read(line string, o *Options) (r *Reading) {
 	b := begin(line, o)
@@ -104,13 +104,13 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 	f.source += len(f.src)
 	switch {
 	case len(f.src) > MaxLine:
-		return nil, fmt.Sprintf("the line has %d bytes, at most %d are read", len(f.src), MaxLine)
+		return nil, fmt.Sprintf("the command line has %d bytes; at most %d are parsed", len(f.src), MaxLine)
 	case f.source > maxSource+MaxLine:
-		return nil, "the line holds too many lines to read again"
+		return nil, "the command line has too many nested lines"
 	case strings.IndexByte(f.src, 0) >= 0:
-		return nil, "the line holds a NUL byte"
+		return nil, "the command line contains a NUL byte"
 	case tooNested(f.src):
-		return nil, "the line is nested too deeply"
+		return nil, "the command line is nested too deeply"
 	}
 	p, _ := parsers.Get().(*syntax.Parser)
 	file, err := p.Parse(strings.NewReader(f.src), "")
@@ -127,7 +127,7 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 		return nil, "cannot be parsed: " + err.Error()
 	}
 	if strings.IndexByte(f.src, '\r') >= 0 {
-		f.unclear("the line holds a carriage return, which shells read differently")
+		f.unclear("the command line contains a carriage return, which shells interpret differently")
 	}
 	return file.Stmts, ""
 }
@@ -214,7 +214,7 @@ func (r *reader) stop(why string) {
 func (r *reader) step() bool {
 	r.steps++
 	if r.steps > maxSteps {
-		r.stop("the line does more than is read")
+		r.stop("the command line is too complex")
 	}
 	return !r.stopped
 }
@@ -223,14 +223,14 @@ func (r *reader) step() bool {
 func (r *reader) spend(n int) {
 	r.text += n
 	if r.text > maxText {
-		r.stop("the line expands to more than is read")
+		r.stop("the command line expands to too much text")
 	}
 }
 
 // reserve makes room for a command at the end of the list.
 func (r *reader) reserve() int {
 	if len(r.out.Commands) >= maxCommands {
-		r.stop(fmt.Sprintf("the line runs more than %d commands", maxCommands))
+		r.stop(fmt.Sprintf("the command line runs more than %d commands", maxCommands))
 	}
 	r.out.Commands = append(r.out.Commands, Command{})
 	return len(r.out.Commands) - 1

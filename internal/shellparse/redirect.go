@@ -61,7 +61,7 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob:
 			access = Write
 		default:
-			f.unclear("a redirect that is not read: " + f.written(r))
+			f.unclear("unsupported redirect: " + f.written(r))
 			continue
 		}
 		w := f.one(s, r.Word, false)

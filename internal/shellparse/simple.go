@@ -61,7 +61,7 @@ const aliasUnknown = "\x00"
 // is without.
 func (f *frame) aliased(s *scope, alias string, words []word, in *stdin) {
 	if alias == aliasUnknown {
-		f.unclear("what the alias " + words[0].text + " stands for cannot be known")
+		f.unclear("cannot determine what the alias " + words[0].text + " stands for")
 		return
 	}
 	inner := s.fork()

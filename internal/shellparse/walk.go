@@ -47,7 +47,7 @@ func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
 		return output{}
 	}
 	if f.nesting++; f.nesting > maxNesting {
-		f.stop("the line is nested too deeply")
+		f.stop("the command line is nested too deeply")
 	}
 	defer func() { f.nesting-- }()
 	if st.Background || st.Coprocess || st.Disown {
@@ -131,7 +131,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	case *syntax.DeclClause:
 		f.decl(s, c)
 	default:
-		f.unclear("a construct that is not read: " + f.written(cmd))
+		f.unclear("unsupported syntax: " + f.written(cmd))
 	}
 	return output{}
 }

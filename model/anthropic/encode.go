@@ -29,7 +29,7 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	if item.Role() == transcript.RoleAssistant {
 		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '[' || native[len(native)-1] != ']' {
-				return model.EncodedItem{}, fmt.Errorf("anthropic: item %q: its native form is not an array", item.ID())
+				return model.EncodedItem{}, fmt.Errorf("anthropic: item %q: the native form is not an array", item.ID())
 			}
 			return wire(roleAssistant, native[1:len(native)-1:len(native)-1]), nil
 		}
@@ -159,7 +159,7 @@ func (b *blocks) result(p jsonscan.Object) {
 		inner.part(e)
 	}
 	if len(inner.json) == start && isError { // an error without content is refused
-		inner.note("the tool failed and said nothing")
+		inner.note("the tool failed without output")
 	}
 	b.json = inner.json
 	if len(b.json) == start {

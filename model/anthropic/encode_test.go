@@ -106,7 +106,7 @@ func TestEncode(t *testing.T) {
 		},
 		{
 			"empty error", result("toolu_1", true), "user",
-			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"the tool failed and said nothing"}],"is_error":true}`,
+			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"the tool failed without output"}],"is_error":true}`,
 		},
 		{
 			"results come first",

@@ -16,7 +16,7 @@ const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 // What stands between the wires of a body.
 var (
 	firstUser      = []byte(`{"role":"user","content":[`)
-	firstAssistant = []byte(`{"role":"user","content":[{"type":"text","text":"(what was said before is left out)"}]},` +
+	firstAssistant = []byte(`{"role":"user","content":[{"type":"text","text":"(earlier messages are omitted)"}]},` +
 		`{"role":"assistant","content":[`) // the API wants the user to begin
 	nextUser      = []byte(`]},{"role":"user","content":[`)
 	nextAssistant = []byte(`]},{"role":"assistant","content":[`)

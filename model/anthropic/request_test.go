@@ -63,7 +63,7 @@ func TestMessages(t *testing.T) {
 		{
 			"nor is what is unknown, and the user begins",
 			[]model.EncodedItem{w("assistant", thought+`,{"type":"future"}`)},
-			u + `{"type":"text","text":"(what was said before is left out)"}]},` + s + thought + `,{"type":"future"}]}`,
+			u + `{"type":"text","text":"(earlier messages are omitted)"}]},` + s + thought + `,{"type":"future"}]}`,
 		},
 		{
 			"a zero wire between",

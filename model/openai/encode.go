@@ -34,7 +34,7 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	case transcript.RoleAssistant:
 		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '{' {
-				return model.EncodedItem{}, fmt.Errorf("%s: item %q: its native form is not an object", m.info.Provider, item.ID())
+				return model.EncodedItem{}, fmt.Errorf("%s: item %q: the native form is not an object", m.info.Provider, item.ID())
 			}
 			return model.EncodedItem{Role: roleAssistant, JSON: native}, nil
 		}

@@ -66,7 +66,7 @@ func compile(p scriptFile) (*script, *scriptError) {
 	}
 	switch {
 	case len(p.Steps) == 0:
-		return nil, wrong("a play needs steps")
+		return nil, wrong("steps are missing")
 	case p.Context < 0:
 		return nil, wrong("must not be negative").under(".context")
 	case p.MaxOutput < 0:
@@ -80,7 +80,7 @@ func compile(p scriptFile) (*script, *scriptError) {
 	for i, st := range p.Steps {
 		c, f := compileStep(st, i)
 		if _, twice := s.named[c.mark]; f == nil && twice {
-			f = wrong("there is another step %q", c.mark).under(".name")
+			f = wrong("duplicate step name %q", c.mark).under(".name")
 		}
 		if f != nil {
 			return nil, f.under(fmt.Sprintf("[%d]", i)).under(".steps")
@@ -105,7 +105,7 @@ func (s *script) checkAfter(m *match) *scriptError {
 		return nil
 	}
 	if _, ok := s.named[m.After]; !ok {
-		return wrong("there is no step %q", m.After).under(".after")
+		return wrong("unknown step %q", m.After).under(".after")
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func compileStep(s scriptStep, i int) (c step, f *scriptError) {
 	case s.Name == "":
 		c.mark = fmt.Sprintf("#%d", i+1)
 	case s.Name[0] == '#':
-		return c, wrong("must not begin with #").under(".name")
+		return c, wrong("must not start with #").under(".name")
 	}
 	switch s.Finish {
 	case "", transcript.FinishStop, transcript.FinishToolUse, transcript.FinishMaxTokens,
@@ -145,7 +145,7 @@ func compileStep(s scriptStep, i int) (c step, f *scriptError) {
 	for k, u := range s.ToolUses {
 		part, f := u.compile()
 		if f == nil && u.ID != "" && ids[u.ID] {
-			f = wrong("the step has this id twice").under(".id")
+			f = wrong("duplicate id in this step").under(".id")
 		}
 		if f != nil {
 			return c, f.under(fmt.Sprintf("[%d]", k)).under(".tool_uses")
@@ -176,7 +176,7 @@ func compileMatch(m *stepMatch) (*match, *scriptError) {
 		return nil, nil
 	}
 	if *m == (stepMatch{}) {
-		return nil, wrong("a condition is missing; any: true fits everything")
+		return nil, wrong("a condition is missing; any: true matches everything")
 	}
 	c := &match{stepMatch: *m}
 	for _, e := range []struct {
@@ -201,7 +201,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 	case u.Tool == "":
 		return part, wrong("a tool is missing")
 	case u.Input != nil && u.RawInput != "":
-		return part, wrong("there is an input already").under(".raw_input")
+		return part, wrong("input is already set").under(".raw_input")
 	case u.RawInput != "" && json.Valid([]byte(u.RawInput)):
 		part.Input = json.RawMessage(u.RawInput)
 	case u.RawInput != "": // as the adapters keep it: the text, marked
@@ -210,7 +210,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 	case u.Input != nil:
 		v, err := appendJSON(nil, u.Input)
 		if err != nil {
-			return part, (&scriptError{err: fmt.Errorf("cannot be JSON: %w", err)}).under(".input")
+			return part, (&scriptError{err: fmt.Errorf("not valid as JSON: %w", err)}).under(".input")
 		}
 		part.Input = v
 	}

@@ -53,7 +53,7 @@ func ExampleNew() {
 	ask(m, "good night")
 	// Output:
 	// "Hello " "to you" ", too." stop
-	// scripted: invalid_request (HTTP 400): step #1 expects user containing "hello"; what came: user said "good night"
+	// scripted: invalid_request (HTTP 400): step #1 expects user containing "hello"; received: user "good night"
 }
 
 // A play can have the model use tools.

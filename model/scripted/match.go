@@ -28,14 +28,14 @@ func (s *script) next(sc *requestView) (int, error) {
 		}
 		return i, st.expected(sc)
 	}
-	return 0, fmt.Errorf("the play has no step for this: %s; it expects %s", sc, s.wanted())
+	return 0, fmt.Errorf("no step of the script matches: %s; expected: %s", sc, s.wanted())
 }
 
 func (st *step) expected(sc *requestView) error {
 	if st.expect == nil || st.expect.fits(sc) {
 		return nil
 	}
-	return fmt.Errorf("step %s expects %s; what came: %s", st.mark, st.expect, sc)
+	return fmt.Errorf("step %s expects %s; received: %s", st.mark, st.expect, sc)
 }
 
 // wanted lists what the steps with a condition wait for.
@@ -47,7 +47,7 @@ func (s *script) wanted() string {
 		}
 	}
 	if len(all) == 0 {
-		return "nothing more, its last step has been played"
+		return "nothing, because its last step has been used"
 	}
 	return strings.Join(all, ", or ")
 }

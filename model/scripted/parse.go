@@ -32,9 +32,9 @@ func parse(b []byte) (scriptFile, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return scriptFile{}, &playError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
+		return scriptFile{}, &playError{Message: fmt.Sprintf("the file has %d documents; a script is a single document", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return scriptFile{}, &playError{Message: "there is nothing in it"}
+		return scriptFile{}, &playError{Message: "the file is empty"}
 	}
 	if err := checkDurations(file.Docs[0].Body); err != nil {
 		return scriptFile{}, err
@@ -86,7 +86,7 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 		if _, err := time.ParseDuration(t.Value); err != nil && pair.Value.Type() != ast.AliasType {
 			c.fault = &playError{
 				Line: t.Position.Line, Column: t.Position.Column,
-				Message: fmt.Sprintf("%s: %q is not a duration like 200ms or 1.5s", key, t.Value),
+				Message: fmt.Sprintf("%s: %q is not a duration such as 200ms or 1.5s", key, t.Value),
 			}
 		}
 	}

@@ -18,10 +18,10 @@ import (
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ name, play, want string }{
 		{"no YAML", "steps: [", "1:8: "},
-		{"empty", "", "there is nothing in it"},
-		{"a comment only", "# nothing\n", "there is nothing in it"},
-		{"two documents", "steps: [{text: a}]\n---\nsteps: [{text: b}]\n", "there are 2 documents"},
-		{"no steps", "name: x\n", "a play needs steps"},
+		{"empty", "", "the file is empty"},
+		{"a comment only", "# nothing\n", "the file is empty"},
+		{"two documents", "steps: [{text: a}]\n---\nsteps: [{text: b}]\n", "the file has 2 documents"},
+		{"no steps", "name: x\n", "steps are missing"},
 		{"no map", "- text: a\n", "1:1: "},
 		{"unknown key", "steps:\n  - text: a\n    txt: b\n", `3:5: unknown field "txt"`},
 		{"unknown key on top", "step:\n  - text: a\n", `1:1: unknown field "step"`},
@@ -39,18 +39,18 @@ func TestParseErrors(t *testing.T) {
 		{"negative delay of a step", "steps: [{text: a, delay: {before: -1s}}]\n", "1:35: steps[0].delay.before"},
 		{"negative chunk of a step", "steps: [{text: a, chunk: -2}]\n", "1:26: steps[0].chunk"},
 		{"empty step", "steps:\n  - text: a\n  - name: b\n", "3:9: steps[1]: a step needs text, thinking, tool_uses or error"},
-		{"same name", "steps:\n  - {name: a, text: a}\n  - {name: a, text: b}\n", `3:12: steps[1].name: there is another step "a"`},
-		{"name like a number", "steps:\n  - {name: '#2', text: a}\n", "2:12: steps[0].name: must not begin with #"},
+		{"same name", "steps:\n  - {name: a, text: a}\n  - {name: a, text: b}\n", `3:12: steps[1].name: duplicate step name "a"`},
+		{"name like a number", "steps:\n  - {name: '#2', text: a}\n", "2:12: steps[0].name: must not start with #"},
 		{"finish", "steps:\n  - {text: a, finish: end}\n", `2:23: steps[0].finish: "end" is not one of stop`},
 		{"empty condition", "steps:\n  - {text: a, when: {}}\n", "steps[0].when: a condition is missing"},
 		{"regular expression", "steps:\n  - text: a\n    when: {user_matches: '('}\n", "3:26: steps[0].when.user_matches: error parsing regexp"},
 		{"other expression", "steps:\n  - text: a\n    expect: {result_matches: '['}\n", "3:30: steps[0].expect.result_matches: error parsing regexp"},
-		{"unknown step", "steps:\n  - text: a\n    when: {after: b}\n", `3:19: steps[0].when.after: there is no step "b"`},
-		{"unknown step expected", "steps:\n  - text: a\n    expect: {after: b}\n", `3:21: steps[0].expect.after: there is no step "b"`},
+		{"unknown step", "steps:\n  - text: a\n    when: {after: b}\n", `3:19: steps[0].when.after: unknown step "b"`},
+		{"unknown step expected", "steps:\n  - text: a\n    expect: {after: b}\n", `3:21: steps[0].expect.after: unknown step "b"`},
 		{"no tool", "steps:\n  - tool_uses: [{input: {}}]\n", "steps[0].tool_uses[0]: a tool is missing"},
-		{"two inputs", "steps:\n  - tool_uses: [{tool: T, input: {a: 1}, raw_input: x}]\n", "steps[0].tool_uses[0].raw_input: there is an input already"},
-		{"input that is not JSON", "steps:\n  - tool_uses: [{tool: T, input: {a: .nan}}]\n", "steps[0].tool_uses[0].input: cannot be JSON"},
-		{"same id", "steps:\n  - tool_uses: [{tool: T, id: a}, {tool: T, id: a}]\n", "steps[0].tool_uses[1].id: the step has this id twice"},
+		{"two inputs", "steps:\n  - tool_uses: [{tool: T, input: {a: 1}, raw_input: x}]\n", "steps[0].tool_uses[0].raw_input: input is already set"},
+		{"input that is not JSON", "steps:\n  - tool_uses: [{tool: T, input: {a: .nan}}]\n", "steps[0].tool_uses[0].input: not valid as JSON"},
+		{"same id", "steps:\n  - tool_uses: [{tool: T, id: a}, {tool: T, id: a}]\n", "steps[0].tool_uses[1].id: duplicate id in this step"},
 		{"no kind", "steps:\n  - error: {message: x}\n", "steps[0].error: a kind is missing"},
 		{"unknown kind", "steps:\n  - error: {kind: fire}\n", `2:19: steps[0].error.kind: "fire" is not one of rate_limit`},
 		{"negative times", "steps:\n  - error: {kind: network, times: -1}\n", "2:35: steps[0].error.times"},
@@ -112,7 +112,7 @@ func TestLoadErrors(t *testing.T) {
 	if _, err := Load(path, nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: "+path+":2:5: ") {
 		t.Errorf("a fault in a file: %v", err)
 	}
-	if _, err := New([]byte("name: n"), nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: 1:") || !strings.Contains(err.Error(), "a play needs steps") {
+	if _, err := New([]byte("name: n"), nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: 1:") || !strings.Contains(err.Error(), "steps are missing") {
 		t.Errorf("an empty play: %v", err)
 	}
 }

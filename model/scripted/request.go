@@ -64,7 +64,7 @@ func newScene(req *model.Request) (*requestView, error) {
 	case len(items) == 0:
 		return nil, errors.New("the request has no messages")
 	case newest == len(items)-1:
-		return nil, errors.New("the last message is an assistant's: there is nothing to answer")
+		return nil, errors.New("the last message is from the assistant: there is nothing to answer")
 	}
 	var uses []transcript.ToolUse
 	if newest >= 0 {
@@ -118,10 +118,10 @@ func (s *requestView) lastResult() string {
 func (s *requestView) String() string {
 	var said []string
 	if s.user != "" {
-		said = append(said, fmt.Sprintf("user said %s", quote(s.user)))
+		said = append(said, fmt.Sprintf("user %s", quote(s.user)))
 	}
 	if s.told != "" {
-		said = append(said, fmt.Sprintf("it was told %s", quote(s.told)))
+		said = append(said, fmt.Sprintf("notification %s", quote(s.told)))
 	}
 	for _, r := range s.results {
 		verb := "answered"

@@ -127,7 +127,7 @@ func TestStepsInOrder(t *testing.T) {
 	}
 	k.user("more")
 	_, _, err := stream(t.Context(), m, k.request(m))
-	if e := failure(t, err); e.Kind != model.ErrorInvalid || !strings.Contains(e.Message, `user said "more", after step end`) {
+	if e := failure(t, err); e.Kind != model.ErrorInvalid || !strings.Contains(e.Message, `user "more", after step end`) {
 		t.Errorf("after the last step: %v", err)
 	}
 }
@@ -255,7 +255,7 @@ func TestExpect(t *testing.T) {
 	k.user("sing")
 	_, _, err := stream(t.Context(), m, k.request(m))
 	e := failure(t, err)
-	want := `step one expects user containing "count" and at least 1 items; what came: user said "sing"`
+	want := `step one expects user containing "count" and at least 1 items; received: user "sing"`
 	if e.Kind != model.ErrorInvalid || e.Message != want || e.Retryable() {
 		t.Errorf("have %v, want %s", e, want)
 	}

@@ -36,7 +36,7 @@ func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq
 		if tokens := sc.bytes / bytesPerToken; m.script.Context > 0 && tokens > m.script.Context {
 			yield(nil, &model.Error{
 				Kind: model.ErrorTooLong, Provider: provider, Status: 400,
-				Message: fmt.Sprintf("the request has about %d tokens, the model sees %d", tokens, m.script.Context),
+				Message: fmt.Sprintf("the request has about %d tokens; the context window has %d", tokens, m.script.Context),
 			})
 			return
 		}

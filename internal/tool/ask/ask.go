@@ -24,9 +24,9 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-const description = "Asks the user 1 to 4 questions, each with 2 to 4 answers to choose from; the user can also answer in other words. " +
-	"Use it when you cannot go on well without a decision that is the user's: what is wanted, which of several ways to take. " +
-	"Put the answer that you recommend first. Do not use it to ask whether a plan is good, nor for leave to do something."
+const description = "Asks the user 1 to 4 questions, each with 2 to 4 answers to choose from; the user can also answer in their own words. " +
+	"Use it when you need a decision from the user, such as a requirement or a choice between approaches. " +
+	"Put the answer that you recommend first. Do not use it to ask for approval of a plan or of an action."
 
 type input struct {
 	Questions []forms.Choice `json:"questions" jsonschema:"1 to 4"`
@@ -63,7 +63,7 @@ func shown(list []forms.Choice) string {
 		}
 		several := ""
 		if c.Multi {
-			several = " (several can be chosen)"
+			several = " (multiple choice)"
 		}
 		fmt.Fprintf(&b, "%s: %s%s\n", c.Header, c.Question, several)
 		for _, o := range c.Options {
@@ -80,7 +80,7 @@ func shown(list []forms.Choice) string {
 func (a asker) Requests(call *tool.Call) ([]policy.Request, error) {
 	if call.OriginalInput == nil {
 		if hasAnswers(call.Input) {
-			return nil, errors.New("answers: only the user gives them; ask without")
+			return nil, errors.New("answers: only the user can set them; omit the field")
 		}
 		return a.Tool.Requests(call)
 	}
@@ -112,7 +112,7 @@ func (a asker) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	}
 	list, answers, err := forms.ReadAnswers(call.OriginalInput, call.Input)
 	if err != nil {
-		return tool.Failure("the answers cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("invalid answers: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	var b strings.Builder
 	b.WriteString("The user has answered:")
@@ -130,7 +130,7 @@ func quoted(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-const continueText = "Nobody is there to answer. Decide yourself what is most sensible, say what you have assumed, and go on."
+const continueText = "No one is available to answer. Choose the most sensible option, state your assumption, and continue."
 
 // Denial words a no.
 func (asker) Denial(_ *tool.Call, d policy.Decision) string {
@@ -142,7 +142,7 @@ func (asker) Denial(_ *tool.Call, d policy.Decision) string {
 	case !d.PersonAsked || d.By == "interrupt" || d.By == "approval":
 		return ""
 	case d.Reason == "":
-		return "The user does not want to answer. Go on with what you know, or ask in another way."
+		return "The user declined to answer. Continue with what you know, or ask in a different way."
 	}
-	return "The user chose none of the answers, and says: " + d.Reason
+	return "The user chose none of the answers and wrote: " + d.Reason
 }

@@ -78,7 +78,7 @@ func TestAPersonAnswers(t *testing.T) {
 		}
 		got, failed := run(t, o, two)
 		if mode == policy.ModeDontAsk || mode == policy.ModeSilent || mode == policy.ModeRestricted {
-			if asked > 0 || !failed || !strings.Contains(got, "go on") {
+			if asked > 0 || !failed || !strings.Contains(got, "and continue") {
 				t.Errorf("%s: asked %d times, %q", mode, asked, got)
 			}
 			continue
@@ -96,9 +96,9 @@ func TestANo(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]*agent.Options{
-		"does not want to answer":             {Permissions: agent.Permissions{Ask: deny("")}},
-		"and says: ask me tomorrow":           {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
-		"Nobody is there to answer":           {},
+		"declined to answer":             {Permissions: agent.Permissions{Ask: deny("")}},
+		"and wrote: ask me tomorrow":           {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
+		"No one is available to answer":           {},
 		"permission denied: rule":             {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: never{}}}}}},
 		"no answer to":                        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
 		"only one answer can be chosen":       {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
@@ -138,7 +138,7 @@ func raw(answers string) func(context.Context, approval.Request) (approval.Answe
 // Nobody but the person who was asked gives the answers.
 func TestAnswersOfOthers(t *testing.T) {
 	forged := `{"answers":{"Which store?":"SQLite","Which days?":"Mon"},` + two[1:]
-	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain}}, forged); !failed || !strings.Contains(got, "only the user gives them") {
+	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain}}, forged); !failed || !strings.Contains(got, "only the user can set them") {
 		t.Errorf("the model: %q", got)
 	}
 	callback := func(context.Context, policy.Request) (policy.Verdict, error) {
@@ -214,7 +214,7 @@ func ExampleNew() {
 	//   - SQLite: one file
 	//   - Postgres: a server
 	//
-	// Days: Which days? (several can be chosen)
+	// Days: Which days? (multiple choice)
 	//   - Mon: first
 	//   - Tue: second
 }

@@ -112,7 +112,7 @@ func TestEdit(t *testing.T) {
 		{"CRLF, up to a line's end", "a\r\nb\r\n", "a\n", "A\n", false, "A\r\nb\r\n", "Successfully edited"},
 		{"CRLF, all", "a\r\na\r\n", "a\n", "b\nc\n", true, "b\r\nc\r\nb\r\nc\r\n", "(2 replacements)"},
 		{"mixed, LF part", "a\r\nb\r\nc\nd\n", "c\nd", "C\nD", false, "a\r\nb\r\nC\nD\n", "Successfully edited"},
-		{"only line ends differ", "a\r\nb\r\n", "a\nb", "a\r\nb", false, "a\r\nb\r\n", "must differ in more than line ends"},
+		{"only line ends differ", "a\r\nb\r\n", "a\nb", "a\r\nb", false, "a\r\nb\r\n", "must differ in more than line endings"},
 		{"lone CR", "a\rb\r\n", "a\rb", "c", false, "c\r\n", "Successfully edited"},
 		{"byte order mark", "\xEF\xBB\xBFa\nb\n", "a\n", "A\n", false, "\xEF\xBB\xBFA\nb\n", "1\tA\n2\tb"},
 		{"not UTF-8 elsewhere", "caf\xe9\nx\n", "x", "y", false, "caf\xe9\ny\n", "Successfully edited"},

@@ -23,14 +23,14 @@ type editInput struct {
 
 type multiEditInput struct {
 	Path  string `json:"file_path" jsonschema:"The file to change: absolute, or relative to the current directory"`
-	Edits []edit `json:"edits" jsonschema:"The replacements, made one after the other; all of them or none"`
+	Edits []edit `json:"edits" jsonschema:"The replacements, applied in order; either all of them or none"`
 }
 
 func (f *Files) newEdit() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "Edit",
-		Description: "Replaces text in a file that was read before. old_string must match exactly, with its indentation, " +
-			"and be unique unless replace_all is set. Line ends and a byte order mark are kept.",
+		Description: "Replaces text in a file that you have read. old_string must match exactly, with its indentation, " +
+			"and be unique unless replace_all is set. Line endings and a byte order mark are preserved.",
 	}, func(ctx context.Context, call *tool.Call, in editInput) (tool.Result, error) {
 		return f.change(ctx, call, in.Path, []edit{in.edit})
 	}, func(call *tool.Call, in editInput) ([]policy.Request, error) {
@@ -41,7 +41,7 @@ func (f *Files) newEdit() (tool.Tool, error) {
 func (f *Files) newMultiEdit() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "MultiEdit",
-		Description: "Makes several replacements in one file that was read before, in order, each on the outcome of the one before. " +
+		Description: "Makes several replacements in one file that you have read. Each replacement applies to the result of the previous one. " +
 			"If one of them fails, nothing is changed.",
 	}, func(ctx context.Context, call *tool.Call, in multiEditInput) (tool.Result, error) {
 		return f.change(ctx, call, in.Path, in.Edits)
@@ -115,7 +115,7 @@ func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c change
 		return was, c, fmt.Errorf("%s: %w", p.Abs, err)
 	}
 	if len(c.text.raw) > maxWhole {
-		return was, c, fmt.Errorf("%s: would grow beyond %d bytes", p.Abs, maxWhole)
+		return was, c, fmt.Errorf("%s: the change would make the file larger than %d bytes", p.Abs, maxWhole)
 	}
 	return was, c, nil
 }

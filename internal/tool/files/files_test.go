@@ -185,7 +185,7 @@ func TestRequestsShowWhatWouldChange(t *testing.T) {
 		t.Errorf("an edit that fails shows %q", got)
 	}
 	long := d.requests("Write", write{"a.txt", strings.Repeat("line\n", 30000)})[0].Display
-	if len(long) > 65<<10 || !strings.HasSuffix(long, "… the diff goes on\n") {
+	if len(long) > 65<<10 || !strings.HasSuffix(long, "… the rest of the diff is not shown\n") {
 		t.Errorf("%d bytes", len(long))
 	}
 	if d.get("a.txt") != "one\ntwo\nthree\n" {
@@ -210,7 +210,7 @@ func TestLinkSwappedAfterCheck(t *testing.T) {
 	turn("plain")
 	d.requests("Read", read{Path: "link"})
 	turn("secret")
-	wants(t, d.read("link"), "leads somewhere else than when the call was judged")
+	wants(t, d.read("link"), "leads to another place than when the call was checked")
 	d.requests("Read", read{Path: "link"})
 	wants(t, d.read("link"), "1\tsecret")
 }

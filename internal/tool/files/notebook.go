@@ -50,7 +50,7 @@ func (c *cell) name(i int) string {
 // parseNotebook reads a notebook, and says what makes a file none.
 func parseNotebook(raw []byte) (*notebook, error) {
 	if n := bytes.Count(raw, []byte(",")) + bytes.Count(raw, []byte("[")); n > maxValues {
-		return nil, fmt.Errorf("is no notebook to be worked on: it may have more than %d values", maxValues)
+		return nil, fmt.Errorf("is too large a notebook: it may have more than %d values", maxValues)
 	}
 	root, err := jsontree.Parse(raw)
 	if err != nil {
@@ -65,7 +65,7 @@ func parseNotebook(raw []byte) (*notebook, error) {
 	case format == nil:
 		return nil, errors.New("is not a notebook: it has no nbformat")
 	case format.Kind != jsontree.Number || format.Text != "4":
-		return nil, fmt.Errorf("has nbformat %s: only 4 is known here; jupyter nbconvert --to notebook converts it", format.Show())
+		return nil, fmt.Errorf("has nbformat %s, but only 4 is supported; convert it with jupyter nbconvert --to notebook", format.Show())
 	case n.list == nil || n.list.Kind != jsontree.List:
 		return nil, errors.New("is not a notebook: it has no list of cells")
 	}
@@ -96,11 +96,11 @@ func parseCell(node *jsontree.Node) (c cell, err error) {
 		return c, fmt.Errorf("has the unknown cell_type %.40q", c.kind)
 	}
 	if _, ok := joined(node.Member("source")); !ok {
-		return c, errors.New("has no source that is a text or a list of lines")
+		return c, errors.New("has a source that is neither a string nor a list of strings")
 	}
 	if id := node.Member("id"); id != nil {
 		if id.Kind != jsontree.Text {
-			return c, errors.New("has an id that is no text")
+			return c, errors.New("has an id that is not a string")
 		}
 		c.id = id.Text
 	}
@@ -137,7 +137,7 @@ func (c *cell) source() string {
 func (n *notebook) find(id string, number *int) (int, error) {
 	if number != nil {
 		if *number < 0 || *number >= len(n.cells) {
-			return 0, fmt.Errorf("there is no cell number %d: %s", *number, n.count())
+			return 0, fmt.Errorf("no cell has the number %d: %s", *number, n.count())
 		}
 		return *number, nil
 	}
@@ -147,7 +147,7 @@ func (n *notebook) find(id string, number *int) (int, error) {
 			continue
 		}
 		if at >= 0 {
-			return 0, fmt.Errorf("several cells have the id %.60q: name one by cell_number", id)
+			return 0, fmt.Errorf("several cells have the id %.60q; use cell_number instead", id)
 		}
 		at = i
 	}
@@ -173,7 +173,7 @@ func (n *notebook) count() string {
 	if more := len(n.cells) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
-	return "there are " + strings.Join(list, ", ")
+	return "the cells are " + strings.Join(list, ", ")
 }
 
 // splice is a piece of the source that is replaced.

@@ -36,17 +36,17 @@ func (e *cellEdit) check() error {
 	}
 	switch {
 	case e.Mode != modeReplace && e.Mode != modeInsert && e.Mode != modeDelete:
-		return fmt.Errorf("edit_mode %.40q is none of replace, insert and delete", e.Mode)
+		return fmt.Errorf("unknown edit_mode %.40q: want replace, insert or delete", e.Mode)
 	case e.Type != "" && e.Type != codeCell && e.Type != markdownCell && e.Type != rawCell:
-		return fmt.Errorf("cell_type %.40q is none of code, markdown and raw", e.Type)
+		return fmt.Errorf("unknown cell_type %.40q: want code, markdown or raw", e.Type)
 	case e.ID != "" && e.Number != nil:
-		return errors.New("give one of cell_id and cell_number")
+		return errors.New("set cell_id or cell_number, not both")
 	case e.Mode == modeInsert && e.Type == "":
 		return errors.New("a new cell needs a cell_type")
 	case e.Mode != modeInsert && e.ID == "" && e.Number == nil:
-		return errors.New("say which cell: cell_id or cell_number")
+		return errors.New("set cell_id or cell_number")
 	case e.Mode == modeDelete && (e.Source != "" || e.Type != ""):
-		return errors.New("a cell that is deleted gets no new_source and no cell_type")
+		return errors.New("new_source and cell_type must not be set to delete a cell")
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (n *notebook) apply(e cellEdit) (out []byte, did string, err error) {
 	}
 	again, err := parseNotebook(out)
 	if err != nil {
-		return nil, "", fmt.Errorf("the change would leave a file that %w", err)
+		return nil, "", fmt.Errorf("the change would result in a file that %w", err)
 	}
 	return out, fmt.Sprintf("%s; the notebook has %d cells", did, len(again.cells)), nil
 }
@@ -95,7 +95,7 @@ func (n *notebook) replace(at int, e cellEdit) ([]byte, error) {
 		kind = e.Type
 	}
 	if kind != c.kind && c.node.Member("attachments") != nil {
-		return nil, errors.New("the cell has attachments, which a cell of another type does not: delete it and insert a new one")
+		return nil, errors.New("the cell has attachments, which cells of another type cannot have: delete it and insert a new cell")
 	}
 	src := c.node.Member("source")
 	list := []splice{{src.At, src.End, n.text(src, e.Source)}}

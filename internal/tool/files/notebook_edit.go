@@ -13,10 +13,10 @@ import (
 
 type notebookInput struct {
 	Path   string `json:"notebook_path" jsonschema:"The notebook to change (.ipynb): absolute, or relative to the current directory"`
-	ID     string `json:"cell_id,omitempty" jsonschema:"The cell, by its id as Read shows it. A new cell comes behind it, or first if neither this nor cell_number is given"`
-	Number *int   `json:"cell_number,omitempty" jsonschema:"The cell, by its number from 0, instead of cell_id. A new cell gets this number"`
-	Source string `json:"new_source,omitempty" jsonschema:"The whole new source of the cell"`
-	Type   string `json:"cell_type,omitempty" jsonschema:"code, markdown or raw; needed for a new cell, else the cell keeps its own"`
+	ID     string `json:"cell_id,omitempty" jsonschema:"The id of the cell, as shown by Read. With insert, the new cell goes after this cell, or to the start if cell_number is not set either"`
+	Number *int   `json:"cell_number,omitempty" jsonschema:"The number of the cell, from 0, instead of cell_id. With insert, the new cell gets this number"`
+	Source string `json:"new_source,omitempty" jsonschema:"The complete new source of the cell"`
+	Type   string `json:"cell_type,omitempty" jsonschema:"code, markdown or raw. Required for a new cell; otherwise the default is the current type"`
 	Mode   string `json:"edit_mode,omitempty" jsonschema:"replace (the default), insert or delete"`
 }
 
@@ -27,8 +27,8 @@ func (in *notebookInput) edit(call *tool.Call) cellEdit {
 func (f *Files) newNotebookEdit() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "NotebookEdit",
-		Description: "Replaces, inserts or deletes one cell of a Jupyter notebook that was read before. " +
-			"The outputs of a code cell whose source is replaced are cleared; everything else keeps its bytes.",
+		Description: "Replaces, inserts or deletes one cell of a Jupyter notebook that you have read. " +
+			"Replacing the source of a code cell clears its outputs; the rest of the file does not change.",
 	}, f.editNotebook, f.notebookRequests)
 }
 
@@ -38,7 +38,7 @@ func (f *Files) notebookRequests(call *tool.Call, in notebookInput) ([]policy.Re
 		return nil, err
 	}
 	if !isNotebook(in.Path) {
-		return nil, fmt.Errorf("%.200s is no notebook: its name does not end in .ipynb; use Edit", in.Path)
+		return nil, fmt.Errorf("%.200s is not a notebook (.ipynb); use Edit", in.Path)
 	}
 	p, r, err := f.request(call, policy.OpWrite, in.Path)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *Files) editedNotebook(p workdir.Path, e cellEdit) (was originalFile, ou
 		return was, nil, "", fmt.Errorf("%s: %w", p.Abs, err)
 	}
 	if len(out) > maxWhole {
-		return was, nil, "", fmt.Errorf("%s: would grow beyond %d bytes", p.Abs, maxWhole)
+		return was, nil, "", fmt.Errorf("%s: the change would make the file larger than %d bytes", p.Abs, maxWhole)
 	}
 	return was, out, did, nil
 }

@@ -32,9 +32,9 @@ func (f *Files) cells(n *notebook, in readInput) tool.Result {
 	case len(n.cells) == 0:
 		note = "[the notebook has no cells]"
 	case shown == at:
-		note = fmt.Sprintf("[the notebook has %d cells; nothing is at offset %d]", len(n.cells), in.Offset)
+		note = fmt.Sprintf("[the notebook has %d cells; offset %d is past the end]", len(n.cells), in.Offset)
 	case shown < len(n.cells):
-		note = fmt.Sprintf("[cells %d-%d of %d; read on with offset %d]", at, shown-1, len(n.cells), shown)
+		note = fmt.Sprintf("[cells %d-%d of %d; continue with offset %d]", at, shown-1, len(n.cells), shown)
 	}
 	return tool.Result{Content: parts(b.String(), note)}
 }
@@ -50,7 +50,7 @@ func showCell(b *strings.Builder, c *cell, name string, limit int) {
 			fmt.Fprintf(b, "<output of=%q>\n%s\n</output>\n", name, clipText(text, maxOutput))
 		}
 		if b.Len() > limit {
-			b.WriteString("[more outputs are not shown]\n")
+			b.WriteString("[further outputs are not shown]\n")
 			return
 		}
 	}

@@ -65,8 +65,8 @@ func TestReadNotebook(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	wants(t, textOf(d.call("Read", read{"n.ipynb", 1, 1})), `id="c1"`)
-	wants(t, textOf(d.call("Read", read{"n.ipynb", 0, 1})), "[cells 0-0 of 2; read on with offset 1]")
-	wants(t, textOf(d.call("Read", read{"n.ipynb", 9, 0})), "nothing is at offset 9")
+	wants(t, textOf(d.call("Read", read{"n.ipynb", 0, 1})), "[cells 0-0 of 2; continue with offset 1]")
+	wants(t, textOf(d.call("Read", read{"n.ipynb", 9, 0})), "offset 9 is past the end")
 	d.put("n.ipynb", strings.Replace(small, "hello'", strings.Repeat("x", 1<<20), 1))
 	if got := d.read("n.ipynb"); len(got) > 600<<10 {
 		t.Errorf("%d bytes are shown", len(got))
@@ -270,8 +270,8 @@ func TestNotebookRefusals(t *testing.T) {
 		in   notebookEdit
 		want string
 	}{
-		"no such cell":        {small, notebookEdit{ID: "c9", Source: "x"}, `no cell has the id "c9": there are m1, c1`},
-		"no such number":      {small, notebookEdit{Number: &nine, Source: "x"}, "there is no cell number 9"},
+		"no such cell":        {small, notebookEdit{ID: "c9", Source: "x"}, `no cell has the id "c9": the cells are m1, c1`},
+		"no such number":      {small, notebookEdit{Number: &nine, Source: "x"}, "no cell has the number 9"},
 		"no JSON":             {"{", notebookEdit{ID: "a", Source: "x"}, "is not a notebook: not JSON"},
 		"a list":              {"[]", notebookEdit{ID: "a", Source: "x"}, "it is a list"},
 		"another JSON":        {"{}", notebookEdit{ID: "a", Source: "x"}, "it has no nbformat"},
@@ -280,9 +280,9 @@ func TestNotebookRefusals(t *testing.T) {
 		"a cell that is none": {`{"nbformat":4,"cells":[5]}`, notebookEdit{ID: "a", Source: "x"}, "cell 0 is a number"},
 		"no type":             {`{"nbformat":4,"cells":[{"source":""}]}`, notebookEdit{ID: "a", Source: "x"}, "has no cell_type"},
 		"a strange type":      {`{"nbformat":4,"cells":[{"cell_type":"x","source":""}]}`, notebookEdit{ID: "a", Source: "x"}, "unknown cell_type"},
-		"no source":           {`{"nbformat":4,"cells":[{"cell_type":"raw"}]}`, notebookEdit{ID: "a", Source: "x"}, "has no source"},
-		"a source of numbers": {`{"nbformat":4,"cells":[{"cell_type":"raw","source":[1]}]}`, notebookEdit{ID: "a", Source: "x"}, "has no source"},
-		"an id of numbers":    {`{"nbformat":4,"cells":[{"cell_type":"raw","source":"","id":1}]}`, notebookEdit{ID: "1", Source: "x"}, "id that is no text"},
+		"a source that is neither":           {`{"nbformat":4,"cells":[{"cell_type":"raw"}]}`, notebookEdit{ID: "a", Source: "x"}, "has a source that is neither"},
+		"a source of numbers": {`{"nbformat":4,"cells":[{"cell_type":"raw","source":[1]}]}`, notebookEdit{ID: "a", Source: "x"}, "has a source that is neither"},
+		"an id of numbers":    {`{"nbformat":4,"cells":[{"cell_type":"raw","source":"","id":1}]}`, notebookEdit{ID: "1", Source: "x"}, "id that is not a string"},
 		"a key twice":         {`{"nbformat":4,"cells":[{"cell_type":"raw","source":"","source":"y"}]}`, notebookEdit{ID: "a", Source: "x"}, "is not a notebook"},
 		"the same id twice":   {`{"nbformat":4,"cells":[{"cell_type":"raw","source":"","id":"a"},{"cell_type":"raw","source":"","id":"a"}]}`, notebookEdit{ID: "a", Source: "x"}, "several cells have the id"},
 		"attachments":         {`{"nbformat":4,"cells":[{"cell_type":"markdown","source":"","attachments":{}}]}`, notebookEdit{ID: "cell-0", Source: "x", Type: "code"}, "attachments"},
@@ -309,11 +309,11 @@ func TestNotebookRefusals(t *testing.T) {
 	for want, in := range map[string]notebookEdit{
 		"use Edit":            {Path: "a.txt", ID: "a", Source: "x"},
 		"edit_mode":           {Path: "n.ipynb", ID: "a", Mode: "append"},
-		"none of code":        {Path: "n.ipynb", ID: "a", Type: "sql"},
-		"give one of":         {Path: "n.ipynb", ID: "a", Number: &nine},
+		"want code":        {Path: "n.ipynb", ID: "a", Type: "sql"},
+		"not both":         {Path: "n.ipynb", ID: "a", Number: &nine},
 		"needs a cell_type":   {Path: "n.ipynb", Mode: "insert"},
-		"say which cell":      {Path: "n.ipynb"},
-		"gets no new_source":  {Path: "n.ipynb", ID: "a", Mode: "delete", Source: "x"},
+		"set cell_id or":      {Path: "n.ipynb"},
+		"must not be set":  {Path: "n.ipynb", ID: "a", Mode: "delete", Source: "x"},
 		"outside the session": {Path: "/etc/n.ipynb", ID: "a", Source: "x"},
 	} {
 		tl, call := d.make("NotebookEdit", in)

@@ -39,5 +39,5 @@ func (f *Files) preview(p workdir.Path, change func(old []byte) ([]byte, error))
 		return diff
 	}
 	cut := strings.LastIndexByte(diff[:maxPreview], '\n')
-	return strings.ToValidUTF8(diff[:cut+1], "") + "… the diff goes on\n"
+	return strings.ToValidUTF8(diff[:cut+1], "") + "… the rest of the diff is not shown\n"
 }

@@ -29,8 +29,8 @@ var bom = []byte("\xEF\xBB\xBF")
 
 type readInput struct {
 	Path   string `json:"file_path" jsonschema:"The file to read: absolute, or relative to the current directory"`
-	Offset int    `json:"offset,omitempty" jsonschema:"How many lines to skip (0 starts at line 1)"`
-	Limit  *int   `json:"limit,omitempty" jsonschema:"How many lines to read; 2000 if not given"`
+	Offset int    `json:"offset,omitempty" jsonschema:"The number of lines to skip; 0 starts at line 1"`
+	Limit  *int   `json:"limit,omitempty" jsonschema:"The maximum number of lines to read; default 2000"`
 }
 
 // check refuses what no piece of a file is: one without lines, or with more than the bytes
@@ -40,7 +40,7 @@ func (f *Files) check(in readInput) error {
 	case in.Offset < 0:
 		return errors.New("offset must not be negative")
 	case in.Limit != nil && (*in.Limit < 1 || *in.Limit > f.opts.MaxBytes):
-		return fmt.Errorf("limit must be 1 to %d", f.opts.MaxBytes)
+		return fmt.Errorf("limit must be from 1 to %d", f.opts.MaxBytes)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func (f *Files) check(in readInput) error {
 func (f *Files) newRead() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "Read",
-		Description: "Reads a text file with line numbers (N, a tab, the line), shows an image (png, jpeg, gif, webp), or the cells of a notebook (.ipynb) with their outputs. " +
-			"Long files come in pieces: read on with offset. Long lines are cut.",
+		Description: "Reads a text file with line numbers (N, a tab, the line), an image (png, jpeg, gif, webp), or the cells of a notebook (.ipynb) with their outputs. " +
+			"Long files are returned in parts: continue with offset. Long lines are truncated.",
 		ReadOnly: true,
 	}, f.read, func(call *tool.Call, in readInput) ([]policy.Request, error) {
 		if err := f.check(in); err != nil {
@@ -168,16 +168,16 @@ func notes(in readInput, shown, last, total int, broken bool) string {
 	var list []string
 	switch {
 	case shown > 0 && total > last:
-		list = append(list, fmt.Sprintf("[lines %d-%d of %d; read on with offset %d]", in.Offset+1, last, total, last))
+		list = append(list, fmt.Sprintf("[lines %d-%d of %d; continue with offset %d]", in.Offset+1, last, total, last))
 	case shown > 0 && total < 0:
-		list = append(list, fmt.Sprintf("[lines %d-%d; more follow; read on with offset %d]", in.Offset+1, last, last))
+		list = append(list, fmt.Sprintf("[lines %d-%d; the file has more; continue with offset %d]", in.Offset+1, last, last))
 	case shown == 0 && total == 0:
 		list = append(list, "[the file is empty]")
 	case shown == 0:
-		list = append(list, fmt.Sprintf("[the file has %d lines; nothing is at offset %d]", max(total, last), in.Offset))
+		list = append(list, fmt.Sprintf("[the file has %d lines; offset %d is past the end]", max(total, last), in.Offset))
 	}
 	if broken {
-		list = append(list, "[bytes that are not UTF-8 are shown as \uFFFD]")
+		list = append(list, "[invalid UTF-8 is shown as \uFFFD]")
 	}
 	return strings.Join(list, "\n")
 }

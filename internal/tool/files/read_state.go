@@ -96,7 +96,7 @@ func (f *Files) current(p workdir.Path) (originalFile, error) {
 	}
 	defer file.Close()
 	if info.Size() > maxWhole {
-		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
+		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files larger than %d bytes cannot be edited", info.Size(), maxWhole)}
 	}
 	was, ok := f.restoreSeen(p.Abs)
 	if !ok {
@@ -151,7 +151,7 @@ func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 }
 
 func unread(p workdir.Path) error {
-	return &workdir.PathError{Path: p.Abs, Err: errors.New("exists and has not been read in this session: read it first")}
+	return &workdir.PathError{Path: p.Abs, Err: errors.New("exists but has not been read in this session: read it first")}
 }
 
 func stale(p workdir.Path) error {

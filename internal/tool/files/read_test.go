@@ -31,16 +31,16 @@ func TestRead(t *testing.T) {
 		{"CRLF", "a\r\nb\r\n", 0, 0, "1\ta\n2\tb"},
 		{"byte order mark", "\xEF\xBB\xBFa\n", 0, 0, "1\ta"},
 		{"from an offset", "a\nb\nc\n", 1, 0, "2\tb\n3\tc"},
-		{"a limit", "a\nb\nc\n", 1, 1, "2\tb\n[lines 2-2 of 3; read on with offset 2]"},
+		{"a limit", "a\nb\nc\n", 1, 1, "2\tb\n[lines 2-2 of 3; continue with offset 2]"},
 		{"a limit that fits", "a\nb\nc\n", 1, 2, "2\tb\n3\tc"},
 		{"empty", "", 0, 0, "[the file is empty]"},
 		{"empty, from an offset", "", 4, 0, "[the file is empty]"},
-		{"behind the end", "a\nb\n", 7, 0, "[the file has 2 lines; nothing is at offset 7]"},
-		{"not UTF-8", "caf\xe9\n", 0, 0, "1\tcaf\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
+		{"behind the end", "a\nb\n", 7, 0, "[the file has 2 lines; offset 7 is past the end]"},
+		{"not UTF-8", "caf\xe9\n", 0, 0, "1\tcaf\uFFFD\n[invalid UTF-8 is shown as \uFFFD]"},
 		{
 			"too many bytes", strings.Repeat(strings.Repeat("x", 30)+"\n", 9), 0, 0,
 			"1\t" + strings.Repeat("x", 30) + "\n2\t" + strings.Repeat("x", 30) + "\n3\t" + strings.Repeat("x", 30) + "\n4\t" + strings.Repeat("x", 30) +
-				"\n[lines 1-4 of 9; read on with offset 4]",
+				"\n[lines 1-4 of 9; continue with offset 4]",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,13 +134,13 @@ func TestReadHuge(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	wants(t, textOf(d.call("Read", read{"huge", 10, 2})), "11\thead\n12\thead\n[lines 11-12; more follow; read on with offset 12]")
+	wants(t, textOf(d.call("Read", read{"huge", 10, 2})), "11\thead\n12\thead\n[lines 11-12; the file has more; continue with offset 12]")
 	wants(t, textOf(d.call("Read", read{"huge", 3001, 5})), "3002\ttail")
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
 		t.Errorf("%d bytes were allocated", used)
 	}
-	wants(t, d.edit("huge", "head", "x"), "are not edited")
+	wants(t, d.edit("huge", "head", "x"), "cannot be edited")
 	wants(t, d.write("huge", "small"), "Successfully wrote")
 }
 

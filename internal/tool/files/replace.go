@@ -50,7 +50,7 @@ func save(ctx context.Context, call *tool.Call, p workdir.Path, was originalFile
 		i.Existed, i.Mode, i.Size, i.Data = true, was.info.Mode().Perm(), was.info.Size(), was.data
 	}
 	if err := call.Save(ctx, i); err != nil {
-		return fmt.Errorf("what it was could not be kept, so it was left as it is: %w", err)
+		return fmt.Errorf("the file was not changed, because its previous content could not be saved: %w", err)
 	}
 	return nil
 }

@@ -61,8 +61,8 @@ func (t text) at(i int) int {
 
 // edit is one replacement.
 type edit struct {
-	Old string `json:"old_string" jsonschema:"The exact text to replace, without line numbers; it must be unique unless replace_all is set"`
-	New string `json:"new_string" jsonschema:"The text to put in its place"`
+	Old string `json:"old_string" jsonschema:"The exact text to replace, without line numbers. It must be unique unless replace_all is set"`
+	New string `json:"new_string" jsonschema:"The replacement text"`
 	All bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence"`
 }
 
@@ -87,7 +87,7 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	if len(t.crs) > 0 {
 		old, fresh = unix(old), unix(fresh)
 		if old == fresh {
-			return t, 0, 0, 0, errors.New("old_string and new_string must differ in more than line ends")
+			return t, 0, 0, 0, errors.New("old_string and new_string must differ in more than line endings")
 		}
 	}
 	found := positions(t.seen, old, e.All)
@@ -95,7 +95,7 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	case len(found) == 0:
 		return t, 0, 0, 0, errors.New("old_string not found")
 	case len(found) > 1 && !e.All:
-		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times, at %s; give more of the lines around it, or set replace_all", len(found), t.lines(found))
+		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times, at %s; include more of the surrounding lines, or set replace_all", len(found), t.lines(found))
 	}
 	var b strings.Builder
 	done := 0

@@ -15,14 +15,14 @@ import (
 
 type writeInput struct {
 	Path    string `json:"file_path" jsonschema:"The file to write: absolute, or relative to the current directory"`
-	Content string `json:"content" jsonschema:"The whole new content"`
+	Content string `json:"content" jsonschema:"The complete new content"`
 }
 
 func (f *Files) newWrite() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "Write",
-		Description: "Writes a whole file, creating it and its folders when they are missing. " +
-			"A file that exists must have been read in this session and not have changed since. To change a part, use Edit.",
+		Description: "Writes a complete file and creates its folders if necessary. " +
+			"You must have read an existing file in this session, and it must not have changed since. To change part of a file, use Edit.",
 	}, f.write, func(call *tool.Call, in writeInput) ([]policy.Request, error) {
 		p, r, err := f.request(call, policy.OpWrite, in.Path)
 		if err == nil {

@@ -49,7 +49,7 @@ func newRunning(call *tool.Call) *running {
 const maxAsked = 10
 
 // errTimeout is the cause of a call's end when it took too long.
-var errTimeout = errors.New("it took too long")
+var errTimeout = errors.New("timeout")
 
 // callGrace is how long a call whose end was said to the server may still hold on.
 const callGrace = time.Second
@@ -98,7 +98,7 @@ func refusedSince(before map[string]int, p *process) string {
 		return ""
 	}
 	slices.Sort(names)
-	return "[the sandbox has refused system calls of this server meanwhile, which may be why; a setting of the sandbox allows them: " + strings.Join(names, ", ") + "]"
+	return "[the sandbox refused system calls of this server during the call, which may be the cause; sandbox settings can allow them: " + strings.Join(names, ", ") + "]"
 }
 
 // work runs one request for a call. The server hears of its end, and is asked once more
@@ -109,7 +109,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 	defer context.AfterFunc(n.ctx, func() { cancel(sdk.ErrConnectionClosed) })()
 	r.ctx = context.WithValue(ctx, runningKey{}, r)
 	limit := n.server.callTimeout()
-	r.clock = newClock(limit, func() { cancel(fmt.Errorf("%w: more than %s", errTimeout, limit)) })
+	r.clock = newClock(limit, func() { cancel(fmt.Errorf("%w after %s", errTimeout, limit)) })
 	defer r.clock.stop()
 	token := n.begin(r)
 	defer n.finish(token)
@@ -155,7 +155,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 			defer t.Stop()
 			grace = t.C
 		case <-grace: // it does not even take the message that it should stop
-			n.l.onDisconnect(n, errors.New("it does not read what it is sent"))
+			n.l.onDisconnect(n, errors.New("the server does not read its input"))
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -167,9 +167,9 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	server := fmt.Sprintf("MCP server %q: %s ", n.server.Name, what)
 	switch {
 	case errors.Is(err, errTimeout):
-		return tool.Failure(server + "was cancelled, " + err.Error() + "; whether it had an effect is not known")
+		return tool.Failure(server + "was cancelled: " + err.Error() + "; it may have had an effect")
 	case ctx.Err() != nil:
-		return tool.Failure(server + "was cancelled; whether it had an effect is not known")
+		return tool.Failure(server + "was cancelled; it may have had an effect")
 	case errors.Is(err, ErrNeedsAuth):
 		n.l.onDisconnect(n, ErrNeedsAuth)
 		return failure(&Error{Server: n.server.Name, Detail: "needs authorisation", hint: "holdfast mcp login " + n.server.Name})
@@ -178,13 +178,13 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 		return tool.Failure(server + "failed: " + truncate.String(shown(wire.Message), 4000))
 	}
 	if n.ctx.Err() == nil && !isEnd(err) {
-		return tool.Failure(server + "failed: " + truncate.String(shown(err.Error()), 4000) + "; whether it had an effect is not known")
+		return tool.Failure(server + "failed: " + truncate.String(shown(err.Error()), 4000) + "; it may have had an effect")
 	}
 	n.l.onDisconnect(n, err)
 	n.l.mu.Lock()
 	why := n.l.err
 	n.l.mu.Unlock()
-	text := server + "has no answer: the server has gone; whether it had an effect is not known. The next call connects again"
+	text := server + "has no result: the connection to the server was lost, and the call may have had an effect. The next call reconnects"
 	if why != nil && !errors.Is(why, errClosed) {
 		text += "\n" + shown(why.Error())
 	}

@@ -223,7 +223,7 @@ func (c *Client) tooMany(offered, all int) {
 	c.left = all - offered
 	c.mu.Unlock()
 	if news {
-		c.notice("%d of %d tools of MCP servers are not offered: there are more than %d; includeTools of a server names those that are wanted", all-offered, all, maxTools)
+		c.notice("%d of %d tools of MCP servers are not offered to the model: the limit is %d; hint: select tools with includeTools of a server", all-offered, all, maxTools)
 	}
 }
 
@@ -252,7 +252,7 @@ func (c *Client) find(name string) (*serverLink, error) {
 			return l, nil
 		}
 	}
-	return nil, &Error{Server: name, Detail: "there is no such server"}
+	return nil, &Error{Server: name, Detail: "unknown server"}
 }
 
 // EndProcesses kills the servers that are processes of ours, also those that are being

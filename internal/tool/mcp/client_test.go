@@ -76,7 +76,7 @@ func TestRulesAboutServers(t *testing.T) {
 
 func TestServerNamesAreRefused(t *testing.T) {
 	for name, want := range map[string]string{
-		"a__b": `"__"`, "_a": "underscore", "a_": "underscore", "a!": "underscore", "": "no name", "a b!!c": `"__"`,
+		"a__b": `"__"`, "_a": "underscore", "a_": "underscore", "a!": "underscore", "": "name is missing", "a b!!c": `"__"`,
 		strings.Repeat("a", 65): "64 bytes", "a\nb": "control",
 	} {
 		_, err := Open([]Server{{Name: name, Command: "x"}}, nil)
@@ -85,7 +85,7 @@ func TestServerNamesAreRefused(t *testing.T) {
 		}
 	}
 	_, err := Open([]Server{{Name: "a.b", Command: "x"}, {Name: "a b", Command: "x"}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "same names") {
+	if err == nil || !strings.Contains(err.Error(), "collide") {
 		t.Errorf("two servers of one prefix: %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestOddTools(t *testing.T) {
 	if left := strings.Join(c.Status()[0].Skipped, "\n"); strings.Count(left, "\n") != 2 || !strings.Contains(left, `"a/b"`) || !strings.Contains(left, "128") || !strings.Contains(left, "schema has") {
 		t.Errorf("left %s", left)
 	}
-	if !strings.Contains(n.String(), "3 tools are left out") {
+	if !strings.Contains(n.String(), "3 tools are skipped") {
 		t.Errorf("told %q", n)
 	}
 	if d := lookup(t, c, "mcp__odd__long").Spec().Description; len(d) > maxDescription+4 {
@@ -137,7 +137,7 @@ func TestEndlessList(t *testing.T) {
 	if got := string(list[0].Spec().Input); got != `{"type":"object"}` {
 		t.Errorf("schema %s", got)
 	}
-	if !strings.Contains(n.String(), "left out") {
+	if !strings.Contains(n.String(), "skipped") {
 		t.Errorf("told %q", n)
 	}
 }
@@ -172,7 +172,7 @@ func listChanges(t *testing.T) {
 	if r := call(t, lookup(t, c, "mcp__a__echo"), `{}`); text(r) != "other" {
 		t.Errorf("the new one: %q", text(r))
 	}
-	if !strings.Contains(n.String(), "in another way") {
+	if !strings.Contains(n.String(), "has changed") {
 		t.Errorf("told %q", n)
 	}
 }
@@ -227,7 +227,7 @@ func TestSilentServer(t *testing.T) {
 	if got := names(c.Tools(t.Context())); got != "" {
 		t.Errorf("got %q", got)
 	}
-	if !strings.Contains(n.String(), "did not answer within 50ms") {
+	if !strings.Contains(n.String(), "no answer within 50ms") {
 		t.Errorf("told %q", n)
 	}
 }
@@ -246,7 +246,7 @@ func callTimesOut(t *testing.T) {
 	def.CallTimeout = 50 * time.Millisecond
 	c, _ := open(t, nil, def)
 	r := call(t, lookup(t, c, "mcp__a__hang"), "{}")
-	if !r.IsError || !strings.Contains(text(r), "took too long: more than 50ms") {
+	if !r.IsError || !strings.Contains(text(r), "timeout after 50ms") {
 		t.Errorf("got %q", text(r))
 	}
 	<-cancelled // the server has heard of it
@@ -380,12 +380,12 @@ func oldServer(t *testing.T) {
 
 func TestAnErrorNamesItsServerOnce(t *testing.T) {
 	s := Server{Name: "files", Origin: policy.Origin{File: "a.json", Line: 3}}
-	err := s.failed("the login failed", s.failed("cannot be connected to", errors.New("nobody is there")))
-	if want := `a.json:3: MCP server "files": the login failed: cannot be connected to: nobody is there`; err.Error() != want {
+	err := s.failed("login failed", s.failed("connecting failed", errors.New("nobody is there")))
+	if want := `a.json:3: MCP server "files": login failed: connecting failed: nobody is there`; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 	other := Server{Name: "other"}
-	if text := s.failed("the login failed", other.failed("is gone", nil)).Error(); !strings.Contains(text, `"other": is gone`) {
+	if text := s.failed("login failed", other.failed("is gone", nil)).Error(); !strings.Contains(text, `"other": is gone`) {
 		t.Errorf("the other server is not named: %q", text)
 	}
 }

@@ -80,7 +80,7 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 		return n, nil
 	}
 	if late.Load() {
-		err = fmt.Errorf("it did not answer within %s", limit)
+		err = fmt.Errorf("no answer within %s", limit)
 		l.mu.Lock()
 		l.legacy = !l.legacy
 		l.mu.Unlock()
@@ -91,13 +91,13 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 		return n, &Error{Server: s.Name, Origin: s.Origin, Detail: "needs authorisation", Err: ErrNeedsAuth, hint: "holdfast mcp login " + s.Name}
 	case n.process != nil:
 		if status := n.process.ended(); status != stillRuns && !late.Load() {
-			err = fmt.Errorf("it has ended (%s)", status)
+			err = fmt.Errorf("the server exited (%s)", status)
 		}
 	}
 	l.mu.Lock()
 	l.stderrTail = n.process.words()
 	l.mu.Unlock()
-	failed := l.server.failed("cannot be connected to", withStderr(err, n.process))
+	failed := l.server.failed("connecting failed", withStderr(err, n.process))
 	switch {
 	case n.process != nil && s.StartHint != "":
 		failed.hint = s.StartHint
@@ -108,7 +108,7 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 }
 
 // sandboxHint is for a program that does not get as far as to answer.
-const sandboxHint = "it runs in the sandbox: what it fetches when it starts, as npx and uvx do, needs its host in sandbox.network.allowedDomains and a cache that may be written; or install it before"
+const sandboxHint = "the server runs in the sandbox: a program that downloads itself at start, such as npx or uvx, needs its registry in sandbox.network.allowedDomains and a writable cache; or install it first"
 
 // connect greets the server. It does not wait for a transport that does not heed the
 // end of the context.
@@ -143,7 +143,7 @@ func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 	case InProcess:
 		t, err = s.Connect(n.ctx)
 		if err == nil && t == nil {
-			err = errors.New("it has no way to it")
+			err = errors.New("no transport")
 		}
 	case Stdio:
 		t, n.process, err = n.l.c.stdio(n.ctx, s)
@@ -189,13 +189,13 @@ func (n *conn) client() *sdk.Client {
 func (n *conn) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if n.flooded() {
-			flood := errors.New("it sends more messages than can be meant")
+			flood := errors.New("the server sends too many messages")
 			n.l.c.spawn(func() { n.l.onDisconnect(n, flood) })
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "too many messages"}
 		}
 		switch method {
 		case "sampling/createMessage", "roots/list":
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not offered"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not supported by this client"}
 		}
 		return next(ctx, method, req)
 	}

@@ -31,7 +31,7 @@ func TestMCPCorpus(t *testing.T) {
 			if got := told.Load(); got != "mcp__a__echo mcp__a__shrink" {
 				t.Errorf("the catalog: %v", got)
 			}
-			if r := call(t, die, "{}"); !r.IsError || !strings.Contains(text(r), "does not have the tool") {
+			if r := call(t, die, "{}"); !r.IsError || !strings.Contains(text(r), "no longer has the tool") {
 				t.Errorf("the tool that is gone: %q", text(r))
 			}
 		}),

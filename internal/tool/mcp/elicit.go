@@ -58,12 +58,12 @@ const maxQuestion = 8 << 10 // bytes of a message
 func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	r := n.current()
 	if r == nil {
-		n.l.c.notice("MCP server %q asked something outside of any call; it was declined", n.server.Name)
+		n.l.c.notice("MCP server %q asked a question outside of a call; the question was declined", n.server.Name)
 		return &sdk.ElicitResult{Action: Decline}, nil
 	}
 	if !r.mayAsk() || n.asked.Add(1) > maxQuestions {
 		n.asked.Add(-1)
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "too many questions"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "too many questions in this call"}
 	}
 	defer n.asked.Add(-1)
 	e, err := n.question(req.Params, r.call)
@@ -113,7 +113,7 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 	if e.Mode == ModeURL {
 		u, err := url.Parse(p.URL)
 		if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) || u.Hostname() == "" || len(p.URL) > 4096 || shown(p.URL) != p.URL {
-			return e, errors.New("the URL is none that a person can be sent to")
+			return e, errors.New("the URL cannot be opened in a browser")
 		}
 		return e, nil
 	}
@@ -121,7 +121,7 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 	if p.RequestedSchema != nil {
 		raw, err := json.Marshal(p.RequestedSchema)
 		if err != nil {
-			return e, errors.New("the schema cannot be read")
+			return e, errors.New("invalid schema")
 		}
 		e.Schema = raw
 	}
@@ -176,7 +176,7 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 		}
 	}
 	if !slices.Contains([]string{Accept, Decline, Cancel}, a.Action) {
-		return Answer{Action: Cancel}, fmt.Errorf("the answer %q is none", truncate.String(a.Action, 40))
+		return Answer{Action: Cancel}, fmt.Errorf("unknown answer %q", truncate.String(a.Action, 40))
 	}
 	if a.Action != Accept || e.Mode == ModeURL {
 		a.Content = nil

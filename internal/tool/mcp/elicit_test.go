@@ -218,7 +218,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	list, read := lookup(t, c, ListResources), lookup(t, c, ReadResource)
-	if got := text(call(t, list, "{}")); got != "a:\n- db://rows, rows, text/plain\n- db://{t}, table (fill in what is in braces)" {
+	if got := text(call(t, list, "{}")); got != "a:\n- db://rows, rows, text/plain\n- db://{t}, table (replace the parts in braces)" {
 		t.Errorf("got %q", got)
 	}
 	if got := text(call(t, read, `{"server":"a","uri":"db://rows"}`)); got != "[resource db://rows]\n1,2" {

@@ -74,7 +74,7 @@ func TestStdioServerInTheSandbox(t *testing.T) {
 	if st := statusOf(t, c, "bad"); !strings.Contains(st.Error, "gone") || !strings.Contains(st.Error, "4") {
 		t.Errorf("status %+v; told %s", st, n)
 	}
-	if st := statusOf(t, c, "mute"); !strings.Contains(st.Error, "did not answer within 200ms") || !strings.Contains(st.Hint, "sandbox.network.allowedDomains") {
+	if st := statusOf(t, c, "mute"); !strings.Contains(st.Error, "no answer within 200ms") || !strings.Contains(st.Hint, "sandbox.network.allowedDomains") {
 		t.Errorf("status %+v", st)
 	}
 	if err := c.Close(); err != nil {

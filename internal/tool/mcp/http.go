@@ -61,9 +61,9 @@ func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch {
 			case !sameOrigin(req.URL, u):
-				return fmt.Errorf("it redirects to another address, %s, which is not followed", req.URL.Host)
+				return fmt.Errorf("the server redirects to another address, %s, which is not allowed", req.URL.Host)
 			case len(via) > maxRedirect:
-				return errors.New("it redirects too often")
+				return errors.New("too many redirects")
 			}
 			return nil
 		},
@@ -79,7 +79,7 @@ type headerTransport struct {
 
 func (t *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !sameOrigin(req.URL, t.at) {
-		return nil, fmt.Errorf("it leads to another address, %s, which is not followed", req.URL.Host)
+		return nil, fmt.Errorf("the request goes to another address, %s, which is not allowed", req.URL.Host)
 	}
 	ctx, cancel := req.Context(), context.CancelFunc(func() {})
 	if req.Method == http.MethodDelete {
@@ -140,7 +140,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 		if n, err := b.in.Read(one[:]); n == 0 {
 			return 0, err
 		}
-		return 0, fmt.Errorf("the answer is longer than %d MiB", maxBody>>20)
+		return 0, fmt.Errorf("the response is larger than %d MiB", maxBody>>20)
 	}
 	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

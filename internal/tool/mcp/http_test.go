@@ -151,7 +151,7 @@ func TestLongAnswer(t *testing.T) {
 	}))
 	c, _ := open(t, nil, Server{Name: "web", URL: s.URL})
 	c.Tools(t.Context())
-	if st := c.Status()[0]; st.State != Failed || !strings.Contains(st.Error, "longer than 16 MiB") {
+	if st := c.Status()[0]; st.State != Failed || !strings.Contains(st.Error, "larger than 16 MiB") {
 		t.Errorf("%+v", st)
 	}
 }
@@ -393,7 +393,7 @@ func TestLoginIsNotDisturbed(t *testing.T) {
 
 func TestLoginsThatFail(t *testing.T) {
 	open1 := newSite(t, streamable(newServer()))
-	for name, want := range map[string]string{"open": "asks for no login", "cmd": "no server that one logs in to", "key": "Authorization header", "none": "no such server"} {
+	for name, want := range map[string]string{"open": "does not request a login", "cmd": "does not support login", "key": "Authorization header", "none": "unknown server"} {
 		c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "open", URL: open1.URL}, Server{Name: "cmd", Command: "x"},
 			Server{Name: "key", URL: "https://x.example", Headers: map[string]string{"authorization": "Bearer x"}})
 		if err := c.Login(t.Context(), name, nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -413,7 +413,7 @@ func TestLoginsThatFail(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := c.Login(ctx, "web", func(string) { cancel() }); err == nil || !strings.Contains(err.Error(), "nobody has come back") {
+	if err := c.Login(ctx, "web", func(string) { cancel() }); err == nil || !strings.Contains(err.Error(), "the login was not completed") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -450,7 +450,7 @@ func TestTokensThatAreNotUsed(t *testing.T) {
 	if err := os.Chmod(s.file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.load(); err == nil || !strings.Contains(err.Error(), "read by others") {
+	if _, err := s.load(); err == nil || !strings.Contains(err.Error(), "readable by other users") {
 		t.Errorf("a token that others can read: %v", err)
 	}
 	for _, raw := range []string{`{`, `{"version":2}`, `{"version":1,"url":"https://y.example","access_token":"a"}`, `{"version":1,"url":"https://x.example","access_token":"a\nb"}`} {

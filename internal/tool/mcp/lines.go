@@ -16,7 +16,7 @@ const (
 	maxNoise   = 1000     // lines that are no messages, of one connection
 )
 
-var errTooLong = fmt.Errorf("a message is longer than %d MiB", maxMessage>>20)
+var errTooLong = fmt.Errorf("a message is larger than %d MiB", maxMessage>>20)
 
 // lines reads messages, one a line, and passes only those on: many servers write other
 // lines to standard output, too, and one of them must not end the connection. What is
@@ -54,7 +54,7 @@ func (l *lines) Read(b []byte) (int, error) {
 		}
 		if l.left > maxNoise && l.err == nil {
 			close(l.over)
-			l.err = fmt.Errorf("it writes lines to its standard output that are no messages, %d by now", l.left)
+			l.err = fmt.Errorf("the server writes invalid messages to standard output (%d so far)", l.left)
 		}
 	}
 	n := copy(b, l.rest)

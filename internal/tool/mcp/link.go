@@ -148,9 +148,9 @@ func (l *serverLink) mayTry() error {
 	case l.state == NeedsAuth:
 		return l.err
 	case l.failures >= maxFailures:
-		return fmt.Errorf("%w; it was given up after %d failures", l.err, l.failures)
+		return fmt.Errorf("%w; not retried after %d failures", l.err, l.failures)
 	case pause > 0:
-		return fmt.Errorf("%w; it is tried again in %s at the earliest", l.err, max(pause.Round(time.Second), time.Second))
+		return fmt.Errorf("%w; next attempt in %s at the earliest", l.err, max(pause.Round(time.Second), time.Second))
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (l *serverLink) notify(err error) {
 		text += "; hint: " + hint
 	}
 	if failures >= maxFailures {
-		text += "; it is not tried again"
+		text += "; no further attempts are made"
 	}
 	l.c.notice("%s", text)
 }
@@ -257,7 +257,7 @@ func (l *serverLink) reportOffer(o serverOffer) {
 	case n == 1:
 		l.c.notice("MCP server %q: %s", l.server.Name, o.left[0])
 	case n > 1:
-		l.c.notice("MCP server %q: %d tools are left out: %s; …", l.server.Name, n, o.left[0])
+		l.c.notice("MCP server %q: %d tools are skipped: %s; …", l.server.Name, n, o.left[0])
 	}
 }
 
@@ -317,9 +317,9 @@ func (l *serverLink) tried() {
 
 // died says how a connection has ended.
 func (s *Server) died(conn *conn, why error) error {
-	what := "the connection has ended"
+	what := "the connection was lost"
 	if conn.process != nil {
-		what = "it has ended (" + conn.process.ended() + ")"
+		what = "the server exited (" + conn.process.ended() + ")"
 	}
 	return s.failed(what, withStderr(why, conn.process))
 }
@@ -351,9 +351,9 @@ func withStderr(err error, p *process) error {
 	case words == "":
 		return err
 	case err == nil:
-		return fmt.Errorf("it said: %s", words)
+		return fmt.Errorf("the server wrote: %s", words)
 	}
-	return fmt.Errorf("%w; it said: %s", err, words)
+	return fmt.Errorf("%w; the server wrote: %s", err, words)
 }
 
 func (p *process) words() string {
@@ -382,15 +382,15 @@ func (l *serverLink) dial(ctx context.Context) (*conn, serverOffer, error) {
 	o, err := conn.offer(ctx, before)
 	if err != nil {
 		if ctx.Err() != nil && conn.ctx.Err() == nil {
-			err = fmt.Errorf("it did not list its tools within %s", s.startTimeout())
+			err = fmt.Errorf("no list of tools within %s", s.startTimeout())
 		}
-		return conn, serverOffer{}, l.server.failed("its tools cannot be listed", withStderr(err, conn.process))
+		return conn, serverOffer{}, l.server.failed("listing its tools failed", withStderr(err, conn.process))
 	}
 	return conn, o, nil
 }
 
 // errEnded marks that we have ended a server for a while.
-var errEnded = errors.New("it was ended")
+var errEnded = errors.New("the server was stopped")
 
 // endProcess ends the server where it is a process of ours, and waits until it has ended.
 func (l *serverLink) endProcess(why error) {
@@ -399,7 +399,7 @@ func (l *serverLink) endProcess(why error) {
 		l.mu.Unlock()
 		return
 	}
-	l.stop(&Error{Server: l.server.Name, Origin: l.server.Origin, Detail: "is not there", Err: fmt.Errorf("%w: %w", errEnded, why)})
+	l.stop(&Error{Server: l.server.Name, Origin: l.server.Origin, Detail: "is not available", Err: fmt.Errorf("%w: %w", errEnded, why)})
 	conn, trying := l.conn, l.trying
 	l.mu.Unlock()
 	switch {

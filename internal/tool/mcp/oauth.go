@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNeedsAuth says that a person has to log in to a server first, see [Client.Login].
-var ErrNeedsAuth = errors.New("a person has to log in to it")
+var ErrNeedsAuth = errors.New("login required")
 
 // Bounds of a login.
 const (
@@ -45,18 +45,18 @@ func (c *Client) Login(ctx context.Context, name string, show func(url string)) 
 		return err
 	}
 	if kind := s.kind(); kind != HTTP && kind != SSE {
-		return s.wrong("it is no server that one logs in to", "")
+		return s.wrong("this server does not support login", "")
 	}
 	if hasHeader(s.Headers, "Authorization") {
-		return s.wrong("its definition has an Authorization header", "take it out to log in")
+		return s.wrong("its definition has an Authorization header", "remove the header to log in")
 	}
 	if c.o.Tokens == "" {
-		return s.wrong("there is no folder to keep tokens in", "set Tokens")
+		return s.wrong("no folder to store tokens in", "set Tokens")
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
 	if err := l.login(ctx, &s, show); err != nil {
-		return s.failed("the login failed", err)
+		return s.failed("login failed", err)
 	}
 	l.resetBackoff()
 	return nil
@@ -154,7 +154,7 @@ func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *t
 	case err != nil:
 		return nil, err
 	}
-	return nil, errors.New("it asks for no login")
+	return nil, errors.New("the server does not request a login")
 }
 
 // scopes are what is asked for: what the configuration says, or the server; and what it
@@ -211,9 +211,9 @@ func checkURL(u *url.URL, local bool) error {
 	case u.Scheme == "http" && loop && local:
 		return nil
 	case loop:
-		return fmt.Errorf("it leads to this machine, %s, and is not on it", u.Host)
+		return fmt.Errorf("the address is on this machine, %s, but the server is not", u.Host)
 	}
-	return fmt.Errorf("it leads to %s without encryption", u.Host)
+	return fmt.Errorf("the connection to %s would not be encrypted", u.Host)
 }
 
 // callback is where a browser comes back to.
@@ -233,7 +233,7 @@ func newCallback(ctx context.Context, o *OAuth) (*callback, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, fmt.Errorf("the address that the login comes back to: %w", err)
+		return nil, fmt.Errorf("listen for the browser after the login: %w", err)
 	}
 	b := &callback{
 		url:   "http://" + l.Addr().String() + "/callback",
@@ -250,10 +250,10 @@ func (b *callback) close() { _ = b.server.Close() }
 func (b *callback) wait(ctx context.Context, to string, show func(string)) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(to)
 	if err != nil || shown(to) != to {
-		return nil, errors.New("the address for the login cannot be read")
+		return nil, errors.New("invalid login address")
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
-		return nil, fmt.Errorf("the login at %s would be without encryption", u.Host)
+		return nil, fmt.Errorf("the login at %s would not be encrypted", u.Host)
 	}
 	b.state <- u.Query().Get("state")
 	show(to)
@@ -263,7 +263,7 @@ func (b *callback) wait(ctx context.Context, to string, show func(string)) (*aut
 	case err := <-b.failures:
 		return nil, err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("nobody has come back: %w", ctx.Err())
+		return nil, fmt.Errorf("the login was not completed: %w", ctx.Err())
 	}
 }
 
@@ -277,12 +277,12 @@ func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || r.URL.Path != "/callback" || !b.expects(q.Get("state")) {
-		http.Error(w, "This is not the login that is waited for.", http.StatusBadRequest)
+		http.Error(w, "This page does not belong to the current login.", http.StatusBadRequest)
 		return
 	}
 	if why := q.Get("error"); why != "" {
-		put(b.failures, fmt.Errorf("the login was refused: %s", truncate.String(oneLine(why+" "+q.Get("error_description")), 400)))
-		fmt.Fprintln(w, "The login was refused. You can close this window.")
+		put(b.failures, fmt.Errorf("the server rejected the login: %s", truncate.String(oneLine(why+" "+q.Get("error_description")), 400)))
+		fmt.Fprintln(w, "The login failed. You can close this window.")
 		return
 	}
 	put(b.results, &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")})

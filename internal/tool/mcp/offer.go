@@ -66,7 +66,7 @@ func (n *conn) offer(ctx context.Context, before serverOffer) (serverOffer, erro
 			break
 		}
 		if page+1 == maxPages || seen[cursor] || len(list) > maxOffered {
-			o.left = append(o.left, fmt.Sprintf("its list of tools is longer than %d tools or %d pages, or does not end: the rest is left out", maxOffered, maxPages))
+			o.left = append(o.left, fmt.Sprintf("its list of tools is longer than %d tools or %d pages, or does not end: the rest is skipped", maxOffered, maxPages))
 			break
 		}
 		seen[cursor] = true
@@ -84,7 +84,7 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 			o.more++
 			return
 		}
-		o.left = append(o.left, fmt.Sprintf("its tool %q is left out: %s", truncate.String(shown(name), 100), why))
+		o.left = append(o.left, fmt.Sprintf("its tool %q is skipped: %s", truncate.String(shown(name), 100), why))
 	}
 	for _, t := range list {
 		if t == nil || n.server.Tools != nil && !slices.Contains(n.server.Tools, t.Name) {
@@ -98,13 +98,13 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 		name := made.spec.Name
 		switch other, twice := have[name]; {
 		case twice && other == t.Name:
-			refuse(t.Name, "it is listed twice; the first one counts")
+			refuse(t.Name, "duplicate name; the first tool is used")
 		case twice:
-			refuse(t.Name, fmt.Sprintf("its name %s would be that of the tool %q, too", name, truncate.String(shown(other), 100)))
+			refuse(t.Name, fmt.Sprintf("its name %s is also the name of the tool %q", name, truncate.String(shown(other), 100)))
 		case len(o.tools) == maxOffered:
 			refuse(t.Name, fmt.Sprintf("the server has more than %d tools", maxOffered))
 		case size+made.size() > maxOffer:
-			refuse(t.Name, fmt.Sprintf("the server's tools have descriptions and schemas of more than %d KiB together", maxOffer>>10))
+			refuse(t.Name, fmt.Sprintf("the descriptions and schemas of the server's tools are larger than %d KiB in total", maxOffer>>10))
 		default:
 			have[name] = t.Name
 			size += made.size()
@@ -112,7 +112,7 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 		}
 	}
 	if o.more > 0 {
-		o.left = append(o.left, fmt.Sprintf("so are %d more", o.more))
+		o.left = append(o.left, fmt.Sprintf("%d more tools are skipped", o.more))
 	}
 	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return cmp.Compare(a.spec.Name, b.spec.Name) })
 }
@@ -125,7 +125,7 @@ func (o *serverOffer) compare(before serverOffer) {
 	}
 	for _, t := range o.tools {
 		if digest, known := old[t.spec.Name]; known && digest != t.digest {
-			o.news = append(o.news, fmt.Sprintf("it now describes its tool %s in another way than before", t.spec.Name))
+			o.news = append(o.news, fmt.Sprintf("the description of its tool %s has changed", t.spec.Name))
 		}
 	}
 	slices.Sort(o.left)
@@ -136,9 +136,9 @@ func (l *serverLink) newTool(t *sdk.Tool) (*remoteTool, error) {
 	spec := tool.Spec{Name: l.server.prefix() + sanitizeName(t.Name)}
 	switch {
 	case t.Name == "":
-		return nil, errors.New("it has no name")
+		return nil, errors.New("the name is missing")
 	case len(spec.Name) > maxToolName:
-		return nil, fmt.Errorf("its name, with that of the server, has %d bytes, more than %d", len(spec.Name), maxToolName)
+		return nil, fmt.Errorf("the name with the server's name has %d bytes; at most %d are allowed", len(spec.Name), maxToolName)
 	}
 	var err error
 	if spec.Input, err = inputSchema(t.InputSchema); err != nil {
@@ -175,7 +175,7 @@ func hintsOf(a *sdk.ToolAnnotations) (list []string) {
 func inputSchema(schema any) (json.RawMessage, error) {
 	object, ok := schema.(map[string]any)
 	if schema != nil && !ok {
-		return nil, errors.New("its input schema is no object")
+		return nil, errors.New("its input schema is not an object")
 	}
 	if object == nil {
 		object = map[string]any{}
@@ -191,14 +191,14 @@ func inputSchema(schema any) (json.RawMessage, error) {
 		}
 		object = filled
 	default:
-		return nil, errors.New("its input is no object")
+		return nil, errors.New("its input is not an object")
 	}
 	raw, err := json.Marshal(object)
 	switch {
 	case err != nil:
-		return nil, errors.New("its input schema cannot be written")
+		return nil, errors.New("its input schema is invalid")
 	case len(raw) > maxSchema:
-		return nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(raw), maxSchema)
+		return nil, fmt.Errorf("its input schema has %d bytes; at most %d are allowed", len(raw), maxSchema)
 	}
 	return raw, nil
 }
@@ -293,7 +293,7 @@ func (n *conn) relistOnce() {
 	o, err := n.offer(ctx, before)
 	if err != nil {
 		if n.ctx.Err() == nil {
-			n.l.c.notice("MCP server %q: its tools have changed and cannot be listed: %v", n.server.Name, err)
+			n.l.c.notice("MCP server %q: its tools have changed, and listing them failed: %v", n.server.Name, err)
 		}
 		return
 	}

@@ -20,19 +20,19 @@ const (
 )
 
 type listInput struct {
-	Server string `json:"server,omitempty" jsonschema:"Only those of this server"`
+	Server string `json:"server,omitempty" jsonschema:"Only resources of this server"`
 }
 
 type readInput struct {
 	Server string `json:"server" jsonschema:"The server that has the resource"`
-	URI    string `json:"uri" jsonschema:"The URI of the resource, as it is listed"`
+	URI    string `json:"uri" jsonschema:"The URI of the resource, as listed"`
 }
 
 // resourceTools makes them, the first time that a server has resources.
 func (c *Client) resourceTools() []tool.Tool {
 	c.resources.Do(func() {
 		list, err := tool.New(tool.Spec{
-			Name: ListResources, Description: "Lists the resources that MCP servers have, with their URIs.",
+			Name: ListResources, Description: "Lists the resources of MCP servers with their URIs.",
 		}, c.listResources, c.listRequests)
 		if err != nil {
 			return // the schema of a type of ours
@@ -75,7 +75,7 @@ func (c *Client) withResources(name string) ([]*serverLink, error) {
 		}
 	}
 	if len(list) == 0 && name != "" {
-		return nil, fmt.Errorf("there is no MCP server %q with resources", truncate.String(name, 100))
+		return nil, fmt.Errorf("no MCP server %q with resources", truncate.String(name, 100))
 	}
 	return list, nil
 }
@@ -103,7 +103,7 @@ func (c *Client) readRequests(_ *tool.Call, in readInput) ([]policy.Request, err
 	case in.Server == "":
 		return nil, errors.New("server is empty")
 	case in.URI == "" || len(in.URI) > 8192:
-		return nil, errors.New("the URI is empty, or too long")
+		return nil, errors.New("the URI is empty or too long")
 	}
 	return []policy.Request{links[0].asks(ReadResource, in.URI)}, nil
 }
@@ -149,15 +149,15 @@ func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, er
 			if err != nil || r == nil || len(lines) == maxListed {
 				break // many servers have none, and say so with an error
 			}
-			lines = append(lines, "- "+describe(r.URITemplate, r.Name, r.Title, r.MIMEType, r.Description)+" (fill in what is in braces)")
+			lines = append(lines, "- "+describe(r.URITemplate, r.Name, r.Title, r.MIMEType, r.Description)+" (replace the parts in braces)")
 		}
 		return &sdk.CallToolResult{}, nil
 	})
 	if err != nil {
-		return "", l.server.failed("its resources cannot be listed", err)
+		return "", l.server.failed("listing its resources failed", err)
 	}
 	if len(lines) == 0 {
-		return "it has no resources", nil
+		return "the server has no resources", nil
 	}
 	return strings.Join(lines, "\n"), nil
 }

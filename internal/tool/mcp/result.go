@@ -35,7 +35,7 @@ type parts struct {
 // resultOf makes a result of a server's.
 func resultOf(r *sdk.CallToolResult) tool.Result {
 	if r == nil {
-		return tool.Failure("the server answered with nothing")
+		return tool.Failure("the server returned no result")
 	}
 	p := &parts{}
 	whole := structured(r.StructuredContent)
@@ -68,7 +68,7 @@ func (p *parts) add(c sdk.Content) {
 	case *sdk.EmbeddedResource:
 		p.addResource(c.Resource)
 	default:
-		p.addText(fmt.Sprintf("[a part of a kind that is not known here: %T]", c))
+		p.addText(fmt.Sprintf("[unsupported content: %T]", c))
 	}
 }
 
@@ -121,7 +121,7 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 	mime = strings.ToLower(oneLine(mime))
 	kind, ok := mediaType(mime, data)
 	note := func(why string) {
-		text := fmt.Sprintf("[%s, %s, %d bytes", what, orElse(truncate.String(mime, 100), "of no type"), len(data))
+		text := fmt.Sprintf("[%s, %s, %d bytes", what, orElse(truncate.String(mime, 100), "no type"), len(data))
 		if uri != "" {
 			text += ", " + truncate.String(oneLine(uri), 1000)
 		}
@@ -129,11 +129,11 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 	}
 	switch {
 	case len(data) == 0:
-		note("it is empty")
+		note("empty")
 	case len(data) > maxMedia || p.media+len(data) > maxAll:
-		note("it is too large to be shown")
+		note("too large to show")
 	case !ok:
-		note("it cannot be shown")
+		note("cannot be shown")
 	case kind == "application/pdf":
 		p.media += len(data)
 		p.append(transcript.File{Name: truncate.String(oneLine(uri), 200), MIME: kind, Data: data})
@@ -175,7 +175,7 @@ func (p *parts) close() {
 		notes = append(notes, fmt.Sprintf("%d parts", p.more))
 	}
 	if len(notes) > 0 {
-		p.list = append(p.list, transcript.Text{Text: "[the result was too long: " + strings.Join(notes, " and ") + " were left out]"})
+		p.list = append(p.list, transcript.Text{Text: "[the result is too long: " + strings.Join(notes, " and ") + " are omitted]"})
 	}
 	if len(p.list) == 0 {
 		p.list = []transcript.Part{transcript.Text{Text: "[the tool returned nothing]"}}

@@ -23,13 +23,13 @@ func TestResults(t *testing.T) {
 		"text":       {say("a\xffb"), "a\uFFFDb"},
 		"nothing":    {&sdk.CallToolResult{}, "[the tool returned nothing]"},
 		"image":      {with(&sdk.ImageContent{MIMEType: "image/jpeg", Data: png}), "media image/png 28"},
-		"no image":   {with(&sdk.ImageContent{MIMEType: "image/png", Data: []byte("<svg>")}), "[image, image/png, 5 bytes: it cannot be shown]"},
-		"large":      {with(&sdk.ImageContent{MIMEType: "image/png", Data: append(png, make([]byte, maxMedia)...)}), "[image, image/png, 5242908 bytes: it is too large to be shown]"},
+		"no image":   {with(&sdk.ImageContent{MIMEType: "image/png", Data: []byte("<svg>")}), "[image, image/png, 5 bytes: cannot be shown]"},
+		"large":      {with(&sdk.ImageContent{MIMEType: "image/png", Data: append(png, make([]byte, maxMedia)...)}), "[image, image/png, 5242908 bytes: too large to show]"},
 		"sound":      {with(&sdk.AudioContent{MIMEType: "audio/x-wav", Data: wav}), "media audio/wav 36"},
 		"link":       {with(&sdk.ResourceLink{URI: "file:///a\nb", Name: "n", MIMEType: "text/plain"}), "[resource file:///a b, text/plain, n]"},
 		"resource":   {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "db://t", Text: "rows"}}), "[resource db://t]\nrows"},
 		"document":   {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x.pdf", Blob: pdf}}), "file application/pdf 9"},
-		"binary":     {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x", Blob: []byte{0, 1}}}), "[resource, of no type, 2 bytes, x: it cannot be shown]"},
+		"binary":     {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x", Blob: []byte{0, 1}}}), "[resource, no type, 2 bytes, x: cannot be shown]"},
 		"structured": {&sdk.CallToolResult{StructuredContent: map[string]any{"a": "<"}}, `structured {"a":"<"}`},
 		"both": {
 			&sdk.CallToolResult{StructuredContent: map[string]any{"a": 1.0}, Content: []sdk.Content{&sdk.TextContent{Text: "so:"}, &sdk.TextContent{Text: "{ \"a\": 1 }"}}},
@@ -56,14 +56,14 @@ func with(list ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{
 
 func TestResultsAreBounded(t *testing.T) {
 	got := text(resultOf(with(&sdk.TextContent{Text: strings.Repeat("é", maxText)}, &sdk.TextContent{Text: "more"})))
-	if len(got) > maxText+200 || !strings.HasSuffix(got, "[the result was too long: 100004 bytes of the text were left out]") {
+	if len(got) > maxText+200 || !strings.HasSuffix(got, "[the result is too long: 100004 bytes of the text are omitted]") {
 		t.Errorf("%d bytes, at the end %q", len(got), got[len(got)-100:])
 	}
 	var many []sdk.Content
 	for range 200 {
 		many = append(many, &sdk.ImageContent{MIMEType: "image/png", Data: png})
 	}
-	if r := resultOf(with(many...)); len(r.Content) != maxParts+1 || !strings.HasSuffix(text(r), "136 parts were left out]") {
+	if r := resultOf(with(many...)); len(r.Content) != maxParts+1 || !strings.HasSuffix(text(r), "136 parts are omitted]") {
 		t.Errorf("%d parts", len(r.Content))
 	}
 }
@@ -134,7 +134,7 @@ func FuzzArguments(f *testing.F) {
 
 func TestArguments(t *testing.T) {
 	for raw, want := range map[string]string{
-		``: "", `{}`: "", `{"a":[{"b":1},{"b":1}]}`: "", `{"a":1,"a":2}`: "given twice", `{"x":[{"a":1,"\u0061":2}]}`: "given twice",
+		``: "", `{}`: "", `{"a":[{"b":1},{"b":1}]}`: "", `{"a":1,"a":2}`: "duplicate field", `{"x":[{"a":1,"\u0061":2}]}`: "duplicate field",
 		`[]`: "want a JSON object", `null`: "want a JSON object", `{} {}`: "more than one", `{"a":`: "unexpected EOF", strings.Repeat(`{"a":`, 100): "nested deeper",
 		`{"a":` + strings.Repeat(`[`, 100): "nested deeper",
 	} {
@@ -168,7 +168,7 @@ func TestExpand(t *testing.T) {
 		t.Error("a header with a line break was taken")
 	}
 	s = Server{Name: "s", URL: "${U}", Headers: map[string]string{"X": "k"}}
-	if _, err := s.Expand(variable([]string{"U=http://x.example/"})); err == nil || !strings.Contains(err.Error(), "without encryption") {
+	if _, err := s.Expand(variable([]string{"U=http://x.example/"})); err == nil || !strings.Contains(err.Error(), "unencrypted") {
 		t.Errorf("a header in the clear: %v", err)
 	}
 }
@@ -199,19 +199,19 @@ func TestDigest(t *testing.T) {
 
 func TestDefinitionsAreRefused(t *testing.T) {
 	for want, s := range map[string]Server{
-		"neither a command nor a URL": {},
-		"has a command, and parts":    {Command: "x", URL: "https://x"},
-		"has a URL, and parts":        {URL: "https://x", Args: []string{"a"}},
-		"begin with http":             {URL: "ftp://x"},
-		"a name or a password":        {URL: "https://u:p@x"},
-		"no header that could":        {URL: "https://x", Headers: map[string]string{"Host": "y"}},
-		"without encryption":          {URL: "http://x.example", Headers: map[string]string{"A": "b"}},
-		"no name of a variable":       {Command: "x", Env: map[string]string{"A=B": ""}},
-		"no transport":                {Transport: "ws", URL: "wss://x"},
+		"the command and the URL are missing": {},
+		"a command cannot be combined":    {Command: "x", URL: "https://x"},
+		"a URL cannot be combined":        {URL: "https://x", Args: []string{"a"}},
+		"start with http":             {URL: "ftp://x"},
+		"a user name or password":        {URL: "https://u:p@x"},
+		"invalid header":        {URL: "https://x", Headers: map[string]string{"Host": "y"}},
+		"unencrypted":                 {URL: "http://x.example", Headers: map[string]string{"A": "b"}},
+		"invalid variable name":       {Command: "x", Env: map[string]string{"A=B": ""}},
+		"unknown transport":                {Transport: "ws", URL: "wss://x"},
 		"a NUL":                       {Command: "x", Args: []string{"\x00"}},
 		"is negative":                 {Command: "x", CallTimeout: -1},
-		"more than 65536":             {Command: "x", Args: []string{strings.Repeat("x", maxDefinition)}},
-		"nothing to connect":          {Transport: InProcess},
+		"at most 65536":             {Command: "x", Args: []string{strings.Repeat("x", maxDefinition)}},
+		"needs a Connect function":          {Transport: InProcess},
 	} {
 		s.Name = "s"
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {

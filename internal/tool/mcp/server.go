@@ -127,7 +127,7 @@ func (s *Server) Check() error {
 		return s.wrong("a timeout is negative", "0 is the default")
 	}
 	if n := len(s.definition()); n > maxDefinition {
-		return s.wrong(fmt.Sprintf("its definition has %d bytes, more than %d", n, maxDefinition), "keep long texts in files")
+		return s.wrong(fmt.Sprintf("its definition has %d bytes; at most %d are allowed", n, maxDefinition), "move long texts to files")
 	}
 	switch kind := s.kind(); kind {
 	case Stdio:
@@ -136,26 +136,26 @@ func (s *Server) Check() error {
 		return s.checkURL()
 	case InProcess:
 		if s.Connect == nil {
-			return s.wrong("it is in-process and has nothing to connect to", "set Connect")
+			return s.wrong("an in-process server needs a Connect function", "set Connect")
 		}
 		return nil
 	default:
-		return s.wrong(fmt.Sprintf("there is no transport %q", kind), "it is stdio, http or sse")
+		return s.wrong(fmt.Sprintf("unknown transport %q", kind), "want stdio, http or sse")
 	}
 }
 
 func (s *Server) checkName() error {
 	switch prefix := sanitizeName(s.Name); {
 	case s.Name == "":
-		return s.wrong("it has no name", "")
+		return s.wrong("the name is missing", "")
 	case len(s.Name) > maxServerName:
-		return s.wrong(fmt.Sprintf("its name is longer than %d bytes", maxServerName), "")
+		return s.wrong(fmt.Sprintf("the name is longer than %d bytes", maxServerName), "")
 	case strings.ContainsFunc(s.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return s.wrong("its name has a control character", "")
+		return s.wrong("the name contains a control character", "")
 	case strings.Contains(prefix, "__"):
-		return s.wrong(`its name has "__" where the names of tools have it between server and tool`, "rename it: one underscore is enough")
+		return s.wrong(`the name contains "__", which separates server and tool in tool names`, "rename the server: use a single underscore")
 	case strings.HasPrefix(prefix, "_"), strings.HasSuffix(prefix, "_"):
-		return s.wrong("its name begins or ends with an underscore, or with a character that becomes one", "rename it: rules could not tell its tools from another server's")
+		return s.wrong("the name starts or ends with an underscore, or with a character that is replaced by one", "rename the server: rules could not distinguish its tools from another server's")
 	}
 	return nil
 }
@@ -163,18 +163,18 @@ func (s *Server) checkName() error {
 func (s *Server) checkStdio() error {
 	switch {
 	case s.Command == "":
-		return s.wrong("it has neither a command nor a URL", "")
+		return s.wrong("the command and the URL are missing", "")
 	case s.URL != "" || len(s.Headers) > 0 || s.OAuth != nil:
-		return s.wrong("it has a command, and parts of a server that is reached by a URL", "one of the two")
+		return s.wrong("a command cannot be combined with url, headers or oauth", "remove one of them")
 	}
 	for name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return s.wrong(fmt.Sprintf("%q is no name of a variable", name), "")
+			return s.wrong(fmt.Sprintf("invalid variable name %q", name), "")
 		}
 	}
 	for _, text := range append(slices.Collect(mapValues(s.Env)), append(s.Args, s.Command, s.Dir)...) {
 		if strings.ContainsRune(text, 0) {
-			return s.wrong("its command or environment holds a NUL", "")
+			return s.wrong("the command or environment contains a NUL", "")
 		}
 	}
 	return nil
@@ -184,13 +184,13 @@ func (s *Server) checkStdio() error {
 func (s *Server) checkURL() error {
 	switch {
 	case s.Command != "" || len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "":
-		return s.wrong("it has a URL, and parts of a server that is a command", "one of the two")
+		return s.wrong("a URL cannot be combined with command, args, env or a folder", "remove one of them")
 	case s.URL == "":
-		return s.wrong("it has no URL", "")
+		return s.wrong("the URL is missing", "")
 	}
 	for name, value := range s.Headers {
 		if !validHeader(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return s.wrong(fmt.Sprintf("%q is no header that could be sent", truncate.String(name, 60)), "")
+			return s.wrong(fmt.Sprintf("invalid header %q", truncate.String(name, 60)), "")
 		}
 	}
 	if strings.Contains(s.URL, "${") {
@@ -205,15 +205,15 @@ func (s *Server) address() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		return nil, s.wrong("its URL is invalid", "")
+		return nil, s.wrong("the URL is invalid", "")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, s.wrong("its URL does not begin with http:// or https:// and a host", "")
+		return nil, s.wrong("the URL does not start with http:// or https:// and a host", "")
 	case u.User != nil:
-		return nil, s.wrong("its URL has a name or a password in it", "headers are the place for them")
+		return nil, s.wrong("the URL contains a user name or password", "use headers instead")
 	case u.Fragment != "":
-		return nil, s.wrong("its URL has a # in it", "")
+		return nil, s.wrong("the URL contains a #", "")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()) && (len(s.Headers) > 0 || s.OAuth != nil):
-		return nil, s.wrong("its headers would be sent to "+u.Host+" without encryption", "write https://")
+		return nil, s.wrong("its headers would be sent unencrypted to "+u.Host, "use https://")
 	}
 	return u, nil
 }
@@ -289,7 +289,7 @@ func sanitizeName(name string) string {
 // checkAll looks at all servers of a client.
 func checkAll(servers []Server) error {
 	if len(servers) > maxServers {
-		return fmt.Errorf("%d MCP servers are more than %d", len(servers), maxServers)
+		return fmt.Errorf("%d MCP servers; at most %d are allowed", len(servers), maxServers)
 	}
 	seen := map[string]*Server{}
 	for i := range servers {
@@ -298,7 +298,7 @@ func checkAll(servers []Server) error {
 			return err
 		}
 		if other := seen[s.prefix()]; other != nil {
-			return s.wrong(fmt.Sprintf("its tools would have the same names as those of %q", other.Name), "rename one of them")
+			return s.wrong(fmt.Sprintf("its tool names would collide with those of %q", other.Name), "rename one of them")
 		}
 		seen[s.prefix()] = s
 	}

@@ -119,11 +119,11 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	for p, err := range n.session.Prompts(ctx, nil) {
 		switch {
 		case err != nil:
-			return list, l.server.failed("its prompts cannot be listed", err)
+			return list, l.server.failed("listing its prompts failed", err)
 		case p == nil:
 			continue
 		case len(list) == maxListed:
-			return list, l.server.failed(fmt.Sprintf("it has more than %d prompts", maxListed), nil)
+			return list, l.server.failed(fmt.Sprintf("the server has more than %d prompts", maxListed), nil)
 		}
 		one := Prompt{Name: truncate.String(shown(p.Name), 200), Title: truncate.String(shown(p.Title), 200), Description: truncate.String(shown(p.Description), 2000)}
 		for _, a := range p.Arguments {
@@ -151,7 +151,7 @@ func (c *Client) Prompt(ctx context.Context, name, prompt string, arguments map[
 	defer cancel()
 	r, err := n.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: arguments})
 	if err != nil {
-		return nil, l.server.failed("its prompt cannot be had", err)
+		return nil, l.server.failed("reading its prompt failed", err)
 	}
 	p := &parts{}
 	for _, m := range r.Messages {

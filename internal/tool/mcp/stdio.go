@@ -48,7 +48,7 @@ const graceTime = time.Second
 func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process, error) {
 	p, err := c.startProcess(s)
 	if err != nil {
-		return nil, nil, s.failed("it cannot be started", err)
+		return nil, nil, s.failed("starting the server failed", err)
 	}
 	context.AfterFunc(ctx, func() { p.end() })
 	return &sdk.IOTransport{Reader: p.lines, Writer: p, MaxLineLength: maxMessage + 1024}, p, nil
@@ -75,7 +75,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 	if err != nil {
 		_, _ = p.in.Close(), p.out.Close()
 		if words := p.errs.String(); words != "" {
-			err = fmt.Errorf("%w; it said: %s", err, words)
+			err = fmt.Errorf("%w; the server wrote: %s", err, words)
 		}
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 		r := cmd.Report()
 		if r != nil && c.o.Notice != nil {
 			for _, m := range r.Moved {
-				c.o.Notice(fmt.Sprintf("MCP server %q made %s, whose name is protected: it was moved away (holdfast sandbox quarantine --restore %s)", s.Name, m.Path, m.ID))
+				c.o.Notice(fmt.Sprintf("MCP server %q created %s, a protected path: it was moved to quarantine; hint: restore it with holdfast sandbox quarantine --restore %s", s.Name, m.Path, m.ID))
 			}
 		}
 		if refused := strings.TrimSpace(r.Text()); refused != "" {
@@ -200,7 +200,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("there is no program %q in the PATH", name)
+	return "", fmt.Errorf("program %q not found in PATH", name)
 }
 
 // Write sends to the server.

@@ -38,7 +38,7 @@ func TestStdioServersThatFail(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for name, want := range map[string]string{
-		"exit": "exit status 3", "huge": "longer than 16 MiB", "noise": "no messages", "hang": "did not answer within 300ms", "absent": "no program",
+		"exit": "exit status 3", "huge": "longer than 16 MiB", "noise": "invalid messages", "hang": "did not answer within 300ms", "absent": "not found in PATH",
 	} {
 		st := statusOf(t, c, name)
 		if st.State != Failed || !strings.Contains(st.Error, want) || !strings.Contains(n.String(), want) {
@@ -73,7 +73,7 @@ func TestServerDies(t *testing.T) {
 	c, n := open(t, nil, command(t, "a", "plain"))
 	die, echo := lookup(t, c, "mcp__a__die"), lookup(t, c, "mcp__a__echo")
 	r := call(t, die, "{}")
-	if got := text(r); !r.IsError || !strings.Contains(got, "whether it had an effect is not known") || !strings.Contains(got, "exit status 7") || !strings.Contains(got, "out of luck") {
+	if got := text(r); !r.IsError || !strings.Contains(got, "may have had an effect") || !strings.Contains(got, "exit status 7") || !strings.Contains(got, "out of luck") {
 		t.Errorf("got %q", got)
 	}
 	if got := text(call(t, echo, `{"Text":"x"}`)); got != "x" {
@@ -83,7 +83,7 @@ func TestServerDies(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 	call(t, die, "{}")
-	if got := text(call(t, echo, `{"Text":"x"}`)); !strings.Contains(got, "tried again in") {
+	if got := text(call(t, echo, `{"Text":"x"}`)); !strings.Contains(got, "next attempt in") {
 		t.Errorf("after the second time: %q", got)
 	}
 	if got := names(c.Tools(t.Context())); got != "mcp__a__die mcp__a__echo" {
@@ -95,13 +95,13 @@ func TestServerDies(t *testing.T) {
 		c.links[0].mu.Unlock()
 		call(t, die, "{}")
 	}
-	if got := text(call(t, echo, `{"Text":"x"}`)); !strings.Contains(got, "given up after 5 failures") {
+	if got := text(call(t, echo, `{"Text":"x"}`)); !strings.Contains(got, "not retried after 5 failures") {
 		t.Errorf("in the end: %q", got)
 	}
 	if got := names(c.Tools(t.Context())); got != "" {
 		t.Errorf("tools %q", got)
 	}
-	if !strings.Contains(n.String(), "it is not tried again") {
+	if !strings.Contains(n.String(), "no further attempts are made") {
 		t.Errorf("told %q", n)
 	}
 	if err := c.Connect(t.Context(), "a"); err != nil {

@@ -94,7 +94,7 @@ func (c *Client) tokens(at string) *tokenStore {
 // maxGrant bounds the file.
 const maxGrant = 256 << 10
 
-var errNoGrant = errors.New("there is no token")
+var errNoGrant = errors.New("no token")
 
 // load reads the grant; errNoGrant when there is none. One that others can read is not
 // used.
@@ -107,15 +107,15 @@ func (s *tokenStore) load() (*tokenSet, error) {
 		return nil, errNoGrant
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the token cannot be read: %w", err)
+		return nil, fmt.Errorf("read the token: %w", err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !private(info) {
-		return nil, fmt.Errorf("the token in %s could be read by others, and is not used", s.file)
+		return nil, fmt.Errorf("the token in %s is readable by other users and is not used", s.file)
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxGrant))
 	if err != nil {
-		return nil, fmt.Errorf("the token cannot be read: %w", err)
+		return nil, fmt.Errorf("read the token: %w", err)
 	}
 	return decodeGrant(raw, s.url)
 }
@@ -125,11 +125,11 @@ func decodeGrant(raw []byte, at string) (*tokenSet, error) {
 	g := &tokenSet{}
 	switch err := json.Unmarshal(raw, g); {
 	case err != nil:
-		return nil, errors.New("the token that is kept cannot be read; log in again")
+		return nil, errors.New("the stored token is invalid; log in again")
 	case g.Version != grantVersion:
-		return nil, fmt.Errorf("the token that is kept has format %d, which is not known here", g.Version)
+		return nil, fmt.Errorf("the stored token has the unknown format %d", g.Version)
 	case g.URL != at || g.Access == "" || strings.ContainsAny(g.Access, "\r\n"):
-		return nil, errors.New("the token that is kept is none for this server; log in again")
+		return nil, errors.New("the stored token belongs to another server; log in again")
 	}
 	return g, nil
 }
@@ -141,7 +141,7 @@ const lockTime = 2 * time.Minute
 // lock takes the grant's lock among processes, until the function it returns is called.
 // Where the system has no locks, it holds for this one only.
 func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds it"))
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds the lock"))
 	defer cancel()
 	if unlock, err = diskfile.WaitLock(ctx, s.file+".lock"); err != nil {
 		return nil, fmt.Errorf("lock the token: %w", err)
@@ -168,7 +168,7 @@ func (s *tokenStore) write(g *tokenSet) error {
 		return err
 	}
 	if err := diskfile.Write(s.file, append(raw, '\n')); err != nil {
-		return fmt.Errorf("keep the token: %w", err)
+		return fmt.Errorf("store the token: %w", err)
 	}
 	return nil
 }
@@ -268,9 +268,9 @@ func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet
 	t, err := o.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), old).Token()
 	if err != nil {
 		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-			return "", fmt.Errorf("%w: the token was not renewed (%s)", ErrNeedsAuth, truncate.String(oneLine(orElse(e.ErrorCode, http.StatusText(e.Response.StatusCode))), 100))
+			return "", fmt.Errorf("%w: the server did not renew the token (%s)", ErrNeedsAuth, truncate.String(oneLine(orElse(e.ErrorCode, http.StatusText(e.Response.StatusCode))), 100))
 		}
-		return "", fmt.Errorf("the token could not be renewed: %w", err)
+		return "", fmt.Errorf("renew the token: %w", err)
 	}
 	fresh := newGrant(g.URL, &o, t)
 	fresh.MissingScopes = g.MissingScopes

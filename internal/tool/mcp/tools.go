@@ -44,7 +44,7 @@ func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
 		Resource: t.l.server.Name + "/" + t.name, Input: input, Person: t.person, Confined: t.l.confined(),
 	}
 	if len(t.hints) > 0 {
-		r.Display = indented(input) + "\n[the server calls it " + strings.Join(t.hints, ", ") + ": that is its word only]"
+		r.Display = indented(input) + "\n[the server calls it " + strings.Join(t.hints, ", ") + "; this is not verified]"
 	}
 	return []policy.Request{r}, nil
 }
@@ -82,9 +82,9 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 func (t *remoteTool) changed() string {
 	switch now := t.l.find(t.spec.Name); {
 	case now == nil:
-		return fmt.Sprintf("MCP server %q does not have the tool %s any more", t.l.server.Name, t.spec.Name)
+		return fmt.Sprintf("MCP server %q no longer has the tool %s", t.l.server.Name, t.spec.Name)
 	case now.digest != t.digest:
-		return fmt.Sprintf("MCP server %q has changed the tool %s since it was offered; it was not called. Look at how it is described now, then call it again", t.l.server.Name, t.spec.Name)
+		return fmt.Sprintf("MCP server %q has changed the tool %s since it was offered; it was not called. Read its current description, then call it again", t.l.server.Name, t.spec.Name)
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage("{}"), nil
 	}
 	if len(raw) > maxInput {
-		return nil, fmt.Errorf("it has %d bytes, more than %d", len(raw), maxInput)
+		return nil, fmt.Errorf("the input has %d bytes; at most %d are allowed", len(raw), maxInput)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -146,7 +146,7 @@ func members(dec *json.Decoder, depth int) error {
 		}
 		name, _ := key.(string)
 		if seen[name] {
-			return fmt.Errorf("field %q is given twice", truncate.String(name, 60))
+			return fmt.Errorf("duplicate field %q", truncate.String(name, 60))
 		}
 		seen[name] = true
 		if err := value(dec, depth); err != nil {

@@ -14,7 +14,7 @@ import (
 // overrideField is the field of an input by which a call asks for an exception.
 const overrideField = "override"
 
-const overrideDescription = "Only after the person has denied this for the session: ask for one exception, which the task needs"
+const overrideDescription = "Only if the user has denied this for the session: ask for one exception that the task needs"
 
 // AllowOverride gives a tool a field "override": a call that sets it asks once for what a deny
 // of the session forbids (seed 002's policy-deny-override). The tool itself does not see it.
@@ -28,7 +28,7 @@ func AllowOverride(t tool.Tool) (tool.Tool, error) {
 		return nil, fmt.Errorf("tool %s: input schema: %w", o.spec.Name, err)
 	}
 	if _, taken := properties[overrideField]; taken {
-		return nil, fmt.Errorf("tool %s has a field %q of its own", o.spec.Name, overrideField)
+		return nil, fmt.Errorf("tool %s already has a field %q", o.spec.Name, overrideField)
 	}
 	var err error
 	if properties[overrideField], err = json.Marshal(map[string]string{"type": "boolean", "description": overrideDescription}); err != nil {

@@ -33,17 +33,17 @@ type Options struct {
 }
 
 const (
-	aboutEnter = "Begins plan mode, in which you read and search and change nothing, until a person has agreed to your plan. " +
-		"Use it before work that is large, can be done in several ways, or would be costly to undo."
-	aboutExit = "Puts your plan to a person and ends plan mode when he agrees. Call it when you know what is to be done. " +
-		"The plan is all that he sees: say what will be changed where, how it is checked, and what is left open."
+	aboutEnter = "Starts plan mode, in which you read and search but change nothing until the user approves your plan. " +
+		"Use it before work that is large, has several approaches, or is costly to undo."
+	aboutExit = "Shows your plan to the user and ends plan mode if the user approves it. Call it when the plan is complete. " +
+		"The user sees only the plan: state what you will change and where, how you will check it, and what is still open."
 )
 
 type enterInput struct{}
 
 type exitInput struct {
-	Plan string      `json:"plan" jsonschema:"The whole plan, in Markdown"`
-	Mode policy.Mode `json:"mode,omitempty" jsonschema:"Leave it out: the person says how to go on"`
+	Plan string      `json:"plan" jsonschema:"The complete plan, in Markdown"`
+	Mode policy.Mode `json:"mode,omitempty" jsonschema:"Omit it: the user chooses the mode"`
 }
 
 type plan struct{ o Options }
@@ -52,7 +52,7 @@ type plan struct{ o Options }
 // mode as long as its parent is.
 func New(o Options) ([]tool.Tool, error) {
 	if o.Mode == nil || o.Change == nil {
-		return nil, errors.New("plan: whose mode it is must be given")
+		return nil, errors.New("plan: Options.Mode and Options.Change must be set")
 	}
 	p := &plan{o}
 	enter, err := tool.New(tool.Spec{Name: EnterTool, Description: aboutEnter}, p.enter, p.mayEnter)
@@ -66,26 +66,26 @@ func New(o Options) ([]tool.Tool, error) {
 func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
 	switch m := p.o.Mode(); {
 	case m == policy.ModePlan:
-		return nil, errors.New("plan mode is on already")
+		return nil, errors.New("plan mode is already active")
 	case m.Stricter(policy.ModePlan) == m:
-		return nil, fmt.Errorf("the permission mode %s is stricter than plan mode, and nobody would be asked about a plan", m)
+		return nil, fmt.Errorf("the permission mode %s is stricter than plan mode, so no one could approve a plan", m)
 	}
 	return []policy.Request{{Resource: EnterTool, ReadOnly: true}}, nil
 }
 
 func (p *plan) enter(ctx context.Context, _ *tool.Call, _ enterInput) (tool.Result, error) {
 	if err := p.o.Change(ctx, policy.ModePlan); err != nil {
-		return tool.Failure("plan mode could not be begun: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("starting plan mode failed: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
-	return tool.Text("Plan mode has begun."), nil
+	return tool.Text("Plan mode is active."), nil
 }
 
 func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) {
 	if p.o.Mode() != policy.ModePlan {
-		return nil, errors.New("plan mode is off: there is nothing to leave, go on")
+		return nil, errors.New("plan mode is not active; continue")
 	}
 	if call.OriginalInput == nil && in.Mode != "" {
-		return nil, errors.New("mode: only the person says how to go on; leave it out")
+		return nil, errors.New("omit mode: the user chooses it")
 	}
 	if wrong := forms.CheckPlan(in.Plan); wrong != "" {
 		return nil, errors.New(wrong)
@@ -96,23 +96,23 @@ func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) 
 // exit runs when a person has said yes.
 func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Result, error) {
 	if p.o.Mode() != policy.ModePlan {
-		return tool.Text("Plan mode had ended already. Go on."), nil
+		return tool.Text("Plan mode has already ended. Continue."), nil
 	}
 	mode, changed := policy.ModeDefault, ""
 	if call.OriginalInput != nil {
 		mode = in.Mode
 		var asked exitInput
 		if err := json.Unmarshal(call.OriginalInput, &asked); err != nil || asked.Plan != in.Plan {
-			changed = "\nThe person has changed the plan. It is now:\n" + in.Plan
+			changed = "\nThe user changed the plan. It is now:\n" + in.Plan
 		}
 	}
 	if err := p.o.Change(ctx, mode); err != nil {
-		return tool.Failure("plan mode could not be ended: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("ending plan mode failed: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
-	return tool.Text(fmt.Sprintf("A person has agreed to the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
+	return tool.Text(fmt.Sprintf("The user approved the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
 }
 
-const onlyCallText = "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
+const onlyCallText = "No one can answer: the plan is not approved, and plan mode stays active. End your turn with the plan as your answer."
 
 // exitTool is ExitPlanMode, which takes what a person answers, and words its refusals.
 type exitTool struct{ tool.Tool }
@@ -144,7 +144,7 @@ func (l exitTool) Requests(call *tool.Call) ([]policy.Request, error) {
 func (l exitTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	as, err := mergeAnswer(call)
 	if err != nil {
-		return tool.Failure("the answer cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("invalid answer: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	return l.Tool.Run(ctx, as)
 }
@@ -159,7 +159,7 @@ func (exitTool) Denial(_ *tool.Call, d policy.Decision) string {
 	case !d.PersonAsked || d.By == "interrupt" || d.By == "approval":
 		return ""
 	case d.Reason == "":
-		return "The person does not agree to the plan. Plan mode stays on: change the plan, or ask what is missing."
+		return "The user rejected the plan. Plan mode stays active: change the plan, or ask what is missing."
 	}
-	return "The person does not agree to the plan, and says: " + d.Reason + "\nPlan mode stays on: change the plan."
+	return "The user rejected the plan and wrote: " + d.Reason + "\nPlan mode stays active: change the plan."
 }

@@ -169,7 +169,7 @@ func TestPlanIsCarriedOutOnceAPersonAgrees(t *testing.T) {
 		if len(p.asked) != 2 || p.asked[0].Tool != "Write" || p.asked[1].Plan() != "1. write\n2. test" || p.asked[1].Requests[0].Display != p.asked[1].Plan() || len(p.asked[1].Scopes) > 0 {
 			t.Errorf("%q: asked %+v", mode, p.asked)
 		}
-		for _, part := range []string{"told: Plan mode is on", "call ExitPlanMode", "result: A person has agreed to the plan. Carry it out; the permission mode is " + string(want), "told: Plan mode is off; the permission mode is " + string(want)} {
+		for _, part := range []string{"told: Plan mode is on", "call ExitPlanMode", "result: The user approved the plan. Carry it out; the permission mode is " + string(want), "told: Plan mode is off; the permission mode is " + string(want)} {
 			if strings.Count(read, part) != 1 {
 				t.Errorf("%q: %q is there %d times in\n%s", mode, part, strings.Count(read, part), read)
 			}
@@ -202,7 +202,7 @@ func TestPlanIsSentBack(t *testing.T) {
 		return approval.Answer{Decision: approval.Deny}, nil
 	}, exit, exit, done)
 	read := p.run()
-	for _, part := range []string{"does not agree to the plan, and says: also the docs\nPlan mode stays on", "does not agree to the plan. Plan mode stays on"} {
+	for _, part := range []string{"rejected the plan and wrote: also the docs\nPlan mode stays active", "rejected the plan. Plan mode stays active"} {
 		if !strings.Contains(read, part) {
 			t.Errorf("%q is not in\n%s", part, read)
 		}
@@ -220,11 +220,11 @@ func TestPlanNeedsAPerson(t *testing.T) {
 		step string
 		says string
 	}{
-		"nobody":        {policy.ModePlan, nil, exit, "Nobody is there to decide about the plan"},
-		"the model":     {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": "p", "mode": "acceptEdits"}), "only the person says how to go on"},
+		"nobody":        {policy.ModePlan, nil, exit, "No one can answer: the plan is not approved"},
+		"the model":     {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": "p", "mode": "acceptEdits"}), "omit mode: the user chooses it"},
 		"no plan":       {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": " "}), "plan: must not be empty"},
 		"too much":      {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": strings.Repeat("p", 65<<10)}), "plan: at most 65536 bytes"},
-		"not in it":     {policy.ModeBypass, yes(""), exit, "plan mode is off"},
+		"not in it":     {policy.ModeBypass, yes(""), exit, "plan mode is not active"},
 		"a looser mode": {policy.ModePlan, yes(policy.ModeBypass), exit, "the mode for a plan must be default or acceptEdits"},
 	} {
 		p := newPlanner(t, nil, c.mode, c.ask, c.step, done)
@@ -236,7 +236,7 @@ func TestPlanNeedsAPerson(t *testing.T) {
 
 func TestEnteringOnlyNarrows(t *testing.T) {
 	for mode, says := range map[policy.Mode]string{
-		policy.ModeDontAsk: "stricter than plan mode", policy.ModeSilent: "stricter", policy.ModeRestricted: "stricter", policy.ModePlan: "on already",
+		policy.ModeDontAsk: "stricter than plan mode", policy.ModeSilent: "stricter", policy.ModeRestricted: "stricter", policy.ModePlan: "already active",
 	} {
 		p := newPlanner(t, nil, mode, nil, enter, done)
 		if read := p.run(); !strings.Contains(read, says) || p.a.Mode() != mode {
@@ -286,7 +286,7 @@ func TestPlanOverARestart(t *testing.T) {
 	if _, err := p.a.Prompt(t.Context(), ""); err != nil && !strings.Contains(err.Error(), "nothing") {
 		t.Fatal(err)
 	}
-	if p.a.Mode() != policy.ModeAcceptEdits || !strings.Contains(p.read(), "A person has agreed to the plan") {
+	if p.a.Mode() != policy.ModeAcceptEdits || !strings.Contains(p.read(), "The user approved the plan") {
 		t.Errorf("mode %s\n%s", p.a.Mode(), p.read())
 	}
 }
@@ -300,9 +300,9 @@ func TestPlanOfAFlagOverARestart(t *testing.T) {
 		want  policy.Mode
 		says  string
 	}{
-		"nothing said":    {"", false, policy.ModeDefault, "A person has agreed to the plan"},
-		"settings":        {policy.ModeAcceptEdits, true, policy.ModeDefault, "A person has agreed to the plan"},
-		"asked this time": {policy.ModeAcceptEdits, false, policy.ModeAcceptEdits, "plan mode is off"},
+		"nothing said":    {"", false, policy.ModeDefault, "The user approved the plan"},
+		"settings":        {policy.ModeAcceptEdits, true, policy.ModeDefault, "The user approved the plan"},
+		"asked this time": {policy.ModeAcceptEdits, false, policy.ModeAcceptEdits, "plan mode is not active"},
 	} {
 		p := newPlanner(t, nil, "", nil, done)
 		if _, err := p.a.Change(t.Context(), policy.Change{Mode: policy.ModeAcceptEdits}); err != nil { // on record from an earlier run
@@ -338,7 +338,7 @@ func TestPlanIsChangedByThePerson(t *testing.T) {
 	p := newPlanner(t, nil, policy.ModePlan, func(approval.Request) (approval.Answer, error) {
 		return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"plan":"only 1","mode":"acceptEdits"}`)}, nil
 	}, exit, done)
-	if read := p.run(); !strings.Contains(read, "The person has changed the plan. It is now:\nonly 1") || p.a.Mode() != policy.ModeAcceptEdits {
+	if read := p.run(); !strings.Contains(read, "The user changed the plan. It is now:\nonly 1") || p.a.Mode() != policy.ModeAcceptEdits {
 		t.Error(read)
 	}
 }
@@ -355,5 +355,5 @@ func ExampleNew() {
 	}
 	res, err := tools[0].Run(context.Background(), &tool.Call{Input: json.RawMessage(`{}`)})
 	fmt.Println(res.Content[0].(transcript.Text).Text, mode, err)
-	// Output: Plan mode has begun. plan <nil>
+	// Output: Plan mode is active. plan <nil>
 }

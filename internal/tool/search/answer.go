@@ -190,7 +190,7 @@ func (a *answer) result(pattern string) tool.Result {
 	case a.lines == 0 && !a.full:
 		found = fmt.Sprintf("No matches found for pattern %q", pattern)
 	case a.full:
-		notes = append(notes, fmt.Sprintf("[only the first %d lines; narrow the search or raise head_limit]", a.lines))
+		notes = append(notes, fmt.Sprintf("[only the first %d lines are shown; narrow the search or increase head_limit]", a.lines))
 	case a.mode == modeCount:
 		notes = append(notes, fmt.Sprintf("[%d matching lines in %d files]", a.matches, a.files))
 	}

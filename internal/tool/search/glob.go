@@ -25,15 +25,15 @@ const (
 )
 
 type globInput struct {
-	Pattern string `json:"pattern" jsonschema:"Such as **/*.go or src/*.{ts,tsx}; ** is any number of folders"`
-	Path    string `json:"path,omitempty" jsonschema:"The folder to look in; the current directory if not given"`
+	Pattern string `json:"pattern" jsonschema:"A pattern such as **/*.go or src/*.{ts,tsx}; ** matches any number of folders"`
+	Path    string `json:"path,omitempty" jsonschema:"The folder to search; default the current directory"`
 }
 
 func (s *Search) newGlob() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "Glob",
-		Description: "Finds files by name, newest first. Leaves out hidden folders, node_modules and what .gitignore names; " +
-			"at most 500 paths.",
+		Description: "Finds files by name, newest first. Skips hidden folders, node_modules and files that .gitignore ignores; " +
+			"returns at most 500 paths.",
 		ReadOnly: true,
 	}, s.glob, func(_ *tool.Call, in globInput) ([]policy.Request, error) {
 		p, _, err := s.globStart(in)
@@ -45,7 +45,7 @@ func (s *Search) newGlob() (tool.Tool, error) {
 func (s *Search) globStart(in globInput) (workdir.Path, string, error) {
 	base, pattern := doublestar.SplitPattern(in.Pattern)
 	if pattern == "" {
-		return workdir.Path{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
+		return workdir.Path{}, "", fmt.Errorf("invalid pattern %q", in.Pattern)
 	}
 	if err := patterns.CheckGlob(pattern); err != nil {
 		return workdir.Path{}, "", err

@@ -33,24 +33,24 @@ const (
 
 type grepInput struct {
 	Pattern    string `json:"pattern" jsonschema:"A regular expression in RE2 syntax (no look-around, no back references)"`
-	Path       string `json:"path,omitempty" jsonschema:"The folder or file to search; the current directory if not given"`
-	Glob       string `json:"glob,omitempty" jsonschema:"Only files with such names: *.go, src/**/*.{ts,tsx}; a leading ! means all others"`
-	Type       string `json:"type,omitempty" jsonschema:"Only files of a language: go, py, js, ts, rust, java, c, cpp, md, json, yaml …"`
+	Path       string `json:"path,omitempty" jsonschema:"The folder or file to search; default the current directory"`
+	Glob       string `json:"glob,omitempty" jsonschema:"Only files with matching names, such as *.go or src/**/*.{ts,tsx}; a leading ! inverts the pattern"`
+	Type       string `json:"type,omitempty" jsonschema:"Only files of this language: go, py, js, ts, rust, java, c, cpp, md, json, yaml …"`
 	Mode       string `json:"output_mode,omitempty" jsonschema:"content (lines), files_with_matches (paths, the default) or count (lines per file)"`
 	IgnoreCase bool   `json:"-i,omitempty" jsonschema:"Ignore case"`
-	Numbers    *bool  `json:"-n,omitempty" jsonschema:"Line numbers in content mode; true if not given"`
+	Numbers    *bool  `json:"-n,omitempty" jsonschema:"Show line numbers in content mode; default true"`
 	After      int    `json:"-A,omitempty" jsonschema:"Lines of context after each match, in content mode"`
 	Before     int    `json:"-B,omitempty" jsonschema:"Lines of context before each match, in content mode"`
 	Context    int    `json:"-C,omitempty" jsonschema:"Lines of context before and after each match, in content mode"`
-	HeadLimit  *int   `json:"head_limit,omitempty" jsonschema:"At most so many lines or entries; 250 if not given, 0 for as many as fit"`
-	Multiline  bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines; . matches line ends too"`
+	HeadLimit  *int   `json:"head_limit,omitempty" jsonschema:"The maximum number of lines or entries; default 250; 0 returns as many as fit"`
+	Multiline  bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines; . also matches newlines"`
 }
 
 func (s *Search) newGrep() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "Grep",
-		Description: "Searches file contents with a regular expression. Leaves out hidden and binary files, hidden folders, " +
-			"node_modules, links and what .gitignore names.",
+		Description: "Searches file contents with a regular expression. Skips hidden and binary files, hidden folders, " +
+			"node_modules, links and files that .gitignore ignores.",
 		ReadOnly: true,
 	}, s.grep, func(_ *tool.Call, in grepInput) ([]policy.Request, error) {
 		if err := in.check(); err != nil {
@@ -76,7 +76,7 @@ func (in grepInput) check() error {
 		return fmt.Errorf("unknown type %q, want one of %s; or use glob", in.Type, typeNames())
 	}
 	if err := patterns.CheckGlob(strings.TrimPrefix(in.Glob, "!")); err != nil {
-		return fmt.Errorf("%.200q is not a usable glob: %w", in.Glob, err)
+		return fmt.Errorf("invalid glob %.200q: %w", in.Glob, err)
 	}
 	_, err := newMatcher(in)
 	return err
@@ -124,14 +124,14 @@ func grepFile(p workdir.Path, m *matcher, a *answer) error {
 	}
 	defer in.Close()
 	if info.Size() > maxFile {
-		return fmt.Errorf("%s: is larger than %d bytes; search it with Bash", p.Abs, maxFile)
+		return fmt.Errorf("%s: larger than %d bytes; search it with Bash", p.Abs, maxFile)
 	}
 	content, err := load(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Abs, err)
 	}
 	if binary(content) {
-		return fmt.Errorf("%s: is a binary file", p.Abs)
+		return fmt.Errorf("%s: binary file", p.Abs)
 	}
 	a.file(p.Abs, content, m)
 	return nil

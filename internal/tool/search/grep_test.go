@@ -51,7 +51,7 @@ func TestGrep(t *testing.T) {
 			{`{"pattern":"two","glob":"!*.txt","-i":true}`, "b/code.go"},
 			{`{"pattern":"two","glob":"b/**"}`, "b/crlf.txt"},
 			{`{"pattern":"two","type":"go","-i":true}`, "b/code.go"},
-			{`{"pattern":"two","head_limit":1}`, "a.txt\n[only the first 1 lines; narrow the search or raise head_limit]"},
+			{`{"pattern":"two","head_limit":1}`, "a.txt\n[only the first 1 lines are shown; narrow the search or increase head_limit]"},
 			{`{"pattern":"func.*return","multiline":true,"output_mode":"content"}`, "b/code.go:3:func Two() {\nb/code.go:4:\treturn"},
 			{`{"pattern":"func.*return","multiline":true,"output_mode":"count"}`, "b/code.go:2\n[2 matching lines in 1 files]"},
 			{`{"pattern":"func.*return"}`, `No files matched the pattern "func.*return"`},
@@ -72,13 +72,13 @@ func TestGrep(t *testing.T) {
 			}
 		}
 		for in, want := range map[string]string{
-			`{"pattern":"two","path":"bin.dat"}`:                           "is a binary file",
+			`{"pattern":"two","path":"bin.dat"}`:                           "binary file",
 			`{"pattern":"two","path":"nope"}`:                              "Directory not found",
 			`{"pattern":"(?=x)"}`:                                          "Invalid regular expression",
 			`{"pattern":"x","type":"cobol"}`:                               `unknown type "cobol", want one of c, cpp`,
 			`{"pattern":"x","output_mode":"lines"}`:                        `output_mode "lines"`,
 			`{"pattern":"x","-A":-1}`:                                      "must not be negative",
-			`{"pattern":"x","glob":"["}`:                                   "is not a usable glob",
+			`{"pattern":"x","glob":"["}`:                                   "invalid glob",
 			`{"pattern":"x","glob":"` + strings.Repeat("{a,*}", 30) + `"}`: "more than 256 alternatives",
 			`{"pattern":"x","output_mode":"content","n":1}`:                `unknown fields ["n"]`,
 		} {
@@ -115,7 +115,7 @@ func TestGrepManyFiles(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		got, _ = w.call(w.grep, `{"pattern":"number","output_mode":"content"}`)
-		if n := strings.Count(got, ":1:number"); n != 250 || !strings.HasSuffix(got, "[only the first 250 lines; narrow the search or raise head_limit]") {
+		if n := strings.Count(got, ":1:number"); n != 250 || !strings.HasSuffix(got, "[only the first 250 lines are shown; narrow the search or increase head_limit]") {
 			t.Errorf("%d lines", n)
 		}
 		got, _ = w.call(w.grep, `{"pattern":"number","head_limit":0}`)

@@ -111,7 +111,7 @@ func TestGlob(t *testing.T) {
 		`{"pattern":"*","path":"nope"}`:                     "Directory not found: ",
 		`{"pattern":"*","path":"a.go"}`:                     "Directory not found: ",
 		`{"pattern":"[","path":"."}`:                        "not a usable pattern",
-		`{"pattern":""}`:                                    "not a usable pattern",
+		`{"pattern":""}`:                                    "invalid pattern",
 		`{"pattern":"` + strings.Repeat("{a,*}", 30) + `"}`: "more than 256 alternatives",
 		`{"pattern":"/etc/*"}`:                              "outside the session's folders",
 		`{"pattern":"../../../etc/**/*"}`:                   "outside the session's folders",

@@ -27,7 +27,7 @@ type runningKey struct{}
 func AskHost(ctx context.Context, host string, port int, address string) (bool, error) {
 	r, ok := ctx.Value(runningKey{}).(*running)
 	if !ok || r.call.Ask == nil {
-		return false, errors.New("nobody is there to ask")
+		return false, errors.New("no one can answer")
 	}
 	in, err := json.Marshal(struct {
 		Host    string `json:"host"`

@@ -17,18 +17,18 @@ import (
 )
 
 type bashInput struct {
-	Command     string `json:"command" jsonschema:"The command line"`
-	Timeout     int64  `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
-	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who is asked"`
-	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Go on with other things while it runs: you are told when it has ended. It has no time limit unless you give one"`
+	Command     string `json:"command" jsonschema:"The shell command to run"`
+	Timeout     int64  `json:"timeout,omitempty" jsonschema:"In milliseconds; default 120000, maximum 600000"`
+	Description string `json:"description,omitempty" jsonschema:"A short description of the command for the user"`
+	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Run in the background. You are notified when the command ends. No time limit unless you set one"`
 
-	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run outside the sandbox. A person is asked each time. Only for a command that the sandbox has refused and that the task needs"`
+	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run outside the sandbox. The user must approve each call. Use it only if the task needs a command that the sandbox refused"`
 }
 
-const description = "Runs a shell command. The current directory is kept from call to call, variables are not. Standard input is empty, " +
-	"long output is cut in the middle, and what still runs in the background when the command returns is stopped."
+const description = "Runs a shell command. The current directory persists between calls; variables do not. Standard input is empty, " +
+	"long output is truncated in the middle, and processes left in the background are stopped when the command returns."
 
-const sandboxDescription = " It runs in a sandbox: lines that begin with \"sandbox:\" say what was refused and how a person can allow it."
+const sandboxDescription = " It runs in a sandbox: lines that start with \"sandbox:\" show what was refused and how the user can allow it."
 
 func (s *Shell) newBash() (tool.Tool, error) {
 	spec := tool.Spec{Name: "Bash", Description: description}
@@ -89,12 +89,12 @@ func (s *Shell) outside(in bashInput) (bool, error) {
 	box := s.opts.Sandbox
 	switch {
 	case box == nil && in.DangerouslyDisableSandbox:
-		return false, errors.New("dangerouslyDisableSandbox: there is no sandbox here; leave it out")
+		return false, errors.New("omit dangerouslyDisableSandbox: commands do not run in a sandbox")
 	case box == nil:
 		return false, nil
 	case in.DangerouslyDisableSandbox && !s.mayLeave():
-		return false, errors.New("dangerouslyDisableSandbox: the settings do not let commands run outside the sandbox (allowUnsandboxedCommands); " +
-			"run it inside, or tell the person what it needs")
+		return false, errors.New("dangerouslyDisableSandbox: the settings do not allow commands outside the sandbox (allowUnsandboxedCommands); " +
+			"run the command in the sandbox, or tell the user what it needs")
 	case in.DangerouslyDisableSandbox:
 		return true, nil
 	}
@@ -105,7 +105,7 @@ func (s *Shell) outside(in bashInput) (bool, error) {
 func (s *Shell) check(in bashInput) error {
 	switch {
 	case in.Background && !s.opts.Background:
-		return errors.New("run_in_background: nothing runs in the background here; leave it out")
+		return errors.New("omit run_in_background: background tasks are not available")
 	case strings.TrimSpace(in.Command) == "":
 		return errors.New("command must not be empty")
 	case strings.ContainsRune(in.Command, 0):
@@ -179,7 +179,7 @@ func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside 
 	if box, err := c.box.Widen(s.opened()); err == nil {
 		c.box = box
 	} else {
-		before = append(before, "[what was opened for the session stays closed: "+err.Error()+"]")
+		before = append(before, "[the sandbox settings that were allowed for the session do not apply: "+err.Error()+"]")
 	}
 	end, err := s.runOnce(ctx, call, c)
 	end.notes = before
@@ -262,7 +262,7 @@ func (s *Shell) startDir() (string, error) {
 	if err := s.folders.SetCwd(root); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("the current directory %s is gone; it is now %s: run the command again if that is right", cwd, root)
+	return "", fmt.Errorf("the current directory %s no longer exists; it is now %s. Run the command again if it may run there", cwd, root)
 }
 
 // result words how a command ended.
@@ -305,9 +305,9 @@ func (e exitState) result(limit time.Duration, notes ...string) tool.Result {
 // unstarted words why a command could not be started.
 func (e exitState) unstarted(err error) tool.Result {
 	if e.report == nil || e.report.CouldNotStart == "" {
-		return tool.Failure(fmt.Sprintf("the command could not be started: %v", syscallNames(err)))
+		return tool.Failure(fmt.Sprintf("starting the command failed: %v", syscallNames(err)))
 	}
-	text := "the command could not be started: " + e.report.CouldNotStart
+	text := "starting the command failed: " + e.report.CouldNotStart
 	if e.report.Hint != "" {
 		text += "\nhint: " + e.report.Hint
 	}

@@ -137,7 +137,7 @@ func TestBash(t *testing.T) {
 			{"unclosed here-document", "{ cat <<EOF\nhi", "/bin/bash: line 2: warning: here-document at line 1", 2, false},
 			{"empty", "  ", "command must not be empty", 0, true},
 			{"NUL", "a\x00b", "command must not contain a NUL", 0, true},
-			{"too long for the kernel", "true " + strings.Repeat("x", 3<<20), "the command could not be started: ", 0, true},
+			{"too long for the kernel", "true " + strings.Repeat("x", 3<<20), "starting the command failed: ", 0, true},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				got, r := open(t, nil).run(t.Context(), tt.command, 0)
@@ -193,7 +193,7 @@ func TestBashWhenTheDirectoryIsGone(t *testing.T) {
 		b.run(t.Context(), "mkdir d && cd d", 0)
 		b.run(t.Context(), "rmdir ../d", 0)
 		got, r := b.run(t.Context(), "pwd", 0)
-		if !r.IsError || !strings.Contains(got, "is gone; it is now "+b.dir) {
+		if !r.IsError || !strings.Contains(got, "no longer exists; it is now "+b.dir) {
 			t.Errorf("got %q", got)
 		}
 		if got, _ = b.run(t.Context(), "pwd", 0); got != b.dir+"\n" {

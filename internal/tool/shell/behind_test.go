@@ -44,7 +44,7 @@ func TestBashWithoutABackground(t *testing.T) {
 		t.Error("the model is told of what is not there")
 	}
 	_, err := b.bash.Requests(&tool.Call{Input: json.RawMessage(`{"command":"true","run_in_background":true}`)})
-	if err == nil || !strings.Contains(err.Error(), "leave it out") {
+	if err == nil || !strings.Contains(err.Error(), "omit run_in_background") {
 		t.Error(err)
 	}
 	if d := b.bash.(tool.Detacher).Detach(&tool.Call{Input: json.RawMessage(`{"command":"true"}`)}); d >= 0 {

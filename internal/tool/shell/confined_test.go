@@ -118,7 +118,7 @@ func TestOutsideTheSandbox(t *testing.T) {
 		offered bool
 		refused string // "": it is a request to run outside
 	}{
-		{"no sandbox", open(t, nil), false, "there is no sandbox here"},
+		{"no sandbox", open(t, nil), false, "do not run in a sandbox"},
 		{"not allowed", openConfined(t, nil), false, "allowUnsandboxedCommands"},
 		{"allowed", openWith(t, nil, &sandbox.Settings{AllowUnsandboxedCommands: new(true)}, nil), true, ""},
 	} {

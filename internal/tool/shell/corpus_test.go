@@ -65,7 +65,7 @@ func tryReadback(t *testing.T, _ corpus.Case) {
 		t.Errorf("a slice: %q", text)
 	}
 	for _, limit := range []string{"", `,"limit":4096`} {
-		if text := textOf(read(limit)); len(text) > 5000 || !strings.Contains(text, "read on with offset") {
+		if text := textOf(read(limit)); len(text) > 5000 || !strings.Contains(text, "continue with offset") {
 			t.Errorf("%q shows %d bytes", limit, len(text))
 		}
 	}

@@ -17,13 +17,13 @@ import (
 )
 
 type execInput struct {
-	Program string   `json:"program" jsonschema:"The program's file: absolute, relative to the current directory, or a name that is found in PATH"`
-	Args    []string `json:"args,omitempty" jsonschema:"Its arguments, each as it is"`
-	Timeout int64    `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
+	Program string   `json:"program" jsonschema:"The program: an absolute path, a path relative to the current directory, or a name to look up in PATH"`
+	Args    []string `json:"args,omitempty" jsonschema:"The arguments, passed unchanged"`
+	Timeout int64    `json:"timeout,omitempty" jsonschema:"In milliseconds; default 120000, maximum 600000"`
 }
 
-const execDescription = "Runs one program with arguments, without a shell: nothing is expanded, piped or redirected. " +
-	"Standard input is empty and long output is cut in the middle."
+const execDescription = "Runs one program with arguments, without a shell: no expansion, pipes or redirects. " +
+	"Standard input is empty, and long output is truncated in the middle."
 
 // newExec makes the tool whose calls are about the file of a program: the guard is asked
 // about fs.exec of that file, and judges what it is run with as it judges a command.

@@ -110,7 +110,7 @@ func (o *output) close() {
 // put puts the file in place, and says where.
 func (o *output) put() (path string, kept *StoredOutput, err error) {
 	if o.file == nil || o.err != nil {
-		return "", nil, errors.Join(o.err, errors.New("there is no file"))
+		return "", nil, errors.Join(o.err, errors.New("no output file"))
 	}
 	if _, err := o.file.Seek(0, io.SeekStart); err != nil {
 		return "", nil, err
@@ -146,11 +146,11 @@ func (o *output) text() string {
 	tail := o.tail[len(o.tail)-min(len(o.tail), o.show-o.show/2):]
 	head, tail := wholeRunes(o.head, tail)
 	left := o.total - int64(len(head)) - int64(len(tail))
-	where := "they were not kept"
+	where := "they were not stored"
 	if path, kept, err := o.put(); err == nil {
 		about := fmt.Sprintf("sha256 %x", sha256.Sum256(kept.Text))
 		if len(kept.File) != len(kept.Text) {
-			about += "; it is encrypted: Read and Grep open it"
+			about += "; the file is encrypted: use Read or Grep to read it"
 		}
 		if o.wrote == o.total {
 			where = fmt.Sprintf("the whole output is in %s (%d bytes, %s)", path, len(kept.Text), about)

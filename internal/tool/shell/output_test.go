@@ -47,12 +47,12 @@ func TestOutputInPieces(t *testing.T) {
 func TestOutputWithoutAFile(t *testing.T) {
 	o := &output{show: 10}
 	o.write([]byte(strings.Repeat("x", 30)))
-	if got, want := o.text(), "xxxxx\n...(truncated)... [… 20 bytes left out; they were not kept …]\nxxxxx"; got != want {
+	if got, want := o.text(), "xxxxx\n...(truncated)... [… 20 bytes left out; they were not stored …]\nxxxxx"; got != want {
 		t.Errorf("got %q", got)
 	}
 	o = &output{show: 10, dir: "/dev/null/none", most: 100}
 	o.write([]byte(strings.Repeat("x", 30)))
-	if got := o.text(); !strings.Contains(got, "they were not kept") {
+	if got := o.text(); !strings.Contains(got, "they were not stored") {
 		t.Errorf("got %q", got)
 	}
 }

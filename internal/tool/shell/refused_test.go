@@ -59,7 +59,7 @@ func TestRefusedWriteIsAQuestion(t *testing.T) {
 		runs   int
 		want   []string
 	}{
-		{"yes", nil, 2, []string{"written", "it was then allowed, and the command was run again"}},
+		{"yes", nil, 2, []string{"written", "this was allowed, and the command was run again"}},
 		{"no", errors.New("permission denied by the user"), 1, []string{"not run again: permission denied by the user", "holdfast sandbox allow --write "}},
 		{"nobody", tool.ErrUndecided, 1, []string{"holdfast sandbox allow --write ", "Exit code: 1"}},
 	} {

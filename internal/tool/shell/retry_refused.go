@@ -56,7 +56,7 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end exitSta
 	if refused == "" {
 		return nil, nil
 	}
-	return &retry{box, "[the sandbox: " + refused[2:] + "; it was then allowed, and the command was run again]"}, nil
+	return &retry{box, "[the sandbox: " + refused[2:] + "; this was allowed, and the command was run again]"}, nil
 }
 
 // refusedInput is what a person is shown of what the sandbox refused.

@@ -26,17 +26,17 @@ func (s *Shell) variables() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", syscallNames(err))
+		return "", fmt.Errorf("read the environment variables set by hooks: %w", syscallNames(err))
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxVariables+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", syscallNames(err))
+		return "", fmt.Errorf("read the environment variables set by hooks: %w", syscallNames(err))
 	case len(b) > maxVariables:
-		return "", fmt.Errorf("the script of variables that hooks set is larger than %d KiB", maxVariables>>10)
+		return "", fmt.Errorf("the script with the environment variables set by hooks is larger than %d KiB", maxVariables>>10)
 	case bytes.IndexByte(b, 0) >= 0:
-		return "", errors.New("the script of variables that hooks set holds a NUL")
+		return "", errors.New("the script with the environment variables set by hooks contains a NUL")
 	}
 	return strings.TrimSpace(string(b)), nil
 }

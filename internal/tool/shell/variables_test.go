@@ -56,7 +56,7 @@ func TestBadVariables(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := open(t, &shell.Options{EnvFile: file})
-		if got, r := b.run(t.Context(), "touch ran", 0); !r.IsError || !strings.Contains(got, "variables that hooks set") {
+		if got, r := b.run(t.Context(), "touch ran", 0); !r.IsError || !strings.Contains(got, "variables set by hooks") {
 			t.Errorf("%s: %q", name, got)
 		}
 		if _, err := os.Stat(filepath.Join(b.dir, "ran")); err == nil {

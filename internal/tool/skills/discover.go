@@ -79,7 +79,7 @@ func (s *Set) place(p Location) {
 			continue
 		}
 		if n++; n > maxSkills {
-			s.problem(p, p.Dir, fmt.Errorf("there are more than %d: the others are not read", maxSkills))
+			s.problem(p, p.Dir, fmt.Errorf("more than %d skills in this folder; the rest is ignored", maxSkills))
 			return
 		}
 		whole := filepath.Join(p.Dir, path)
@@ -174,10 +174,10 @@ func openPlace(p Location) (*opened, error) {
 	if p.Root == "" {
 		info, err := os.Stat(p.Dir)
 		if err == nil && !info.IsDir() {
-			err = errors.New("it is no folder")
+			err = errors.New("not a folder")
 		}
 		if err == nil && info.Mode().Perm()&0o002 != 0 {
-			err = errors.New("everybody may write this folder")
+			err = errors.New("the folder is world-writable")
 		}
 		return &opened{dir: p.Dir}, err
 	}
@@ -192,7 +192,7 @@ func openPlace(p Location) (*opened, error) {
 	f := &opened{root: root, dir: rel}
 	info, err := root.Stat(rel)
 	if err == nil && !info.IsDir() {
-		err = errors.New("it is no folder")
+		err = errors.New("not a folder")
 	}
 	if err != nil {
 		_ = root.Close()
@@ -295,7 +295,7 @@ func (f *opened) read(path string) ([]byte, error) {
 	const most = maxBody + 64<<10
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && len(b) > most {
-		err = fmt.Errorf("it is larger than %d KiB: put what is not always needed into files beside it", most>>10)
+		err = fmt.Errorf("the file is larger than %d KiB; move optional details to other files in the skill's folder", most>>10)
 	}
 	return b, err
 }

@@ -64,7 +64,7 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 		return nil, p.err
 	}
 	if !t.HasFrontMatter && !place.Commands {
-		p.wrong(0, "begin with ---, name: "+folder+", description: …, ---", "there is no front matter")
+		p.wrong(0, "start the file with ---, name: "+folder+", description: …, ---", "the front matter is missing")
 	}
 	for i := range t.Front.Members {
 		p.member(&t.Front.Members[i])
@@ -73,13 +73,13 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 	p.sk.body = strings.TrimSpace(t.Body)
 	switch {
 	case p.sk.Description == "" && !place.Commands:
-		p.wrong(t.Front.At, "say what it does and when to use it", "description is missing")
+		p.wrong(t.Front.At, "describe what the skill does and when to use it", "description is missing")
 	case p.sk.body == "":
-		p.wrong(t.BodyAt, "", "it says nothing: there is no text behind the front matter")
+		p.wrong(t.BodyAt, "", "no text after the front matter")
 	case len(p.sk.body) > maxBody:
-		p.wrong(t.BodyAt, "put what is not always needed into files beside it", "the text is larger than %d KiB", maxBody>>10)
+		p.wrong(t.BodyAt, "move optional details to other files in the skill's folder", "the text is larger than %d KiB", maxBody>>10)
 	case !p.sk.ModelInvocable && !p.sk.UserInvocable:
-		p.wrong(t.Front.At, "take one of them out", "neither the model nor a person may use it: disable-model-invocation and user-invocable: false")
+		p.wrong(t.Front.At, "remove one of them", "neither the model nor the user may use it: disable-model-invocation is set and user-invocable is false")
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -93,14 +93,14 @@ func (p *parser) name(folder string, at int) {
 	if sk.Command {
 		sk.Name = folder
 		if !usable(folder, true) {
-			p.wrong(0, "give the file a name of letters, digits, - and _", "%q cannot be a command's name", folder)
+			p.wrong(0, "rename the file: use letters, digits, - and _", "invalid command name %q", folder)
 		}
 		return
 	}
 	if sk.Name == "" {
 		p.wrong(at, "write name: "+folder, "name is missing")
 	} else if sk.Name != folder {
-		p.wrong(at, "write name: "+folder+", or rename the folder", "the name %q is not that of its folder, %q", sk.Name, folder)
+		p.wrong(at, "write name: "+folder+", or rename the folder", "the name %q differs from the folder's name, %q", sk.Name, folder)
 	}
 }
 
@@ -120,16 +120,16 @@ func usable(name string, command bool) bool {
 
 // refused are keys that guard something elsewhere, and why they cannot be used here.
 var refused = map[string]string{
-	"hooks": "hooks stand in settings",
+	"hooks": "define hooks in settings",
 }
 
 // ignoredKeys are keys whose lack takes nothing away that guards anything.
 var ignoredKeys = map[string]string{
-	"context": "a skill runs in the agent that calls it: have its text ask for a sub-agent",
-	"agent":   "a skill runs in the agent that calls it: have its text ask for a sub-agent",
+	"context": "a skill runs in the agent that calls it; ask for a sub-agent in its text",
+	"agent":   "a skill runs in the agent that calls it; ask for a sub-agent in its text",
 	"effort":  "use --effort",
-	"shell":   "nothing in a skill is run by itself",
-	"paths":   "a skill is offered always, or never",
+	"shell":   "a skill does not run anything by itself",
+	"paths":   "a skill is always offered or never",
 }
 
 // silent are keys that say something to people and change nothing.
@@ -142,7 +142,7 @@ func (p *parser) member(m *jsontree.Member) {
 	switch m.Key {
 	case "name":
 		if sk.Name = p.text(m); !sk.Command && p.err == nil && !usable(sk.Name, false) {
-			p.wrong(v.At, "", "the name %.80q is not 1 to %d of a-z, 0-9 and single - inside", sk.Name, maxName)
+			p.wrong(v.At, "", "invalid name %.80q: want 1 to %d of a-z, 0-9 and single hyphens inside", sk.Name, maxName)
 		}
 	case "description":
 		sk.Description = p.line(m, maxDescription)
@@ -156,7 +156,7 @@ func (p *parser) member(m *jsontree.Member) {
 	case "aliases":
 		for _, a := range p.words(m) {
 			if !usable(a, true) {
-				p.wrong(v.At, "", "%.80q cannot be an alias", a)
+				p.wrong(v.At, "", "invalid alias %.80q", a)
 			}
 			sk.Aliases = append(sk.Aliases, a)
 		}
@@ -177,7 +177,7 @@ func (p *parser) member(m *jsontree.Member) {
 
 func (p *parser) unknown(m *jsontree.Member) {
 	if why, ok := refused[m.Key]; ok {
-		p.wrong(m.At, "take the line out", "%s: %s", m.Key, why)
+		p.wrong(m.At, "remove the line", "%s: %s", m.Key, why)
 		return
 	}
 	if why, ok := ignoredKeys[m.Key]; ok {
@@ -194,12 +194,12 @@ func (p *parser) unknown(m *jsontree.Member) {
 		p.wrong(m.At, "did you mean "+near+"?", "unknown key %.80q", m.Key)
 		return
 	}
-	p.sk.Notes = append(p.sk.Notes, fmt.Sprintf("%.80q has no effect: it is not known here", m.Key))
+	p.sk.Notes = append(p.sk.Notes, fmt.Sprintf("%.80q has no effect: unknown key", m.Key))
 }
 
 func (p *parser) text(m *jsontree.Member) string {
 	if m.Value.Kind != jsontree.Text {
-		p.wrong(m.Value.At, "put it in quotes", "%s must be a text, not %s", m.Key, m.Value.Show())
+		p.wrong(m.Value.At, "put the value in quotes", "%s must be a string, not %s", m.Key, m.Value.Show())
 		return ""
 	}
 	s := strings.TrimSpace(m.Value.Text)
@@ -207,7 +207,7 @@ func (p *parser) text(m *jsontree.Member) string {
 		p.wrong(m.Value.At, "", "%s is empty", m.Key)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-		p.wrong(m.Value.At, "", "%s holds a letter that cannot be seen", m.Key)
+		p.wrong(m.Value.At, "", "%s contains an invisible character", m.Key)
 	}
 	return s
 }
@@ -216,7 +216,7 @@ func (p *parser) text(m *jsontree.Member) string {
 func (p *parser) line(m *jsontree.Member, most int) string {
 	s := strings.Join(strings.Fields(p.text(m)), " ")
 	if n := utf8.RuneCountInString(s); n > most {
-		p.wrong(m.Value.At, "", "%s has %d characters, at most %d are taken", m.Key, n, most)
+		p.wrong(m.Value.At, "", "%s has %d characters; at most %d are allowed", m.Key, n, most)
 	}
 	return s
 }
@@ -250,7 +250,7 @@ func (p *parser) words(m *jsontree.Member) []string {
 	case jsontree.List:
 		for i := range m.Value.Items {
 			if item := &m.Value.Items[i]; item.Kind != jsontree.Text {
-				p.wrong(item.At, "put it in quotes", "%s holds %s", m.Key, item.Show())
+				p.wrong(item.At, "put the value in quotes", "%s contains %s", m.Key, item.Show())
 			} else {
 				list = append(list, strings.TrimSpace(item.Text))
 			}

@@ -84,7 +84,7 @@ func TestDiscover(t *testing.T) {
 	}
 	want := []string{
 		"w/s/away/SKILL.md:0: path escapes from parent",
-		`w/s/c/SKILL.md:2: the name "other" is not that of its folder, "c"`,
+		`w/s/c/SKILL.md:2: the name "other" differs from the folder's name, "c"`,
 		"w/s/out/SKILL.md:0: path escapes from parent",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
@@ -137,22 +137,22 @@ func TestParse(t *testing.T) {
 		{head + "---\nbody", ""},
 		{head + "argument-hint: [a, b]\nwhen_to_use: now\nuser-invocable: false\nlicense: MIT\nallowed-tools: [Read, 'Edit(src/**)']\n---\nbody", ""},
 		{head + "model: inherit\n---\nbody", ""},
-		{"body", "1:1: there is no front matter"},
+		{"body", "1:1: the front matter is missing"},
 		{"---\nname: x\n---\nbody", "2:1: description is missing"},
 		{"---\ndescription: d\n---\nbody", "2:1: name is missing"},
-		{"---\nname: X\ndescription: d\n---\nbody", `2:7: the name "X" is not 1 to 64`},
-		{"---\nname: a--b\ndescription: d\n---\nbody", `2:7: the name "a--b" is not`},
-		{"---\nname: 5\ndescription: d\n---\nbody", "2:7: name must be a text, not 5"},
+		{"---\nname: X\ndescription: d\n---\nbody", `2:7: invalid name "X": want 1 to 64`},
+		{"---\nname: a--b\ndescription: d\n---\nbody", `2:7: invalid name "a--b"`},
+		{"---\nname: 5\ndescription: d\n---\nbody", "2:7: name must be a string, not 5"},
 		{"---\nname: x\ndescription: " + strings.Repeat("é", 1025) + "\n---\nbody", "3:14: description has 1025 characters"},
 		{"---\nname: x\ndescription: Use it: now\n---\nbody", ""},
 		{"---\nname: x: y\ndescription: d\n---\nbody", "2:7: not YAML"},
-		{head + "---\n", "it says nothing"},
+		{head + "---\n", "no text after the front matter"},
 		{head + "---\n" + strings.Repeat("x", skills.MaxBody+1), "larger than 100 KiB"},
-		{head + "hooks: {}\n---\nbody", "4:1: hooks: hooks stand in settings"},
+		{head + "hooks: {}\n---\nbody", "4:1: hooks: define hooks in settings"},
 		{head + "model: opus\n---\nbody", ""},
 		{head + "alowed-tools: Read\n---\nbody", `4:1: unknown key "alowed-tools"`},
 		{head + "disable-model-invocation: yes\n---\nbody", "4:27: disable-model-invocation must be true or false"},
-		{head + "disable-model-invocation: true\nuser-invocable: false\n---\nbody", "neither the model nor a person"},
+		{head + "disable-model-invocation: true\nuser-invocable: false\n---\nbody", "neither the model nor the user"},
 		{head + "---\nname: y\n", ""},
 		{"---\nname: x\n", "1:1: the front matter does not end"},
 	} {
@@ -172,7 +172,7 @@ func TestNotes(t *testing.T) {
 		"allowed-tools: '*'":            "allowed-tools: * allows nothing",
 		"context: fork":                 "context has no effect: a skill runs in the agent",
 		"effort: high":                  "effort has no effect",
-		"arguments: [a, b]":             `"arguments" has no effect: it is not known here`,
+		"arguments: [a, b]":             `"arguments" has no effect: unknown key`,
 		"allowed-tools: []":             "",
 	} {
 		sk, err := skills.Parse("/s/x/SKILL.md", []byte(head+text+"\n---\nbody"))
@@ -195,7 +195,7 @@ func TestFolders(t *testing.T) {
 			t.Errorf("%q %+v", got, set.Problems)
 		}
 		sk, text, err := set.Expand("/front:component Button")
-		if err != nil || sk == nil || !strings.Contains(text, "The person used the command /front:component.\n\nMake Button.") {
+		if err != nil || sk == nil || !strings.Contains(text, "The user called the command /front:component.\n\nMake Button.") {
 			t.Errorf("%+v %q %v", sk, text, err)
 		}
 		before := set.Digest(places, skills.Project)
@@ -293,7 +293,7 @@ func TestTheTool(t *testing.T) {
 	if got := text(call(t, x, map[string]string{"skill": "s0", "args": "now"})); !strings.Contains(got, "Do s0.\n\nARGUMENTS: now") || !strings.Contains(got, dir+"/s0") {
 		t.Error(got)
 	}
-	for in, want := range map[string]string{"s9": "did you mean", "mine": "for people", "nothing-like-it": "the skills are s0"} {
+	for in, want := range map[string]string{"s9": "did you mean", "mine": "only the user can use", "nothing-like-it": "the skills are s0"} {
 		if r := call(t, x, map[string]string{"skill": in}); !r.IsError || !strings.Contains(text(r), want) {
 			t.Errorf("%s: %s", in, text(r))
 		}
@@ -306,7 +306,7 @@ func TestTheTool(t *testing.T) {
 			t.Error(text(r))
 		}
 	}
-	if r := call(t, x, map[string]string{"skill": "s4"}); !r.IsError || !strings.Contains(text(r), "4 skills are in force") {
+	if r := call(t, x, map[string]string{"skill": "s4"}); !r.IsError || !strings.Contains(text(r), "already uses 4 skills") {
 		t.Error(text(r))
 	}
 	s.EndTurn()
@@ -351,7 +351,7 @@ func TestExpand(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"/commit fix it":    "With fix it in " + dir + "/s/commit, first fix, $1.",
 		"/ci":               "With  in",
-		"/commit":           "each as it stands here, and read what they print in the place of the words that name them:\ngit status]",
+		"/commit":           "exactly as written, and substitute their output for the placeholders:\ngit status]",
 		"/Deploy_it a  b":   "Deploy a to b and not : a  b.",
 		"/Deploy_it\nx y z": "Deploy x to y and not z: x y z.",
 	} {
@@ -365,7 +365,7 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%q: %v, %v", prompt, sk, err)
 		}
 	}
-	for prompt, want := range map[string]string{"/auto": "for the model", "/bad x": "description is missing"} {
+	for prompt, want := range map[string]string{"/auto": "only the model can use", "/bad x": "description is missing"} {
 		if _, _, err := set.Expand(prompt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", prompt, err)
 		}

@@ -37,11 +37,11 @@ type Skills struct {
 }
 
 type input struct {
-	Skill string `json:"skill" jsonschema:"The name of the skill"`
-	Args  string `json:"args,omitempty" jsonschema:"Arguments for it"`
+	Skill string `json:"skill" jsonschema:"The skill's name"`
+	Args  string `json:"args,omitempty" jsonschema:"Arguments for the skill"`
 }
 
-const about = "Gives you a skill: instructions for a kind of work, which you then follow. Call it first when what you are asked for fits one of these. " +
+const about = "Loads a skill: instructions for a kind of task, which you then follow. Call it first if the request matches one of these. " +
 	"Skills:"
 
 // New makes the tool for the skills that a model may call; nil when there are none.
@@ -148,7 +148,7 @@ func (s *Skills) find(name string) (*Skill, error) {
 		names = append(names, o.Name)
 	}
 	if ok {
-		return nil, fmt.Errorf("the skill %s is for people: only they can use it", name)
+		return nil, fmt.Errorf("only the user can use the skill %s", name)
 	}
 	return nil, fmt.Errorf("unknown skill %.80q; %s", name, spelling.Hint(name, names, "the skills are"))
 }
@@ -181,7 +181,7 @@ func (s *Skills) enter(ctx context.Context, call *tool.Call, sk *Skill) error {
 	deep := !s.active[sk.Name] && len(s.active) >= maxActive
 	s.mu.Unlock()
 	if deep {
-		return fmt.Errorf("%d skills are in force in this turn already", maxActive)
+		return fmt.Errorf("this turn already uses %d skills, the maximum", maxActive)
 	}
 	if s.opts.Enter != nil {
 		if err := s.opts.Enter(ctx, call, sk); err != nil {
@@ -256,16 +256,16 @@ func (sk *Skill) Text(args string) string {
 	})
 	var b strings.Builder
 	if sk.Command {
-		fmt.Fprintf(&b, "The person used the command /%s.\n\n", sk.Name)
+		fmt.Fprintf(&b, "The user called the command /%s.\n\n", sk.Name)
 	} else {
-		fmt.Fprintf(&b, "The skill %s. Its files are in %s: read those that it names when you need them.\n\n", sk.Name, sk.Dir)
+		fmt.Fprintf(&b, "The skill %s. Its files are in %s; read the files that it mentions when you need them.\n\n", sk.Name, sk.Dir)
 	}
 	b.WriteString(body)
 	if args != "" && !used {
 		b.WriteString("\n\nARGUMENTS: " + args)
 	}
 	if lines := sk.Commands(body); len(lines) > 0 {
-		b.WriteString("\n\n[Run these commands with Bash before anything else, each as it stands here, and read what they print in the place of the words that name them:")
+		b.WriteString("\n\n[First run these commands with Bash, exactly as written, and substitute their output for the placeholders:")
 		for _, line := range lines {
 			b.WriteString("\n" + line)
 		}
@@ -311,7 +311,7 @@ func (s *Set) Expand(prompt string) (*Skill, string, error) {
 	sk, ok := s.UserSkill(name)
 	switch {
 	case ok && !sk.UserInvocable:
-		return nil, "", fmt.Errorf("the skill %s is for the model: its user-invocable is false", name)
+		return nil, "", fmt.Errorf("only the model can use the skill %s: user-invocable is false", name)
 	case ok:
 		return sk, sk.Text(args), nil
 	}

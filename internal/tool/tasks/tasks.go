@@ -57,9 +57,9 @@ type Change struct {
 // The contracts of this package's errors.
 var (
 	ErrNoTask  = errors.New("no such task")
-	ErrInvalid = errors.New("not a task")
+	ErrInvalid = errors.New("invalid task")
 	ErrBlocked = errors.New("the task is blocked")
-	ErrOwned   = errors.New("somebody else does it")
+	ErrOwned   = errors.New("the task has another owner")
 )
 
 // Error refuses a change of the list. Its text is for models and people.
@@ -292,7 +292,7 @@ func find(list []Task, id string) (Task, error) {
 		}
 		e := &Error{Task: id, Err: ErrNoTask}
 		if len(ids) > 0 {
-			e.Detail = "there are " + strings.Join(ids, ", ")
+			e.Detail = "the tasks are " + strings.Join(ids, ", ")
 		}
 		return Task{}, e
 	}
@@ -328,7 +328,7 @@ func (b *List) check(changed []Task) error {
 		next = put(next, t)
 	}
 	if len(next) > maxTasks {
-		return &Error{Err: ErrInvalid, Detail: fmt.Sprintf("a list has at most %d", maxTasks)}
+		return &Error{Err: ErrInvalid, Detail: fmt.Sprintf("a list has at most %d tasks", maxTasks)}
 	}
 	for _, t := range changed {
 		before, err := find(b.list, t.ID)
@@ -366,13 +366,13 @@ func (t *Task) check(all []Task, moved bool) error {
 	switch t.Status {
 	case Pending, InProgress, Completed, Deleted:
 	default:
-		return bad("status %q: there are pending, in_progress, completed and deleted", t.Status)
+		return bad("unknown status %q: want pending, in_progress, completed or deleted", t.Status)
 	}
 	switch {
 	case strings.TrimSpace(t.Subject) == "":
-		return bad("it has no subject")
+		return bad("the subject is missing")
 	case len(t.Subject)+len(t.Description)+len(t.ActiveForm)+len(t.Owner) > maxText:
-		return bad("its texts are longer than %d bytes", maxText)
+		return bad("the texts are longer than %d bytes in total", maxText)
 	}
 	for _, id := range t.BlockedBy {
 		other, err := find(all, id)
@@ -380,13 +380,13 @@ func (t *Task) check(all []Task, moved bool) error {
 			if i := slices.IndexFunc(all, func(o Task) bool { return o.ID == id }); i >= 0 {
 				continue // deleted: it blocks nothing
 			}
-			return bad("it waits for task %s, which is not there", id)
+			return bad("blocked by the unknown task %s", id)
 		}
 		if dependsOn(all, other, t.ID, map[string]bool{}) {
-			return bad("it and task %s would wait for each other", id)
+			return bad("this task and task %s would block each other", id)
 		}
 		if moved && other.Status != Completed && (t.Status == InProgress || t.Status == Completed) {
-			return &Error{Task: t.ID, Err: ErrBlocked, Detail: fmt.Sprintf("task %s (%s) has to be completed before", id, other.Subject)}
+			return &Error{Task: t.ID, Err: ErrBlocked, Detail: fmt.Sprintf("complete task %s (%s) first", id, other.Subject)}
 		}
 	}
 	return nil

@@ -62,29 +62,29 @@ func TestTasks(t *testing.T) {
 		isError           bool
 	}{
 		{"TaskList", `{}`, "There are no tasks.", false},
-		{"TaskCreate", `{"subject":"dig"}`, "Task 1 is on the list.", false},
-		{"TaskCreate", `{"subject":"plant","blockedBy":["1"]}`, "Task 2 is on the list.", false},
-		{"TaskCreate", `{"subject":" "}`, "no subject", true},
-		{"TaskCreate", `{"subject":"x","blockedBy":["7"]}`, "waits for task 7, which is not there", true},
-		{"TaskList", `{}`, "1 [pending] dig\n2 [pending] plant — waits for 1", false},
-		{"TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "task 1 (dig) has to be completed before", true},
-		{"TaskUpdate", `{"taskId":"1","addBlockedBy":["2"]}`, "would wait for each other", true},
-		{"TaskUpdate", `{"taskId":"2","addBlocks":["1"]}`, "would wait for each other", true},
-		{"TaskUpdate", `{"taskId":"1","addBlockedBy":["1"]}`, "would wait for each other", true},
-		{"TaskUpdate", `{"taskId":"1","status":"done"}`, "there are pending, in_progress, completed and deleted", true},
+		{"TaskCreate", `{"subject":"dig"}`, "Task 1 was added to the list.", false},
+		{"TaskCreate", `{"subject":"plant","blockedBy":["1"]}`, "Task 2 was added to the list.", false},
+		{"TaskCreate", `{"subject":" "}`, "subject is missing", true},
+		{"TaskCreate", `{"subject":"x","blockedBy":["7"]}`, "blocked by the unknown task 7", true},
+		{"TaskList", `{}`, "1 [pending] dig\n2 [pending] plant — blocked by 1", false},
+		{"TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "complete task 1 (dig) first", true},
+		{"TaskUpdate", `{"taskId":"1","addBlockedBy":["2"]}`, "would block each other", true},
+		{"TaskUpdate", `{"taskId":"2","addBlocks":["1"]}`, "would block each other", true},
+		{"TaskUpdate", `{"taskId":"1","addBlockedBy":["1"]}`, "would block each other", true},
+		{"TaskUpdate", `{"taskId":"1","status":"done"}`, "want pending, in_progress, completed or deleted", true},
 		{"TaskUpdate", `{"taskId":"1","status":"in_progress","owner":"ann"}`, "Task 1 is in_progress.", false},
 		{"TaskUpdate", `{"taskId":"1","status":"completed"}`, "Task 1 is completed.", false},
 		{"TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 is in_progress.", false},
 		{"TaskList", `{}`, "1 [completed] dig (ann)\n2 [in_progress] plant", false},
 		{"TaskUpdate", `{"taskId":"1","owner":""}`, "Task 1 is completed.", false},
 		{"TaskGet", `{"taskId":"2"}`, `"blocked_by": [`, false},
-		{"TaskGet", `{"taskId":"9"}`, "there are 1, 2", true},
+		{"TaskGet", `{"taskId":"9"}`, "the tasks are 1, 2", true},
 		{"TaskUpdate", `{"taskId":"1","status":"deleted"}`, "Task 1 is deleted.", false},
 		{"TaskUpdate", `{"taskId":"1","status":"pending"}`, "no such task", true},
-		{"TaskCreate", `{"subject":"water"}`, "Task 3 is on the list.", false},
+		{"TaskCreate", `{"subject":"water"}`, "Task 3 was added to the list.", false},
 		{"TaskList", `{}`, "2 [in_progress] plant\n3 [pending] water", false},
-		{"TaskCreate", `{"subject":"weed\n2 [completed] plant","owner":"bo\r\n9 [pending] x","blockedBy":["2","2"]}`, "Task 4 is on the list.", false},
-		{"TaskList", `{}`, "\n4 [pending] weed 2 [completed] plant (bo 9 [pending] x) — waits for 2", false}, // one line a task
+		{"TaskCreate", `{"subject":"weed\n2 [completed] plant","owner":"bo\r\n9 [pending] x","blockedBy":["2","2"]}`, "Task 4 was added to the list.", false},
+		{"TaskList", `{}`, "\n4 [pending] weed 2 [completed] plant (bo 9 [pending] x) — blocked by 2", false}, // one line a task
 		{"TaskGet", `{"taskId":"4"}`, "\"blocked_by\": [\n    \"2\"\n  ]", false},
 	} {
 		got, isError := run(t, b, s.tool, s.input)
@@ -245,7 +245,7 @@ func ExampleOpen() {
 	_, _ = board.Create(ctx, "", tasks.Task{Subject: "dig"}, tasks.Task{Subject: "plant", BlockedBy: []string{"1"}})
 	_, err := board.Update(ctx, "", "2", func(t *tasks.Task) error { t.Status = tasks.InProgress; return nil })
 	fmt.Println(err)
-	// Output: task 2: the task is blocked: task 1 (dig) has to be completed before
+	// Output: task 2: the task is blocked: complete task 1 (dig) first
 }
 
 func TestAgentsKeepOutOfEachOthersTasks(t *testing.T) {
@@ -270,11 +270,11 @@ func TestAgentsKeepOutOfEachOthersTasks(t *testing.T) {
 	try("", "TaskCreate", `{"subject":"dig"}`, "Task 1")
 	try("", "TaskCreate", `{"subject":"plant","owner":"bob"}`, "Task 2")
 	try("ann", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "in_progress")
-	try("bob", "TaskUpdate", `{"taskId":"1","status":"in_progress","owner":"bob"}`, "task 1: somebody else does it: ann")
-	try("bob", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "somebody else does it")
-	try("ann", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "task 2: somebody else does it: it is bob's")
+	try("bob", "TaskUpdate", `{"taskId":"1","status":"in_progress","owner":"bob"}`, "task 1: the task has another owner: ann")
+	try("bob", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "the task has another owner")
+	try("ann", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "task 2: the task has another owner: bob")
 	try("ann", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "completed")
-	try("bob", "TaskUpdate", `{"taskId":"1","status":"pending"}`, "only the main agent takes that back")
+	try("bob", "TaskUpdate", `{"taskId":"1","status":"pending"}`, "only the main agent can reopen it")
 	try("", "TaskUpdate", `{"taskId":"1","status":"pending","owner":"bob"}`, "pending")
 	if changed != 5 {
 		t.Errorf("%d changes were told", changed)

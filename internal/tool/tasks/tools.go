@@ -13,53 +13,53 @@ import (
 )
 
 type createInput struct {
-	Subject     string   `json:"subject" jsonschema:"What is to be done, in a few words, as an order"`
-	Description string   `json:"description,omitempty" jsonschema:"What has to be known to do it, and when it is done"`
-	ActiveForm  string   `json:"activeForm,omitempty" jsonschema:"What to show while it is done: Running tests"`
-	Owner       string   `json:"owner,omitempty" jsonschema:"Who is to do it"`
-	BlockedBy   []string `json:"blockedBy,omitempty" jsonschema:"Ids of tasks that have to be completed before"`
+	Subject     string   `json:"subject" jsonschema:"The task in a few words, in the imperative"`
+	Description string   `json:"description,omitempty" jsonschema:"What is needed to do the task, and when it is complete"`
+	ActiveForm  string   `json:"activeForm,omitempty" jsonschema:"What to show while the task is in progress, such as Running tests"`
+	Owner       string   `json:"owner,omitempty" jsonschema:"The task's owner"`
+	BlockedBy   []string `json:"blockedBy,omitempty" jsonschema:"Ids of tasks that must be completed first"`
 }
 
 type idInput struct {
-	ID string `json:"taskId" jsonschema:"The task"`
+	ID string `json:"taskId" jsonschema:"The id of the task"`
 }
 
 type listInput struct{}
 
 type updateInput struct {
-	ID           string   `json:"taskId" jsonschema:"The task"`
+	ID           string   `json:"taskId" jsonschema:"The id of the task"`
 	Status       string   `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
 	Subject      string   `json:"subject,omitempty"`
 	Description  string   `json:"description,omitempty"`
 	ActiveForm   string   `json:"activeForm,omitempty"`
-	Owner        *string  `json:"owner,omitempty" jsonschema:"Who does it; empty: nobody"`
-	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"Ids of tasks that have to be completed before this one"`
-	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"Ids of tasks that have to wait for this one"`
+	Owner        *string  `json:"owner,omitempty" jsonschema:"The task's owner; empty for no owner"`
+	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"Ids of tasks that must be completed before this one"`
+	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"Ids of tasks that this task blocks"`
 }
 
 type todoInput struct {
-	Todos []todo `json:"todos" jsonschema:"The whole list; it replaces what was there"`
+	Todos []todo `json:"todos" jsonschema:"The complete list; it replaces the current list"`
 }
 
 type todo struct {
-	Content    string `json:"content" jsonschema:"What is to be done"`
+	Content    string `json:"content" jsonschema:"The task in a few words"`
 	Status     string `json:"status" jsonschema:"pending, in_progress or completed"`
-	ActiveForm string `json:"activeForm,omitempty" jsonschema:"What to show while it is done"`
+	ActiveForm string `json:"activeForm,omitempty" jsonschema:"What to show while the task is in progress"`
 }
 
 // Tools are TaskCreate, TaskGet, TaskList and TaskUpdate, for the agent that is called
 // so; "" is the main one.
 func (b *List) Tools(by string) ([]tool.Tool, error) {
 	m := toolMaker{}
-	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the list of what is to be done. Use it for work of three steps or more."},
+	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the task list. Use it for work with three or more steps."},
 		func(ctx context.Context, in createInput) (string, error) {
 			list, err := b.Create(ctx, by, Task{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Owner: in.Owner, BlockedBy: in.BlockedBy})
 			if err != nil {
 				return "", err
 			}
-			return "Task " + list[0].ID + " is on the list.", nil
+			return "Task " + list[0].ID + " was added to the list.", nil
 		})
-	add(&m, tool.Spec{Name: "TaskGet", Description: "Shows a task with its description.", ReadOnly: true},
+	add(&m, tool.Spec{Name: "TaskGet", Description: "Shows a task and its description.", ReadOnly: true},
 		func(ctx context.Context, in idInput) (string, error) {
 			t, err := b.Get(ctx, in.ID)
 			if err != nil {
@@ -68,12 +68,12 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 			raw, err := json.MarshalIndent(t, "", "  ")
 			return string(raw), err
 		})
-	add(&m, tool.Spec{Name: "TaskList", Description: "Shows what is to be done, who does it, and what waits for what.", ReadOnly: true},
+	add(&m, tool.Spec{Name: "TaskList", Description: "Lists tasks with their owners and dependencies.", ReadOnly: true},
 		func(ctx context.Context, _ listInput) (string, error) {
 			list, err := b.List(ctx)
 			return render(list), err
 		})
-	add(&m, tool.Spec{Name: "TaskUpdate", Description: "Changes a task: set it in_progress before you begin and completed when all of it is done, never before."},
+	add(&m, tool.Spec{Name: "TaskUpdate", Description: "Changes a task: set it to in_progress before you start, and to completed only when all of it is done."},
 		func(ctx context.Context, in updateInput) (string, error) { return b.update(ctx, by, in) })
 	return m.tools, m.err
 }
@@ -82,7 +82,7 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 // that depend on each other.
 func (b *List) TodoTool(by string) (tool.Tool, error) {
 	m := toolMaker{}
-	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the list of what is to be done. Keep it up to date: one thing in_progress at a time, completed at once when it is done."},
+	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the task list. Keep it up to date: only one task is in_progress at a time, and a task is set to completed as soon as it is done."},
 		func(ctx context.Context, in todoInput) (string, error) { return b.replace(ctx, by, in.Todos) })
 	if m.err != nil {
 		return nil, m.err
@@ -174,10 +174,10 @@ func (t *Task) claimed(before *Task, by string) error {
 		t.Owner = by
 	}
 	if t.Status == InProgress && before.Status != InProgress && t.Owner != by {
-		return &Error{Task: t.ID, Err: ErrOwned, Detail: "it is " + t.Owner + "'s"}
+		return &Error{Task: t.ID, Err: ErrOwned, Detail: t.Owner}
 	}
 	if before.Status == Completed && t.Status != Completed {
-		return &Error{Task: t.ID, Err: ErrInvalid, Detail: "it is completed: only the main agent takes that back"}
+		return &Error{Task: t.ID, Err: ErrInvalid, Detail: "the task is completed; only the main agent can reopen it"}
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (b *List) replace(ctx context.Context, by string, todos []todo) (string, er
 	if err != nil {
 		return "", err
 	}
-	return "The list is written down.", nil
+	return "The list was saved.", nil
 }
 
 func same(a, b Task) bool {
@@ -255,7 +255,7 @@ func render(list []Task) string {
 			}
 		}
 		if len(waits) > 0 {
-			line += " — waits for " + strings.Join(waits, ", ")
+			line += " — blocked by " + strings.Join(waits, ", ")
 		}
 		lines = append(lines, line)
 	}

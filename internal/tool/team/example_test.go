@@ -21,7 +21,7 @@ func ExampleNew() {
 steps:
   - {when: {user: beans}, tool_uses: [{tool: Agent, input: {description: dig, prompt: Dig the bed., name: ann}}]}
   - {when: {told: Dig the bed}, text: The bed is dug.}
-  - {when: {told: has nothing to do}, text: Ann is done.}
+  - {when: {told: is idle}, text: Ann is done.}
   - {when: {tool: Agent}, text: Ann works.}
 `), nil)
 	if err != nil {

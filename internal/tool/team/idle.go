@@ -32,7 +32,7 @@ func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next 
 	}
 	turn, why, text := ended(ctx, m, last)
 	if turn != "" {
-		t.notifyLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s has nothing to do (%s). It said last:\n%s", m.name, why, words(text)))
+		t.notifyLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s is idle (%s). Its last message:\n%s", m.name, why, words(text)))
 	}
 	t.mu.Lock()
 	leaves := m.ending
@@ -54,7 +54,7 @@ func (t *Team) askHooks(ctx context.Context, m *teammate) (next string) {
 		return ""
 	}
 	m.keptWorking++
-	return "TeammateIdle hook: " + cmp.Or(out.Block.Text, "go on")
+	return "TeammateIdle hook: " + cmp.Or(out.Block.Text, "continue")
 }
 
 // ended is the teammate's last turn: its id, why it ended and what was said last.

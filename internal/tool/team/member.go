@@ -74,10 +74,10 @@ func parse(tag string) (m member, ok bool) {
 func checkName(name string) error {
 	bad := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
 	if name == "" || len(name) > 32 || bad || strings.HasPrefix(name, "-") {
-		return fmt.Errorf("%q is no name: small letters, digits and hyphens, at most 32", name)
+		return fmt.Errorf("invalid name %q: want at most 32 lower-case letters, digits and hyphens", name)
 	}
 	if name == leadName {
-		return fmt.Errorf("%s is the name of the lead", leadName)
+		return fmt.Errorf("%s is reserved for the lead", leadName)
 	}
 	return nil
 }
@@ -90,16 +90,16 @@ func (m member) find(s *agent.Subagents) (agent.Definition, error) {
 			return m.briefed(d), nil
 		}
 	}
-	return agent.Definition{}, fmt.Errorf("there is no sub-agent of kind %q any more", m.kind)
+	return agent.Definition{}, fmt.Errorf("the agent definition %q no longer exists", m.kind)
 }
 
 // briefed tells a kind of sub-agent that it is in a team.
 func (m member) briefed(d agent.Definition) agent.Definition {
 	d.Prompt = strings.TrimRight(d.Prompt, "\n") + fmt.Sprintf(`
 
-You are %s, a teammate in the team %s. %s leads it. SendMessage reaches the others by name; nobody reads what you only say,
-but for your last words, which %s is told when you have nothing to do. TaskList shows what is to be done by whom: set a task
-in_progress before you begin with it and completed when all of it is done. Messages come by themselves: do not wait for them,
+You are %s, a teammate in the team %s, which %s leads. Use SendMessage to write to the others by name. No one reads your other output,
+except your last message, which is sent to %s when you become idle. TaskList shows the tasks and their owners: set a task
+to in_progress before you start it, and to completed when all of it is done. Messages arrive automatically: do not wait for them,
 end your turn.`, m.name, m.team, leadName, leadName)
 	return d
 }

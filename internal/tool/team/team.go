@@ -118,19 +118,19 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, o age
 	defer t.joinDone(who.name)
 	text := "Message from " + leadName + ":\n" + prompt
 	if about := t.purpose(); about != "" {
-		text = "What the team is for: " + about + "\n\n" + text
+		text = "Purpose of the team: " + about + "\n\n" + text
 	}
 	m, err := t.startTeammate(ctx, s, agent.TeammateOptions{Title: o.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
 		_, err := m.QueueNotificationOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
 		return err
 	}}, who, o.Kind)
 	if err != nil {
-		return tool.Failure("the teammate could not be started: " + err.Error()), nil
+		return tool.Failure("starting the teammate failed: " + err.Error()), nil
 	}
 	if err := t.Ready(ctx); err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Text(fmt.Sprintf("%s has joined the team %s, in session %s. SendMessage reaches it; you are told when it has nothing to do.",
+	return tool.Text(fmt.Sprintf("%s joined the team %s in session %s. Use SendMessage to write to it; you are notified when it becomes idle.",
 		who.name, who.team, m.Session())), nil
 }
 
@@ -153,17 +153,17 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 	lead := s.Agent()
 	switch {
 	case lead == nil || lead.Snapshot().Seq == 0: // of no log
-		return errors.New("a team needs a session that is kept")
+		return errors.New("a team requires a stored session")
 	case checkName(who.name) != nil:
 		return checkName(who.name)
 	case checkName(who.team) != nil:
 		return checkName(who.team)
 	case strings.ContainsAny(who.kind+who.model, ";\n"):
-		return fmt.Errorf("a sub-agent of kind %q and model %q cannot be a teammate: there is a semicolon in its name", who.kind, who.model)
+		return fmt.Errorf("a sub-agent with the agent definition %q and the model %q cannot be a teammate: the name contains a semicolon or a line break", who.kind, who.model)
 	case t.name != "" && who.team != t.name:
-		return fmt.Errorf("there is a team, %s: one at a time. TeamDelete ends it", t.name)
+		return fmt.Errorf("the team %s already exists, and only one is allowed; end it with TeamDelete first", t.name)
 	case t.members[who.name] != nil || t.joining[who.name] != nil:
-		return fmt.Errorf("there is a teammate %s already: SendMessage reaches it", who.name)
+		return fmt.Errorf("the teammate %s already exists; use SendMessage to write to it", who.name)
 	case len(t.members)+len(t.joining) >= t.o.Max:
 		return fmt.Errorf("a team has at most %d teammates", t.o.Max)
 	}
@@ -254,7 +254,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	}
 	begun, err := lead.Sessions().Children(ctx, lead.SessionID())
 	if err != nil {
-		return []string{"the teammates of this session are not there: " + err.Error()}
+		return []string{"the teammates of this session are not available: " + err.Error()}
 	}
 	names := map[string]string{leadName: lead.SessionID()}
 	for _, at := range begun {
@@ -267,7 +267,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	}
 	var notices []string
 	if err := t.unknownCalls(ctx, lead, names); err != nil {
-		notices = append(notices, "it is not known what became of messages: "+err.Error())
+		notices = append(notices, "delivery of messages is unknown: "+err.Error())
 	}
 	for _, at := range begun {
 		who, ok := parse(at.Tag)
@@ -275,13 +275,13 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 			continue
 		}
 		if err := t.resume(ctx, s, at, who, names); err != nil {
-			notices = append(notices, fmt.Sprintf("the teammate %s (%s) is not there: %v", who.name, at.ID, err))
+			notices = append(notices, fmt.Sprintf("the teammate %s (%s) is not available: %v", who.name, at.ID, err))
 			continue
 		}
-		notices = append(notices, fmt.Sprintf("the teammate %s goes on in session %s", who.name, at.ID))
+		notices = append(notices, fmt.Sprintf("the teammate %s was resumed in session %s", who.name, at.ID))
 	}
 	if err := t.Ready(ctx); err != nil {
-		notices = append(notices, "the teammates were not told of their tasks: "+err.Error())
+		notices = append(notices, "notifying the teammates of their tasks failed: "+err.Error())
 	}
 	return notices
 }
@@ -298,7 +298,7 @@ func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, 
 		return err
 	}
 	if snap := m.Agent().Snapshot(); len(snap.Items) == 0 && len(snap.Pending) == 0 {
-		t.notifyLead(ctx, "untold-"+m.Session(), fmt.Sprintf("The teammate %s was started and has not been told its task: tell it with SendMessage.", who.name))
+		t.notifyLead(ctx, "untold-"+m.Session(), fmt.Sprintf("The teammate %s was started but has no task yet: send it with SendMessage.", who.name))
 	}
 	return nil
 }
@@ -331,7 +331,7 @@ func (t *Team) readyFor(ctx context.Context, m *teammate) (told bool, err error)
 		if task.Owner != m.name || task.Status != tasks.Pending || len(tasks.IsBlocked(list, task)) > 0 {
 			continue
 		}
-		text := fmt.Sprintf("Task %s is yours, and free to begin: %s", task.ID, task.Subject)
+		text := fmt.Sprintf("You own task %s, and it is not blocked: %s", task.ID, task.Subject)
 		if task.Description != "" {
 			text += "\n" + task.Description
 		}

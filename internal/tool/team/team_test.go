@@ -159,7 +159,7 @@ steps:
   - when: {tool: TeamCreate}
     tool_uses:
       - {id: hire-bob, tool: Agent, input: {description: plant, prompt: wait for ann, subagent_type: planter, name: bob}}
-  - when: {result: bob has joined}
+  - when: {result: bob joined}
     tool_uses:
       - {id: hire-ann, tool: Agent, input: {description: dig, prompt: dig the bed, subagent_type: digger, name: ann, team_name: garden}}
   - {when: {any: true}, text: noted}
@@ -184,10 +184,10 @@ func TestATeamTalks(t *testing.T) {
 	c := newCrew(t, s, "", begin, scriptedTeam, nil)
 	c.work("grow beans")
 	ann, bob := said(t, s, c.member("ann").ID), said(t, s, c.member("bob").ID)
-	has(t, ann, "What the team is for: beans |  | Message from team-lead: | dig the bed", "It is sent to bob.", "assistant: dug")
+	has(t, ann, "Purpose of the team: beans |  | Message from team-lead: | dig the bed", "Sent to bob.", "assistant: dug")
 	has(t, bob, "Message from ann: | the bed is dug", "assistant: planted", "Message from team-lead: | wait for ann")
 	lead := said(t, s, c.lead.SessionID())
-	has(t, lead, "The team garden is there", "ann has joined the team garden", "bob has joined the team garden", "It said last: | dug", "It said last: | planted")
+	has(t, lead, "The team garden was created", "ann joined the team garden", "bob joined the team garden", "Its last message: | dug", "Its last message: | planted")
 	if c.subs.Teammates()[0].Working() {
 		t.Error("ann still works")
 	}
@@ -210,14 +210,14 @@ steps:
   - {when: {any: true}, text: good}
 `, scriptedTeam, nil)
 	again.work("once more")
-	if slices.Sort(again.notices); len(again.notices) != 2 || !strings.Contains(again.notices[0], "the teammate ann goes on in session") {
+	if slices.Sort(again.notices); len(again.notices) != 2 || !strings.Contains(again.notices[0], "the teammate ann was resumed in session") {
 		t.Errorf("%q", again.notices)
 	}
 	lead := said(t, s, "lead")
 	if !strings.HasPrefix(lead, before) {
 		t.Error("the lead's transcript is another")
 	}
-	has(t, strings.TrimPrefix(lead, before), "It is sent to ann, bob.", "It said last: | yes", "It said last: | I wait")
+	has(t, strings.TrimPrefix(lead, before), "Sent to ann, bob.", "Its last message: | yes", "Its last message: | I wait")
 	has(t, said(t, s, again.member("ann").ID), "Message from team-lead: | all well?")
 }
 
@@ -244,16 +244,16 @@ func TestTheEndOfATeam(t *testing.T) {
 	}
 	lead, ann, bob := c.lead.SessionID(), c.member("ann").ID, c.member("bob").ID
 	for _, tt := range [][4]string{
-		{lead, "TeamCreate", `{"team_name":"other"}`, "there is a team, garden"},
+		{lead, "TeamCreate", `{"team_name":"other"}`, "the team garden already exists"},
 		{ann, "TeamCreate", `{"team_name":"other"}`, "only team-lead can begin"},
 		{ann, "TeamDelete", `{}`, "only team-lead can end"},
-		{"stranger", "SendMessage", `{"to":"ann","message":"x"}`, "you are in no team"},
-		{ann, "SendMessage", `{"to":"ann","message":"x"}`, "a message to yourself"},
+		{"stranger", "SendMessage", `{"to":"ann","message":"x"}`, "you are not in a team"},
+		{ann, "SendMessage", `{"to":"ann","message":"x"}`, "you cannot send a message to yourself"},
 		{ann, "SendMessage", `{"to":"zoe","message":"x"}`, "there are team-lead, ann, bob"},
 		{ann, "SendMessage", `{"to":"bob","message":" "}`, "the message is empty"},
-		{ann, "SendMessage", `{"to":"bob","message":5}`, "a text, or an object"},
-		{ann, "SendMessage", `{"to":"bob","message":{"type":"shutdown_request"}}`, "there are shutdown_request"},
-		{ann, "SendMessage", `{"to":"team-lead","message":{"type":"shutdown_response","approve":true}}`, "nobody has asked you"},
+		{ann, "SendMessage", `{"to":"bob","message":5}`, "a string or an object"},
+		{ann, "SendMessage", `{"to":"bob","message":{"type":"shutdown_request"}}`, "can send shutdown_request"},
+		{ann, "SendMessage", `{"to":"team-lead","message":{"type":"shutdown_response","approve":true}}`, "no shutdown request"},
 		{lead, "SendMessage", `{"to":"ann","message":{"type":"shutdown_request","reason":"it rains"}}`, "sent to ann"},
 	} {
 		if got := call(tt[0], tt[1], tt[2]); !strings.Contains(got, tt[3]) {
@@ -282,8 +282,8 @@ func TestTasksThatAreFreeAreToldOnce(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	worker := `
 steps:
-  - {when: {told: "Task 2 is yours"}, text: second}
-  - {when: {told: "Task 1 is yours"}, text: first}
+  - {when: {told: "You own task 2"}, text: second}
+  - {when: {told: "You own task 1"}, text: first}
   - {when: {any: true}, text: ok}
 `
 	c := newCrew(t, s, "lead", `
@@ -306,18 +306,18 @@ steps:
 	}
 	c.work("go")
 	ann := c.member("ann").ID
-	has(t, said(t, s, ann), "Task 1 is yours, and free to begin: dig")
+	has(t, said(t, s, ann), "You own task 1, and it is not blocked: dig")
 	if _, err := c.board.Update(t.Context(), "", "1", func(t *tasks.Task) error { t.Status = tasks.Completed; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	c.work("")
-	has(t, said(t, s, ann), "Task 2 is yours, and free to begin: plant", "assistant: second")
+	has(t, said(t, s, ann), "You own task 2, and it is not blocked: plant", "assistant: second")
 	if err := c.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := newCrew(t, s, "lead", "steps: [{when: {any: true}, text: ok}]", map[string]string{"worker": worker}, nil)
 	again.work("anything?")
-	has(t, said(t, s, ann), "Task 2 is yours, and free to begin: plant", "Task 1 is yours")
+	has(t, said(t, s, ann), "You own task 2, and it is not blocked: plant", "You own task 1")
 }
 
 // Also when a task of its own is free before it has joined.
@@ -373,5 +373,5 @@ steps:
 		t.Errorf("%q", heard)
 	}
 	has(t, said(t, s, c.member("ann").ID), "TeammateIdle hook: water the beans", "assistant: watered")
-	has(t, said(t, s, c.lead.SessionID()), "It said last: | watered")
+	has(t, said(t, s, c.lead.SessionID()), "Its last message: | watered")
 }

@@ -13,13 +13,13 @@ import (
 )
 
 type createInput struct {
-	Name        string `json:"team_name" jsonschema:"Small letters, digits and hyphens"`
-	Description string `json:"description,omitempty" jsonschema:"What the team is for; each teammate is told"`
+	Name        string `json:"team_name" jsonschema:"Lower-case letters, digits and hyphens"`
+	Description string `json:"description,omitempty" jsonschema:"The purpose of the team; each teammate reads it"`
 }
 
 type sendInput struct {
-	To      string `json:"to" jsonschema:"A teammate's name, team-lead, or * for everybody else"`
-	Message any    `json:"message" jsonschema:"What it is to know or to do. An object with type shutdown_request asks a teammate to leave when it has nothing to do; with type shutdown_response and approve false, a teammate stays"`
+	To      string `json:"to" jsonschema:"A teammate's name, team-lead, or * for all others"`
+	Message any    `json:"message" jsonschema:"The text, or an object: type shutdown_request asks a teammate to leave when it becomes idle; with type shutdown_response and approve false, a teammate declines"`
 	Summary string `json:"summary,omitempty" jsonschema:"The message in five to ten words"`
 }
 
@@ -29,7 +29,7 @@ type deleteInput struct{}
 // SendMessage by themselves.
 func (t *Team) Tools() ([]tool.Tool, error) {
 	create, err := tool.New(
-		tool.Spec{Name: "TeamCreate", Description: "Begins a team, which you lead. Add teammates with Agent and its name; share work with TaskCreate and owners. Use it for work that several can do at once and have to talk about."},
+		tool.Spec{Name: "TeamCreate", Description: "Creates a team, which you lead. Add teammates with Agent and its name; share work with TaskCreate and owners. Use it for work that several agents can do in parallel and need to coordinate."},
 		func(_ context.Context, c *tool.Call, in createInput) (tool.Result, error) {
 			return t.create(c, in), nil
 		},
@@ -42,7 +42,7 @@ func (t *Team) Tools() ([]tool.Tool, error) {
 		return nil, err
 	}
 	end, err := tool.New(
-		tool.Spec{Name: "TeamDelete", Description: "Ends the team: the teammates leave, their sessions stay. Not while one of them works."},
+		tool.Spec{Name: "TeamDelete", Description: "Ends the team: the teammates leave, but their sessions remain. Fails while a teammate is working."},
 		func(ctx context.Context, c *tool.Call, _ deleteInput) (tool.Result, error) { return t.end(ctx, c), nil },
 		escapeText[deleteInput]("TeamDelete"))
 	return []tool.Tool{create, send, end}, err
@@ -50,7 +50,7 @@ func (t *Team) Tools() ([]tool.Tool, error) {
 
 func (t *Team) sendTool() (tool.Tool, error) {
 	return tool.New(
-		tool.Spec{Name: "SendMessage", Description: "Sends a message to a teammate, to team-lead, or with * to everybody else in the team. It is kept until it is read."},
+		tool.Spec{Name: "SendMessage", Description: "Sends a message to a teammate, to team-lead, or with * to all others in the team. The message is stored until it is read."},
 		t.send, escapeText[sendInput]("SendMessage"))
 }
 
@@ -64,7 +64,7 @@ func escapeText[In any](name string) func(*tool.Call, In) ([]policy.Request, err
 // create begins a team.
 func (t *Team) create(c *tool.Call, in createInput) tool.Result {
 	if who := t.MemberOf(c.Session); who != "" && who != leadName {
-		return tool.Failure("only " + leadName + " can begin a team")
+		return tool.Failure("only " + leadName + " can create a team")
 	}
 	if err := checkName(in.Name); err != nil {
 		return tool.Failure(err.Error())
@@ -72,10 +72,10 @@ func (t *Team) create(c *tool.Call, in createInput) tool.Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.name != "" {
-		return tool.Failure("there is a team, " + t.name + ": one at a time. TeamDelete ends it")
+		return tool.Failure("the team " + t.name + " already exists, and only one is allowed; end it with TeamDelete first")
 	}
 	t.name, t.about = in.Name, strings.TrimSpace(in.Description)
-	return tool.Text("The team " + in.Name + " is there, and you are its " + leadName + ". Agent with name and team_name adds a teammate.")
+	return tool.Text("The team " + in.Name + " was created, and you are its " + leadName + ". Use Agent with name and team_name to add a teammate.")
 }
 
 // end ends the team.
@@ -85,7 +85,7 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 	}
 	name := t.Name()
 	if name == "" {
-		return tool.Failure("there is no team")
+		return tool.Failure("no team exists")
 	}
 	var busy, left []string
 	for _, m := range t.memberList() {
@@ -94,7 +94,7 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 		}
 	}
 	if len(busy) > 0 {
-		return tool.Failure(strings.Join(busy, ", ") + " still works. You are told when that has ended; a message with type shutdown_request asks to leave then.")
+		return tool.Failure(strings.Join(busy, ", ") + " is still working. You are notified when it becomes idle; send a message with type shutdown_request to ask it to leave then.")
 	}
 	for _, m := range t.memberList() {
 		if err := m.Dismiss(ctx); err != nil {
@@ -113,7 +113,7 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 	t.mu.Unlock()
 	text := "The team " + name + " has ended."
 	if len(left) > 0 {
-		text += " It was: " + strings.Join(left, ", ") + "."
+		text += " Its teammates were: " + strings.Join(left, ", ") + "."
 	}
 	return tool.Text(text)
 }
@@ -130,7 +130,7 @@ type protocol struct {
 func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Result, error) {
 	from := t.MemberOf(c.Session)
 	if from == "" {
-		return tool.Failure("you are in no team: Agent with a name begins one"), nil
+		return tool.Failure("you are not in a team; use Agent with a name to create one"), nil
 	}
 	if err := t.settle(ctx); err != nil {
 		return tool.Result{}, err
@@ -152,11 +152,11 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 			tell = r.QueueNotificationOnce
 		}
 		if _, err := tell(ctx, id, parts); err != nil {
-			return tool.Failure(fmt.Sprintf("%s could not be told: %v. Told were: %s.", named(r), err, strings.Join(append(got, "nobody else"), ", "))), nil
+			return tool.Failure(fmt.Sprintf("sending to %s failed: %v; sent to: %s", named(r), err, strings.Join(append(got, "no one else"), ", "))), nil
 		}
 		got = append(got, named(r))
 	}
-	return tool.Text("It is sent to " + strings.Join(got, ", ") + "."), nil
+	return tool.Text("Sent to " + strings.Join(got, ", ") + "."), nil
 }
 
 func named(m *teammate) string {
@@ -181,11 +181,11 @@ func (t *Team) recipients(from, to string) ([]*teammate, error) {
 	}
 	switch {
 	case to == from:
-		return nil, errors.New("a message to yourself")
+		return nil, errors.New("you cannot send a message to yourself")
 	case len(list) == 0 && to == broadcastName:
-		return nil, errors.New("there is nobody else in the team")
+		return nil, errors.New("the team has no other members")
 	case len(list) == 0:
-		return nil, fmt.Errorf("there is no %q in the team: there are %s", to, strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown teammate %q: the members are %s", to, strings.Join(names, ", "))
 	}
 	return list, nil
 }
@@ -204,7 +204,7 @@ func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
 	}
 	var p protocol
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return "", errors.New("message must be a text, or an object with a type")
+		return "", errors.New("message must be a string or an object with a type")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,17 +213,17 @@ func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
 		for _, m := range to {
 			m.ending = true
 		}
-		return strings.TrimSpace("You are asked to leave the team. Finish what cannot stay as it is; you leave when you have nothing to do. " +
+		return strings.TrimSpace("You are asked to leave the team. Finish your current work; you leave when you become idle. " +
 			"To stay, send " + leadName + ` {"type":"shutdown_response","approve":false,"reason":"…"}. ` + p.Reason), nil
 	case p.Type == "shutdown_response" && from != leadName && p.Approve != nil:
 		m := t.members[from]
 		if !m.ending {
-			return "", errors.New("nobody has asked you to leave")
+			return "", errors.New("there is no shutdown request to answer")
 		}
 		if m.ending = *p.Approve; m.ending {
-			return "I leave when I have nothing to do. " + p.Reason, nil
+			return "I leave when I become idle. " + p.Reason, nil
 		}
 		return "I stay. " + p.Reason, nil
 	}
-	return "", fmt.Errorf("a message of type %q: there are shutdown_request, of %s, and shutdown_response with approve, of a teammate", p.Type, leadName)
+	return "", fmt.Errorf("unknown message type %q: %s can send shutdown_request; a teammate can send shutdown_response with approve", p.Type, leadName)
 }

@@ -68,9 +68,9 @@ func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.
 			return err
 		}
 		if got {
-			fmt.Fprintf(&text, "\n%s has it: it was delivered.", name)
+			fmt.Fprintf(&text, "\nIt was delivered to %s.", name)
 		} else {
-			fmt.Fprintf(&text, "\n%s does not have it: it was not delivered. Send it again if it still matters.", name)
+			fmt.Fprintf(&text, "\nIt was not delivered to %s. Send it again if it still matters.", name)
 		}
 	}
 	if text.Len() == 0 {

@@ -33,9 +33,9 @@ func NewBrave(key, base string) (*Brave, error) {
 	u, err := url.Parse(strings.TrimSuffix(base, "/"))
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "":
-		return nil, fmt.Errorf("web: the address of the search engine: want https://HOST/PATH")
+		return nil, fmt.Errorf("web: invalid URL of the search engine: want https://HOST/PATH")
 	case key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("web: the key of the search engine is empty, or cannot be sent")
+		return nil, errors.New("web: the key of the search engine is empty or contains invalid characters")
 	}
 	return &Brave{base: u, key: key}, nil
 }
@@ -78,7 +78,7 @@ func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*ht
 	case resp.StatusCode != http.StatusOK:
 		return nil, refusal(resp)
 	case len(body) > maxAnswer:
-		return nil, errors.New("the engine answers more than can be read")
+		return nil, errors.New("the search engine's response is too large")
 	}
 	return readBrave(body)
 }
@@ -106,11 +106,11 @@ func sites(q Query) string {
 func refusal(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("the engine does not take the key (HTTP %d)", resp.StatusCode)
+		return fmt.Errorf("the search engine rejected the key (HTTP %d)", resp.StatusCode)
 	case http.StatusTooManyRequests:
-		return errors.New("the engine was asked too often (HTTP 429): wait, or the plan of the key is used up")
+		return errors.New("too many searches (HTTP 429): wait and retry, or check the quota of the key")
 	}
-	return fmt.Errorf("the engine answers HTTP %d", resp.StatusCode)
+	return fmt.Errorf("the search engine returned HTTP %d", resp.StatusCode)
 }
 
 func readBrave(body []byte) ([]Result, error) {
@@ -126,7 +126,7 @@ func readBrave(body []byte) ([]Result, error) {
 		} `json:"web"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, errors.New("the engine's answer is no JSON that can be read")
+		return nil, errors.New("the search engine's response is not valid JSON")
 	}
 	var list []Result
 	for _, r := range in.Web.Results {

@@ -28,7 +28,7 @@ func readable(ctx context.Context, contentType string, body []byte, u *url.URL) 
 		kind, _, _ = mime.ParseMediaType(contentType)
 	}
 	if !isText(kind) {
-		return kind, "", fmt.Errorf("it is %s (%d bytes), no text", kind, len(body))
+		return kind, "", fmt.Errorf("the content is %s (%d bytes), not text", kind, len(body))
 	}
 	if body, err = decoded(body, contentType); err != nil {
 		return kind, "", err
@@ -58,7 +58,7 @@ func decoded(body []byte, contentType string) ([]byte, error) {
 	}
 	out, err := enc.NewDecoder().Bytes(body)
 	if err != nil {
-		return nil, fmt.Errorf("its text is not %s, as it says", name)
+		return nil, fmt.Errorf("the text is not %s, although the server says so", name)
 	}
 	return out, nil
 }
@@ -69,12 +69,12 @@ func decoded(body []byte, contentType string) ([]byte, error) {
 func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err error) {
 	defer func() {
 		if recover() != nil {
-			err = errors.New("its HTML could not be converted")
+			err = errors.New("converting the HTML failed")
 		}
 	}()
 	doc, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
-		return "", fmt.Errorf("its HTML could not be converted: %w", err)
+		return "", fmt.Errorf("converting the HTML failed: %w", err)
 	}
 	limitNesting(doc, 0)
 	c := converter.NewConverter(
@@ -83,7 +83,7 @@ func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err er
 	)
 	out, err := c.ConvertNode(doc, converter.WithContext(ctx), converter.WithDomain(u.Scheme+"://"+u.Host))
 	if err != nil {
-		return "", fmt.Errorf("its HTML could not be converted: %w", err)
+		return "", fmt.Errorf("converting the HTML failed: %w", err)
 	}
 	return strings.ToValidUTF8(string(out), "\uFFFD"), nil
 }

@@ -113,7 +113,7 @@ func proxiesOf(environ []string) (p proxies, err error) {
 	return p, nil
 }
 
-var errProxy = errors.New("want http://HOST:PORT, without a name and a password")
+var errProxy = errors.New("want http://HOST:PORT, without a user name and password")
 
 func proxyURL(name, text string) (*url.URL, error) {
 	if text == "" {

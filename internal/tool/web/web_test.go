@@ -152,7 +152,7 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/png": "image/png (6 bytes), no text", "/missing": "HTTP 404", "/large": "more than 5 MB", "/bomb": "more than 5 MB", "/deep": "could not be converted",
+		"/png": "image/png (6 bytes), not text", "/missing": "HTTP 404", "/large": "larger than 5 MB", "/bomb": "larger than 5 MB", "/deep": "converting the HTML failed",
 	} {
 		if got, failed := call(t, s.options(), "WebFetch", fetch("https://example.com"+path)); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %.300q", path, got)
@@ -182,8 +182,8 @@ func TestFetchRefusesAddresses(t *testing.T) {
 	for u, want := range map[string]string{
 		"http://127.0.0.1:80/": "no entry names this address", "http://127.1/": "no entry names", "http://0x7f000001/": "no entry names",
 		"http://localhost:3000/": "no entry names this machine", "http://[::1]:8080/": "no entry names", "https://169.254.169.254/latest/meta-data": "no entry names",
-		"https://user:pw@example.com/": "name and a password", "file:///etc/passwd": "want https", "ftp://example.com/": "want https", "gopher:x": "want https",
-		"https://b\u00fccher.example/": "punycode", "https://exa mple.com/": "cannot be read", "https:///x": "is not a host", "https://example.com:22/": "for port 22",
+		"https://user:pw@example.com/": "name or password", "file:///etc/passwd": "want https", "ftp://example.com/": "want https", "gopher:x": "want https",
+		"https://b\u00fccher.example/": "punycode", "https://exa mple.com/": "invalid URL", "https:///x": "is not a host", "https://example.com:22/": "for port 22",
 		"https://" + strings.Repeat("a", 2000): "at most 2000", "": "want https", "https://example.com:99999/": "",
 	} {
 		if got, failed := call(t, s.options(), "WebFetch", fetch(u)); !failed || !strings.Contains(got, want) {
@@ -285,7 +285,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	refused := w.Tools()[0].(toolext.DenialWriter).Denial(&tool.Call{Input: json.RawMessage(fetch("https://example.com"))}, policy.Decision{By: "mode silent", Reason: "no"})
-	if !strings.Contains(refused, "WebFetch(domain:example.com), in permissions.allow") {
+	if !strings.Contains(refused, "WebFetch(domain:example.com) in permissions.allow") {
 		t.Error(refused)
 	}
 }
@@ -373,15 +373,15 @@ func TestSearch(t *testing.T) {
 	if text, _ := call(t, o, "WebSearch", `{"query":"xx","allowed_domains":["go.dev","x.example"]}`); strings.Contains(text, "2. ") || got.Query().Get("q") != "xx (site:go.dev OR site:x.example)" {
 		t.Errorf("%s: %q", got, text)
 	}
-	for code, want := range map[int]string{401: "does not take the key", 429: "too often", 500: "HTTP 500", 302: "HTTP 302"} {
+	for code, want := range map[int]string{401: "rejected the key", 429: "too many searches", 500: "HTTP 500", 302: "HTTP 302"} {
 		status = code
 		if text, failed := call(t, o, "WebSearch", `{"query":"go"}`); !failed || !strings.Contains(text, want) || strings.Contains(text, key) {
 			t.Errorf("%d: %q", code, text)
 		}
 	}
 	for input, want := range map[string]string{
-		`{"query":"x"}`: "two letters", `{"query":"xx","allowed_domains":["a.org"],"blocked_domains":["b.org"]}`: "not both",
-		`{"query":"xx","allowed_domains":["https://a.org"]}`: "is no domain", `{"query":"` + strings.Repeat("x", 401) + `"}`: "at most 400",
+		`{"query":"x"}`: "two characters", `{"query":"xx","allowed_domains":["a.org"],"blocked_domains":["b.org"]}`: "not both",
+		`{"query":"xx","allowed_domains":["https://a.org"]}`: "invalid domain", `{"query":"` + strings.Repeat("x", 401) + `"}`: "at most 400",
 	} {
 		if text, failed := call(t, o, "WebSearch", input); !failed || !strings.Contains(text, want) {
 			t.Errorf("%s: %q", input, text)

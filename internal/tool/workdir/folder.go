@@ -131,7 +131,7 @@ func (f *Folders) SetCwd(path string) error {
 // The ways in which a path can be refused; see [PathError].
 var (
 	ErrOutside = errors.New("outside the session's folders")
-	ErrBadPath = errors.New("not a usable path")
+	ErrBadPath = errors.New("invalid path")
 )
 
 // PathError refuses a path. Its text is meant for the model and for people.
@@ -174,7 +174,7 @@ func (f *Folders) Locate(path string) (Path, error) {
 	given := at.rel(abs)
 	rel, err := walk(at.root, given)
 	if errors.Is(err, ErrOutside) {
-		return Path{}, &PathError{Path: path, Err: err, Help: "links must be relative and stay inside their folder"}
+		return Path{}, &PathError{Path: path, Err: err, Help: "symbolic links must be relative and stay inside their folder"}
 	}
 	if err != nil {
 		return Path{}, &PathError{Path: path, Err: bare(err)}
@@ -194,11 +194,11 @@ func (f *Folders) absolute(path string) (string, error) {
 	case path == "":
 		return bad("empty")
 	case strings.ContainsRune(path, 0):
-		return bad("it contains a NUL")
+		return bad("contains a NUL")
 	case len(path) > 4095:
 		return bad("longer than 4095 bytes")
 	case slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) > 255 }):
-		return bad("a name in it is longer than 255 bytes")
+		return bad("a name is longer than 255 bytes")
 	}
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		path = f.home + path[1:]

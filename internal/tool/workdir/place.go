@@ -116,7 +116,7 @@ func Regular(info fs.FileInfo) error {
 	case m.IsDir():
 		return errors.New("is a directory")
 	case m&fs.ModeSymlink != 0:
-		return errors.New("is a link")
+		return errors.New("is a symbolic link")
 	case m&fs.ModeNamedPipe != 0:
 		return errors.New("is a named pipe, not a regular file")
 	case m&fs.ModeSocket != 0:
@@ -139,7 +139,7 @@ func walk(root *os.Root, rel string) (string, error) {
 			continue
 		case "..": // only links bring these
 			if len(done) == 0 {
-				return "", fmt.Errorf("%w: a link leads out", ErrOutside)
+				return "", fmt.Errorf("%w: a symbolic link leads out", ErrOutside)
 			}
 			done = done[:len(done)-1]
 			continue
@@ -166,7 +166,7 @@ func walk(root *os.Root, rel string) (string, error) {
 			return "", err
 		}
 		if filepath.IsAbs(target) {
-			return "", fmt.Errorf("%w: a link on the way is absolute", ErrOutside)
+			return "", fmt.Errorf("%w: a symbolic link in the path is absolute", ErrOutside)
 		}
 		todo = append(strings.Split(target, "/"), todo...)
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 // ErrMoved says that a path leads elsewhere than it did when it was located.
-var ErrMoved = errors.New("leads somewhere else than when the call was judged")
+var ErrMoved = errors.New("leads to another place than when the call was checked")
 
 // ErrChanged says that a file is not what it was when it was looked at.
-var ErrChanged = errors.New("has changed meanwhile")
+var ErrChanged = errors.New("has changed in the meantime")
 
 // Replace puts data in the place of a file, whole or not at all: a temp file in the same
 // folder is synced and renamed, then the folder is synced. before describes the file that
@@ -49,7 +49,7 @@ func (f *Folders) replace(p Path, data []byte, before fs.FileInfo, mode fs.FileM
 }
 
 // errNamed says that the file has to have a name from the start.
-var errNamed = errors.New("files without a name cannot be given one here")
+var errNamed = errors.New("unnamed temporary files are not supported here")
 
 // put writes the temp file and puts it in place. Where it can it has no name until it is
 // whole, and a new file never another than its own: who is killed in the middle leaves

@@ -75,7 +75,7 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", refuse("%s: %s", line(args), truncate.String(strings.TrimSpace(string(e.Stderr)), maxShown))
 	}
-	return "", refuse("git could not be run: %v", err)
+	return "", refuse("running git failed: %v", err)
 }
 
 // without is the environment in which git runs none of the filters and hooks that the

@@ -22,7 +22,7 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 			return nil, refuse("%v", err)
 		}
 		if path != "" {
-			return &checkout{path: path, branch: "of whoever made it", repo: back, back: back}, nil
+			return &checkout{path: path, branch: "of its creator", repo: back, back: back}, nil
 		}
 	}
 	repo, err := w.git(ctx, back, "rev-parse", "--show-toplevel")
@@ -30,7 +30,7 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 		return nil, err
 	}
 	if _, err := w.folders.Locate(repo); err != nil {
-		return nil, refuse("the repository's folder is not one of the session's: %v", err)
+		return nil, refuse("the repository's folder is not a folder of the session: %v", err)
 	}
 	at := &checkout{path: filepath.Join(repo, Dir, name), branch: branchOf(name), repo: repo, back: back, created: true}
 	if err := w.excludeFromStatus(repo); err != nil {
@@ -147,7 +147,7 @@ func (w *Worktree) free(path string) error {
 	if err == nil && info.IsDir() && p.Root.Remove(p.Rel) == nil { // git was killed before it wrote anything
 		return nil
 	}
-	return refuse("%s is there and is no worktree of this repository: choose another name", path)
+	return refuse("%s exists and is not a worktree of this repository; choose another name", path)
 }
 
 // lock waits until nobody else makes a worktree in the repository: what is half made is
@@ -175,7 +175,7 @@ func (w *Worktree) lock(ctx context.Context, repo string) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return errors.Join(refuse("another worktree is being made here: try again"), f.Close())
+			return errors.Join(refuse("another worktree is being created in this repository; try again"), f.Close())
 		}
 	}
 }

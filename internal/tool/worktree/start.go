@@ -52,21 +52,21 @@ func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bo
 		return false, "", err
 	}
 	if other != "" {
-		return false, "another worktree lies in it: " + other, nil
+		return false, "it contains another worktree: " + other, nil
 	}
 	changes, err := w.changes(ctx, in, "--ignored", "--", ".", ":(exclude)"+Dir)
 	if err != nil {
 		return false, "", err
 	}
 	if changes != "" {
-		return false, "it has changes that are not committed, or files that git ignores", nil
+		return false, "it has uncommitted changes or files that git ignores", nil
 	}
 	commits, err := w.commits(ctx, in)
 	if err != nil {
 		return false, "", err
 	}
 	if commits != "" {
-		return false, "it has commits that are on no other branch", nil
+		return false, "it has commits that no other branch contains", nil
 	}
 	if err := w.folders.SetCwd(in.back); err != nil {
 		return false, "", err

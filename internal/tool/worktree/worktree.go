@@ -70,12 +70,12 @@ type checkout struct {
 }
 
 type enterInput struct {
-	Name string `json:"name" jsonschema:"What the worktree is called: small letters, digits and hyphens. One that is there is gone on with"`
+	Name string `json:"name" jsonschema:"The name of the worktree: lower-case letters, digits and hyphens. An existing worktree of this name is used again"`
 }
 
 type exitInput struct {
-	Action  string `json:"action" jsonschema:"keep: leave it as it is. remove: delete the folder and its branch"`
-	Discard bool   `json:"discard_changes,omitempty" jsonschema:"With remove: delete it although it has changes or commits that are nowhere else"`
+	Action  string `json:"action" jsonschema:"keep: leave the worktree as it is. remove: delete its folder and branch"`
+	Discard bool   `json:"discard_changes,omitempty" jsonschema:"With remove: delete the worktree even if it has changes or commits that exist nowhere else"`
 }
 
 // New makes the tools for a session's folders, which stay the caller's.
@@ -91,7 +91,7 @@ func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 		w.o.Timeout = 2 * time.Minute
 	}
 	enter, err := tool.New(
-		tool.Spec{Name: EnterTool, Description: "Makes a checkout of the repository with a branch of its own, and goes there. Use it when the person wants the work kept apart."},
+		tool.Spec{Name: EnterTool, Description: "Creates a git worktree on a new branch and switches to it. Use it when the user wants the work isolated."},
 		func(ctx context.Context, _ *tool.Call, in enterInput) (tool.Result, error) {
 			return w.answer(w.enter(ctx, in.Name))
 		},
@@ -100,7 +100,7 @@ func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 		return nil, err
 	}
 	exit, err := tool.New(
-		tool.Spec{Name: ExitTool, Description: "Leaves the worktree and goes back. Nothing is thrown away unless discard_changes says so."},
+		tool.Spec{Name: ExitTool, Description: "Leaves the worktree and returns to the previous directory. Nothing is discarded unless discard_changes is set."},
 		func(ctx context.Context, _ *tool.Call, in exitInput) (tool.Result, error) {
 			return w.answer(w.exit(ctx, in))
 		},
@@ -163,7 +163,7 @@ func checkName(name string) error {
 		ok = ok && ('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-')
 	}
 	if !ok {
-		return fmt.Errorf("name %.70q: want 1 to 64 of a-z, 0-9 and hyphens, none at the ends", name)
+		return fmt.Errorf("invalid name %.70q: want 1 to 64 of a-z, 0-9 and hyphens, with no hyphen at the start or end", name)
 	}
 	return nil
 }
@@ -209,9 +209,9 @@ func (w *Worktree) exitRequests(_ *tool.Call, in exitInput) ([]policy.Request, e
 func exitRequest(at *checkout, in exitInput) (policy.Request, error) {
 	switch {
 	case in.Action != "keep" && in.Action != "remove":
-		return policy.Request{}, fmt.Errorf("action %.20q: there are keep and remove", in.Action)
+		return policy.Request{}, fmt.Errorf("unknown action %.20q: want keep or remove", in.Action)
 	case in.Discard && in.Action == "keep":
-		return policy.Request{}, errors.New("discard_changes goes with remove: what is kept is kept")
+		return policy.Request{}, errors.New("discard_changes is only valid with remove")
 	case at == nil || in.Action == "keep":
 		return policy.Request{Resource: ExitTool, ReadOnly: true}, nil
 	}
@@ -240,7 +240,7 @@ func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
 }
 
 func (c *checkout) told() string {
-	return fmt.Sprintf("You are in %s, on the branch %s.", c.path, c.branch)
+	return fmt.Sprintf("The current directory is now %s, on the branch %s.", c.path, c.branch)
 }
 
 func (w *Worktree) enterDir(ctx context.Context, name string) (*checkout, error) {
@@ -248,7 +248,7 @@ func (w *Worktree) enterDir(ctx context.Context, name string) (*checkout, error)
 		return nil, refuse("%v", err)
 	}
 	if w.current != nil {
-		return nil, refuse("you are in the worktree %s: leave it first, with ExitWorktree", w.current.path)
+		return nil, refuse("the current directory is in the worktree %s; leave it with ExitWorktree first", w.current.path)
 	}
 	at, err := w.make(ctx, name)
 	if err != nil {
@@ -267,7 +267,7 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	defer w.mu.Unlock()
 	at := w.current
 	if at == nil {
-		return "", refuse("you are in no worktree")
+		return "", refuse("the current directory is not in a worktree")
 	}
 	if in.Action == "remove" && at.created && !in.Discard {
 		if err := w.checkClean(ctx, at); err != nil {
@@ -281,12 +281,12 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	w.current = nil
 	w.moved(ctx, from, w.folders.Cwd())
 	if in.Action == "keep" || !at.created {
-		return fmt.Sprintf("You are back in %s. The worktree %s stays.", w.folders.Cwd(), at.path), nil
+		return fmt.Sprintf("The current directory is now %s. The worktree %s was kept.", w.folders.Cwd(), at.path), nil
 	}
 	if err := w.remove(ctx, at, in.Discard); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("You are back in %s. The worktree %s and its branch are gone.", w.folders.Cwd(), at.path), nil
+	return fmt.Sprintf("The current directory is now %s. The worktree %s and its branch were removed.", w.folders.Cwd(), at.path), nil
 }
 
 // checkClean refuses to remove what is nowhere else.
@@ -296,21 +296,21 @@ func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 		return err
 	}
 	if changes != "" {
-		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", truncate.String(changes, maxShown))
+		return refuse("the worktree has uncommitted changes:\n%s\nCommit them, keep the worktree, or set discard_changes.", truncate.String(changes, maxShown))
 	}
 	in, err := inner(at)
 	if err != nil {
 		return err
 	}
 	if in != "" {
-		return refuse("another worktree lies in it: %s\nRemove that one first, keep this one, or say discard_changes.", in)
+		return refuse("the worktree contains another worktree: %s\nRemove that one first, keep this one, or set discard_changes.", in)
 	}
 	commits, err := w.commits(ctx, at)
 	if err != nil {
 		return err
 	}
 	if commits != "" {
-		return refuse("it has commits that are on no other branch:\n%s\nMerge them, keep the worktree, or say discard_changes.", truncate.String(commits, maxShown))
+		return refuse("the worktree has commits that no other branch contains:\n%s\nMerge them, keep the worktree, or set discard_changes.", truncate.String(commits, maxShown))
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (h *repoEnv) call(name, input string, fails bool, words string) {
 func TestWorktree(t *testing.T) {
 	h := newHouse(t, nil)
 	place := filepath.Join(h.repo, worktree.Dir, "fix-it")
-	h.call("ExitWorktree", `{"action":"keep"}`, true, "you are in no worktree")
+	h.call("ExitWorktree", `{"action":"keep"}`, true, "the current directory is not in a worktree")
 	h.call("EnterWorktree", `{"name":"fix-it"}`, false, "on the branch worktree-fix-it")
 	if h.folders.Cwd() != place {
 		t.Fatalf("the current directory is %s", h.folders.Cwd())
@@ -115,18 +115,18 @@ func TestWorktree(t *testing.T) {
 	if s := h.git("status", "--porcelain"); s != "" {
 		t.Errorf("the repository's status shows %q", s)
 	}
-	h.call("EnterWorktree", `{"name":"another"}`, true, "leave it first")
+	h.call("EnterWorktree", `{"name":"another"}`, true, "leave it with ExitWorktree first")
 	if err := os.WriteFile(filepath.Join(place, "b.txt"), []byte("two"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	h.call("ExitWorktree", `{"action":"remove"}`, true, "b.txt")
-	h.call("ExitWorktree", `{"action":"keep"}`, false, "stays")
+	h.call("ExitWorktree", `{"action":"keep"}`, false, "was kept")
 	h.call("EnterWorktree", `{"name":"fix-it"}`, false, place)
 	h.git("-C", place, "add", "b.txt")
 	h.git("-C", place, "commit", "--quiet", "-m", "second")
 	h.call("ExitWorktree", `{"action":"remove"}`, true, "second")
 	h.git("merge", "--quiet", "worktree-fix-it")
-	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "were removed")
 	if _, err := os.Stat(place); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the worktree is still there: %v", err)
 	}
@@ -163,7 +163,7 @@ func TestRepositoryProgramsNotRun(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(h.folders.Cwd(), "a.txt"), later, later); err != nil {
 		t.Fatal(err)
 	}
-	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "were removed")
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a program of the repository's configuration has run")
 	}
@@ -223,11 +223,11 @@ func TestCommitsBesideTheBranch(t *testing.T) {
 	h.git("-C", at.Path, "checkout", "--quiet", "--detach")
 	h.git("-C", at.Path, "commit", "--quiet", "--allow-empty", "-m", "beside")
 	h.call("ExitWorktree", `{"action":"remove"}`, true, "beside")
-	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || err != nil || !strings.Contains(why, "commits that are on no other branch") {
+	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || err != nil || !strings.Contains(why, "commits that no other branch contains") {
 		t.Errorf("%v %q %v", gone, why, err)
 	}
 	h.git("-C", at.Path, "checkout", "--quiet", "-B", "mine")
-	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "were removed")
 }
 
 // A worktree that lies in another, as that of a sub-agent does, is nowhere else either; and
@@ -310,7 +310,7 @@ func TestWorktreeThatIsDiscarded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.folders.Cwd(), "b.txt"), []byte("two"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	h.call("ExitWorktree", `{"action":"remove","discard_changes":true}`, false, "are gone")
+	h.call("ExitWorktree", `{"action":"remove","discard_changes":true}`, false, "were removed")
 	h.call("EnterWorktree", `{"name":"x"}`, false, "")
 	if _, err := os.Stat(filepath.Join(h.folders.Cwd(), "b.txt")); err == nil {
 		t.Error("what was discarded is back")
@@ -330,7 +330,7 @@ func TestWorktreeRequests(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`{"action":"burn"}`: "there are keep and remove", `{"action":"keep","discard_changes":true}`: "goes with remove",
+		`{"action":"burn"}`: "want keep or remove", `{"action":"keep","discard_changes":true}`: "only valid with remove",
 	} {
 		if _, err := h.tools["ExitWorktree"].Requests(&tool.Call{Input: json.RawMessage(in)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", in, err)
@@ -344,7 +344,7 @@ func TestWorktreeInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write(worktree.Dir+"/taken/mine.txt", "mine")
-	h.call("EnterWorktree", `{"name":"taken"}`, true, "is no worktree of this repository")
+	h.call("EnterWorktree", `{"name":"taken"}`, true, "is not a worktree of this repository")
 	if err := os.RemoveAll(filepath.Join(h.repo, ".holdfast")); err != nil {
 		t.Fatal(err)
 	}
@@ -456,11 +456,11 @@ func TestWorktreeOfAHook(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(h.repo, "made"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h.call("EnterWorktree", `{"name":"made"}`, false, "of whoever made it")
+	h.call("EnterWorktree", `{"name":"made"}`, false, "of its creator")
 	if h.folders.Cwd() != filepath.Join(h.repo, "made") {
 		t.Errorf("the current directory is %s", h.folders.Cwd())
 	}
-	h.call("ExitWorktree", `{"action":"remove"}`, false, "stays")
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "was kept")
 }
 
 func TestNoRepository(t *testing.T) {

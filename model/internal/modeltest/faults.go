@@ -144,10 +144,10 @@ func (a Adapter) key(t *testing.T) {
 		}
 	}
 	if _, err := a.Open("http://127.0.0.1", Key+"\n"+Key); err == nil || strings.Contains(err.Error(), Key) {
-		t.Errorf("a key of two lines: %v", err)
+		t.Errorf("a key with a line break: %v", err)
 	}
 	if _, err := a.Open("127.0.0.1/"+Key, Key); err == nil || strings.Contains(err.Error(), Key) {
-		t.Errorf("an address that is none: %v", err)
+		t.Errorf("an invalid address: %v", err)
 	}
 }
 
