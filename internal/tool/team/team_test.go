@@ -245,16 +245,16 @@ func TestTheEndOfATeam(t *testing.T) {
 	lead, ann, bob := c.lead.SessionID(), c.member("ann").ID, c.member("bob").ID
 	for _, tt := range [][4]string{
 		{lead, "TeamCreate", `{"team_name":"other"}`, "the team garden already exists"},
-		{ann, "TeamCreate", `{"team_name":"other"}`, "only team-lead can begin"},
+		{ann, "TeamCreate", `{"team_name":"other"}`, "only team-lead can create"},
 		{ann, "TeamDelete", `{}`, "only team-lead can end"},
 		{"stranger", "SendMessage", `{"to":"ann","message":"x"}`, "you are not in a team"},
 		{ann, "SendMessage", `{"to":"ann","message":"x"}`, "you cannot send a message to yourself"},
-		{ann, "SendMessage", `{"to":"zoe","message":"x"}`, "there are team-lead, ann, bob"},
+		{ann, "SendMessage", `{"to":"zoe","message":"x"}`, "the members are team-lead, ann, bob"},
 		{ann, "SendMessage", `{"to":"bob","message":" "}`, "the message is empty"},
 		{ann, "SendMessage", `{"to":"bob","message":5}`, "a string or an object"},
 		{ann, "SendMessage", `{"to":"bob","message":{"type":"shutdown_request"}}`, "can send shutdown_request"},
 		{ann, "SendMessage", `{"to":"team-lead","message":{"type":"shutdown_response","approve":true}}`, "no shutdown request"},
-		{lead, "SendMessage", `{"to":"ann","message":{"type":"shutdown_request","reason":"it rains"}}`, "sent to ann"},
+		{lead, "SendMessage", `{"to":"ann","message":{"type":"shutdown_request","reason":"it rains"}}`, "Sent to ann"},
 	} {
 		if got := call(tt[0], tt[1], tt[2]); !strings.Contains(got, tt[3]) {
 			t.Errorf("%s %s: %q, want %q", tt[1], tt[2], got, tt[3])
@@ -267,13 +267,13 @@ func TestTheEndOfATeam(t *testing.T) {
 	if m, err := s.Get(t.Context(), ann); err != nil || !strings.HasPrefix(m.Tag, "former-teammate:garden:ann:") {
 		t.Errorf("%+v %v", m, err)
 	}
-	if got := call(lead, "TeamDelete", `{}`); !strings.Contains(got, "The team garden has ended. It was: bob (session "+bob) {
+	if got := call(lead, "TeamDelete", `{}`); !strings.Contains(got, "The team garden has ended. Its teammates were: bob (session "+bob) {
 		t.Error(got)
 	}
 	if held, err := s.Lease(t.Context(), bob); err != nil || held != nil {
 		t.Errorf("bob's session is held: %+v %v", held, err)
 	}
-	if got := call(lead, "TeamCreate", `{"team_name":"other"}`); !strings.Contains(got, "The team other is there") {
+	if got := call(lead, "TeamCreate", `{"team_name":"other"}`); !strings.Contains(got, "The team other was created") {
 		t.Error(got)
 	}
 }
