@@ -57,8 +57,8 @@ func worker(name, task, clean, command string) []teamStep {
 	tell := call("SendMessage", teamStep{"to": "team-lead", "message": name + " is done"})
 	return slices.Concat(
 		[]teamStep{
-			{"name": "told", "when": teamStep{"told": "it was delivered"}, "text": name + " has done task " + task},
-			{"name": "untold", "when": teamStep{"told": "it was not delivered"}, "tool_uses": tell},
+			{"name": "told", "when": teamStep{"told": "was delivered to"}, "text": name + " has done task " + task},
+			{"name": "untold", "when": teamStep{"told": "was not delivered to"}, "tool_uses": tell},
 		},
 		again("begin", teamStep{"told": "You own task " + task + ","}, begin, begin),
 		again("enter", nil, enter, enter),
@@ -105,7 +105,7 @@ func leader() []teamStep {
 		}
 		steps = append(steps,
 			teamStep{"when": teamStep{"tool": "TaskList", "result_matches": fmt.Sprintf(`(?m)^%d \[`, n)}, "tool_uses": next},
-			teamStep{"when": teamStep{"tool": "TaskCreate", "result": fmt.Sprintf("Task %d is on the list", n)}, "tool_uses": next})
+			teamStep{"when": teamStep{"tool": "TaskCreate", "result": fmt.Sprintf("Task %d was added to the list", n)}, "tool_uses": next})
 	}
 	return append(steps,
 		teamStep{"when": teamStep{"tool": "TaskList"}, "tool_uses": create(1)},

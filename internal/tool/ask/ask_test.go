@@ -96,9 +96,9 @@ func TestANo(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]*agent.Options{
-		"declined to answer":             {Permissions: agent.Permissions{Ask: deny("")}},
-		"and wrote: ask me tomorrow":           {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
-		"No one is available to answer":           {},
+		"declined to answer":                  {Permissions: agent.Permissions{Ask: deny("")}},
+		"and wrote: ask me tomorrow":          {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
+		"No one is available to answer":       {},
 		"permission denied: rule":             {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: never{}}}}}},
 		"no answer to":                        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
 		"only one answer can be chosen":       {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},

@@ -200,18 +200,18 @@ func TestDigest(t *testing.T) {
 func TestDefinitionsAreRefused(t *testing.T) {
 	for want, s := range map[string]Server{
 		"the command and the URL are missing": {},
-		"a command cannot be combined":    {Command: "x", URL: "https://x"},
-		"a URL cannot be combined":        {URL: "https://x", Args: []string{"a"}},
-		"start with http":             {URL: "ftp://x"},
-		"a user name or password":        {URL: "https://u:p@x"},
-		"invalid header":        {URL: "https://x", Headers: map[string]string{"Host": "y"}},
-		"unencrypted":                 {URL: "http://x.example", Headers: map[string]string{"A": "b"}},
-		"invalid variable name":       {Command: "x", Env: map[string]string{"A=B": ""}},
-		"unknown transport":                {Transport: "ws", URL: "wss://x"},
-		"a NUL":                       {Command: "x", Args: []string{"\x00"}},
-		"is negative":                 {Command: "x", CallTimeout: -1},
-		"at most 65536":             {Command: "x", Args: []string{strings.Repeat("x", maxDefinition)}},
-		"needs a Connect function":          {Transport: InProcess},
+		"a command cannot be combined":        {Command: "x", URL: "https://x"},
+		"a URL cannot be combined":            {URL: "https://x", Args: []string{"a"}},
+		"start with http":                     {URL: "ftp://x"},
+		"a user name or password":             {URL: "https://u:p@x"},
+		"invalid header":                      {URL: "https://x", Headers: map[string]string{"Host": "y"}},
+		"unencrypted":                         {URL: "http://x.example", Headers: map[string]string{"A": "b"}},
+		"invalid variable name":               {Command: "x", Env: map[string]string{"A=B": ""}},
+		"unknown transport":                   {Transport: "ws", URL: "wss://x"},
+		"a NUL":                               {Command: "x", Args: []string{"\x00"}},
+		"is negative":                         {Command: "x", CallTimeout: -1},
+		"at most 65536":                       {Command: "x", Args: []string{strings.Repeat("x", maxDefinition)}},
+		"needs a Connect function":            {Transport: InProcess},
 	} {
 		s.Name = "s"
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
