@@ -122,7 +122,7 @@ func TestRun(t *testing.T) {
 
 	// The same session accepts more input.
 	must(t, run.Send(t.Context(), transcript.Text{Text: "more"}))
-	if res := wait(t, run); res.Err == nil || !strings.Contains(res.Err.Error(), "play") {
+	if res := wait(t, run); res.Err == nil || !strings.Contains(res.Err.Error(), "no step of the script") {
 		t.Errorf("the play has ended, and the result is %+v", res)
 	}
 	must(t, run.Stop(t.Context()))
