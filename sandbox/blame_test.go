@@ -18,7 +18,7 @@ import (
 func TestSigningIsExplained(t *testing.T) {
 	root := plant(t, "ws/", "home/.gnupg/pubring.kbx", "home/.ssh/id_ed25519.pub", "home/.holdfast/")
 	s := opened(t, root, testLayer{Settings: Settings{AllowedReadPaths: []string{"@/home", "@/ws"}}})
-	for _, tt := range []struct{ says, what string }{
+	for _, tt := range []struct{ message, what string }{
 		{"error: gpg failed to sign the data\nfatal: failed to write commit object", ".gnupg"},
 		{"error: gpg failed to sign the data:\n(no gpg output)", ".gnupg"},
 		{"error: Couldn't load public key " + root + "/home/.ssh/id_ed25519.pub: No such file or directory?", ".ssh"},
@@ -27,12 +27,12 @@ func TestSigningIsExplained(t *testing.T) {
 		{"I would sign the data", ""},
 	} {
 		c := s.Command(t.Context(), "/bin/sh", "-c", "printf '%s\n' \"$SAYS\" >&2; exit 128")
-		c.Env = []string{"HOME=" + root + "/home", "SAYS=" + tt.says}
+		c.Env = []string{"HOME=" + root + "/home", "SAYS=" + tt.message}
 		c.Stderr = new(strings.Builder)
 		_ = c.Run()
 		text := c.Report().Text()
 		if told := strings.Contains(text, "git -c commit.gpgsign=false commit"); told != (tt.what != "") || told && !strings.Contains(text, "/home/"+tt.what+" ") {
-			t.Errorf("%s: %q", tt.says, text)
+			t.Errorf("%s: %q", tt.message, text)
 		}
 	}
 }

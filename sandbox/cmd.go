@@ -15,16 +15,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// Cmd is a command that runs under a [Sandbox]. It is shaped like exec.Cmd: the
-// fields mean the same, and so do Start, Wait, Run, Output and CombinedOutput. A
-// Cmd is used once. Its methods are called from one goroutine, but for
-// [Cmd.Signal], [Cmd.Kill] and [Cmd.Pid], which may come from any.
+// Cmd is a command that runs in a [Sandbox]. It is like exec.Cmd: the fields mean the same, and so do Start,
+// Wait, Run, Output and CombinedOutput. A Cmd is used once. Its methods must be called from one goroutine,
+// except [Cmd.Signal], [Cmd.Kill] and [Cmd.Pid], which are safe for concurrent use.
 //
 //	c := box.Command(ctx, "make", "test")
 //	out, err := c.CombinedOutput()
 //	if text := c.Report().Text(); text != "" { … } // what was refused, by which setting
 //
-// Wait returns when the command has ended, and everything that it started.
+// Wait returns when the command and all processes that it started have ended.
 type Cmd struct {
 	Path   string
 	Args   []string
@@ -224,7 +223,7 @@ func (c *Cmd) Wait() error {
 		state, err = c.process.Wait()
 		stopped, wall = c.watch.stop()
 		copied = c.streams.wait(c.WaitDelay)
-		if !gone(err) || stopped != nil || wall || !retryStale(tries, began) || c.startAgain() != nil {
+		if !isPathGone(err) || stopped != nil || wall || !retryStale(tries, began) || c.startAgain() != nil {
 			break
 		}
 	}

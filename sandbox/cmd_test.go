@@ -149,9 +149,9 @@ func TestCmdPipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		rest, err := io.ReadAll(out)
-		said, err2 := io.ReadAll(errs)
-		if err := errors.Join(err, err2, c.Wait()); err != nil || len(rest) > 0 || string(said) != "end\n" {
-			t.Errorf("%s: %q, %q, %v", settings, rest, said, err)
+		stderr, err2 := io.ReadAll(errs)
+		if err := errors.Join(err, err2, c.Wait()); err != nil || len(rest) > 0 || string(stderr) != "end\n" {
+			t.Errorf("%s: %q, %q, %v", settings, rest, stderr, err)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 		d.Subject = cmd.Source
 		d.Reason = "command '" + cmd.Source + "' is denied by sandbox policy: its name cannot be determined"
 		return d
-	case slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program && !c.noCommands:
+	case slices.Contains(shellBuiltins, cmd.Name) && cmd.Name == cmd.Program && !c.noCommands:
 		return nil
 	case !c.allowedPrograms.allows(cmd):
 		return d
@@ -128,10 +128,10 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 	return nil
 }
 
-// steering are the builtins that only control the shell: they start nothing and change nothing outside
+// shellBuiltins are the builtins that only control the shell: they start nothing and change nothing outside
 // it. A list of allowed commands need not contain them, unless the list is empty: then nothing is
 // allowed.
-var steering = []string{
+var shellBuiltins = []string{
 	":", "[", "break", "cd", "continue", "dirs", "exit", "false", "popd", "pushd", "return", "shift", "test", "true", "wait",
 }
 

@@ -36,7 +36,7 @@ func (c *Checker) checkPaths(cmd *shellparse.Command) *Denial {
 // checkFolder denies a program that would start in a denied folder: it can read files there without
 // naming them.
 func (c *Checker) checkFolder(cmd *shellparse.Command) *Denial {
-	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(steering, cmd.Name) || slices.Contains(anyFolderCommands, cmd.Name) {
+	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(shellBuiltins, cmd.Name) || slices.Contains(anyFolderCommands, cmd.Name) {
 		return nil
 	}
 	return c.compare(pathDenial("Bash", cmd.Dir, policy.OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)

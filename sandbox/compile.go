@@ -21,7 +21,7 @@ type plan struct {
 	layers  []layer
 	write   []pathTree
 	read    []pathTree
-	grounds map[string]planReason // why a path is hidden, read-only, pinned or forbidden
+	reasons map[string]planReason // why a path is hidden, read-only, pinned or forbidden
 	notices []string
 	watched []watchedPath
 }
@@ -74,9 +74,9 @@ type compiler struct {
 // compile builds a plan for the current state of the file system.
 func (c *compiler) compile() (*plan, error) {
 	if c.unconfined {
-		return &plan{policy: kernel.Policy{Open: true}, grounds: map[string]planReason{}}, nil
+		return &plan{policy: kernel.Policy{Open: true}, reasons: map[string]planReason{}}, nil
 	}
-	c.plan = &plan{grounds: map[string]planReason{}}
+	c.plan = &plan{reasons: map[string]planReason{}}
 	c.hide, c.fixed, c.pin, c.forbid = nil, nil, nil, nil
 	c.layers = c.layersOf()
 	for _, step := range []func() error{c.writable, c.readable, c.hidden, c.protect} {
@@ -114,13 +114,13 @@ func areas(c *Checker, setting string, list []tree) []pathTree {
 	for i, t := range list {
 		out[i] = pathTree{
 			path: t.resolved, literal: t.literal, field: fmt.Sprintf("%s[%d]", setting, i), folder: strings.HasSuffix(t.entry, "/"),
-			planReason: settingGround(setting, c.origin, t.entry),
+			planReason: settingReason(setting, c.origin, t.entry),
 		}
 	}
 	return out
 }
 
-func settingGround(setting string, o policy.Origin, entry string) planReason {
+func settingReason(setting string, o policy.Origin, entry string) planReason {
 	o.Rule = entry
 	return planReason{setting: setting, origin: o}
 }
@@ -153,7 +153,7 @@ func (c *compiler) writable() error {
 			c.notice("%s: %s does not exist, so commands cannot write to it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Canonical(w.Path))
 			continue
 		}
-		list = append(list, pathTree{path: w.Path, literal: w.Path, field: fieldAdditional, planReason: settingGround(fieldAdditional, w.Origin, w.Entry)})
+		list = append(list, pathTree{path: w.Path, literal: w.Path, field: fieldAdditional, planReason: settingReason(fieldAdditional, w.Origin, w.Entry)})
 	}
 	c.write = c.withoutDenied(outermost(list))
 	for i := range c.write {
@@ -178,43 +178,43 @@ func (c *compiler) withoutDenied(list []pathTree) []pathTree {
 // mayWrite rejects a tree that must not be writable, or whose name no longer resolves to the same path
 // as when the settings were read.
 func (c *compiler) mayWrite(a *pathTree) error {
-	if err := a.steady(); err != nil {
+	if err := a.checkTarget(); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(a.path); err != nil {
-		return a.wrong(a.path+" does not exist", "create it, or remove it from the settings")
+		return a.invalid(a.path+" does not exist", "create it, or remove it from the settings")
 	}
 	if a.field == "" {
 		if why := notWorkspace(a.path, c.home); why != "" {
-			return a.wrong(a.path+" cannot be a writable workspace: "+why, "work in a subfolder, or add it to allowedWritePaths")
+			return a.invalid(a.path+" cannot be a writable workspace: "+why, "work in a subfolder, or add it to allowedWritePaths")
 		}
 	}
 	for _, s := range c.state {
 		if within(a.path, s.path) {
-			return a.wrong(a.path+" is inside "+s.path+", which contains Holdfast's own state", "work in another folder")
+			return a.invalid(a.path+" is inside "+s.path+", which contains Holdfast's own state", "work in another folder")
 		}
 	}
 	for _, link := range linksOn(a.literal) {
 		for _, w := range c.write {
 			if within(link, w.path) {
-				return a.wrong(link+" is a symbolic link that commands could change, because "+w.path+" is writable", "use the link's target: "+a.path)
+				return a.invalid(link+" is a symbolic link that commands could change, because "+w.path+" is writable", "use the link's target: "+a.path)
 			}
 		}
 	}
 	return nil
 }
 
-// steady rejects a tree whose name now resolves elsewhere: a command may have created a symbolic link
+// checkTarget rejects a tree whose name now resolves elsewhere: a command may have created a symbolic link
 // there.
-func (a *pathTree) steady() error {
+func (a *pathTree) checkTarget() error {
 	now, err := realpath.Resolve(a.path)
 	if err == nil && now == a.path {
 		return nil
 	}
-	return a.wrong(a.path+" became a symbolic link after the settings were read", "check the link's target, then run again")
+	return a.invalid(a.path+" became a symbolic link after the settings were read", "check the link's target, then run again")
 }
 
-func (a *pathTree) wrong(what, hint string) error {
+func (a *pathTree) invalid(what, hint string) error {
 	return &Error{Field: a.field, Origin: a.origin, Detail: what, hint: hint}
 }
 
@@ -242,7 +242,7 @@ func (c *compiler) readable() error {
 		return false
 	})
 	for i := range c.read {
-		if err := c.read[i].steady(); err != nil {
+		if err := c.read[i].checkTarget(); err != nil {
 			return err
 		}
 	}
@@ -276,10 +276,10 @@ func (c *compiler) visible(p string, list []pathTree) bool {
 }
 
 // written reports whether a path is in a writable tree.
-func (c *compiler) written(p string) bool { return holding(c.write, p) != nil }
+func (c *compiler) written(p string) bool { return treeOf(c.write, p) != nil }
 
-// holding returns the tree that contains a path, or nil.
-func holding(list []pathTree, p string) *pathTree {
+// treeOf returns the tree that contains a path, or nil.
+func treeOf(list []pathTree, p string) *pathTree {
 	for i := range list {
 		if within(p, list[i].path) {
 			return &list[i]
@@ -332,7 +332,7 @@ func (c *compiler) finish() {
 	slices.SortFunc(p.Forbid, func(a, b kernel.Name) int { return strings.Compare(a.Path, b.Path) })
 	pins := slices.Clone(c.pin)
 	for _, at := range slices.Concat(closed, c.pin, namesOf(p.Forbid)) {
-		if w := holding(c.write, at); w != nil {
+		if w := treeOf(c.write, at); w != nil {
 			for dir := path.Dir(at); dir != w.path && within(dir, w.path); dir = path.Dir(dir) {
 				pins = append(pins, dir)
 			}

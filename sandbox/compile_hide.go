@@ -53,7 +53,7 @@ func (c *compiler) sockets() {
 		if err != nil || c.written(full) {
 			continue
 		}
-		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
+		if info, exists := lookAt(full); exists && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
 			// Also where Landlock lets nothing be read, such as /run: a connection would still be possible.
 			c.hideTree(full, info, planReason{text: "sockets of other programs are not reachable"})
 		}
@@ -65,14 +65,14 @@ func (c *compiler) close(a pathTree) error {
 	for _, at := range []string{a.path, a.literal} {
 		full, err := realpath.Resolve(at)
 		if err != nil {
-			return a.wrong(fmt.Sprintf("%s: %v", at, err), "write the path without symbolic links")
+			return a.invalid(fmt.Sprintf("%s: %v", at, err), "write the path without symbolic links")
 		}
 		if full == "/" {
-			return a.wrong("it denies reading everything", "list the folders to deny")
+			return a.invalid("it denies reading everything", "list the folders to deny")
 		}
-		info, there := lookAt(full)
+		info, exists := lookAt(full)
 		switch {
-		case there && !slices.Contains(needed, full):
+		case exists && !slices.Contains(needed, full):
 			c.hideTree(full, info, a.planReason)
 		case c.written(full):
 			c.forbidFirst(full, a.planReason)
@@ -86,7 +86,7 @@ func (c *compiler) close(a pathTree) error {
 func (c *compiler) forbidFirst(full string, g planReason) {
 	at := full
 	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
-		if info, there := lookAt(parent); there {
+		if info, exists := lookAt(parent); exists {
 			if !info.IsDir() {
 				c.pinned(parent)
 				return
@@ -127,19 +127,19 @@ func (c *compiler) hideTree(full string, info os.FileInfo, g planReason) {
 		return
 	}
 	c.hide = append(c.hide, full)
-	c.grounds[full] = g
+	c.reasons[full] = g
 	c.hardLinks(full, info)
 }
 
 // hardLinks adds a notice for hard links to hidden files: such a file is still readable through
 // another name.
 func (c *compiler) hardLinks(full string, info os.FileInfo) {
-	tell := func(name string, info os.FileInfo) {
+	note := func(name string, info os.FileInfo) {
 		if n := links(info); info.Mode().IsRegular() && n > 1 {
 			c.notice("%s has %d hard links: its content can still be read through another name", name, n)
 		}
 	}
-	tell(full, info)
+	note(full, info)
 	if !info.IsDir() {
 		return
 	}
@@ -148,10 +148,10 @@ func (c *compiler) hardLinks(full string, info os.FileInfo) {
 		return
 	}
 	defer f.Close()
-	const enough = 1000
-	entries, _ := f.Readdir(enough) // commands cannot list it either
+	const maxEntries = 1000
+	entries, _ := f.Readdir(maxEntries) // commands cannot list it either
 	for _, e := range entries {
-		tell(path.Join(full, e.Name()), e)
+		note(path.Join(full, e.Name()), e)
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *compiler) secrets() error {
 				return &Error{Detail: "the workspace " + f.path + " is inside " + full + ", which contains secrets", hint: "work in another folder, or add it to allowedWritePaths"}
 			}
 		}
-		c.concealAround(full, info, opened, secretGround)
+		c.concealAround(full, info, opened, secretReason)
 	}
 	return nil
 }
@@ -238,20 +238,20 @@ func (c *compiler) programs() {
 		}
 		for _, p := range found {
 			if info, err := os.Lstat(p.path); err == nil && info.Mode().IsRegular() {
-				c.hidePath(p.path, info, settingGround(fieldDeniedCommands, k.origin, k.deniedPrograms.folded[strings.ToLower(p.name)]))
+				c.hidePath(p.path, info, settingReason(fieldDeniedCommands, k.origin, k.deniedPrograms.folded[strings.ToLower(p.name)]))
 			}
 		}
-		for _, what := range shared {
-			c.notice("deniedCommands: a script can still run %s", what)
+		for _, program := range shared {
+			c.notice("deniedCommands: a script can still run %s", program)
 		}
 	}
 }
 
 // forbidden prevents the creation of a name.
 func (c *compiler) forbidden(full string, g planReason) {
-	if _, ok := c.grounds[full]; ok {
+	if _, ok := c.reasons[full]; ok {
 		return
 	}
 	c.forbid = append(c.forbid, kernel.Name{Path: full, Dot: path.Base(full) == commonDir})
-	c.grounds[full] = g
+	c.reasons[full] = g
 }

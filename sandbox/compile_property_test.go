@@ -38,7 +38,7 @@ func TestCommon(t *testing.T) {
 		a, b, c := drawAreas(t, "a"), drawAreas(t, "b"), drawAreas(t, "c")
 		p := path.Clean("/" + rapid.StringMatching(`(/[ab]){0,5}`).Draw(t, "p"))
 		both := common(a, b)
-		if got, want := holding(both, p) != nil, holding(a, p) != nil && holding(b, p) != nil; got != want {
+		if got, want := treeOf(both, p) != nil, treeOf(a, p) != nil && treeOf(b, p) != nil; got != want {
 			t.Errorf("%s in %q and %q: %v, in %q: %v", p, pathsOf(a), pathsOf(b), want, pathsOf(both), got)
 		}
 		for what, two := range map[string][2][]pathTree{

@@ -36,7 +36,7 @@ func outermost(list []pathTree) []pathTree {
 	})
 	kept := out[:0]
 	for _, a := range out {
-		if holding(kept, a.path) == nil {
+		if treeOf(kept, a.path) == nil {
 			kept = append(kept, a)
 		}
 	}
@@ -61,8 +61,8 @@ func inAny(list []string, p string) bool {
 	return slices.ContainsFunc(list, func(root string) bool { return within(p, root) })
 }
 
-func keep[T any](list []T, good func(T) bool) []T {
-	return slices.DeleteFunc(list, func(x T) bool { return !good(x) })
+func keep[T any](list []T, want func(T) bool) []T {
+	return slices.DeleteFunc(list, func(x T) bool { return !want(x) })
 }
 
 // linksOn returns the symbolic links on an absolute path, in order.

@@ -79,7 +79,7 @@ func (p sandboxEnv) restrictions(t *testing.T, raw json.RawMessage) map[string]j
 	if inner, ok := all["sandbox"]; ok {
 		return p.restrictions(t, inner)
 	}
-	d := &decoder{said: map[string]string{}}
+	d := &decoder{setBy: map[string]string{}}
 	for name := range d.settings(&Settings{}) {
 		if v, ok := all[name]; ok {
 			out[name] = v

@@ -25,7 +25,7 @@ func (s *Settings) Decode(b []byte) error {
 		return &Error{Offset: e.Offset, Detail: e.What, hint: e.Hint}
 	}
 	*s = Settings{}
-	d := &decoder{said: map[string]string{}}
+	d := &decoder{setBy: map[string]string{}}
 	return d.object(value{Node: &root}, d.settings(s), d.claude(s))
 }
 

@@ -10,25 +10,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// decoder reads the values of a text.
+// decoder parses settings from JSON.
 type decoder struct {
-	said map[string]string // what a setting was said by: a block may use Claude Code's name or ours
+	setBy map[string]string // setting → the field that set it: a block may use Claude Code's name or the Open Agent SDK's
 }
 
-// value is what a field says.
+// value is the JSON value of a field.
 type value struct {
 	*jsontree.Node
 	field string
 	key   int // offset of the field's name, in bytes
 }
 
-// reader reads a value, or says what is wrong with it.
+// reader decodes a value, or returns what is wrong with it.
 type reader func(v value) error
 
-// fields maps the names of an object's fields to what reads them.
+// fields maps the names of an object's fields to their readers.
 type fields map[string]reader
 
-// entry judges one entry of a list: what is wrong with it, or "".
+// entry checks one entry of a list. It returns what is wrong with the entry, or "".
 type entry func(text string) (what, hint string)
 
 func checkAnything(string) (what, hint string) { return "", "" }
@@ -41,7 +41,7 @@ func checkNotEmpty(text string) (what, hint string) {
 }
 
 // wrong reports a value of the wrong type.
-func (v value) wrong(want string) error {
+func (v value) typeError(want string) error {
 	hint := ""
 	switch {
 	case v.Kind == jsontree.Null && want == "a list":
@@ -82,7 +82,7 @@ func (d *decoder) object(v value, known fields, foreign ...fields) error {
 
 func (*decoder) members(v value, read func(name string, v value) error) error {
 	if v.Kind != jsontree.Object {
-		return v.wrong("an object")
+		return v.typeError("an object")
 	}
 	for i := range v.Members {
 		m := &v.Members[i]
@@ -100,7 +100,7 @@ func (*decoder) members(v value, read func(name string, v value) error) error {
 func (d *decoder) list(into *[]string, check entry) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.List {
-			return v.wrong("a list")
+			return v.typeError("a list")
 		}
 		out := make([]string, len(v.Items))
 		for i := range v.Items {
@@ -126,7 +126,7 @@ func (d *decoder) listPointer(into **[]string, check entry) reader {
 func (*decoder) text(into *string, check entry) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.Text {
-			return v.wrong("a string")
+			return v.typeError("a string")
 		}
 		if what, hint := check(v.Text); what != "" {
 			return &Error{Field: v.field, Offset: v.At, Detail: what, hint: hint}
@@ -139,7 +139,7 @@ func (*decoder) text(into *string, check entry) reader {
 func (*decoder) flag(into *bool) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.Bool {
-			return v.wrong("true or false")
+			return v.typeError("true or false")
 		}
 		*into = v.Text == "true"
 		return nil
@@ -156,10 +156,10 @@ func (d *decoder) flagPointer(into **bool) reader {
 // once reads a field that other fields of the same block may duplicate.
 func (d *decoder) once(setting string, read reader) reader {
 	return func(v value) error {
-		if other, ok := d.said[setting]; ok {
+		if other, ok := d.setBy[setting]; ok {
 			return &Error{Field: v.field, Offset: v.key, Detail: "it duplicates " + other, hint: "keep one of them"}
 		}
-		d.said[setting] = v.field
+		d.setBy[setting] = v.field
 		return read(v)
 	}
 }
@@ -168,7 +168,7 @@ func (*decoder) port(into **int) reader {
 	return func(v value) error {
 		port, err := strconv.Atoi(v.Text)
 		if v.Kind != jsontree.Number || err != nil || port < 1 || port > 65535 {
-			return v.wrong("a port (1 to 65535)")
+			return v.typeError("a port (1 to 65535)")
 		}
 		*into = &port
 		return nil

@@ -28,7 +28,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	d := &decoder{said: map[string]string{}}
+	d := &decoder{setBy: map[string]string{}}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(d.claude(&Settings{}))), slices.Collect(maps.Keys(d.claudeNetwork(&Network{})))) {
 		if !strings.Contains(claude, name) {
 			t.Errorf("%s is not in Claude Code's table", name)

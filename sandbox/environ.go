@@ -76,11 +76,11 @@ func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	n := proxies.Add(1)
 	addr := netip.AddrFrom4([4]byte{127, 83, byte(n >> 8), byte(n)})
 	host, port, _ := strings.Cut(kernel.ProxyAddr, ":")
-	there := strings.NewReplacer(kernel.ProxyAddr, addr.String()+":"+port, "proxyHost="+host+" ", "proxyHost="+addr.String()+" ")
+	replacer := strings.NewReplacer(kernel.ProxyAddr, addr.String()+":"+port, "proxyHost="+host+" ", "proxyHost="+addr.String()+" ")
 	env, names := slices.Clone(env), proxyNames()
 	for i := range env {
 		if names[nameOf(env[i])] { // the value may contain more than the proxy's address
-			env[i] = there.Replace(env[i])
+			env[i] = replacer.Replace(env[i])
 		}
 	}
 	return addr, env

@@ -68,7 +68,7 @@ func complaints(text string) []errorLine {
 		row = strings.TrimRight(row, "\r")
 		at, phrase, f := findPhrase(row)
 		if f != faultNone {
-			c := errorLine{fault: f, makes: says(row, []string{"mkdir"}), write: says(row, writeWords), port: says(row, portWords)}
+			c := errorLine{fault: f, makes: containsAny(row, []string{"mkdir"}), write: containsAny(row, writeWords), port: containsAny(row, portWords)}
 			if f == faultHost {
 				c.names = hostNames(row)
 			} else {
@@ -78,11 +78,11 @@ func complaints(text string) []errorLine {
 				// The cause is on a line by itself, and its subject is on an earlier line.
 				for _, up := range above {
 					c.names = append(c.names, quoted(up)...)
-					c.write = c.write || says(up, writeWords)
+					c.write = c.write || containsAny(up, writeWords)
 				}
 			}
 			for _, up := range above {
-				c.port = c.port || says(up, portWords) // a traceback has the call further up
+				c.port = c.port || containsAny(up, portWords) // a traceback has the call further up
 			}
 			if out = append(out, c); len(out) > maxComplaints {
 				out = out[1:]
@@ -118,7 +118,7 @@ var writeWords = []string{
 // portWords occur in messages about a port that a program tried to listen on.
 var portWords = []string{".bind(", "bind()", "bind:", "bind to", "listen eacces", "listen eperm", "listen tcp", "listen udp", "socket.__init__"}
 
-func says(row string, words []string) bool {
+func containsAny(row string, words []string) bool {
 	lower := strings.ToLower(row)
 	for _, w := range words {
 		if strings.Contains(lower, w) {

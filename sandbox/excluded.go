@@ -76,8 +76,8 @@ func (p *prefix) matches(cmd *shellparse.Command) bool {
 	return true
 }
 
-// begins returns the entry that matches the start of a command.
-func begins(list []prefix, cmd *shellparse.Command) (string, bool) {
+// matchPrefix returns the entry that matches the start of a command.
+func matchPrefix(list []prefix, cmd *shellparse.Command) (string, bool) {
 	i := slices.IndexFunc(list, func(p prefix) bool { return p.matches(cmd) })
 	if i < 0 {
 		return "", false

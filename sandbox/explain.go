@@ -24,7 +24,7 @@ type Violation struct {
 	Reason  string        `json:"reason,omitempty"`  // more detail than the setting gives: "it resolves to the private address 10.0.0.8"
 	Hint    string        `json:"hint,omitempty"`    // how to allow it, if that is possible
 
-	blamed bool // for a system call: the command reported such an error
+	reported bool // for a system call: the command reported such an error
 }
 
 // IsAccess reports whether the violation is about a path or a host, rather than a system call or a
@@ -68,7 +68,7 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 	}
 	v := &Violation{Kind: kindPath, Subject: full, Op: verb(op)}
 	if at := p.above(p.policy.Hide, full); at != "" {
-		return v.by(p.grounds[at], at)
+		return v.by(p.reasons[at], at)
 	}
 	if op == policy.OpWrite {
 		return p.explainWrite(v)
@@ -79,7 +79,7 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 // private reports whether a path is in a folder that is private to commands and shows nothing of the
 // host's.
 func (p *plan) private(full string) bool {
-	return inAny(private, full) && holding(p.write, full) == nil &&
+	return inAny(private, full) && treeOf(p.write, full) == nil &&
 		!slices.ContainsFunc(p.read, func(a pathTree) bool { return a.path != "/" && within(full, a.path) })
 }
 
@@ -97,11 +97,11 @@ func (p *plan) explainRead(v *Violation) *Violation {
 			return nil
 		}
 	}
-	if holding(p.write, v.Subject) != nil || inAny(devices, v.Subject) || within(v.Subject, "/proc") || v.Subject == "/" {
+	if treeOf(p.write, v.Subject) != nil || inAny(devices, v.Subject) || within(v.Subject, "/proc") || v.Subject == "/" {
 		return nil
 	}
 	for _, l := range p.layers {
-		if l.read != nil && holding(l.read, v.Subject) == nil {
+		if l.read != nil && treeOf(l.read, v.Subject) == nil {
 			return v.outside(fieldReadPaths, l.origin)
 		}
 	}
@@ -113,16 +113,16 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 	if inAny(devices, v.Subject) {
 		return nil
 	}
-	if holding(p.write, v.Subject) == nil {
+	if treeOf(p.write, v.Subject) == nil {
 		return p.outsideWrite(v)
 	}
 	if at := p.above(p.policy.ReadOnly, v.Subject); at != "" {
-		return v.by(p.grounds[at], at)
+		return v.by(p.reasons[at], at)
 	}
 	i := slices.IndexFunc(p.policy.Forbid, func(n kernel.Name) bool { return within(v.Subject, n.Path) })
 	if i >= 0 {
 		at := p.policy.Forbid[i].Path
-		return v.by(p.grounds[at], at)
+		return v.by(p.reasons[at], at)
 	}
 	if slices.Contains(p.policy.Pin, v.Subject) {
 		v.Hint = "it contains a protected path, so it cannot be moved or removed; do that outside the sandbox"
@@ -133,7 +133,7 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 
 func (p *plan) outsideWrite(v *Violation) *Violation {
 	for _, l := range p.layers {
-		if l.write != nil && holding(l.write, v.Subject) == nil {
+		if l.write != nil && treeOf(l.write, v.Subject) == nil {
 			return v.outside(fieldWritePaths, l.origin)
 		}
 	}
@@ -162,9 +162,9 @@ func (v *Violation) by(g planReason, at string) *Violation {
 		v.Hint = "to allow this command, remove " + g.origin.Rule + " from deniedCommands"
 	case g.setting != "":
 		v.Hint = "to allow this, remove " + g.origin.Rule + " from " + g.setting
-	case g.text == secretGround.text:
+	case g.text == secretReason.text:
 		v.Hint = at + " contains secrets; to let commands read them: holdfast sandbox allow --read " + shellparse.Canonical(at)
-	case g.text == decidingGround.text:
+	case g.text == decidingReason.text:
 		v.Hint = at + " decides what other programs do: change it yourself, outside the sandbox"
 	case g.text != "":
 		v.Hint = g.text

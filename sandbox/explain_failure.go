@@ -64,7 +64,7 @@ func (v *Violation) toForeign(socket string) {
 	if socket == "" {
 		return
 	}
-	v.blamed = false
+	v.reported = false
 	v.Reason = socket + " belongs to a program outside the sandbox"
 	v.Hint = "add the command, such as \"docker\", to excludedCommands: it then runs outside the sandbox and needs approval each time"
 }

@@ -36,7 +36,7 @@ func (c *compiler) gitFolders() []pathTree {
 		}
 		for _, tree := range trees {
 			a := pathTree{path: tree, literal: tree, git: true}
-			if isDir(tree) && holding(c.folders, tree) == nil && c.mayWrite(&a) == nil {
+			if isDir(tree) && treeOf(c.folders, tree) == nil && c.mayWrite(&a) == nil {
 				out = append(out, a)
 			}
 		}

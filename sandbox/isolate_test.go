@@ -38,7 +38,7 @@ type isolated struct {
 }
 
 // kernelCases are cases of file tools that the kernel can hold as well, as commands.
-var kernelCases = map[string]struct{ command, says string }{
+var kernelCases = map[string]struct{ command, output string }{
 	"sandbox_file_tools-027": {
 		`ln -s <outside> d && echo x >d/x`,
 		`{"settings": {"allowedWritePaths": ["<root>/"]}, "input": {"tool": "Write", "file": "<root>/d/f", "race": "replace <root>/d by symlink to <outside> after the check"}, "expect": {"file_created_outside": false}}`,
@@ -70,7 +70,7 @@ func TestIsolate(t *testing.T) {
 	for _, c := range corpus.Area(t, "open-agent-sdk.json", "sandbox_bypass", "sandbox_file_tools") {
 		var in struct{ Command string }
 		if known, ok := kernelCases[c.ID]; ok {
-			handled[c.ID] = corpus.Test(known.says, run(known.command, "ws"))
+			handled[c.ID] = corpus.Test(known.output, run(known.command, "ws"))
 		} else if string(c.Expect()) == `"isolate"` {
 			c.Decode(t, c.Input(), &in)
 			handled[c.ID] = run(in.Command, "outside")

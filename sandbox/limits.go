@@ -126,7 +126,7 @@ func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) 
 		got, ok := read(v.Node)
 		switch {
 		case !ok:
-			return v.wrong(want)
+			return v.typeError(want)
 		case got < least:
 			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
 		case got > most:

@@ -19,8 +19,8 @@ type merged struct {
 	Weaker           loosened // enableWeakerNestedSandbox
 	Nested           loosened // allowNestedSandbox
 
-	// Network: there is a way out. A host must then be let through by each of Hosts,
-	// which HostOrigins says the places of.
+	// Network reports that commands can reach hosts. Each of Hosts must then allow a host. HostOrigins are
+	// the places where they were set.
 	Network        loosened
 	Hosts          []egress.Layer
 	HostOrigins    []policy.Origin
@@ -236,8 +236,8 @@ func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened 
 // that set ask explicitly can ask.
 func (m *merged) hasNetwork(weaker bool) bool {
 	for i, l := range m.Hosts {
-		own := i - len(m.Hosts) + len(m.asking)
-		ask := l.Ask && (!weaker || own >= 0 && m.asking[own])
+		index := i - len(m.Hosts) + len(m.asking)
+		ask := l.Ask && (!weaker || index >= 0 && m.asking[index])
 		if len(l.Allow) == 0 && !ask {
 			return false
 		}
@@ -256,8 +256,8 @@ func (m *merged) addLimits(c *Checker) {
 	if c.settings.Limits == nil {
 		return
 	}
-	before, said := m.Limits, *c.settings.Limits
-	m.Limits = before.least(said)
+	before, added := m.Limits, *c.settings.Limits
+	m.Limits = before.least(added)
 	for _, l := range []struct {
 		name string
 		set  bool
@@ -338,7 +338,7 @@ func (m *merged) excluded(line, cwd string) (policy.Origin, bool) {
 	var by policy.Origin
 	for i := range r.Commands {
 		cmd := &r.Commands[i]
-		if slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program {
+		if slices.Contains(shellBuiltins, cmd.Name) && cmd.Name == cmd.Program {
 			continue
 		}
 		o, ok := m.excludes(cmd)
@@ -352,11 +352,11 @@ func (m *merged) excluded(line, cwd string) (policy.Origin, bool) {
 
 func (m *merged) excludes(cmd *shellparse.Command) (by policy.Origin, ok bool) {
 	for _, c := range m.layers {
-		entry, begins := begins(c.excluded, cmd)
+		entry, matched := matchPrefix(c.excluded, cmd)
 		switch {
-		case !begins && c.managed():
+		case !matched && c.managed():
 			return policy.Origin{}, false
-		case begins && !ok && !c.untrusted:
+		case matched && !ok && !c.untrusted:
 			by, ok = c.at(fieldExcluded+": "+entry), true
 		}
 	}

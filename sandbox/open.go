@@ -148,7 +148,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		c.merged.Weaker.Set = true
 	}
 	if o.Quarantine != "" && !slices.ContainsFunc(c.checkers, func(c *Checker) bool { return isTrue(c.settings.StrictProtectedPaths) }) {
-		a, err := own(o.Quarantine, "")
+		a, err := folderTree(o.Quarantine, "")
 		if err != nil {
 			return nil, err
 		}
@@ -174,14 +174,14 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		c.folders = append(c.folders, a)
 	}
 	for _, s := range o.State {
-		a, err := own(s, "Holdfast's own state is not accessible")
+		a, err := folderTree(s, "Holdfast's own state is not accessible")
 		if err != nil {
 			return nil, err
 		}
 		c.state = append(c.state, a)
 	}
 	if o.Temp != "" {
-		a, err := own(o.Temp, "")
+		a, err := folderTree(o.Temp, "")
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		}
 	}
 	if o.Caches != "" {
-		a, err := own(o.Caches, "")
+		a, err := folderTree(o.Caches, "")
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +209,7 @@ func workspace(folder string) (pathTree, error) {
 	if strings.ContainsFunc(folder, func(r rune) bool { return r < ' ' || r == 0x7f || r == ':' }) {
 		return refuse("has a control character or a colon in its name", "rename it: programs split such names")
 	}
-	a, err := own(folder, "")
+	a, err := folderTree(folder, "")
 	if err != nil {
 		return pathTree{}, err
 	}
@@ -223,8 +223,8 @@ func workspace(folder string) (pathTree, error) {
 	return a, nil
 }
 
-// own returns a tree for a folder that no setting names.
-func own(folder, what string) (pathTree, error) {
+// folderTree returns a tree for a folder that no setting names.
+func folderTree(folder, reason string) (pathTree, error) {
 	full, err := filepath.Abs(folder)
 	if err == nil && folder == "" {
 		err = errors.New("it is empty")
@@ -236,7 +236,7 @@ func own(folder, what string) (pathTree, error) {
 	if err != nil {
 		return pathTree{}, &Error{Detail: fmt.Sprintf("the folder %q cannot be used", folder), Err: err}
 	}
-	return pathTree{path: resolved, literal: filepath.Clean(full), folder: true, planReason: planReason{text: what}}, nil
+	return pathTree{path: resolved, literal: filepath.Clean(full), folder: true, planReason: planReason{text: reason}}, nil
 }
 
 // Notices returns warnings for the user about how the settings are enforced, such as a secret with a

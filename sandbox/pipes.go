@@ -14,12 +14,12 @@ func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	if c.process != nil {
 		return nil, errStarted
 	}
-	ours, callers, err := c.streams.pipe(true)
+	commandEnd, callerEnd, err := c.streams.pipe(true)
 	if err != nil {
 		return nil, err
 	}
-	c.Stdin = ours
-	return callers, nil
+	c.Stdin = commandEnd
+	return callerEnd, nil
 }
 
 // StdoutPipe returns a pipe from the command's standard output. Wait closes it, so the caller must
@@ -31,12 +31,12 @@ func (c *Cmd) StdoutPipe() (io.ReadCloser, error) {
 	if c.process != nil {
 		return nil, errStarted
 	}
-	ours, callers, err := c.streams.pipe(false)
+	commandEnd, callerEnd, err := c.streams.pipe(false)
 	if err != nil {
 		return nil, err
 	}
-	c.Stdout = ours
-	return callers, nil
+	c.Stdout = commandEnd
+	return callerEnd, nil
 }
 
 // StderrPipe is StdoutPipe for standard error.
@@ -47,12 +47,12 @@ func (c *Cmd) StderrPipe() (io.ReadCloser, error) {
 	if c.process != nil {
 		return nil, errStarted
 	}
-	ours, callers, err := c.streams.pipe(false)
+	commandEnd, callerEnd, err := c.streams.pipe(false)
 	if err != nil {
 		return nil, err
 	}
-	c.Stderr, c.ReadStderr = ours, true
-	return callers, nil
+	c.Stderr, c.ReadStderr = commandEnd, true
+	return callerEnd, nil
 }
 
 var errStarted = errors.New("sandbox: the command was already started")

@@ -51,8 +51,8 @@ func (n *nameSet) has(parent, name string) bool {
 		return true
 	}
 	for _, p := range n.patterns {
-		lead, _, _ := strings.Cut(p, "*")
-		if strings.HasPrefix(name, lead) {
+		prefix, _, _ := strings.Cut(p, "*")
+		if strings.HasPrefix(name, prefix) {
 			if ok, err := doublestar.Match(p, name); ok && err == nil {
 				return true
 			}
@@ -101,8 +101,8 @@ var agentFolderForbidden = map[string][]string{
 
 // Built-in reasons.
 var (
-	secretGround   = planReason{text: "secrets are not readable"}
-	decidingGround = planReason{text: "it decides what other programs do"}
+	secretReason   = planReason{text: "secrets are not readable"}
+	decidingReason = planReason{text: "it decides what other programs do"}
 )
 
 // protect prevents changes, in writable trees, to files that decide what other programs do, and to the
@@ -135,14 +135,14 @@ func (c *compiler) protect() error {
 func (c *compiler) protectArea(p pathTree) error {
 	for _, link := range linksOn(p.literal) {
 		if c.written(link) {
-			return p.wrong(link+" is a symbolic link that commands could change", "use the link's target: "+p.path)
+			return p.invalid(link+" is a symbolic link that commands could change", "use the link's target: "+p.path)
 		}
 	}
 	full, err := realpath.Resolve(p.path)
 	if err != nil {
-		return p.wrong(fmt.Sprintf("%s: %v", p.path, err), "write the path without symbolic links")
+		return p.invalid(fmt.Sprintf("%s: %v", p.path, err), "write the path without symbolic links")
 	}
-	if _, there := lookAt(full); there {
+	if _, exists := lookAt(full); exists {
 		c.fix(full, p.planReason)
 	} else if c.written(full) {
 		c.forbidFirst(full, p.planReason)
@@ -180,11 +180,11 @@ func (c *compiler) protectTree(root string) error {
 func (c *compiler) forbidNames(dir string, names []string) error {
 	for _, name := range names {
 		full := path.Join(dir, name)
-		info, there := lookAt(full)
+		info, exists := lookAt(full)
 		switch {
-		case !there:
-			c.forbidFirst(full, decidingGround)
-		case c.grounds[full] == (planReason{}) && !slices.Contains(c.pin, full):
+		case !exists:
+			c.forbidFirst(full, decidingReason)
+		case c.reasons[full] == (planReason{}) && !slices.Contains(c.pin, full):
 			if err := c.protectName(full, info.Mode()); err != nil {
 				return err
 			}
@@ -221,7 +221,7 @@ func (c *compiler) protectName(full string, mode fs.FileMode) error {
 	case agentFolderForbidden[name] != nil && isDir(path.Join(full, "worktrees")):
 		return c.protectAgentFolder(full)
 	}
-	c.fix(full, decidingGround)
+	c.fix(full, decidingReason)
 	return nil
 }
 
@@ -253,7 +253,7 @@ func (c *compiler) protectAgentFolder(dir string) error {
 			return c.linked(full)
 		case kernel.IsPlaceholder(full): // from a command that is running or has just ended
 		default:
-			c.fix(full, decidingGround)
+			c.fix(full, decidingReason)
 		}
 	}
 	return c.inner(dir, agentFolderForbidden[strings.ToLower(path.Base(dir))])
@@ -277,14 +277,14 @@ func (c *compiler) worktrees(dir string) error {
 
 // guard makes existing names read-only and forbids missing ones.
 func (c *compiler) guard(full string) error {
-	info, there := lookAt(full)
+	info, exists := lookAt(full)
 	switch {
-	case !there:
-		c.forbidden(full, decidingGround)
+	case !exists:
+		c.forbidden(full, decidingReason)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
 	default:
-		c.fix(full, decidingGround)
+		c.fix(full, decidingReason)
 	}
 	return nil
 }
@@ -293,18 +293,18 @@ func (c *compiler) guard(full string) error {
 func (c *compiler) linked(full string) error {
 	what := full + " is a symbolic link: a command could replace it, and it decides what other programs do"
 	hint := "replace it with a file or a folder"
-	if w := holding(c.write, full); w != nil {
+	if w := treeOf(c.write, full); w != nil {
 		hint += ", or do not let commands write to " + w.path
 	}
 	return &Error{Detail: what, hint: hint}
 }
 
 func (c *compiler) fix(full string, g planReason) {
-	if _, ok := c.grounds[full]; ok {
+	if _, ok := c.reasons[full]; ok {
 		return
 	}
 	c.fixed = append(c.fixed, full)
-	c.grounds[full] = g
+	c.reasons[full] = g
 }
 
 func (c *compiler) pinned(dir string) {

@@ -16,7 +16,7 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 	if mode.IsDir() {
 		return c.repository(full)
 	}
-	c.fix(full, decidingGround)
+	c.fix(full, decidingReason)
 	c.remember(full)
 	target, ok := strings.CutPrefix(firstLine(full), "gitdir:")
 	if !ok {
@@ -43,7 +43,7 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 // repository protects the parts of a repository that make git run programs: its hooks and
 // configuration, those of its worktrees and submodules, and the files that say where these are.
 func (c *compiler) repository(dir string) error {
-	if inAny(c.pin, dir) && c.grounds[path.Join(dir, "config")] != (planReason{}) {
+	if inAny(c.pin, dir) && c.reasons[path.Join(dir, "config")] != (planReason{}) {
 		return nil // already protected
 	}
 	c.pinned(dir)
@@ -75,10 +75,10 @@ const commonDir = "commondir"
 // have one; if it appears elsewhere, that is an error.
 func (c *compiler) redirected(dir string) error {
 	full := path.Join(dir, commonDir)
-	info, there := lookAt(full)
+	info, exists := lookAt(full)
 	switch {
-	case !there:
-		c.forbidden(full, decidingGround)
+	case !exists:
+		c.forbidden(full, decidingReason)
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
@@ -88,7 +88,7 @@ func (c *compiler) redirected(dir string) error {
 			hint:   "do not run git there; check the file, then remove it",
 		}
 	}
-	c.fix(full, decidingGround)
+	c.fix(full, decidingReason)
 	return nil
 }
 
@@ -156,10 +156,10 @@ func (c *compiler) configured(dir string) error {
 				return &Error{Detail: full + ": " + s.key + " is " + named + ", which is writable as a whole", hint: "move the hooks to a separate folder"}
 			}
 		}
-		if _, there := lookAt(named); !there {
-			c.forbidFirst(named, decidingGround)
+		if _, exists := lookAt(named); !exists {
+			c.forbidFirst(named, decidingReason)
 		} else {
-			c.fix(named, decidingGround)
+			c.fix(named, decidingReason)
 		}
 	}
 	return nil

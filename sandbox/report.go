@@ -47,26 +47,26 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
 	all := f.limits(r, c.state)
 	if c.hosts != nil {
-		said := ""
+		output := ""
 		if c.streams.tail != nil && r.Failed {
-			said = string(c.streams.tail.bytes())
+			output = string(c.streams.tail.bytes())
 		}
-		all = append(all, f.addRefusedHosts(c.hosts(said))...)
+		all = append(all, f.addRefusedHosts(c.hosts(output))...)
 	}
-	blamed, text := false, ""
+	reported, text := false, ""
 	if c.streams.tail != nil && !c.sandbox.compiler.unconfined {
 		text = string(c.streams.tail.bytes())
-		told := complaints(text)
+		lines := complaints(text)
 		all = append(all, f.signing(text)...)
-		all = append(all, f.addComplaints(told)...)
-		blamed = slices.ContainsFunc(told, func(c errorLine) bool { return c.fault == faultPerm })
+		all = append(all, f.addComplaints(lines)...)
+		reported = slices.ContainsFunc(lines, func(c errorLine) bool { return c.fault == faultPerm })
 	}
 	if r.Failed && !slices.ContainsFunc(all, func(v Violation) bool { return v.Kind == kindPath }) {
 		all = append(all, c.tried.refused(c.sandbox)...)
 	}
 	for _, refused := range c.state.Refused {
 		v := syscallViolation(refused.Call)
-		if v.blamed = blamed; isUnixSocket(refused.Call) {
+		if v.reported = reported; isUnixSocket(refused.Call) {
 			v.toForeign(f.foreign(text))
 		}
 		all = append(all, v)
@@ -117,15 +117,15 @@ func (r *Report) Text() string {
 }
 
 func line(b *strings.Builder, text, hint string) {
-	b.WriteString("sandbox: " + inert(text))
+	b.WriteString("sandbox: " + sanitize(text))
 	if hint != "" {
-		b.WriteString("; hint: " + inert(hint))
+		b.WriteString("; hint: " + sanitize(hint))
 	}
 	b.WriteByte('\n')
 }
 
-// inert removes line breaks and terminal control characters from names that a command chose.
-func inert(s string) string {
+// sanitize removes line breaks and terminal control characters from names that a command chose.
+func sanitize(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 {
 			return '?'

@@ -77,7 +77,7 @@ type watchedPath struct {
 // remember marks a file that was read for the plan, or that does not exist yet.
 func (c *compiler) remember(full string) {
 	m := watchedPath{path: full}
-	if info, there := lookAt(full); there {
+	if info, exists := lookAt(full); exists {
 		m.kind, m.size, m.time = info.Mode().Type(), info.Size(), info.ModTime()
 	} else {
 		m.none = true
@@ -88,7 +88,7 @@ func (c *compiler) remember(full string) {
 // kind marks whether a path exists and its type, regardless of its content.
 func (c *compiler) kind(full string) {
 	m := watchedPath{path: full}
-	if info, there := lookAt(full); there {
+	if info, exists := lookAt(full); exists {
 		m.kind = info.Mode().Type()
 	} else {
 		m.none = true
@@ -197,9 +197,9 @@ func cannotConfine(err error, weaker bool) error {
 	return &Error{Detail: "the kernel cannot confine commands to these settings", Err: err, hint: hint}
 }
 
-// gone reports whether err means that a path disappeared between the check of protected paths and the
+// isPathGone reports whether err means that a path disappeared between the check of protected paths and the
 // start. In that case nothing of the command has run.
-func gone(err error) bool {
+func isPathGone(err error) bool {
 	e, ok := errors.AsType[*kernel.StartError](err)
 	return ok && !strings.HasPrefix(e.Step, "execute ") && errors.Is(e.Err, fs.ErrNotExist)
 }
@@ -209,7 +209,7 @@ func gone(err error) bool {
 func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		if p, err = s.startOnce(a); !gone(err) || !retryStale(tries, began) {
+		if p, err = s.startOnce(a); !isPathGone(err) || !retryStale(tries, began) {
 			return p, err
 		}
 		s.stale()
@@ -266,7 +266,7 @@ func (s *Sandbox) release(j *kernel.Jail) {
 		return
 	}
 	if err := j.Close(); err != nil && s.log != nil {
-		s.log.Warn("sandbox: take down what held commands", "error", err)
+		s.log.Warn("sandbox: remove the confinement of commands", "error", err)
 	}
 }
 
@@ -279,7 +279,7 @@ func (s *Sandbox) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.closeWide()
+	err := s.closeWidened()
 	for p := range s.running {
 		_ = p.Signal(syscall.SIGKILL) // it may have ended already
 	}

@@ -21,33 +21,33 @@ import (
 // read. A file on disk is never passed: a process that has it open can change its mode, times and
 // attributes, wherever it is.
 type streams struct {
-	made   map[*os.File]bool // pipes whose other end the caller has
-	child  []io.Closer       // closed after the command has started or failed to start
-	parent []io.Closer       // closed after the command has ended
-	copies []func() error
-	ended  chan error   // the result of each copy
-	begin  func() error // rewinds the command's input; nil: there is no input to rewind
+	made      map[*os.File]bool // pipes whose other end the caller has
+	child     []io.Closer       // closed after the command has started or failed to start
+	parent    []io.Closer       // closed after the command has ended
+	copies    []func() error
+	ended     chan error   // the result of each copy
+	seekStart func() error // rewinds the command's input; nil: there is no input to rewind
 
 	budget *budget // nil: no limit
 	tail   *tail   // of standard error; nil if it is not read
 }
 
-// pipe creates a pipe for the caller; ours is the command's end.
-func (s *streams) pipe(toCommand bool) (ours, callers *os.File, err error) {
+// pipe creates a pipe for the caller. toCommand gives the direction; commandEnd is the command's end.
+func (s *streams) pipe(toCommand bool) (commandEnd, callerEnd *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	ours, callers = w, r
+	commandEnd, callerEnd = w, r
 	if toCommand {
-		ours, callers = r, w
+		commandEnd, callerEnd = r, w
 	}
 	if s.made == nil {
 		s.made = map[*os.File]bool{}
 	}
-	s.made[ours] = true
-	s.parent = append(s.parent, callers)
-	return ours, callers, nil
+	s.made[commandEnd] = true
+	s.parent = append(s.parent, callerEnd)
+	return commandEnd, callerEnd, nil
 }
 
 // connect returns the command's descriptors, from 0 on.
@@ -89,20 +89,20 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 			return s.direct(f), nil
 		}
 	}
-	theirs, ours, err := os.Pipe()
+	childEnd, parentEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	s.child, s.parent = append(s.child, theirs), append(s.parent, ours)
-	s.begin = beginning(r)
+	s.child, s.parent = append(s.child, childEnd), append(s.parent, parentEnd)
+	s.seekStart = beginning(r)
 	s.copies = append(s.copies, func() error {
-		_, err := io.Copy(ours, r)
+		_, err := io.Copy(parentEnd, r)
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 			err = nil // the command did not read all of it
 		}
-		return errors.Join(err, closed(ours))
+		return errors.Join(err, closed(parentEnd))
 	})
-	return theirs, nil
+	return childEnd, nil
 }
 
 // beginning remembers the position of a reader and returns a function that seeks back to it.
@@ -127,10 +127,10 @@ func (s *streams) rewind() error {
 	if len(s.made) > 0 {
 		return errors.New("the caller has the other end of its pipes")
 	}
-	if s.begin == nil {
+	if s.seekStart == nil {
 		return nil
 	}
-	return s.begin()
+	return s.seekStart()
 }
 
 func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
@@ -146,23 +146,23 @@ func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
 			return s.direct(f), nil
 		}
 	}
-	ours, theirs, err := os.Pipe()
+	parentEnd, childEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	s.child, s.parent = append(s.child, theirs), append(s.parent, ours)
-	mine := file && s.made[f]
-	if mine {
+	s.child, s.parent = append(s.child, childEnd), append(s.parent, parentEnd)
+	piped := file && s.made[f]
+	if piped {
 		s.parent = append(s.parent, f)
 	}
 	s.copies = append(s.copies, func() error {
-		err := s.carry(w, ours, t)
-		if mine {
+		err := s.carry(w, parentEnd, t)
+		if piped {
 			err = errors.Join(err, closed(f))
 		}
-		return errors.Join(err, closed(ours))
+		return errors.Join(err, closed(parentEnd))
 	})
-	return theirs, nil
+	return childEnd, nil
 }
 
 // kindOf returns the type of a file. A folder is rejected, because the whole disk would be reachable
@@ -228,11 +228,11 @@ func (s *streams) started() {
 // keeps its goroutine until it does.
 func (s *streams) wait(delay time.Duration) error {
 	defer func() { closeAll(s.parent) }()
-	var late <-chan time.Time
+	var timeout <-chan time.Time
 	if delay > 0 && len(s.copies) > 0 {
 		t := time.NewTimer(delay)
 		defer t.Stop()
-		late = t.C
+		timeout = t.C
 	}
 	var first error
 	for range s.copies {
@@ -241,7 +241,7 @@ func (s *streams) wait(delay time.Duration) error {
 			if first == nil {
 				first = err
 			}
-		case <-late:
+		case <-timeout:
 			if first == nil {
 				first = exec.ErrWaitDelay
 			}

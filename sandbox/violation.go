@@ -184,18 +184,18 @@ func (f *finder) host(c *errorLine) []Violation {
 	if len(f.hosts) > 0 && len(c.names) == 0 {
 		return nil
 	}
-	what := anyHost
+	host := anyHost
 	if len(c.names) > 0 {
-		what = c.names[0]
+		host = c.names[0]
 	}
-	if f.hosts[what] || slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, what) {
+	if f.hosts[host] || slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, host) {
 		return nil
 	}
-	v := Violation{Kind: kindHost, Subject: what, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.Origin}
+	v := Violation{Kind: kindHost, Subject: host, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.Origin}
 	if net == kernel.ProxyNetwork {
 		v.Setting, v.Hint = "network", "the network is reachable only through the proxy: the program must use HTTP_PROXY or ALL_PROXY"
 	} else if len(c.names) > 0 {
-		v.Hint = "to allow it: holdfast sandbox allow --host " + what
+		v.Hint = "to allow it: holdfast sandbox allow --host " + host
 	} else {
 		v.Hint = "to allow this, add the host to " + fieldDomains
 	}

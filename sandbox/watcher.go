@@ -9,7 +9,7 @@ import (
 type watcher struct {
 	cmd  *Cmd
 	done chan struct{} // the command has ended
-	gone sync.WaitGroup
+	wg   sync.WaitGroup
 
 	err  error // the context's error
 	wall bool  // the time limit was reached
@@ -19,7 +19,7 @@ type watcher struct {
 func newWatcher(c *Cmd, limit time.Duration) *watcher {
 	w := &watcher{cmd: c, done: make(chan struct{})}
 	if c.ctx.Done() != nil || limit > 0 {
-		w.gone.Go(func() { w.run(limit) })
+		w.wg.Go(func() { w.run(limit) })
 	}
 	return w
 }
@@ -48,18 +48,18 @@ func (w *watcher) interrupt(up <-chan time.Time) {
 		_ = w.cmd.Kill()
 		return
 	}
-	var late <-chan time.Time
+	var timeout <-chan time.Time
 	if w.cmd.WaitDelay > 0 {
 		t := time.NewTimer(w.cmd.WaitDelay)
 		defer t.Stop()
-		late = t.C
+		timeout = t.C
 	}
 	select {
 	case <-w.done:
 		return
 	case <-up:
 		w.wall = true
-	case <-late:
+	case <-timeout:
 	}
 	_ = w.cmd.Kill()
 }
@@ -67,6 +67,6 @@ func (w *watcher) interrupt(up <-chan time.Time) {
 // stop is called after the command has ended. It returns why the command was stopped.
 func (w *watcher) stop() (err error, wall bool) {
 	close(w.done)
-	w.gone.Wait()
+	w.wg.Wait()
 	return w.err, w.wall
 }

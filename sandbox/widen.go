@@ -25,7 +25,7 @@ func (s *Sandbox) SettingFor(v *Violation) *Settings {
 		if tree := s.compiler.openTree(v.Subject); tree != "" && len(m.remaining(tree)) > 0 {
 			return &Settings{AdditionalWritePaths: []string{tree}}
 		}
-	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && v.blamed && !s.weaker():
+	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && v.reported && !s.weaker():
 		if !slices.ContainsFunc(m.layers, func(c *Checker) bool { return c.managed() && c.settings.Network != nil }) {
 			return &Settings{Network: &Network{AllowUnixSockets: true}}
 		}
@@ -171,8 +171,8 @@ func (c *compiler) decides(full string) bool {
 	return false
 }
 
-// closeWide closes the sandboxes that [Sandbox.Widen] has created.
-func (s *Sandbox) closeWide() error {
+// closeWidened closes the sandboxes that [Sandbox.Widen] has created.
+func (s *Sandbox) closeWidened() error {
 	var errs []error
 	for _, wide := range s.widened {
 		errs = append(errs, wide.Close())

@@ -34,7 +34,7 @@ func (s *Sandbox) tries() *writeAttempts {
 }
 
 func (t *writeAttempts) add(path string) {
-	allowed := holding(t.allowed, path) != nil
+	allowed := treeOf(t.allowed, path) != nil
 	if !allowed && slices.ContainsFunc(temporary, func(tree string) bool { return within(path, tree) }) {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CurrentProcess is a call by this process: its environment, folder and streams.
+// CurrentProcess returns a call with the environment, folder and streams of this process.
 func CurrentProcess(f *Flags) (*Call, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// End ends this process as a command ended: with its status, or by the same
-// signal, so that a shell around us sees what it would see without us. Where that
-// signal does not end us, the status is 128 and its number, as shells say it.
+// End ends this process as a command ended: with its status, or by the same signal, so that a shell sees the
+// same result. If that signal does not end this process, the status is 128 plus its number, as in shells.
 func End(status syscall.WaitStatus) {
 	if !status.Signaled() {
 		os.Exit(status.ExitStatus())
 	}
 	sig := status.Signal()
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the core would be ours
-	// Go has a handler for each signal, which would not always end us. This thread
-	// gets the signal before the call returns.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // a core dump would be of this process
+	// Go handles each signal, which would not always end this process. This thread receives the signal before
+	// the call returns.
 	runtime.LockOSThread()
 	var byDefault struct{ handler, flags, restorer, mask uint64 }
 	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)

@@ -15,38 +15,38 @@ type signalRelay struct {
 	ch       chan os.Signal
 	catching sync.WaitGroup
 	done     chan struct{}
-	gone     sync.WaitGroup
+	wg       sync.WaitGroup
 }
 
-// newRelay begins to catch signals. A command with the terminal gets from the
-// terminal itself what its keys and its size cause; passing that on would be twice.
-// What we are told to ignore, as by nohup, is left alone.
+// newRelay starts to catch signals. A command with the terminal receives the signals of its keys and size
+// from the terminal itself; they are not passed on a second time. A signal that this process ignores, for
+// example because of nohup, stays ignored.
 func newRelay(terminal bool) *signalRelay {
 	r := &signalRelay{ch: make(chan os.Signal, 16), done: make(chan struct{})}
 	if terminal {
-		r.drop = keyboardSignals // and not ignored, since the command would inherit that
+		r.drop = keyboardSignals // not signal.Ignore, because the command would inherit that
 	}
 	r.catching.Go(func() {
 		for _, s := range forwardedSignals {
 			if !signal.Ignored(s) {
-				signal.Notify(r.ch, s) // two turns of a locked thread each
+				signal.Notify(r.ch, s) // two switches of a locked thread for each
 			}
 		}
 	})
 	return r
 }
 
-// wait returns when signals are caught. It is called before a command starts.
+// wait returns when signals are caught. Call it before a command starts.
 func (r *signalRelay) wait() { r.catching.Wait() }
 
-// start passes on what has come since newRelay, and what comes.
+// start passes on the signals received since newRelay and future ones.
 func (r *signalRelay) start(cmd *sandbox.Cmd) {
-	r.gone.Go(func() {
+	r.wg.Go(func() {
 		for {
 			select {
 			case s := <-r.ch:
 				if !slices.Contains(r.drop, s) {
-					_ = cmd.Signal(s) // it may have ended just now
+					_ = cmd.Signal(s) // it may have just ended
 				}
 			case <-r.done:
 				return
@@ -55,9 +55,9 @@ func (r *signalRelay) start(cmd *sandbox.Cmd) {
 	})
 }
 
-// stop passes nothing on any more.
+// stop ends the forwarding of signals.
 func (r *signalRelay) stop() {
 	signal.Stop(r.ch)
 	close(r.done)
-	r.gone.Wait()
+	r.wg.Wait()
 }

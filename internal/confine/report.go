@@ -11,14 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// report is where --json-report goes: a file, or a descriptor that we were given.
+// report is the target of --json-report: a file, or an inherited descriptor.
 type report struct {
 	file *os.File
 	fd   int
 }
 
-// openReport is called before the command runs, so that a file which cannot be
-// written is known in time.
+// openReport is called before the command runs, so that an unwritable file is an error at once.
 func openReport(where, dir string) (*report, error) {
 	if where == "" {
 		return nil, nil
@@ -36,19 +35,19 @@ func openReport(where, dir string) (*report, error) {
 	return &report{file: f}, nil
 }
 
-// exitDoc is what is written.
+// exitDoc is the written document.
 type exitDoc struct {
-	ExitCode int    `json:"exit_code"` // -1 when it did not end by itself
+	ExitCode int    `json:"exit_code"` // -1 if a signal ended it
 	Signal   string `json:"signal,omitempty"`
 	*sandbox.Report
 }
 
-// write writes how a command ended, and closes. A nil state: it did not run.
-func (r *report) write(s *sandbox.State, told *sandbox.Report) error {
+// write writes how a command ended, and closes the target. A nil state means that it did not run.
+func (r *report) write(s *sandbox.State, result *sandbox.Report) error {
 	if r == nil {
 		return nil
 	}
-	e := exitDoc{ExitCode: -1, Report: told}
+	e := exitDoc{ExitCode: -1, Report: result}
 	if s != nil {
 		e.ExitCode = s.ExitCode()
 		if s.Status.Signaled() {

@@ -26,7 +26,7 @@ import (
 // Call is one call of the command.
 type Call struct {
 	Flags  *Flags
-	Env    []string // ours
+	Env    []string // environment of this process
 	Dir    string   // the current folder, absolute
 	Home   string   // $HOLDFAST_HOME: the user's settings; never visible inside
 	User   string   // the user's home folder, or ""
@@ -36,14 +36,14 @@ type Call struct {
 
 	Managed string // as in [settings.Options]
 
-	// ExplainLater: when the command cannot run, somebody does all of this once more and
-	// tells why. So nothing is told now.
+	// ExplainLater reports that, if the command cannot run, the caller repeats all of this and prints why. So
+	// Run prints nothing.
 	ExplainLater bool
 }
 
-// Run runs the command and waits for its end. Signals that we get meanwhile are
-// passed on. The status is the command's. An error says that it never ran: a
-// *[NotRun], or one of [settings] or [sandbox].
+// Run runs the command and waits for its end. It passes on signals that this process receives meanwhile. The
+// status is the command's. An error means that the command never ran: it is a *[NotRun], or one of packages
+// [settings] or [sandbox].
 func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	report, err := openReport(c.Flags.JSONReport, c.Dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	defer box.Close()
 	cmd := box.Command(ctx, c.Flags.Command[0], c.Flags.Command[1:]...)
 	cmd.Terminal = isTerminal(c.Stdin)
-	relay := newRelay(cmd.Terminal) // takes its time beside what comes next
+	relay := newRelay(cmd.Terminal) // takes some time, so it runs concurrently with the next steps
 	cmd.Dir, cmd.Env = dir, c.environ(box, dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ReadStderr = !isTerminal(c.Stderr)
@@ -90,14 +90,14 @@ func (c *Call) failed(to *report, r *sandbox.Report, err *NotRun) error {
 	if r == nil {
 		r = &sandbox.Report{CouldNotStart: err.Error()}
 	}
-	if wrong := to.write(nil, r); wrong != nil {
-		return errors.Join(err, fmt.Errorf("--json-report: %w", wrong))
+	if werr := to.write(nil, r); werr != nil {
+		return errors.Join(err, fmt.Errorf("--json-report: %w", werr))
 	}
 	return err
 }
 
-// open opens the sandbox: the flags are a layer of their own, the strongest. Each
-// layer restricts by itself, so a flag opens nothing that the settings close.
+// open opens the sandbox. The flags are a separate layer, the strongest. Each layer restricts by itself, so a
+// flag allows nothing that the settings deny.
 func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	dir := c.Dir
 	if d := c.Flags.CWD; d != "" {
@@ -111,7 +111,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	for _, w := range c.Flags.Write {
 		folders = append(folders, c.absolute(w))
 	}
-	own, err := sandbox.NewChecker(c.flagSettings(), &sandbox.Options{
+	flags, err := sandbox.NewChecker(c.flagSettings(), &sandbox.Options{
 		Home: c.User, Dir: c.Dir, Origin: policy.Origin{Layer: layernames.Flag}, Trusted: true,
 	})
 	if err != nil {
@@ -122,11 +122,11 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 		o.State, o.Quarantine = []string{c.Home}, string(quarantine.Open(c.Home))
 		o.Caches, _ = caches.DirFor(c.Home, &caches.User{Home: c.User, Get: c.get}, dir) // without it, the command has no caches
 	}
-	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)
+	box, err := sandbox.Open(append([]*sandbox.Checker{flags}, list...), o)
 	return box, dir, err
 }
 
-// flagSettings are the settings that the flags are.
+// flagSettings returns the flags as settings.
 func (c *Call) flagSettings() *sandbox.Settings {
 	s := &sandbox.Settings{AllowedWritePaths: c.Flags.Write, AllowedReadPaths: c.Flags.Read, DeniedPaths: c.Flags.Deny}
 	if len(c.Flags.AllowDomain) > 0 {
@@ -135,22 +135,22 @@ func (c *Call) flagSettings() *sandbox.Settings {
 	return s
 }
 
-// layers are the settings of files: what --settings says alone, or else those of
-// the folder, the user and the administrator.
+// layers returns the settings of files: only those of --settings, or else those of the folder, the user and
+// the administrator.
 func (c *Call) layers(dir string) ([]*sandbox.Checker, error) {
 	o := &settings.Options{Home: c.Home, User: c.User, Cwd: dir, Managed: c.Managed}
-	if given := c.Flags.Settings; given != "" {
-		if !strings.HasPrefix(strings.TrimSpace(given), "{") {
-			given = c.absolute(given)
+	if file := c.Flags.Settings; file != "" {
+		if !strings.HasPrefix(strings.TrimSpace(file), "{") {
+			file = c.absolute(file)
 		}
-		source, err := read(given)
+		source, err := read(file)
 		if err != nil {
 			return nil, err
 		}
 		if !InSettingsFile(source) {
-			return c.block(source, given)
+			return c.block(source, file)
 		}
-		o.Files, o.FlagsOnly, o.Cwd = []string{given}, true, c.Dir
+		o.Files, o.FlagsOnly, o.Cwd = []string{file}, true, c.Dir
 	}
 	s, err := settings.Load(o)
 	if err != nil {
@@ -163,32 +163,31 @@ func (c *Call) layers(dir string) ([]*sandbox.Checker, error) {
 	return list, nil
 }
 
-func read(given string) ([]byte, error) {
-	if strings.HasPrefix(strings.TrimSpace(given), "{") {
-		return []byte(given), nil
+func read(source string) ([]byte, error) {
+	if strings.HasPrefix(strings.TrimSpace(source), "{") {
+		return []byte(source), nil
 	}
-	return os.ReadFile(given)
+	return os.ReadFile(source)
 }
 
-// block compiles sandbox settings that stand alone.
-func (c *Call) block(source []byte, given string) ([]*sandbox.Checker, error) {
+// block compiles a file that contains only sandbox settings.
+func (c *Call) block(source []byte, file string) ([]*sandbox.Checker, error) {
 	origin, dir := policy.Origin{Layer: layernames.Flag, File: "--settings"}, c.Dir
-	if filepath.IsAbs(given) {
-		origin.File, dir = given, filepath.Dir(given)
+	if filepath.IsAbs(file) {
+		origin.File, dir = file, filepath.Dir(file)
 	}
 	s := &sandbox.Settings{}
 	err := s.Decode(source)
 	if err == nil {
-		var own *sandbox.Checker
-		if own, err = sandbox.NewChecker(s, &sandbox.Options{Home: c.User, Dir: dir, Origin: origin, Trusted: true}); err == nil {
-			return []*sandbox.Checker{own}, nil
+		var checker *sandbox.Checker
+		if checker, err = sandbox.NewChecker(s, &sandbox.Options{Home: c.User, Dir: dir, Origin: origin, Trusted: true}); err == nil {
+			return []*sandbox.Checker{checker}, nil
 		}
 	}
 	return nil, &settingsError{err: err, file: origin.File}
 }
 
-// InSettingsFile reports whether a text is a settings file rather than sandbox
-// settings alone.
+// InSettingsFile reports whether a text is a settings file, rather than only sandbox settings.
 func InSettingsFile(source []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(source, &top) != nil {
@@ -202,7 +201,7 @@ func InSettingsFile(source []byte) bool {
 	return false
 }
 
-// get is a variable of ours.
+// get returns a variable of this process.
 func (c *Call) get(name string) string {
 	for _, entry := range slices.Backward(c.Env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -212,7 +211,7 @@ func (c *Call) get(name string) string {
 	return ""
 }
 
-// environ is what the command knows.
+// environ returns the environment of the command.
 func (c *Call) environ(box *sandbox.Sandbox, dir string) []string {
 	var env []string
 	if c.Flags.KeepEnv {
@@ -226,16 +225,16 @@ func (c *Call) environ(box *sandbox.Sandbox, dir string) []string {
 			env = append(env, entry)
 			continue
 		}
-		for _, ours := range c.Env {
-			if strings.HasPrefix(ours, entry+"=") {
-				env = append(env, ours)
+		for _, variable := range c.Env {
+			if strings.HasPrefix(variable, entry+"=") {
+				env = append(env, variable)
 			}
 		}
 	}
 	return last(env)
 }
 
-// last keeps the last value of each variable, since some programs take the first.
+// last keeps the last value of each variable, because some programs use the first.
 func last(env []string) []string {
 	at := map[string]int{}
 	var out []string
@@ -266,12 +265,12 @@ type Kind int
 
 // The kinds.
 const (
-	NotConfined   Kind = iota // the sandbox, or what it needs, failed
-	NotExecutable             // the program is there and cannot be executed
-	NotFound                  // there is no such program
+	NotConfined   Kind = iota // the sandbox, or something that it needs, failed
+	NotExecutable             // the program exists and cannot be executed
+	NotFound                  // the program does not exist
 )
 
-// NotRun says that the command did not run.
+// NotRun means that the command did not run.
 type NotRun struct {
 	Kind Kind
 	err  error
@@ -281,7 +280,7 @@ func (e *NotRun) Error() string { return e.err.Error() }
 
 func (e *NotRun) Unwrap() error { return e.err }
 
-// notRun sorts why a command could not start.
+// notRun classifies why a command could not start.
 func notRun(err error) *NotRun {
 	start, started := errors.AsType[*kernel.StartError](err)
 	switch {
@@ -300,7 +299,7 @@ func isPathError(err error) bool {
 	return ok
 }
 
-// settingsError is a block of sandbox settings that cannot be used.
+// settingsError is an invalid block of sandbox settings.
 type settingsError struct {
 	err  error
 	file string

@@ -1,7 +1,6 @@
-// Command crosscheck checks the types of all packages and tests of the module in the
-// current folder on systems that no test runs on. It reads the source of everything
-// they import and compiles nothing, so it takes seconds where a build takes minutes.
-// It does not find what only a linker or an assembler finds.
+// Command crosscheck type-checks all packages and tests of the module in the current folder for systems on
+// which no test runs. It reads the source of all imports and compiles nothing, so it takes seconds where a
+// build takes minutes. It does not find the errors of linkers and assemblers.
 //
 //	crosscheck darwin/arm64 windows/amd64 linux/arm64
 package main
@@ -15,28 +14,28 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// need is what types are checked with: function bodies of our own packages alone.
+// need selects what is type-checked: function bodies only of this module's packages.
 const need = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo
 
 func main() {
-	bad := 0
+	count := 0
 	for _, target := range os.Args[1:] {
-		faults, err := check(target)
+		errs, err := check(target)
 		if err != nil {
-			faults = []string{err.Error()}
+			errs = []string{err.Error()}
 		}
-		for _, f := range faults {
+		for _, f := range errs {
 			fmt.Fprintf(os.Stderr, "%s: %s\n", target, f)
 		}
-		bad += len(faults)
+		count += len(errs)
 	}
-	if bad > 0 {
+	if count > 0 {
 		os.Exit(1)
 	}
 }
 
-// check returns what is wrong on a system, "darwin/arm64", each fault once.
+// check returns the errors for a system such as "darwin/arm64", each once.
 func check(target string) ([]string, error) {
 	system, arch, ok := strings.Cut(target, "/")
 	if !ok {
@@ -48,12 +47,12 @@ func check(target string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults []string
+	var errs []string
 	packages.Visit(list, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
-			faults = append(faults, e.Error())
+			errs = append(errs, e.Error())
 		}
 	})
-	slices.Sort(faults)
-	return slices.Compact(faults), nil
+	slices.Sort(errs)
+	return slices.Compact(errs), nil
 }

@@ -2,14 +2,13 @@ package environ
 
 import "strings"
 
-// dangerousVariables change which code runs, or where it connects: a rule for the
-// command alone does not permit setting them. A name with a star at the end
-// stands for all that start so.
+// dangerousVariables change which code runs, or to which server a program connects: a rule that allows a
+// command does not allow setting them. A name that ends with a star is a prefix.
 var dangerousVariables = []string{
 	// which program, library or start-up file
 	"PATH", "LD_*", "DYLD_*", "BASH_ENV", "ENV", "ZDOTDIR", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "IFS", "CDPATH",
 	"PROMPT_COMMAND", "PS4", "SHELL", "HOME", "XDG_*", "GCONV_PATH", "LOCPATH", "TERMINFO", "TMPDIR",
-	// programs that others start
+	// programs that other programs start
 	"EDITOR", "VISUAL", "PAGER", "*_PAGER", "*_EDITOR", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "SUDO_ASKPASS", "SSH_*",
 	// version control, compilers, package managers
 	"GIT_*", "HG*", "CC", "CXX", "CPP", "LD", "AR", "AS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS",
@@ -18,12 +17,12 @@ var dangerousVariables = []string{
 	// interpreters
 	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "DENO_*", "BUN_*",
 	"PYTHON*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "PHP_INI_SCAN_DIR", "PHPRC", "LUA_*", "JAVA_*", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MAVEN_*", "GRADLE_*",
-	// where it connects, and as whom
+	// to which server it connects, and as which user
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_*", "CURL_*", "REQUESTS_CA_BUNDLE",
 	"DOCKER_*", "KUBECONFIG", "AWS_*", "AZURE_*", "GOOGLE_*", "CLOUDSDK_*", "ANSIBLE_*", "TF_*", "HOLDFAST_*",
 }
 
-// Dangerous reports whether a variable is one that changes which code runs, or where it connects.
+// Dangerous reports whether a variable changes which code runs, or to which server a program connects.
 func Dangerous(name string) bool {
 	for _, d := range dangerousVariables {
 		start, tail := strings.CutSuffix(d, "*")

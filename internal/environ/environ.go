@@ -1,4 +1,4 @@
-// Package environ picks what commands may know of the environment of this process.
+// Package environ selects the environment variables that commands receive.
 //
 //	cmd.Env = environ.ForCommands(os.Environ())
 package environ
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Last keeps of each variable the last entry.
+// Last keeps only the last entry of each variable.
 func Last(all []string) []string {
 	at := map[string]int{}
 	for i, entry := range all {
@@ -24,9 +24,9 @@ func Last(all []string) []string {
 	return slices.Clip(kept)
 }
 
-// ForSandbox picks what commands may know of an environment: where programs, tools and the
-// home are, who the user is, the language, the terminal, the time zone and the registries that tools
-// ask. Keys and tokens are not in it.
+// ForSandbox returns the variables of an environment that sandboxed commands receive: the locations of
+// programs, tools and the home folder, the user, the language, the terminal, the time zone and the registries
+// of tools. Keys and tokens are not included.
 func ForSandbox(all []string) []string {
 	var kept []string
 	for _, entry := range all {

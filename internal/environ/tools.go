@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// pathVariables name folders and files of tools, or lists of them: where the person has installed what runs, what it reads, and
-// the certificates that it trusts.
+// pathVariables contain files and folders of tools, or lists of them: where the user has installed programs,
+// the files that they read, and the certificates that they trust.
 var pathVariables = []string{
 	"GOROOT", "GOPATH", "GOBIN", "GOMODCACHE", "NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH", "VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "DENO_INSTALL",
 	"PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_EXE", "PYTHONUSERBASE", "CARGO_HOME", "RUSTUP_HOME",
@@ -17,14 +17,14 @@ var pathVariables = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO",
 }
 
-// optionVariables name versions of tools, and the registries that they ask.
+// optionVariables contain versions of tools, and the registries that they use.
 var optionVariables = []string{
 	"GOTOOLCHAIN", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "CGO_ENABLED", "PYENV_VERSION", "RBENV_VERSION", "RUSTUP_TOOLCHAIN",
 	"npm_config_registry", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX",
 }
 
-// isToolVariable says whether commands may know a variable because tools need it. A value that does not look
-// like what its name says is not passed on, nor is an address with a password in it.
+// isToolVariable reports whether commands receive a variable because tools need it. A value that does not fit
+// its name, or that contains a URL with a password, is not passed on.
 func isToolVariable(name, value string) bool {
 	switch {
 	case slices.Contains(pathVariables, name):

@@ -47,11 +47,11 @@ func CheckChoices(list []Choice) string {
 	}
 	for i, c := range list {
 		at := fmt.Sprintf("questions[%d]", i)
-		if wrong := checkText(at+".question", c.Question, maxChoiceText); wrong != "" {
-			return wrong
+		if problem := checkText(at+".question", c.Question, maxChoiceText); problem != "" {
+			return problem
 		}
-		if wrong := checkText(at+".header", c.Header, 4*maxHeader); wrong != "" {
-			return wrong
+		if problem := checkText(at+".header", c.Header, 4*maxHeader); problem != "" {
+			return problem
 		}
 		switch n := len(c.Options); {
 		case utf8.RuneCountInString(c.Header) > maxHeader:
@@ -61,8 +61,8 @@ func CheckChoices(list []Choice) string {
 		case n < minOptions || n > maxOptions:
 			return fmt.Sprintf("%s.options: want %d to %d, got %d", at, minOptions, maxOptions, n)
 		}
-		if wrong := checkOptions(at, c.Options); wrong != "" {
-			return wrong
+		if problem := checkOptions(at, c.Options); problem != "" {
+			return problem
 		}
 	}
 	return ""
@@ -71,8 +71,8 @@ func CheckChoices(list []Choice) string {
 func checkOptions(at string, list []Option) string {
 	for i, o := range list {
 		at := fmt.Sprintf("%s.options[%d]", at, i)
-		if wrong := checkText(at+".label", o.Label, maxLabel); wrong != "" {
-			return wrong
+		if problem := checkText(at+".label", o.Label, maxLabel); problem != "" {
+			return problem
 		}
 		switch {
 		case slices.ContainsFunc(list[:i], func(p Option) bool { return p.Label == o.Label }):
@@ -110,41 +110,41 @@ func Choices(input json.RawMessage) []Choice {
 // AnswersInput returns the input that answers questions of the model: the user's answers by
 // question, as labels of options or own text.
 func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
-	said := map[string]any{}
+	values := map[string]any{}
 	for question, list := range answers {
-		if said[question] = list; len(list) == 1 {
-			said[question] = list[0]
+		if values[question] = list; len(list) == 1 {
+			values[question] = list[0]
 		}
 	}
 	return json.Marshal(struct {
 		Answers map[string]any `json:"answers"`
-	}{said})
+	}{values})
 }
 
 // ReadAnswers reads the user's answers from an input: a string, or a list of strings, for each
 // question. The error describes an invalid answer.
-func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, error) {
+func ReadAnswers(requested, answer json.RawMessage) ([]Choice, map[string][]string, error) {
 	var in struct {
 		Questions []Choice `json:"questions"`
 	}
-	if err := json.Unmarshal(asked, &in); err != nil {
+	if err := json.Unmarshal(requested, &in); err != nil {
 		return nil, nil, err
 	}
-	if len(given) == 0 {
-		given = json.RawMessage("{}")
+	if len(answer) == 0 {
+		answer = json.RawMessage("{}")
 	}
-	raw, err := personInput(asked, given, "answers")
+	raw, err := changedMember(requested, answer, "answers")
 	if err != nil {
 		return nil, nil, err
 	}
-	var said map[string]any
-	if raw == nil || json.Unmarshal(raw, &said) != nil || said == nil {
+	var entered map[string]any
+	if raw == nil || json.Unmarshal(raw, &entered) != nil || entered == nil {
 		return nil, nil, errors.New(`the answers are missing; want {"answers": {"the question": "the label of an option, or other text"}}`)
 	}
 	answers := map[string][]string{}
 	for _, c := range in.Questions {
-		v, there := said[c.Question]
-		if !there {
+		v, exists := entered[c.Question]
+		if !exists {
 			return nil, nil, fmt.Errorf("no answer to %q", c.Question)
 		}
 		list, err := c.read(v)
@@ -153,7 +153,7 @@ func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, e
 		}
 		answers[c.Question] = list
 	}
-	for question := range said {
+	for question := range entered {
 		if answers[question] == nil {
 			return nil, nil, fmt.Errorf("the model did not ask %q", question)
 		}
@@ -186,8 +186,8 @@ func (c *Choice) read(v any) (list []string, err error) {
 		return nil, fmt.Errorf("at most %d answers can be chosen", maxOptions+1)
 	}
 	for i, text := range list {
-		if wrong := checkText("a text", text, maxChoiceText); wrong != "" {
-			return nil, errors.New(wrong)
+		if problem := checkText("a text", text, maxChoiceText); problem != "" {
+			return nil, errors.New(problem)
 		}
 		if slices.Contains(list[:i], text) {
 			return nil, fmt.Errorf("%q is chosen twice", text)

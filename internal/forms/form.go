@@ -75,18 +75,18 @@ func (*Form) Input(content map[string]json.RawMessage) (json.RawMessage, error) 
 
 // ReadForm reads the user's values from the requested input and the answer's input; without an
 // answer they are the proposed values. The error names invalid fields.
-func ReadForm(asked, given json.RawMessage) (content json.RawMessage, err error) {
+func ReadForm(requested, answer json.RawMessage) (content json.RawMessage, err error) {
 	var f Form
-	if err := json.Unmarshal(asked, &f); err != nil {
+	if err := json.Unmarshal(requested, &f); err != nil {
 		return nil, err
 	}
 	content = f.Content
-	if len(given) > 0 {
-		said, err := personInput(asked, given, "content")
+	if len(answer) > 0 {
+		entered, err := changedMember(requested, answer, "content")
 		if err != nil {
 			return nil, err
 		}
-		if content = said; said == nil {
+		if content = entered; entered == nil {
 			return nil, errors.New(`the content is missing; want {"content": {"field name": "value"}}`)
 		}
 	}
@@ -102,55 +102,55 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said map[string]json.RawMessage
-	if err := json.Unmarshal(content, &said); err != nil || said == nil {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(content, &values); err != nil || values == nil {
 		return nil, errors.New("the content must be an object of fields and values")
 	}
-	var wrong []string
-	for _, name := range slices.Sorted(maps.Keys(said)) {
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.ContainsFunc(fields, func(field Field) bool { return field.Name == name }) {
-			wrong = append(wrong, fmt.Sprintf("the form has no field %q", name))
+			problems = append(problems, fmt.Sprintf("the form has no field %q", name))
 		}
-		if bytes.Equal(said[name], []byte("null")) {
-			delete(said, name)
+		if bytes.Equal(values[name], []byte("null")) {
+			delete(values, name)
 		}
 	}
 	for _, field := range fields {
-		value, there := said[field.Name]
+		value, exists := values[field.Name]
 		switch {
-		case there:
+		case exists:
 			if err := field.Check(value); err != nil {
-				wrong = append(wrong, fmt.Sprintf("%q: %v", field.Name, err))
+				problems = append(problems, fmt.Sprintf("%q: %v", field.Name, err))
 			}
 		case field.Required:
-			wrong = append(wrong, fmt.Sprintf("field %q is required", field.Name))
+			problems = append(problems, fmt.Sprintf("field %q is required", field.Name))
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, errors.New(strings.Join(wrong, "; "))
+	if len(problems) > 0 {
+		return nil, errors.New(strings.Join(problems, "; "))
 	}
-	content, err = json.Marshal(said)
+	content, err = json.Marshal(values)
 	if err != nil {
 		return nil, err
 	}
 	return content, fits(f.Schema, content)
 }
 
-// personInput returns the member of an input that the user added or changed; nil if there is none.
+// changedMember returns the member of an input that the user added or changed; nil if there is none.
 // All other members must be unchanged, or missing.
-func personInput(asked, given json.RawMessage, name string) (json.RawMessage, error) {
+func changedMember(requested, answer json.RawMessage, name string) (json.RawMessage, error) {
 	var was, now map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(asked, &was), json.Unmarshal(given, &now)); err != nil {
+	if err := errors.Join(json.Unmarshal(requested, &was), json.Unmarshal(answer, &now)); err != nil {
 		return nil, err
 	}
-	said := now[name]
+	value := now[name]
 	delete(now, name)
 	for other, v := range now {
 		if !equalJSON(was[other], v) {
 			return nil, fmt.Errorf("only %q may differ from the requested input", name)
 		}
 	}
-	return said, nil
+	return value, nil
 }
 
 // equalJSON compares the values of two JSON texts.

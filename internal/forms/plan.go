@@ -42,12 +42,12 @@ func PlanInput(mode string) (json.RawMessage, error) {
 
 // ReadPlan reads the plan, which the user may have replaced, and the mode for carrying it out from
 // the requested input and the answer's input. The error describes an invalid answer.
-func ReadPlan(asked, given json.RawMessage) (plan, mode string, err error) {
+func ReadPlan(requested, answer json.RawMessage) (plan, mode string, err error) {
 	var in struct {
 		Plan *string `json:"plan"`
 		Mode string  `json:"mode"`
 	}
-	for _, raw := range []json.RawMessage{asked, given} {
+	for _, raw := range []json.RawMessage{requested, answer} {
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&in); err != nil {
@@ -57,8 +57,8 @@ func ReadPlan(asked, given json.RawMessage) (plan, mode string, err error) {
 	if in.Plan == nil {
 		return "", "", errors.New("the plan is missing")
 	}
-	if wrong := CheckPlan(*in.Plan); wrong != "" {
-		return "", "", errors.New(wrong)
+	if problem := CheckPlan(*in.Plan); problem != "" {
+		return "", "", errors.New(problem)
 	}
 	if in.Mode == "" {
 		in.Mode = planModes()[0]

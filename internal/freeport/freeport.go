@@ -1,13 +1,13 @@
-// Package freeport picks ports for the servers of tests that cannot be given a listener,
-// nor say which port the kernel gave them.
+// Package freeport picks ports for test servers that cannot use a given listener or report which port the
+// kernel assigned.
 //
-//	10000 … ports for servers, one test each … 32768 … those that the kernel gives to clients …
+//	10000 … ports for servers, one test each … 32768 … ports that the kernel assigns to clients …
 //
 //	cmd := exec.Command("server", "--port", strconv.Itoa(freeport.Pick(t)))
 //
-// A port that the kernel picks for a listener is no good once it is closed: the next client
-// of any other test may get it. Whoever can listens on port 0 and keeps the listener, or
-// takes a unix socket; a test of what happens where nobody listens takes port 1.
+// A port that the kernel assigned to a listener is unsafe after the listener is closed: a client of another
+// test may get it. If possible, a test should listen on port 0 and keep the listener, or use a unix socket.
+// To test a port without a listener, use port 1.
 //
 // The package is for tests only.
 package freeport
@@ -23,8 +23,8 @@ import (
 
 const first, usual = 10_000, 32_768
 
-// Pick returns a TCP port of 127.0.0.1 on which nobody listens, which the kernel gives to no
-// client, and which no other test of this machine picks before this one ends.
+// Pick returns a TCP port of 127.0.0.1 that is free, that the kernel assigns to no client, and that no other
+// test on this machine picks before this one ends.
 func Pick(t testing.TB) int {
 	t.Helper()
 	end := clients()
@@ -32,31 +32,31 @@ func Pick(t testing.TB) int {
 	for range 10_000 {
 		port := first + rand.IntN(end-first)
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		mine, err := lc.ListenPacket(t.Context(), "udp", addr) // tells other tests that the port of TCP is taken
+		guard, err := lc.ListenPacket(t.Context(), "udp", addr) // signals to other tests that the TCP port is taken
 		if err != nil {
 			continue
 		}
 		l, err := lc.Listen(t.Context(), "tcp", addr)
 		if err != nil {
-			_ = mine.Close()
+			_ = guard.Close()
 			continue
 		}
 		_ = l.Close()
-		t.Cleanup(func() { _ = mine.Close() })
+		t.Cleanup(func() { _ = guard.Close() })
 		return port
 	}
 	t.Fatal("no free port")
 	return 0
 }
 
-// clients is the first port that the kernel gives to clients.
+// clients is the first port that the kernel assigns to clients.
 func clients() int {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
-	if err != nil { // other systems begin higher
+	if err != nil { // other systems start at a higher port
 		return usual
 	}
 	var low int
-	if _, err := fmt.Sscan(string(b), &low); err != nil || low < first+1000 { // hardly any are left below
+	if _, err := fmt.Sscan(string(b), &low); err != nil || low < first+1000 { // almost no ports are left below
 		return usual
 	}
 	return low

@@ -1,18 +1,18 @@
-// Package heap prepares the process's heap for much that is about to be allocated. It is for
-// programs: a library leaves the heap to its host.
+// Package heap prepares the process's heap for many allocations that follow. It is for programs: a library
+// must leave the heap to its host.
 //
-//	Expect(n) ─► n bytes from the system, in large pages where it has them ─► free, and untouched
+//	Expect(n) ─► n bytes from the system, in large pages if available ─► free and untouched
 //	                                                                            │
-//	what is allocated next ◄────────────────────────────────────────────────────┘
+//	following allocations use them ◄────────────────────────────────────────────┘
 //
-// The system gives a program its memory page by page, as it is first written. For a long
-// session that is thousands of faults, a quarter of the time that a resume takes. A large page is one
-// fault for 2 MiB. Linux gives large pages to those who ask (transparent_hugepage is madvise or
-// always); elsewhere Expect does nothing. Where no large page is free, Linux moves others to make
-// room for one (compact_stall in /proc/vmstat), which takes about as long as is gained.
+// The system assigns memory page by page, when a page is first written. For a long session that causes
+// thousands of page faults, which take a quarter of the time of a resume. A large page needs one fault for 2
+// MiB. Linux provides large pages on request (transparent_hugepage is madvise or always); on other systems
+// Expect does nothing. If no large page is free, Linux moves other pages to create one (compact_stall in
+// /proc/vmstat), which takes about as much time as it saves.
 package heap
 
 const (
-	least = 8 << 20   // less is not worth a collection
-	most  = 256 << 20 // what is beyond it comes in small pages
+	least = 8 << 20   // less does not justify a collection
+	most  = 256 << 20 // the part beyond this uses small pages
 )

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Expect is told of n bytes that are about to be allocated and to stay. It collects garbage
-// once, so it is for a heap that is small yet. Memory that was expected and is not used is
-// not taken from the system.
+// Expect prepares the heap for n bytes that are about to be allocated and kept. It runs one garbage
+// collection, so call it while the heap is small. Expected memory that is not used is not taken from the
+// system.
 func Expect(n int64) {
 	if n < least {
 		return
 	}
-	usual := debug.SetGCPercent(-1) // or the room would be collected around, and then collected
+	usual := debug.SetGCPercent(-1) // otherwise the collection would remove it
 	defer debug.SetGCPercent(usual)
 	ask(make([]byte, min(n, most)))
-	runtime.GC() // the room is free now, the first that is given out
+	runtime.GC() // the memory is free now, and is allocated first
 }
 
-// ask asks for large pages. A kernel without them gives small ones. The room is not written.
-func ask(room []byte) { _ = unix.Madvise(room, unix.MADV_HUGEPAGE) }
+// ask requests large pages. A kernel without them provides small ones. The memory is not written.
+func ask(block []byte) { _ = unix.Madvise(block, unix.MADV_HUGEPAGE) }

@@ -24,7 +24,7 @@ type limits struct {
 	session  string
 
 	mu    sync.Mutex
-	heads map[string]place            // known heads of logs
+	heads map[string]logHead          // known heads of logs
 	ids   map[string]map[string]int64 // ids of approval requests by session, with the seq of each
 	// What was written so far:
 	records, children, asked int
@@ -32,11 +32,11 @@ type limits struct {
 }
 
 func newBounds(sessions *session.Sessions, id string) *limits {
-	return &limits{sessions: sessions, session: id, heads: map[string]place{}, ids: map[string]map[string]int64{}}
+	return &limits{sessions: sessions, session: id, heads: map[string]logHead{}, ids: map[string]map[string]int64{}}
 }
 
-// place is the head of a log.
-type place struct {
+// logHead is the head of a log.
+type logHead struct {
 	seq    int64
 	digest session.Digest
 }
@@ -87,8 +87,8 @@ func (b *limits) writable(ctx context.Context, id string) error {
 }
 
 func (b *limits) check(ctx context.Context, m *session.Meta, op string) error {
-	mine, err := b.owned(ctx, m)
-	if err == nil && !mine {
+	owned, err := b.owned(ctx, m)
+	if err == nil && !owned {
 		err = refused(op, m.ID, "it belongs to another session")
 	}
 	return err
@@ -106,7 +106,7 @@ func (b *limits) readable(ctx context.Context, id string, r session.Range) (sess
 	if err != nil {
 		return r, err
 	}
-	if mine, err := b.owned(ctx, m); err != nil || mine {
+	if owned, err := b.owned(ctx, m); err != nil || owned {
 		return r, err
 	}
 	until, err := b.base(ctx, id)
@@ -159,7 +159,7 @@ func (b *limits) listable(ctx context.Context, q *session.Query) error {
 	if err != nil || m == nil {
 		return err
 	}
-	if mine, err := b.owned(ctx, m); err != nil || mine {
+	if owned, err := b.owned(ctx, m); err != nil || owned {
 		return err
 	}
 	until, err := b.base(ctx, q.ID)
@@ -215,7 +215,7 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 				return err
 			}
 		}
-		head = place{m.Head, m.HeadDigest}
+		head = logHead{m.Head, m.HeadDigest}
 	}
 	if head.seq < r.Seq-1 { // after an append by another writer, no one would check whether it follows
 		return &session.Error{Op: "append", Session: id, Seq: head.seq, Err: session.ErrConflict}
@@ -241,7 +241,7 @@ func (b *limits) appended(id string, last session.Record) {
 	if len(b.heads) > 2*maxLeases {
 		clear(b.heads)
 	}
-	b.heads[id] = place{last.Seq, last.Digest}
+	b.heads[id] = logHead{last.Seq, last.Digest}
 }
 
 // checkNewSession refuses a new session that is not a sub-agent's, or that would be listed in another project.

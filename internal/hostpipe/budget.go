@@ -27,9 +27,9 @@ type Budget struct {
 }
 
 const (
-	summaries    = 3 // allowed calls for each of the loop's
-	breaks       = 4 // and interrupted ones: by retries or an interrupt
-	sparedBreaks = 8 // additional interrupted calls
+	summaries   = 3 // allowed calls for each of the loop's
+	breaks      = 4 // and interrupted ones: by retries or an interrupt
+	extraBroken = 8 // additional interrupted calls
 
 	maxStreams    = 4         // concurrent model calls
 	maxRequest    = 128 << 20 // size of a request's messages in bytes; no provider accepts as much
@@ -96,7 +96,7 @@ func (m *meter) checkBudget() error {
 		return overBudget("the run's budget of $%g is spent ($%.4f used)", b.USD, total)
 	case b.Calls > 0 && m.answered >= summaries*b.Calls:
 		return overBudget("the turn's model calls are used up: %d, with a limit of %d", m.answered, b.Calls)
-	case b.Calls > 0 && m.broken >= breaks*b.Calls+sparedBreaks:
+	case b.Calls > 0 && m.broken >= breaks*b.Calls+extraBroken:
 		return overBudget("%d model calls of the turn were interrupted", m.broken)
 	}
 	return nil
@@ -126,8 +126,8 @@ func (m *meter) answer(info model.Info, a *model.Answer, sent, got int) {
 	m.spent[info.Model] = use
 }
 
-// broke counts a call that ended without an answer.
-func (m *meter) broke(info model.Info, sent, got int) {
+// brokenCall counts a call that ended without an answer.
+func (m *meter) brokenCall(info model.Info, sent, got int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if got == 0 {

@@ -35,21 +35,21 @@ const drift = time.Hour
 // checkRecord refuses a record that Holdfast would never write, of any kind: a replacement, unreadable content, or
 // one that would misplace the session.
 func (b *limits) checkRecord(id string, r *session.Record) error {
-	bad := func(format string, args ...any) *session.Error {
+	refuse := func(format string, args ...any) *session.Error {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
 	}
 	now := b.sessions.Now()
 	switch p := r.Payload; {
 	case p == nil || r.Masked:
-		return bad("a new record must be complete")
+		return refuse("a new record must be complete")
 	case record.IsSealed(p):
-		return bad("a new record must not be sealed or masked")
+		return refuse("a new record must not be sealed or masked")
 	case len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' || bytes.IndexByte(p, '\n') >= 0 || !jsonscan.Valid(p):
-		return bad("the payload is not one JSON object on one line")
+		return refuse("the payload is not one JSON object on one line")
 	case !isID(r.ID):
-		return bad("the id is empty, too long, or not plain text")
+		return refuse("the id is empty, too long, or not plain text")
 	case r.Time.Before(now.Add(-drift)) || r.Time.After(now.Add(drift)):
-		e := bad("its time is %s, the host's time is %s", r.Time.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		e := refuse("its time is %s, the host's time is %s", r.Time.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 		e.Hint = "correct the clock of the machine that runs the containers"
 		return e
 	}
@@ -177,7 +177,7 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 		return err
 	case a.Decision.Allows():
 		return no("only the host records an answer that allows")
-	case a.Via != "" || !unasked(a.Actor):
+	case a.Via != "" || !isAutomatic(a.Actor):
 		return no("only the host records a user's answer")
 	}
 	known, err := b.questions(ctx, id)
@@ -192,8 +192,8 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 	return nil
 }
 
-// unasked reports whether a name is one under which the loop answers by itself.
-func unasked(by string) bool {
+// isAutomatic reports whether a name is one under which the loop answers by itself.
+func isAutomatic(by string) bool {
 	switch by {
 	case "nobody", "timeout", "interrupt", "restart":
 		return true

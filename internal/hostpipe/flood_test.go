@@ -140,7 +140,7 @@ func TestNoMoreIsReadThanFits(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	s := newServer(&oneWay{Reader: io.MultiReader(frames...)}, sessions, ServeOptions{Session: "s", Lease: log.Lease()})
-	s.room.used = maxRoom - 2*size // as if other requests waited
+	s.memory.used = maxRoom - 2*size // as if other requests waited
 	var served sync.WaitGroup
 	served.Go(func() { _ = s.Serve(ctx) })
 	s.appending.Lock()

@@ -44,11 +44,11 @@ type Server struct {
 	meter    *meter
 
 	appending sync.Mutex // one batch at a time
-	room      byteSemaphore
+	memory    byteSemaphore
 	pages     chan struct{} // a token for each response that may be large
 
-	work sync.WaitGroup
-	told sync.WaitGroup // sends of unrequested messages
+	work  sync.WaitGroup
+	sends sync.WaitGroup // sends of unrequested messages
 
 	mu     sync.Mutex
 	cancel map[uint64]context.CancelFunc // running requests
@@ -115,7 +115,7 @@ func (s *Server) end() {
 		ch <- ErrLost
 	}
 	s.mu.Unlock()
-	s.told.Wait()
+	s.sends.Wait()
 	leaser, ok := session.As[session.Leaser](s.sessions.Store())
 	for id, l := range leases {
 		if ok {
@@ -184,15 +184,15 @@ func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 		do = func(ctx context.Context) (reply, []byte, error) { return s.answer(ctx, r, blob) }
 	}
 	n := len(blob)
-	if err := s.room.take(ctx, n); err != nil {
+	if err := s.memory.take(ctx, n); err != nil {
 		return err
 	}
 	err := s.begin(ctx, r, func(ctx context.Context) (reply, []byte, error) {
-		defer s.room.release(n)
+		defer s.memory.release(n)
 		return do(ctx)
 	})
 	if err != nil {
-		s.room.release(n)
+		s.memory.release(n)
 	}
 	return err
 }
@@ -277,10 +277,10 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	s.next++
 	id := s.next
 	s.asked[id] = ch
-	s.told.Add(1)
+	s.sends.Add(1)
 	s.mu.Unlock()
 	go func() { // it may not read: then this ends with the connection
-		defer s.told.Done()
+		defer s.sends.Done()
 		s.send(&reply{ID: id, Op: opSubmit, Parts: parts}, nil)
 	}()
 	select {

@@ -92,7 +92,7 @@ func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model
 	sent, got, answered := sizeOf(req.System, req.Tools, req.Messages), 0, false
 	defer func() {
 		if !answered {
-			s.meter.broke(m.Info(), sent, got)
+			s.meter.brokenCall(m.Info(), sent, got)
 		}
 	}()
 	for e, err := range m.Stream(ctx, req) {

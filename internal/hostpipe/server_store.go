@@ -43,7 +43,7 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 // epoch returns the epoch of the lease under which a session is written: the host's lease for the main session, so
 // that writes fail once the host has lost it; for another session, the lease given here.
 func (s *Server) epoch(r *request) (int64, error) {
-	own := s.o.Lease.Epoch
+	epoch := s.o.Lease.Epoch
 	if _, ok := session.As[session.Leaser](s.sessions.Store()); !ok {
 		return r.Epoch, nil // the store has no leases
 	}
@@ -51,14 +51,14 @@ func (s *Server) epoch(r *request) (int64, error) {
 		s.mu.Lock()
 		l, held := s.leases[r.Session]
 		s.mu.Unlock()
-		if own = l.Epoch; !held {
+		if epoch = l.Epoch; !held {
 			return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced, Detail: "the session is not open on this connection"}
 		}
 	}
-	if r.Epoch != 0 && r.Epoch != own {
+	if r.Epoch != 0 && r.Epoch != epoch {
 		return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced}
 	}
-	return own, nil
+	return epoch, nil
 }
 
 // The size of a page of records.
@@ -175,9 +175,9 @@ func (s *Server) renew(ctx context.Context, r *request) error {
 		return err
 	}
 	s.mu.Lock()
-	l, ours := s.leases[r.Session]
+	l, held := s.leases[r.Session]
 	s.mu.Unlock()
-	if !ours || l.Epoch != r.Lease.Epoch {
+	if !held || l.Epoch != r.Lease.Epoch {
 		return fenced
 	}
 	l.Expires = s.sessions.Now().UTC().Add(l.TTL)
@@ -193,13 +193,13 @@ func (s *Server) release(ctx context.Context, r *request) error {
 		return leaser.Release(ctx, r.Session, *r.Lease)
 	}
 	s.mu.Lock()
-	l, ours := s.leases[r.Session]
-	ours = ours && l.Epoch == r.Lease.Epoch
-	if ours {
+	l, held := s.leases[r.Session]
+	held = held && l.Epoch == r.Lease.Epoch
+	if held {
 		delete(s.leases, r.Session)
 	}
 	s.mu.Unlock()
-	if !ours { // the main session's lease stays with the host
+	if !held { // the main session's lease stays with the host
 		return nil
 	}
 	return leaser.Release(ctx, r.Session, l)
@@ -266,9 +266,9 @@ func (s *Server) watch(ctx context.Context, r *request) error {
 	return nil
 }
 
-// putting refuses an approval request that was already presented, and one beyond the limit of pending requests.
+// reserveRequest refuses an approval request that was already presented, and one beyond the limit of pending requests.
 // The caller calls done.
-func (s *Server) putting(id string) (done func(), err error) {
+func (s *Server) reserveRequest(id string) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -294,7 +294,7 @@ func (s *Server) ask(ctx context.Context, id string) error {
 	if s.o.Ask == nil {
 		return errors.New("no one can answer")
 	}
-	done, err := s.putting(id)
+	done, err := s.reserveRequest(id)
 	if err != nil {
 		return err
 	}

@@ -87,9 +87,8 @@ func (c *Client) List(ctx context.Context, q session.Query) (session.Page, error
 	return *a.Page, nil
 }
 
-// Acquire implements [session.Leaser]. Whether a lease may be taken away is decided here,
-// and done there if it still is the same lease. A host that keeps leases to itself
-// decides alone.
+// Acquire implements [session.Leaser]. It decides here whether to take over a lease; the host takes it over
+// if it is still the same lease. A host that holds the leases itself decides alone.
 func (c *Client) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	r := &request{Op: opAcquire, Session: id, Lease: &h}
 	for {
@@ -156,18 +155,18 @@ func (c *Client) Watch(ctx context.Context, id string, after int64) iter.Seq2[in
 	}
 }
 
-// drop ends a request whose answers are no longer needed.
+// drop ends a request whose responses are no longer needed.
 func (c *Client) drop(id uint64) {
 	c.mu.Lock()
-	_, there := c.calls[id]
+	_, pending := c.calls[id]
 	delete(c.calls, id)
 	c.mu.Unlock()
-	if there {
+	if pending {
 		c.cancel(id)
 	}
 }
 
-// busyError is the error of a lease that another writer has, or nil.
+// busyError returns the error of a lease that another process holds, or nil.
 func busyError(err error) *session.BusyError {
 	busy, _ := errors.AsType[*session.BusyError](err)
 	return busy

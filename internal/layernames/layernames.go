@@ -1,5 +1,4 @@
-// Package layernames names the layers of settings, as settings, rules and the places where
-// they were written say them.
+// Package layernames contains the names of the settings layers, as used in settings, rules and origins.
 package layernames
 
 // The layers, the strongest first.

@@ -1,5 +1,4 @@
-// Package patterns reads what people write for globs and rules before anything is compared
-// with it.
+// Package patterns validates globs and splits lists of rules before anything is compared with them.
 //
 //	err := patterns.CheckGlob("src/**/*.{go,md}")
 //	rules := patterns.SplitRules("Read, Bash(git diff:*)")
@@ -12,12 +11,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxAlternatives bounds what the matcher may have to try for one path.
+// maxAlternatives limits the number of alternatives that the matcher tries for one path.
 const maxAlternatives = 256
 
-// CheckGlob says why a pattern, whoever has written it, cannot be compared with paths:
-// it is not well formed, or its braces have the matcher try more ways than can be waited
-// for.
+// CheckGlob returns why a pattern cannot be compared with paths: it is malformed, or its braces have too many
+// alternatives.
 func CheckGlob(pattern string) error {
 	switch {
 	case !doublestar.ValidatePattern(pattern):
@@ -28,7 +26,7 @@ func CheckGlob(pattern string) error {
 	return nil
 }
 
-// alternatives counts the ways through the braces of a pattern, at most.
+// alternatives returns the maximum number of alternatives in the braces of a pattern.
 func alternatives(pattern string) int {
 	ways := 1
 	for i, c := range []byte(pattern) {
@@ -51,8 +49,8 @@ func alternatives(pattern string) int {
 	return ways
 }
 
-// SplitRules takes rules that people write into one text apart: commas and white space
-// separate them that are not in parentheses. None of them is empty.
+// SplitRules splits a text into rules. Commas and white space outside of parentheses separate them. No rule
+// is empty.
 func SplitRules(text string) (rules []string) {
 	depth, start := 0, 0
 	add := func(end int) {

@@ -1,6 +1,6 @@
-// Package procgroup starts programs that are ended together with what they start.
+// Package procgroup starts a program in its own process group and signals the whole group.
 //
-//	cmd.SysProcAttr = procgroup.Own()
+//	cmd.SysProcAttr = procgroup.NewGroup()
 //	…
 //	procgroup.Signal(cmd.Process, syscall.SIGTERM)
 package procgroup

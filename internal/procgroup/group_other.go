@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// NewGroup changes nothing: there are no groups here.
+// NewGroup changes nothing: this system has no process groups.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
-// Signal kills the program itself; what it started lives on. The process is known by its
-// handle, so that an ended one is never taken for another.
+// Signal kills only the program itself; its child processes continue. It identifies the process by its
+// handle, so it never kills another process with a reused id.
 func Signal(leader *os.Process, s syscall.Signal) error {
 	if s != syscall.SIGKILL {
 		return errors.ErrUnsupported

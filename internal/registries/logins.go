@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// PipFiles are the files of pip below a home.
+// PipFiles are the configuration files of pip below a home folder.
 var PipFiles = []string{".config/pip/pip.conf", ".pip/pip.conf"}
 
-// urlLogin is a user, with or without a password, in an address of the web.
+// urlLogin matches a user, with or without a password, in a URL.
 var urlLogin = lazyregexp.Must(`(?i)(https?://)[^/@\s"']+@([^/:\s"']+)`)
 
-// PipSecrets are the files of pip below a home that have a login in an address.
+// PipSecrets returns the files of pip below a home folder that contain a login in a URL.
 func PipSecrets(home string) (list []string) {
 	for _, name := range PipFiles {
 		if file := filepath.Join(home, name); home != "" && urlLogin().MatchString(text(file)) {
@@ -24,7 +24,7 @@ func PipSecrets(home string) (list []string) {
 	return list
 }
 
-// RedactedPip is what the files of pip say, without the logins in their addresses; nil if they have none.
+// RedactedPip returns the content of pip's files without the logins in their URLs; nil if they contain none.
 func RedactedPip(home string) []byte {
 	var out []byte
 	for _, file := range PipSecrets(home) {
@@ -33,13 +33,13 @@ func RedactedPip(home string) []byte {
 	return out
 }
 
-// A Login is a file of the person's that has a name and a password, or a token, for a host.
+// Login is a file of the user that contains a name and a password, or a token, for a host.
 type Login struct{ Host, File string }
 
-// byHost is what a .npmrc says of one registry: //npm.example.com/path/:_authToken.
+// byHost matches an entry of a .npmrc for one registry: //npm.example.com/path/:_authToken.
 var byHost = lazyregexp.Must(`^//([^/:]+)(?::\d+)?(?:/.*)?:(?:_\w+|username)$`)
 
-// Logins finds the logins that package managers use: in .npmrc, in .netrc and in the addresses of pip's files.
+// Logins returns the logins that package managers use: in .npmrc, in .netrc and in the URLs of pip's files.
 func Logins(home string) (list []Login) {
 	if home == "" {
 		return nil
@@ -70,7 +70,7 @@ func Logins(home string) (list []Login) {
 	return list
 }
 
-// text is what a small file says; "" where it cannot be read.
+// text returns the content of a small file; "" if it cannot be read.
 func text(file string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// safeKeys are the settings of npm, pnpm and Yarn that hold no secret and name no program: all of a person's .npmrc that
-// commands get to know. What is not in the list may be a password.
+// safeKeys are the settings of npm, pnpm and Yarn that contain no secret and name no program. Commands see
+// only these of the user's .npmrc: any other key may be a password.
 var safeKeys = []string{
 	"registry", "strict-ssl", "cafile", "ca", "audit", "audit-level", "fund", "update-notifier", "progress", "loglevel", "color",
 	"save", "save-exact", "save-prefix", "save-dev", "package-lock", "lockfile-version", "omit", "include", "optional", "production",
@@ -22,7 +22,7 @@ var safeKeys = []string{
 
 var scoped = lazyregexp.Must(`^@[A-Za-z0-9._~-]+:registry$`)
 
-// entries are the keys and values of a .npmrc.
+// entries returns the keys and values of a .npmrc.
 func entries(home string) (list [][2]string, ok bool) {
 	file := filepath.Join(home, ".npmrc")
 	info, err := os.Stat(file)
@@ -46,8 +46,8 @@ func entries(home string) (list [][2]string, ok bool) {
 	return list, true
 }
 
-// RedactedNPM is the .npmrc of a home without what may be a secret: the registries of scopes, and settings that are
-// known to hold none. It is nil where there is no file, or nothing is left of it.
+// RedactedNPM returns the .npmrc of a home folder without possible secrets: only the registries of scopes,
+// and settings that are known to contain none. It is nil if there is no file, or nothing is left of it.
 func RedactedNPM(home string) []byte {
 	list, _ := entries(home)
 	var out []byte
@@ -69,7 +69,7 @@ func RedactedNPM(home string) []byte {
 	return out
 }
 
-// withoutUser is an address without a user and a password; "" for what is no address of the web.
+// withoutUser returns a URL without user and password; "" if it is not an http or https URL.
 func withoutUser(address string) string {
 	if host(address) == "" {
 		return ""

@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// Locations say where to look.
+// Locations are the places where [Find] searches.
 type Locations struct {
-	Home string                   // of the person; "" is none
-	Dir  string                   // of the project
-	Get  func(name string) string // the person's environment; nil is none
+	Home string                   // the user's home folder; "": none
+	Dir  string                   // the project's folder
+	Get  func(name string) string // looks up a variable of the user; nil: no variables
 }
 
-// A Registry is a host that a package manager is told to ask. Users and passwords of its address are left out.
+// Registry is a host that the configuration of a package manager names. It contains no users and passwords.
 type Registry struct {
-	Host    string `json:"host"` // with its port, unless that is the scheme's
-	Name    string `json:"name"` // of the public registries of the same package manager: "@npm"
-	File    string `json:"file"` // or the variable
+	Host    string `json:"host"` // with the port, unless it is 80 or 443
+	Name    string `json:"name"` // the name of the same package manager's public registries: "@npm"
+	File    string `json:"file"` // the file, or the variable
 	Line    int    `json:"line,omitempty"`
-	Project bool   `json:"project,omitempty"` // the project says so, not the person
+	Project bool   `json:"project,omitempty"` // a file of the project names it, not the user's configuration
 }
 
-// Source is where the registry is named.
+// Source returns the file and line, or the variable, that names the registry.
 func (r *Registry) Source() string {
 	if r.Line == 0 {
 		return r.File
@@ -35,16 +35,16 @@ func (r *Registry) Source() string {
 	return r.File + ":" + strconv.Itoa(r.Line)
 }
 
-// maxFile bounds a file that is read.
+// maxFile is the maximum size of a file that is read.
 const maxFile = 1 << 20
 
-// reader reads files of one package manager: the addresses in a line, or all of a file.
+// reader finds registries in the files of one package manager. find searches the text of a file.
 type reader struct {
-	name  string
-	files []string // below the home
-	own   []string // below the project
-	vars  []string
-	find  func(text string) []found
+	name         string
+	files        []string // below the home folder
+	projectFiles []string // below the project
+	vars         []string
+	find         func(text string) []found
 }
 
 type found struct {
@@ -70,8 +70,8 @@ var readers = []reader{
 	},
 }
 
-// Find returns the registries in the order of the places: the person's variables and files, then the project's
-// files. Each host is there once; one that the person names is the person's.
+// Find returns the registries of the user's variables and files, then those of the project's files. It
+// returns each host once; a host that the user's configuration names belongs to the user.
 func Find(p *Locations) []Registry {
 	var list []Registry
 	add := func(r Registry, address string) {
@@ -96,7 +96,7 @@ func Find(p *Locations) []Registry {
 		}
 	}
 	for _, r := range readers {
-		for _, name := range r.own {
+		for _, name := range r.projectFiles {
 			if p.Dir != "" && p.Dir != p.Home {
 				r.read(filepath.Join(p.Dir, name), true, add)
 			}
@@ -105,8 +105,9 @@ func Find(p *Locations) []Registry {
 	return list
 }
 
-// NPM is the address of the registry that the .npmrc of a folder names for all packages, without a user and a
-// password; "" where it names none. The one of a home cannot be read by commands: it may hold tokens.
+// NPM returns the URL of the registry that the .npmrc of a folder names for all packages, without user and
+// password; "" if it names none. Commands cannot read the .npmrc of the home folder, because it may contain
+// tokens.
 func NPM(folder string) string {
 	info, err := os.Stat(filepath.Join(folder, ".npmrc"))
 	if folder == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
@@ -141,7 +142,7 @@ func (r *reader) read(file string, project bool, add func(Registry, string)) {
 	}
 }
 
-// host is the host of an address, with its port; "" for what is not one of the web.
+// host returns the host of a URL, with its port; "" if it is not an http or https URL.
 func host(address string) string {
 	u, err := url.Parse(strings.TrimPrefix(address, "sparse+"))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || strings.Contains(u.Host, "$") {
@@ -156,7 +157,8 @@ func host(address string) string {
 
 func separates(c rune) bool { return c == ',' || c == '|' || c == ' ' }
 
-// lines finds what the first group of a pattern matches, in each line that is no comment.
+// lines returns a function that finds the matches of the first group of a pattern, in each line that is not a
+// comment.
 func lines(pattern string) func(string) []found {
 	return func(text string) (list []found) {
 		line := regexp.MustCompile(pattern)
@@ -183,7 +185,7 @@ func goproxy(text string) (list []found) {
 	return list
 }
 
-// urlElements finds the text of each <url>, of mirrors and repositories.
+// urlElements finds the text of each <url> element, of mirrors and repositories.
 func urlElements(text string) (list []found) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	for inside := false; ; {
@@ -198,7 +200,7 @@ func urlElements(text string) (list []found) {
 			inside = false
 		case xml.CharData:
 			if address := strings.TrimSpace(string(t)); inside && address != "" {
-				line, _ := d.InputPos() // the end of the text
+				line, _ := d.InputPos() // the position of the end of the text
 				line -= strings.Count(string(t[strings.Index(string(t), address):]), "\n")
 				list = append(list, found{address, line})
 			}

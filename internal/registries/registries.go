@@ -1,12 +1,12 @@
-// Package registries names the package registries that programs fetch from, and their hosts, and finds the private
-// ones that the configuration of package managers names.
+// Package registries lists the public package registries and their hosts, and finds the private registries in
+// the configuration of package managers.
 //
 //	registries.Hosts("@npm")  // "registry.npmjs.org", …
-//	list := registries.Find(&registries.Places{Home: home, Dir: project, Get: os.Getenv})
+//	list := registries.Find(&registries.Locations{Home: home, Dir: project, Get: os.Getenv})
 //	list[0].Host              // "npm.corp.example"; Name is "@npm", File "/home/ann/.npmrc"
 //
-// It only reads. Whether commands may reach a registry is for the person to say: a project's files, which
-// anybody may have written, open nothing by being there.
+// It only reads. The user decides whether commands may reach a registry: a project's files can come from
+// anyone and allow nothing by themselves.
 package registries
 
 import (
@@ -14,8 +14,7 @@ import (
 	"slices"
 )
 
-// byName are the hosts that package managers fetch from by default, by the name that stands for
-// them in a list: "@npm".
+// byName are the default hosts of package managers, by the name that stands for them in a list: "@npm".
 var byName = map[string][]string{
 	"@alpine":    {"dl-cdn.alpinelinux.org"},
 	"@conda":     {"conda.anaconda.org", "repo.anaconda.com"},
@@ -34,13 +33,13 @@ var byName = map[string][]string{
 	"@ubuntu":    {"archive.ubuntu.com", "security.ubuntu.com", "ports.ubuntu.com"},
 }
 
-// Names are the names of all registries, sorted.
+// Names returns the names of all registries, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(byName)) }
 
-// Hosts are the hosts that a name such as "@npm" stands for, or nil.
+// Hosts returns the hosts of a registry name such as "@npm", or nil.
 func Hosts(name string) []string { return slices.Clone(byName[name]) }
 
-// RegistryOf is the name of the registry that a host belongs to, or "".
+// RegistryOf returns the name of the registry to which a host belongs, or "".
 func RegistryOf(host string) string {
 	for _, name := range Names() {
 		if slices.Contains(byName[name], host) {

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// longest is the length in bytes of the longest word that is compared: the time is the
-// product of the lengths.
+// longest is the maximum length in bytes of a compared word: the time is the product of the lengths.
 const longest = 64
 
-// Hint is the second half of an error about an unknown word: "did you mean Bash?", or, when
-// no known word is near, otherwise with all of them: "the tools are Bash, Read".
+// Hint returns the second part of an error about an unknown word: "did you mean Bash?" or, if no known word
+// is near, all of them: "the tools are Bash, Read".
 func Hint(word string, known []string, otherwise string) string {
 	if near := Nearest(word, known); near != "" {
 		return "did you mean " + near + "?"

@@ -34,14 +34,14 @@ func Attach(ctx context.Context, o AttachOptions) error {
 		_, err := io.Copy(o.Stdout, conn)
 		out <- err
 	}()
-	hung := make(chan struct{})
-	defer close(hung)
+	done := make(chan struct{})
+	defer close(done)
 	select {
 	case err := <-out: // the supervisor ended it
 		return err
 	case err := <-in: // the host ended it
 		return err
-	case err := <-onHangup(conn, hung):
+	case err := <-onHangup(conn, done):
 		// The supervisor ended it, and its last output may still be in transit; or the engine is gone and does not
 		// read it.
 		select {
@@ -56,11 +56,11 @@ func Attach(ctx context.Context, o AttachOptions) error {
 
 // onHangup reports when the other side has closed a connection, whether or not it is being read.
 func onHangup(conn *net.UnixConn, stop chan struct{}) <-chan error {
-	told := make(chan error, 1)
+	result := make(chan error, 1)
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		told <- err
-		return told
+		result <- err
+		return result
 	}
 	go func() {
 		for up := true; up; {
@@ -77,7 +77,7 @@ func onHangup(conn *net.UnixConn, stop chan struct{}) <-chan error {
 			default:
 			}
 		}
-		told <- nil
+		result <- nil
 	}()
-	return told
+	return result
 }

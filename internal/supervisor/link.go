@@ -20,7 +20,7 @@ const (
 // than it was granted.
 type link struct {
 	rw   io.ReadWriteCloser
-	ear  idleReader // reads rw
+	raw  idleReader // reads rw
 	in   *bufio.Reader
 	most int // maximum length of an incoming line in bytes
 
@@ -39,10 +39,10 @@ type link struct {
 
 func newLink(rw io.ReadWriteCloser, most int) *link {
 	l := &link{
-		rw: rw, ear: idleReader{r: rw}, most: most,
+		rw: rw, raw: idleReader{r: rw}, most: most,
 		sending: make(chan struct{}, 1), more: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
-	l.in = bufio.NewReaderSize(&l.ear, maxData)
+	l.in = bufio.NewReaderSize(&l.raw, maxData)
 	return l
 }
 
@@ -78,7 +78,7 @@ func (l *link) watch() {
 		if !l.pause(wait) {
 			return
 		}
-		if wait = silence - l.ear.idle(time.Since(began)-wait); wait <= 0 {
+		if wait = silence - l.raw.idle(time.Since(began)-wait); wait <= 0 {
 			l.end(fmt.Errorf("received nothing for %v", silence))
 			return
 		}

@@ -15,38 +15,38 @@ type streamEnds struct {
 }
 
 // open creates the streams. It returns the process's ends: three, and the channel.
-func (e *streamEnds) open(o *order) (theirs []*os.File, err error) {
+func (e *streamEnds) open(o *order) (processEnds []*os.File, err error) {
 	if o.Terminal != nil {
 		slave, err := e.openTerminal(*o.Terminal)
 		if err != nil {
 			return nil, err
 		}
-		theirs = append(theirs, slave, slave, slave)
+		processEnds = append(processEnds, slave, slave, slave)
 	} else {
 		for _, p := range []struct {
-			ours  **os.File
+			local **os.File
 			reads bool // the supervisor reads from it
 		}{{&e.stdin, false}, {&e.stdout, true}, {&e.stderr, true}} {
 			var fds [2]int
 			if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-				return theirs, err
+				return processEnds, err
 			}
-			ours, their := fds[1], fds[0]
+			local, processEnd := fds[1], fds[0]
 			if p.reads {
-				ours, their = their, ours
+				local, processEnd = processEnd, local
 			}
-			theirs = append(theirs, os.NewFile(uintptr(their), "stream"))
-			*p.ours = nonblocking(ours)
+			processEnds = append(processEnds, os.NewFile(uintptr(processEnd), "stream"))
+			*p.local = nonblocking(local)
 		}
 	}
 	if o.Channel {
-		ours, their, err := socketPair()
+		local, processEnd, err := socketPair()
 		if err != nil {
-			return theirs, err
+			return processEnds, err
 		}
-		e.channel, theirs = ours, append(theirs, their)
+		e.channel, processEnds = local, append(processEnds, processEnd)
 	}
-	return theirs, nil
+	return processEnds, nil
 }
 
 func (e *streamEnds) openTerminal(s Size) (*os.File, error) {
@@ -91,8 +91,8 @@ func nonblocking(fd int) *os.File {
 	return os.NewFile(uintptr(fd), "stream")
 }
 
-// socketPair creates a two-way stream: our end and the process's.
-func socketPair() (ours, theirs *os.File, err error) {
+// socketPair creates a two-way stream: the supervisor's end and the process's.
+func socketPair() (local, processEnds *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, err

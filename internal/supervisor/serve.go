@@ -10,8 +10,8 @@ type ServeOptions struct {
 	Socket string // where to listen; the processes cannot write to its folder
 	Egress string // the socket of the host's proxy, which need not exist
 	Proxy  string // localhost address to listen on for the proxy; "-" disables it
-	Home   string // HOME of the processes; default ours, or else /home/agent
-	Path   string // PATH of the processes; default ours, or else the usual one
+	Home   string // HOME of the processes; default that of this process, or else /home/agent
+	Path   string // PATH of the processes; default that of this process, or else the usual one
 	Log    io.Writer
 
 	// anyPeer accepts processes of the same pid namespace, for tests.

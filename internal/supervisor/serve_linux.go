@@ -240,15 +240,15 @@ func (s *server) shutDown() {
 	}
 }
 
-// strays ends the processes that a killed reaper left to us. All other processes below us are reapers or below
+// killStrays kills the processes that a killed reaper left to us. All other processes below us are reapers or below
 // one.
-func (s *server) strays() {
+func (s *server) killStrays() {
 	s.starting.Lock()
 	defer s.starting.Unlock()
-	ours := func(pid int) bool { return s.reapers[pid] }
+	isReaper := func(pid int) bool { return s.reapers[pid] }
 	until := time.Now().Add(10 * time.Second) // a process that the kernel cannot end does not prevent other starts
-	for pause := time.Millisecond; reaper.Kill(os.Getpid(), unix.SIGKILL, ours) > 0 && time.Now().Before(until); pause = min(2*pause, 100*time.Millisecond) {
-		for _, pid := range reaper.Children(os.Getpid(), ours) {
+	for pause := time.Millisecond; reaper.Kill(os.Getpid(), unix.SIGKILL, isReaper) > 0 && time.Now().Before(until); pause = min(2*pause, 100*time.Millisecond) {
+		for _, pid := range reaper.Children(os.Getpid(), isReaper) {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 		time.Sleep(pause)

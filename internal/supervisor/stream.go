@@ -138,12 +138,12 @@ func (b *inbox) Read(p []byte) (int, error) {
 	if b.held = b.held[n:]; len(b.held) == 0 {
 		b.held = nil
 	}
-	tell := 0
+	acked := 0
 	if b.taken += n; b.taken >= window/4 {
-		tell, b.taken = b.taken, 0
+		acked, b.taken = b.taken, 0
 	}
 	b.mu.Unlock()
-	b.link.ack(b.s, tell)
+	b.link.ack(b.s, acked)
 	return n, nil
 }
 
@@ -161,7 +161,7 @@ func (b *inbox) finish(err error) {
 func (b *inbox) drop() {
 	b.mu.Lock()
 	first := !b.shut
-	tell := len(b.held) + b.taken
+	acked := len(b.held) + b.taken
 	b.shut, b.held, b.taken = true, nil, 0
 	if b.err == nil {
 		b.moved.Broadcast()
@@ -169,7 +169,7 @@ func (b *inbox) drop() {
 	b.mu.Unlock()
 	if first {
 		_ = b.link.post(frame{Type: typeShut, S: b.s})
-		b.link.ack(b.s, tell)
+		b.link.ack(b.s, acked)
 	}
 }
 

@@ -28,7 +28,7 @@ type task struct {
 	control *os.File // to the reaper
 	lines   *bufio.Reader
 
-	streamEnds           // our ends of its streams
+	streamEnds           // the supervisor's ends of its streams
 	in, channelIn *inbox // from the host
 	out, errs     *outbox
 	channelOut    *outbox
@@ -81,41 +81,41 @@ func (s *server) forget(t *task) {
 
 // launch starts the reaper and waits until the program runs.
 func (t *task) launch() error {
-	theirs, err := t.open(t.order)
-	defer closeAll(theirs)
+	processEnds, err := t.open(t.order)
+	defer closeAll(processEnds)
 	if err != nil {
 		return err
 	}
-	ours, control, err := socketPair()
+	local, control, err := socketPair()
 	if err != nil {
 		return err
 	}
 	t.writing.Lock()
-	t.control, t.lines = ours, bufio.NewReader(ours)
+	t.control, t.lines = local, bufio.NewReader(local)
 	t.writing.Unlock()
-	files := append([]*os.File{theirs[0], theirs[1], theirs[2], control}, theirs[3:]...)
+	files := append([]*os.File{processEnds[0], processEnds[1], processEnds[2], control}, processEnds[3:]...)
 	defer control.Close()
 	if t.server.domain.files {
 		rules, err := t.server.domain.ruleset()
 		if err != nil {
-			return errors.Join(err, ours.Close())
+			return errors.Join(err, local.Close())
 		}
 		defer rules.Close()
 		files = append(files, rules)
 	}
 	if err := t.fork(files); err != nil {
-		return errors.Join(fmt.Errorf("start a reaper: %w", err), ours.Close())
+		return errors.Join(fmt.Errorf("start a reaper: %w", err), local.Close())
 	}
 	o := &reaper.Order{
 		Args: t.order.Args, Env: merge(t.server.o.environ(t.order.Terminal != nil, t.server.egress.raise()), t.order.Env),
 		Dir: t.order.Dir, Channel: t.order.Channel, Confined: t.server.domain.files, Terminal: t.order.Terminal != nil,
 		Adj: oomScore, Grace: int(t.order.GraceMS),
 	}
-	if err = o.Write(ours); err == nil {
+	if err = o.Write(local); err == nil {
 		err = t.awaitStart()
 	}
 	if err != nil {
-		_ = ours.Close() // ends the reaper, and what it may have started
+		_ = local.Close() // ends the reaper, and what it may have started
 		t.reap()
 	}
 	return err
@@ -209,8 +209,8 @@ func (t *task) run() {
 
 // watch follows the reaper's reports until everything has ended.
 func (t *task) watch() {
-	gone := false
-	for !gone {
+	finished := false
+	for !finished {
 		line, err := t.lines.ReadString('\n')
 		if err != nil {
 			break
@@ -220,11 +220,11 @@ func (t *task) watch() {
 		case len(f) == 4 && f[0] == "exit":
 			t.exit(f[1], f[2], f[3] == "1")
 		case len(f) == 1 && f[0] == "gone":
-			gone = true
+			finished = true
 		}
 	}
 	state := t.reap()
-	if !gone {
+	if !finished {
 		t.orphaned(state)
 	}
 	select {
@@ -238,14 +238,14 @@ func (t *task) watch() {
 	close(t.done)
 }
 
-func (t *task) exit(code, signal string, ours bool) {
+func (t *task) exit(code, signal string, byReaper bool) {
 	t.status.Code, _ = strconv.Atoi(code)
 	if n, _ := strconv.Atoi(signal); n != 0 {
 		t.status.Signal = unix.SignalName(unix.Signal(n))
 	}
 	// Or its own child was killed, and it ended as shells do then.
 	killed := t.status.Code == 128+int(unix.SIGKILL)
-	t.status.OOM = killed && !ours && t.server.oom.recent()
+	t.status.OOM = killed && !byReaper && t.server.oom.recent()
 	t.exited = true
 }
 
@@ -257,7 +257,7 @@ func (t *task) orphaned(state *os.ProcessState) {
 			t.status.OOM = w.Signal() == unix.SIGKILL && t.server.oom.recent()
 		}
 	}
-	t.server.strays()
+	t.server.killStrays()
 }
 
 // meter repeatedly checks whether the kernel kills for lack of memory.

@@ -63,13 +63,13 @@ func (t *Terminal) Ask() *Prompter {
 	}
 	if t.Err.TTY {
 		t.Err.Progress() // shared
-		return NewPerson(t.keys, t.Err)
+		return NewPrompter(t.keys, t.Err)
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
 		return nil
 	}
-	p := NewPerson(t.keys, NewPrinter(tty, StyleOf(tty, t.env)))
+	p := NewPrompter(t.keys, NewPrinter(tty, StyleOf(tty, t.env)))
 	p.tty = tty
 	if t.Out.TTY {
 		p.Out.screen = t.Out.screen

@@ -1,12 +1,12 @@
-// Package testprogram has the program of this tree for the tests that run it as a process:
-// built once, shared by the tests of all packages.
+// Package testprogram provides the holdfast program of this source tree to tests that run it as a process. It
+// is built once and shared by the tests of all packages.
 //
 //	go build ./cmd/holdfast ──► ~/.cache/holdfast-test/program/TREE/holdfast-DIGEST ──► Path
 //
 //	cmd := exec.Command(testprogram.Path(t), "version")
 //
-// The result of such a test is cached as long as no file of a package that the program is
-// built from changes: go itself looks only at what the test imports.
+// The go command caches the result of such a test until a file of a package of the program changes, although
+// it tracks only the imports of the test: the package reads the folders of the program for that purpose.
 //
 // The package is for tests only.
 package testprogram
@@ -31,10 +31,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// Variable names a program that was built before, which is used in place of one of this tree.
+// Variable names a program that was built before, to use instead of building one.
 const Variable = "HOLDFAST_TEST_BINARY"
 
-// What the process started with: a test may change its folder and its home.
+// The initial values of the process: a test may change its folder and its home folder.
 var (
 	startDir, startErr = os.Getwd()
 	cacheDir, cacheErr = os.UserCacheDir()
@@ -46,14 +46,14 @@ var (
 	linux  = sync.OnceValues(func() (string, error) { return build("linux") })
 )
 
-// Path is the path of holdfast, which stays as it is during the test. Links and copies of it
-// are welcome; it is not to be changed.
+// Path returns the path of holdfast. The file does not change during the test. Tests may link and copy it,
+// but must not change it.
 func Path(t testing.TB) string {
 	t.Helper()
 	return path(t, native)
 }
 
-// Linux is [Path] for containers: on another system it is the program for Linux.
+// Linux is [Path] for containers: on other systems it returns the program for Linux.
 func Linux(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS == "linux" {
@@ -94,7 +94,7 @@ func build(system string) (string, error) {
 	if err := errors.Join(err, cacheErr); err != nil {
 		return "", err
 	}
-	if err := look(root, system); err != nil {
+	if err := trackFolders(root, system); err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(root + "\n" + system))
@@ -115,7 +115,7 @@ func build(system string) (string, error) {
 		}
 		time.Sleep(20 * time.Millisecond) // until the other process has built it
 	}
-	out := filepath.Join(dir, "holdfast") // which go leaves as it is, when nothing has changed
+	out := filepath.Join(dir, "holdfast") // go does not rewrite it if nothing has changed
 	if _, err := run(root, system, "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/holdfast"); err != nil {
 		return "", err
 	}
@@ -123,16 +123,16 @@ func build(system string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	kept := out + "-" + sha
-	if err := os.Link(out, kept); err != nil && !errors.Is(err, fs.ErrExist) {
+	program := out + "-" + sha
+	if err := os.Link(out, program); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	forget(out+"-*", kept)
-	return kept, nil
+	removeOld(out+"-*", program)
+	return program, nil
 }
 
-// look reads the folders that the program is built from, so that go sees when they change.
-func look(root, system string) error {
+// trackFolders reads the folders of the program's packages, so that the go command notices changes of them.
+func trackFolders(root, system string) error {
 	dirs, err := run(root, system, "list", "-deps", "-f", "{{.Dir}}", "./cmd/holdfast")
 	if err != nil {
 		return err
@@ -152,26 +152,26 @@ func look(root, system string) error {
 func run(root, system string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = root, append(startEnv[:len(startEnv):len(startEnv)], "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+runtime.GOARCH)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, &said)
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, &stderr)
 	}
 	return string(out), nil
 }
 
-// forget removes the programs that no test uses any more: go makes a new file for each.
-func forget(pattern, kept string) {
-	old, _ := filepath.Glob(pattern) // the pattern is good
+// removeOld removes programs that no test uses any more: each build creates a new file.
+func removeOld(pattern, program string) {
+	old, _ := filepath.Glob(pattern) // the pattern is valid
 	for _, f := range old {
-		if st, err := os.Stat(f); err == nil && f != kept && time.Since(st.ModTime()) > 2*time.Hour {
-			_ = os.Remove(f) // the next one tries again
+		if st, err := os.Stat(f); err == nil && f != program && time.Since(st.ModTime()) > 2*time.Hour {
+			_ = os.Remove(f) // the next build tries again
 		}
 	}
 }
 
-// tree is the folder that the program is in, above the test: a test may be in a module of its own.
+// tree returns the root folder of the program, above the test: a test may be in a nested module.
 func tree() (string, error) {
 	for dir, err := startDir, startErr; ; dir = filepath.Dir(dir) {
 		if err != nil {
@@ -186,7 +186,7 @@ func tree() (string, error) {
 	}
 }
 
-// digest is the start of a file's sha256.
+// digest returns the start of a file's SHA-256.
 func digest(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

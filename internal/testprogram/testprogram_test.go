@@ -56,7 +56,7 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	forget(filepath.Join(dir, "*"), filepath.Join(dir, "kept"))
+	removeOld(filepath.Join(dir, "*"), filepath.Join(dir, "kept"))
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 2 {
 		t.Errorf("%v, %v", left, err)

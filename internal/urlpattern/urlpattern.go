@@ -1,5 +1,4 @@
-// Package urlpattern compares URLs with patterns such as "https://*.example.com/hooks/*", which
-// settings name.
+// Package urlpattern matches URLs against patterns in settings, such as "https://*.example.com/hooks/*".
 package urlpattern
 
 import (
@@ -9,17 +8,17 @@ import (
 	"strings"
 )
 
-// Pattern names URLs. "*" in the host stands for any letters
-// there, and in the rest for any text.
+// Pattern is a parsed pattern. A "*" in the host matches any characters of the host; a "*" after the host
+// matches any text.
 type Pattern struct{ scheme, host, port, rest string }
 
-// Check says what is wrong with an entry of a list of patterns, or nil.
+// Check returns what is wrong with a pattern, or nil.
 func Check(text string) error {
 	_, err := Parse(text)
 	return err
 }
 
-// Parse reads "https://*.example.com/hooks/*".
+// Parse parses a pattern such as "https://*.example.com/hooks/*".
 func Parse(text string) (Pattern, error) {
 	scheme, after, ok := strings.Cut(text, "://")
 	scheme = strings.ToLower(scheme)
@@ -54,7 +53,7 @@ func portOf(scheme, port string) string {
 	return "80"
 }
 
-// Matches compares with a URL that has no password in it and is not [Dotted].
+// Matches reports whether the pattern matches a URL, which must not contain a password or be [Dotted].
 func (p Pattern) Matches(u *url.URL) bool {
 	rest := u.EscapedPath()
 	if rest == "" {
@@ -67,7 +66,7 @@ func (p Pattern) Matches(u *url.URL) bool {
 		glob(p.host, strings.ToLower(u.Hostname())) && glob(p.rest, rest)
 }
 
-// glob compares a text with a pattern in which "*" stands for any text.
+// glob matches a text against a pattern in which "*" matches any text.
 func glob(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -89,15 +88,14 @@ func glob(pattern, text string) bool {
 	return true
 }
 
-// Match reports whether a URL is one that a pattern names, as [Check] takes
-// them: "*" in the host stands for any letters there, and in the rest for any text. What
-// has a password in it, or "." and ".." in its path, matches nothing.
+// Match reports whether a pattern, as [Check] accepts it, matches a URL. A URL with a password, or with "."
+// or ".." in its path, matches nothing.
 func Match(pattern string, u *url.URL) bool {
 	p, err := Parse(pattern)
 	return err == nil && u.User == nil && !Dotted(u) && p.Matches(u)
 }
 
-// Dotted says whether a path has steps that a server would take away.
+// Dotted reports whether a path contains "." or ".." components, which a server would resolve.
 func Dotted(u *url.URL) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }), func(step string) bool {
 		return step == "." || step == ".."

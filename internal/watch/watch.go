@@ -1,15 +1,14 @@
-// Package watch tells when files that somebody has named have changed, whoever changed
-// them.
+// Package watch reports changes of files and folders, whoever makes them.
 //
-//	names ─► the folders that hold them ─► fsnotify ─► left alone for a moment ─► another file than before? ─► Fire
+//	paths ─► the folders that contain them ─► fsnotify ─► no more events for a short time ─► a different file than before? ─► Fire
 //
 //	w, err := watch.New(&watch.Options{Fire: func(c watch.Change) { … }})
 //	err = w.Watch("mine", []string{"/w/.env"})
 //	defer w.Close()
 //
-// A name need not be there yet: the nearest folder that is there is watched until it
-// is. Of a folder that is named, what lies directly in it counts as well. Links are
-// looked at themselves and not followed. There is one goroutine, and none before [New].
+// A path need not exist yet: the nearest existing folder is watched until it does. For a folder, changes of
+// its direct entries are reported as well. Symbolic links are watched themselves and not followed. The only
+// goroutine starts in [New].
 package watch
 
 import (
@@ -27,63 +26,62 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// What has become of a file, in the words of FileChanged hooks.
+// The kinds of changes, as in FileChanged hooks.
 const (
 	Add    = "add"
 	Edit   = "change"
 	Unlink = "unlink"
 )
 
-// Change is what has become of one file.
+// Change is the change of one file.
 type Change struct {
 	Path string // absolute
 	Kind string // Add, Edit or Unlink
-	// Lists are those that name the file, or the folder that it is in, sorted.
+	// Lists are the names of the lists that contain the file or its folder, sorted.
 	Lists []string
 }
 
-// Options are what [New] needs.
+// Options configures a [Watcher].
 type Options struct {
-	// Fire is told of changes, one at a time and from the watcher's goroutine: what
-	// happens meanwhile waits, and several changes of one file are one then. It may call
-	// the watcher's methods, but not Close.
+	// Fire receives changes, one at a time, on the watcher's goroutine. Changes that happen meanwhile wait;
+	// several changes of one file become one. It may call the watcher's methods, except Close.
 	Fire func(Change)
-	// OnError is told what cannot be watched any more; nil: nobody is.
+	// OnError receives the errors of paths that can no longer be watched; nil: they are ignored.
 	OnError func(error)
-	// Settle is how long a file must have been left alone before its change is told;
-	// default 100 ms. One that is never left alone is told of after ten times as long.
+	// Settle is how long a file must stay unchanged before its change is reported; default 100 ms. A file
+	// that keeps changing is reported after ten times as long.
 	Settle time.Duration
-	// Limit bounds the names, and what is in folders that are named; default 1000.
+	// Limit is the maximum number of paths, including the entries of watched folders; default 1000.
 	Limit int
 }
 
-// ErrTooMany says that there are more files than [Options].Limit.
+// ErrTooMany means that there are more files than [Options].Limit.
 var ErrTooMany = errors.New("too many files to watch")
 
-// ErrClosed says that the watcher was closed.
+// ErrClosed means that the watcher was closed.
 var ErrClosed = errors.New("the watcher is closed")
 
 // Watcher watches files until it is closed. It is safe for concurrent use.
 type Watcher struct {
 	o      Options
 	system *fsnotify.Watcher
-	add    func(dir string) error // of system; tests stand before it
+	add    func(dir string) error // system.Add; tests replace it
 	done   chan struct{}          // closed when the goroutine has ended
 
 	mu     sync.Mutex
 	closed bool
 	lists  map[string][]string
 	named  map[string]bool
-	seen   map[string]os.FileInfo // of names, and of what is in folders that are named; nil: not there
-	dirs   map[string]bool        // that the system watches
+	seen   map[string]os.FileInfo // of watched paths and the entries of watched folders; nil: it does not exist
+	dirs   map[string]bool        // folders that the system watches
 	dirty  map[string]dirtySince
 }
 
-// dirtySince is since when a file is dirty, and when something was last heard of it.
+// dirtySince contains the times of the first and the last event of a file whose change is not reported yet.
 type dirtySince struct{ first, last time.Time }
 
-// New returns a watcher that watches nothing yet. The caller closes it. The error is
-// the system's: it watches no files, or no more of them.
+// New returns a watcher without paths. The caller closes it. The error is the system's: it does not support
+// watching files, or allows no more watches.
 func New(o *Options) (*Watcher, error) {
 	if o == nil || o.Fire == nil {
 		return nil, errors.New("watch: Fire is needed")
@@ -107,9 +105,9 @@ func New(o *Options) (*Watcher, error) {
 	return w, nil
 }
 
-// Watch watches files and folders under absolute names, in place of those that list
-// named before; other lists stay. How they are now is what later changes are measured
-// by. After an error, [ErrTooMany] or [ErrClosed], the list is what it was.
+// Watch sets the files and folders of a list, given as absolute paths, and replaces the earlier paths of that
+// list; other lists stay. Later changes are relative to the current state. After an error, such as
+// [ErrTooMany] or [ErrClosed], the list is unchanged.
 func (w *Watcher) Watch(list string, paths []string) error {
 	clean := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -133,26 +131,26 @@ func (w *Watcher) Watch(list string, paths []string) error {
 	}
 	before := w.named
 	w.named = named
-	w.arm() // before they are looked at: what happens in between is seen, or heard of
+	w.watchFolders() // before reading the files, so that no change is missed
 	seen := map[string]os.FileInfo{}
 	for p := range named {
-		maps.Copy(seen, look(p, w.o.Limit))
+		maps.Copy(seen, snapshot(p, w.o.Limit))
 		if len(seen) > w.o.Limit {
 			w.named = before
-			w.arm()
+			w.watchFolders()
 			return fmt.Errorf("%w: more than %d", ErrTooMany, w.o.Limit)
 		}
 	}
 	for p := range seen {
 		if old, known := w.seen[p]; known {
-			seen[p] = old // what has happened since is still to be told
+			seen[p] = old // earlier changes are not reported yet
 		}
 	}
 	w.lists, w.seen = lists, seen
 	return nil
 }
 
-// MarkReported says that somebody has told of a file's newest change already.
+// MarkReported records that the caller has already reported the latest change of a file.
 func (w *Watcher) MarkReported(path string) {
 	path = filepath.Clean(path)
 	w.mu.Lock()
@@ -162,7 +160,7 @@ func (w *Watcher) MarkReported(path string) {
 	}
 }
 
-// Close stops watching and waits until Fire has returned. Closing twice is ErrClosed.
+// Close stops watching and waits until Fire has returned. A second call returns ErrClosed.
 func (w *Watcher) Close() error {
 	w.mu.Lock()
 	again := w.closed
@@ -176,7 +174,7 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-// stat looks at a file; nil when it is not there, or cannot be looked at.
+// stat returns the state of a file; nil if it does not exist or is inaccessible.
 func stat(path string) os.FileInfo {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -185,9 +183,8 @@ func stat(path string) os.FileInfo {
 	return info
 }
 
-// look returns how a name is, and of a folder also what is in it, as far as limit and
-// one more.
-func look(path string, limit int) map[string]os.FileInfo {
+// snapshot returns the state of a path and, for a folder, of its entries: at most limit+1 of them.
+func snapshot(path string, limit int) map[string]os.FileInfo {
 	info := stat(path)
 	all := map[string]os.FileInfo{path: info}
 	if info == nil || !info.IsDir() {
@@ -206,9 +203,9 @@ func look(path string, limit int) map[string]os.FileInfo {
 	return all
 }
 
-// arm has the system watch the folders that matter now. It looks again after each round:
-// of what came before a folder was watched, or went, nothing is heard. The caller holds mu.
-func (w *Watcher) arm() {
+// watchFolders makes the system watch the folders of the current paths. It repeats until no folder was added, because
+// events before a folder was watched are lost. The caller holds mu.
+func (w *Watcher) watchFolders() {
 	for again := true; again; {
 		again = false
 		want := w.folders()
@@ -229,13 +226,13 @@ func (w *Watcher) arm() {
 				again = true
 			case errors.Is(err, fsnotify.ErrClosed):
 			default:
-				w.wrong(fmt.Errorf("watch %s: %w", d, err))
+				w.reportError(fmt.Errorf("watch %s: %w", d, err))
 			}
 		}
 	}
 }
 
-// folders are those that matter now. The caller holds mu.
+// folders returns the folders to watch. The caller holds mu.
 func (w *Watcher) folders() map[string]bool {
 	want := map[string]bool{}
 	for p := range w.named {
@@ -247,7 +244,7 @@ func (w *Watcher) folders() map[string]bool {
 	return want
 }
 
-// nearest is the folder itself, or the nearest above it that is there.
+// nearest returns the folder itself, or its nearest existing parent.
 func nearest(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -261,13 +258,13 @@ func nearest(dir string) string {
 	}
 }
 
-func (w *Watcher) wrong(err error) {
+func (w *Watcher) reportError(err error) {
 	if w.o.OnError != nil {
 		w.o.OnError(err)
 	}
 }
 
-// run hears the system until the watcher is closed.
+// run handles the system's events until the watcher is closed.
 func (w *Watcher) run() {
 	defer close(w.done)
 	timer := time.NewTimer(time.Hour)
@@ -284,7 +281,7 @@ func (w *Watcher) run() {
 			if !ok {
 				return
 			}
-			w.missed(err)
+			w.onError(err)
 		case <-timer.C:
 		}
 		if next := w.fireSettled(); next > 0 {
@@ -293,7 +290,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// onEvent marks what an event may be about.
+// onEvent marks the files that an event may concern.
 func (w *Watcher) onEvent(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
 		return
@@ -321,11 +318,11 @@ func (w *Watcher) onEvent(e fsnotify.Event) {
 		}
 	}
 	if below {
-		w.arm()
+		w.watchFolders()
 	}
 }
 
-// mark makes a file dirty. The caller holds mu.
+// mark marks a file as changed. The caller holds mu.
 func (w *Watcher) mark(path string) {
 	now := time.Now()
 	m := w.dirty[path]
@@ -336,10 +333,10 @@ func (w *Watcher) mark(path string) {
 	w.dirty[path] = m
 }
 
-// missed takes everything for dirty when the system has lost events.
-func (w *Watcher) missed(err error) {
+// onError reports an error, or marks all files as changed if the system has lost events.
+func (w *Watcher) onError(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		w.wrong(err)
+		w.reportError(err)
 		return
 	}
 	w.mu.Lock()
@@ -347,10 +344,11 @@ func (w *Watcher) missed(err error) {
 	for p := range w.seen {
 		w.mark(p)
 	}
-	w.arm()
+	w.watchFolders()
 }
 
-// fireSettled fires for what has been left alone, and says when to look again; 0 is never.
+// fireSettled reports the changes of files that have settled, and returns the time until the next check; 0:
+// none is needed.
 func (w *Watcher) fireSettled() time.Duration {
 	changes, next := w.due(time.Now())
 	for _, c := range changes {
@@ -380,17 +378,17 @@ func (w *Watcher) due(now time.Time) (changes []Change, next time.Duration) {
 	return changes, next
 }
 
-// differs says how a file, and what is in it when it is a folder that is named, is
-// another than it was when it was last looked at. The caller holds mu.
+// differs returns the changes of a file, and of the entries of a watched folder, since the last check. The
+// caller holds mu.
 func (w *Watcher) differs(path string) (changes []Change) {
 	if !w.named[path] && !w.named[filepath.Dir(path)] {
 		return nil
 	}
 	now := map[string]os.FileInfo{path: stat(path)}
 	if w.named[path] {
-		now = look(path, w.o.Limit)
+		now = snapshot(path, w.o.Limit)
 		for p := range w.seen {
-			if _, there := now[p]; !there && filepath.Dir(p) == path {
+			if _, found := now[p]; !found && filepath.Dir(p) == path {
 				now[p] = nil
 			}
 		}
@@ -398,21 +396,21 @@ func (w *Watcher) differs(path string) (changes []Change) {
 	for _, p := range slices.Sorted(maps.Keys(now)) {
 		old, info := w.seen[p], now[p]
 		if _, known := w.seen[p]; !known && len(w.seen) >= w.o.Limit {
-			w.wrong(fmt.Errorf("watch %s: %w: more than %d", p, ErrTooMany, w.o.Limit))
+			w.reportError(fmt.Errorf("watch %s: %w: more than %d", p, ErrTooMany, w.o.Limit))
 			break
 		}
 		if w.seen[p] = info; info == nil && !w.named[p] {
 			delete(w.seen, p)
 		}
 		if what := changeKind(old, info); what != "" {
-			changes = append(changes, Change{Path: p, Kind: what, Lists: w.naming(p)})
+			changes = append(changes, Change{Path: p, Kind: what, Lists: w.listsOf(p)})
 		}
 	}
 	return changes
 }
 
-// naming are the lists that a file is on. The caller holds mu.
-func (w *Watcher) naming(path string) (lists []string) {
+// listsOf returns the lists that contain a file. The caller holds mu.
+func (w *Watcher) listsOf(path string) (lists []string) {
 	dir := filepath.Dir(path)
 	for _, name := range slices.Sorted(maps.Keys(w.lists)) {
 		if list := w.lists[name]; slices.Contains(list, path) || slices.Contains(list, dir) {
@@ -422,7 +420,7 @@ func (w *Watcher) naming(path string) (lists []string) {
 	return lists
 }
 
-// changeKind words the difference; "" is none.
+// changeKind returns the kind of change between two states; "": no change.
 func changeKind(old, now os.FileInfo) string {
 	switch {
 	case old == nil && now == nil:

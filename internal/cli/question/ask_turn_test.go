@@ -24,7 +24,7 @@ func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *byte
 	t.Cleanup(func() { _ = typed.Close() })
 	screen = &bytes.Buffer{}
 	others = term.NewPrinter(screen, term.Style{TTY: true, Dumb: true, Width: width})
-	a = &Asker{Prompter: term.NewPerson(term.NewKeyboard(in), others), now: time.Now, by: "ann"}
+	a = &Asker{Prompter: term.NewPrompter(term.NewKeyboard(in), others), now: time.Now, by: "ann"}
 	return a, others, screen, func(s string) { _, _ = io.WriteString(typed, s) }
 }
 

@@ -1,12 +1,12 @@
-// Package caches keeps the caches of compilers and package managers that run inside the sandbox.
+// Package caches manages the caches of compilers and package managers that run inside the sandbox.
 //
 //	HOLDFAST_HOME/caches/app-1f0c…/   one folder for each project
-//	  go-build, go-mod, npm, pip, …   one for each tool, by the tool's own variable
-//	  xdg/                            XDG_CACHE_HOME: what the person's own cache has, by links, and what is new
-//	  .linked                         which folders of the person are shown by links
+//	  go-build, go-mod, npm, pip, …   one for each tool, named by the tool's own variable
+//	  xdg/                            XDG_CACHE_HOME: links to the user's cache, and new files
+//	  .linked                         the user's folders that the links show
 //
-// A command writes the folder of its own project only, and the person's caches never: what it plants is
-// seen by no other project, and by nothing that runs outside.
+// A command can write only the folder of its own project, and never the user's caches. So other projects, and
+// programs outside the sandbox, never see files that a command plants there.
 package caches
 
 import (
@@ -24,21 +24,20 @@ import (
 	"unicode"
 )
 
-// Bounds of what is kept.
+// Limits for the stored caches.
 const (
-	keepFor       = 30 * 24 * time.Hour // since a project's caches were used last
+	keepFor       = 30 * 24 * time.Hour // since the last use of a project's caches
 	keepAll       = 20 << 30            // bytes of all projects; the least recently used are removed first
-	checkInterval = 24 * time.Hour      // how often that is looked at; what was used since may be in use
+	checkInterval = 24 * time.Hour      // how often the limits are checked; caches used since then may be in use
 )
 
-// Dir is where all caches are kept.
+// Dir returns the folder that contains all caches.
 func Dir(home string) string { return filepath.Join(home, "caches") }
 
-// DirFor returns the folder of the caches for commands that work in dir, and makes it. Its name depends on
-// the path of dir alone: nothing that a command can write, such as a project's id, may lead to another
-// project's caches. Worktrees of agents use the caches of their project. Commands can read what the
-// person has.
-func DirFor(home string, person *User, dir string) (string, error) {
+// DirFor creates and returns the folder of the caches for commands that work in dir. Its name depends only on
+// the path of dir: nothing that a command can write, such as a project's id, can lead to another project's
+// caches. Worktrees of agents use the caches of their project. Commands can read the user's caches.
+func DirFor(home string, user *User, dir string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -47,11 +46,11 @@ func DirFor(home string, person *User, dir string) (string, error) {
 		dir = dir[:i]
 	}
 	all := Dir(home)
-	own := filepath.Join(all, name(dir))
-	if err := os.MkdirAll(own, 0o700); err != nil {
+	folder := filepath.Join(all, name(dir))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(own) // its names may be links that a command has made
+	root, err := os.OpenRoot(folder) // names in it may be links that a command created
 	if err != nil {
 		return "", err
 	}
@@ -60,13 +59,13 @@ func DirFor(home string, person *User, dir string) (string, error) {
 	if err := root.Chtimes(".", now, now); err != nil {
 		return "", err
 	}
-	if person != nil {
-		err = makeStores(root, person.Home)
+	if user != nil {
+		err = makeStores(root, user.Home)
 	}
-	return own, errors.Join(err, show(root, person.views()))
+	return folder, errors.Join(err, show(root, user.views()))
 }
 
-// name is a folder's name for people, and a digest of its path.
+// name returns a readable name of a folder and a digest of its path.
 func name(dir string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
@@ -78,14 +77,14 @@ func name(dir string) string {
 	return strings.TrimLeft(plain[:min(len(plain), 40)], ".-") + "-" + hex.EncodeToString(sum[:8])
 }
 
-// Usage is the caches of one project.
+// Usage describes the caches of one project.
 type Usage struct {
 	Name     string    `json:"name"` // of its folder
 	Size     int64     `json:"bytes"`
-	LastUsed time.Time `json:"used"` // last
+	LastUsed time.Time `json:"used"` // last use
 }
 
-// List lists the caches of all projects, the most recently used first.
+// List returns the caches of all projects, the most recently used first.
 func List(ctx context.Context, home string) ([]Usage, error) {
 	entries, err := os.ReadDir(Dir(home))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +105,7 @@ func List(ctx context.Context, home string) ([]Usage, error) {
 func size(ctx context.Context, dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return ctx.Err() // what cannot be read is not counted
+			return ctx.Err() // unreadable files are not counted
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()
@@ -116,7 +115,7 @@ func size(ctx context.Context, dir string) (n int64) {
 	return n
 }
 
-// Remove removes the caches of one project, by the name that [List] has.
+// Remove removes the caches of one project, by the name that [List] returns.
 func Remove(ctx context.Context, home, name string) (Usage, error) {
 	list, err := List(ctx, home)
 	if err != nil {
@@ -134,7 +133,7 @@ func Remove(ctx context.Context, home, name string) (Usage, error) {
 	return list[i], remove(root, name)
 }
 
-// remove removes a tree, also one with folders that are read-only, as those of Go's modules are.
+// remove removes a tree, including read-only folders such as those of Go modules.
 func remove(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil {
 		return nil
@@ -148,7 +147,7 @@ func remove(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// Pruning prunes caches beside other work until stop is called. The next run removes what is left then.
+// Pruning starts Prune in the background until stop is called. The next run removes what is left then.
 func Pruning(home string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -162,8 +161,8 @@ func Pruning(home string) (stop func()) {
 	}
 }
 
-// Prune removes the caches that were not used for 30 days, and the least recently used ones when all
-// together are over the bound, at most once a day unless now. It returns what it removed.
+// Prune removes caches that were not used for 30 days, and the least recently used ones if all together
+// exceed the limit. It does so at most once a day unless now is true. It returns the removed caches.
 func Prune(ctx context.Context, home string, now bool) (removed []Usage, err error) {
 	mark := filepath.Join(Dir(home), ".pruned")
 	if info, err := os.Stat(mark); !now && err == nil && time.Since(info.ModTime()) < checkInterval {

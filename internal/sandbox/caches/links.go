@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// A view shows a folder of the person in the caches of a project: as folders of its own down to depth, in
-// which tools can write, and below as links, which they can only read.
+// cacheView shows one folder of the user in the caches of a project: down to depth as new folders in which
+// tools can write, and below that as links, which they can only read.
 type cacheView struct {
-	from  string // the person's folder
-	at    string // below the caches
+	from  string // the user's folder
+	at    string // its path below the caches
 	depth int
-	pick  func(name string) bool // nil is all
+	pick  func(name string) bool // nil: all
 }
 
-// views are what tools look for beside their cache. What they would have to change is not shown: they
-// fetch that anew.
+// views returns the folders that tools look for beside their cache. Files that tools would have to change are
+// not shown: the tools download them again.
 func (p *User) views() []cacheView {
 	if p == nil || p.Home == "" {
 		return nil
@@ -42,17 +42,19 @@ func (p *User) views() []cacheView {
 	}
 }
 
-// unlinked are the folders of a person's ~/.cache that are not linked to: tools must write there.
+// unlinked are the folders of the user's ~/.cache that are not linked: tools must write there.
 var unlinked = []string{
 	"bazel", "bazelisk", "black", "ccache", "composer", "coursier", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mise", "mypy", "node", "node-gyp",
 	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
 }
 
-// linked is a file in the caches: the person's folders that were shown, and when they had changed last.
+// linked is the name of a file in the caches. It lists the user's folders that the links show, and when each
+// was last changed.
 const linked = ".linked"
 
-// show makes links to the person's caches, unless nothing has changed there. It removes links to what is
-// gone: a tool could make no folder there. What a command has put in the place of a link stays.
+// show creates links to the user's caches, unless nothing has changed there since the last time. It removes
+// links to missing files, because a tool could not create a folder in their place. A file that a command
+// created in the place of a link stays.
 func show(root *os.Root, views []cacheView) error {
 	if last, err := root.ReadFile(linked); err == nil && len(views) > 0 && unchanged(string(last), views) {
 		return nil
@@ -69,7 +71,7 @@ func show(root *os.Root, views []cacheView) error {
 	return err
 }
 
-// stamp is a line about a folder: when it changed last.
+// stamp returns a line with the last change of a folder.
 func stamp(dir string) (string, fs.FileInfo) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -78,12 +80,12 @@ func stamp(dir string) (string, fs.FileInfo) {
 	return fmt.Sprint(info.ModTime().UnixNano(), " ", dir), info
 }
 
-// unchanged says whether all folders are those of last time, and as they were.
+// unchanged reports whether the folders are the same as last time, and have not changed.
 func unchanged(last string, views []cacheView) bool {
 	i := 0
 	for line := range strings.Lines(last) {
 		line = strings.TrimSuffix(line, "\n")
-		if !strings.Contains(line, " /") { // a view begins
+		if !strings.Contains(line, " /") { // the first line of a view
 			if i == len(views) || views[i].from != line {
 				return false
 			}
@@ -126,9 +128,9 @@ func (v cacheView) show(root *os.Root, seen *strings.Builder) error {
 	return errors.Join(err, v.removeDead(root))
 }
 
-// removeDead removes the links of a view that lead to what is gone.
+// removeDead removes the links of a view whose targets no longer exist.
 func (v cacheView) removeDead(root *os.Root) (err error) {
-	links, _ := fs.ReadDir(root.FS(), v.at) // a command may have put anything in its place
+	links, _ := fs.ReadDir(root.FS(), v.at) // a command may have replaced it with anything
 	for _, l := range links {
 		at := filepath.Join(v.at, l.Name())
 		to, lerr := root.Readlink(at)

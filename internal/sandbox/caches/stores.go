@@ -9,9 +9,9 @@ import (
 
 const pnpmStore = "pnpm-store"
 
-// Stores are the folders in a person's home whose paths tools write into projects, and refuse to work
-// with another, by the names that the caches of a project have for them. Where the person has one, commands
-// see theirs in its place.
+// Stores returns the folders in the user's home whose paths tools write into projects, by their names in the
+// caches of a project; the tools then refuse to work with another path. If the user has such a folder,
+// commands see the one of the caches in its place.
 func Stores(home string) map[string]string {
 	if home == "" {
 		return nil
@@ -19,8 +19,8 @@ func Stores(home string) map[string]string {
 	return map[string]string{pnpmStore: filepath.Join(home, ".local", "share", "pnpm", "store")}
 }
 
-// makeStores makes the folders for the stores that the person has. What a command has put in such a place
-// is removed: it could lead elsewhere.
+// makeStores creates the folders for the stores that the user has. It removes a file that a command created
+// in such a place, because it could be a link to elsewhere.
 func makeStores(root *os.Root, home string) error {
 	var errs []error
 	for name, store := range Stores(home) {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// A Person is whose caches commands can read.
+// User is the user whose caches commands can read.
 type User struct {
-	Home string                   // "" is none
-	Get  func(name string) string // the person's environment; nil is none
+	Home string                   // "": none
+	Get  func(name string) string // looks up a variable of the user; nil: no variables
 }
 
-// folder is a folder of the person: the one that a variable names, or one below the home.
+// folder returns a folder of the user: the one that a variable names, or one below the home folder.
 func (p *User) folder(variable, below string) string {
 	if p.Get != nil {
 		if dir := p.Get(variable); filepath.IsAbs(dir) {
@@ -27,7 +27,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// goEnv are the values that `go env -w` has written.
+// goEnv returns the values that `go env -w` has written.
 func goEnv(home string) map[string]string {
 	if home == "" {
 		return nil

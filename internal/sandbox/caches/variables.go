@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// xdg is the folder that XDG_CACHE_HOME names.
+// xdg is the folder for XDG_CACHE_HOME.
 const xdg = "xdg"
 
-// variables are the environment variables by which tools find their caches, and the folders that they
-// name.
+// variables are the environment variables by which tools find their caches, with the folder for each.
 var variables = []struct{ name, folder string }{
 	{"XDG_CACHE_HOME", xdg},
 	{"GOCACHE", "go-build"}, {"GOMODCACHE", "go-mod"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
@@ -27,28 +26,28 @@ var variables = []struct{ name, folder string }{
 
 const gemHome = "GEM_HOME"
 
-// A Project says for whom [Tools] make an environment.
+// Project describes the project for which [Tools] make an environment.
 type Project struct {
 	Dir  string // where commands work
-	User string // the person's home, whose caches are read; "" is none
+	User string // the user's home folder, whose caches are read; "": none
 
-	MayWrite func(path string) bool // by the commands
-	Mapped   func(path string) bool // commands see their own in the place of a folder of [Stores]; nil: of none
+	MayWrite func(path string) bool // reports whether commands may write a path
+	Mapped   func(path string) bool // reports whether commands see a folder of the caches in the place of a folder of [Stores]; nil: never
 }
 
-// Tools are the variables by which the tools of a project find their caches.
+// Tools returns the variables by which the tools of a project find their caches.
 type Tools struct {
 	project Project
 	at      string
 	goEnv   map[string]string
-	maven   string // the person's repository
-	nuget   string // the person's packages
+	maven   string // the user's repository
+	nuget   string // the user's packages
 	pnpm    bool
-	store   string // where pnpm finds the project's store as it finds the person's outside
+	store   string // the user's store, if pnpm finds the project's store at the same path
 }
 
-// Open looks at what the project and the person have, once. at is the folder of the caches as commands see
-// it.
+// Open checks, once, which caches the project and the user have. at is the folder of the caches as commands
+// see it.
 func (p *Project) Open(at string) *Tools {
 	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
 	t.pnpm = slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules/.pnpm"}, func(name string) bool {
@@ -64,7 +63,7 @@ func (p *Project) Open(at string) *Tools {
 	return t
 }
 
-// existing is a folder that is there, or "".
+// existing returns a path if it is a folder, or "".
 func existing(parts ...string) string {
 	dir := filepath.Join(parts...)
 	if !isDir(dir) {
@@ -73,8 +72,8 @@ func existing(parts ...string) string {
 	return dir
 }
 
-// Environ returns the variables for an environment. One of it that names a folder which commands may
-// write is not set again. online says that commands have a network.
+// Environ returns the variables to add to env. It does not replace a variable that names a folder which
+// commands may write. online reports that commands have a network.
 func (t *Tools) Environ(env []string, online bool) []string {
 	get := func(name string) string {
 		for _, entry := range slices.Backward(env) {
@@ -85,42 +84,42 @@ func (t *Tools) Environ(env []string, online bool) []string {
 		return ""
 	}
 	var out []string
-	own := map[string]bool{}
+	added := map[string]bool{}
 	set := func(name, value string) { out = append(out, name+"="+value) }
 	for _, v := range variables {
 		if given := get(v.name); filepath.IsAbs(given) && t.project.MayWrite(given) {
 			continue
 		}
-		own[v.name] = true
+		added[v.name] = true
 		set(v.name, filepath.Join(t.at, v.folder))
 	}
 	if t.store != "" {
 		set("pnpm_config_store_dir", t.store)
-		if t.pnpm { // npm warns about it
+		if t.pnpm { // npm prints a warning about this variable, so only projects with pnpm get it
 			set("npm_config_store_dir", t.store)
 		}
 	}
-	if own["GOMODCACHE"] {
+	if added["GOMODCACHE"] {
 		set("GOPROXY", proxy(t.modules(get), get("GOPROXY"), t.goEnv["GOPROXY"], online))
 	}
-	if read := filepath.Join(t.person(get("GRADLE_USER_HOME"), ".gradle"), "caches"); own["GRADLE_USER_HOME"] && isDir(filepath.Join(read, "modules-2")) {
+	if read := filepath.Join(t.userFolder(get("GRADLE_USER_HOME"), ".gradle"), "caches"); added["GRADLE_USER_HOME"] && isDir(filepath.Join(read, "modules-2")) {
 		set("GRADLE_RO_DEP_CACHE", read)
 	}
-	if given := get(gemHome); own[gemHome] && given != "" { // a colon at the end stands for Ruby's own folders
+	if given := get(gemHome); added[gemHome] && given != "" { // a trailing colon stands for Ruby's default folders
 		path := get("GEM_PATH")
 		if path == "" {
 			path = given + ":"
 		}
 		set("GEM_PATH", filepath.Join(t.at, "gems")+":"+path)
 	}
-	if own["NUGET_PACKAGES"] && t.nuget != "" {
+	if added["NUGET_PACKAGES"] && t.nuget != "" {
 		set("NUGET_FALLBACK_PACKAGES", t.nuget)
 	}
 	return append(out, t.mavenOptions(get)...)
 }
 
-// mavenOptions give Maven a repository to write, before the person's, which Maven 3.9 can read as its tail.
-// An older one fetches anew.
+// mavenOptions give Maven a writable repository. Maven 3.9 also reads the user's repository, as its tail;
+// older versions download again.
 func (t *Tools) mavenOptions(get func(string) string) []string {
 	out := []string{"MAVEN_OPTS=" + strings.TrimSpace(get("MAVEN_OPTS")+" -Dmaven.repo.local="+filepath.Join(t.at, "maven"))}
 	if t.maven != "" {
@@ -129,15 +128,15 @@ func (t *Tools) mavenOptions(get func(string) string) []string {
 	return out
 }
 
-// person is a folder of the person: the one given, or one of the home.
-func (t *Tools) person(given, below string) string {
+// userFolder returns a folder of the user: the given one, or one of the home folder.
+func (t *Tools) userFolder(given, below string) string {
 	if filepath.IsAbs(given) {
 		return given
 	}
 	return filepath.Join(t.project.User, below)
 }
 
-// modules is the person's own cache of Go modules.
+// modules returns the user's cache of Go modules.
 func (t *Tools) modules(get func(string) string) string {
 	for _, dir := range []string{get("GOMODCACHE"), t.goEnv["GOMODCACHE"], get("GOPATH") + "/pkg/mod", t.goEnv["GOPATH"] + "/pkg/mod", t.project.User + "/go/pkg/mod"} {
 		if filepath.IsAbs(dir) && dir != "/pkg/mod" {
@@ -147,8 +146,8 @@ func (t *Tools) modules(get func(string) string) string {
 	return ""
 }
 
-// proxy is GOPROXY with the person's modules in it: before the servers when there is no network, and
-// otherwise after them, so that "latest" is not the version that the person happens to have.
+// proxy returns GOPROXY with the user's module cache in it: without a network before the servers, otherwise
+// after them, so that "latest" does not mean the version in the user's cache.
 func proxy(modules, given, file string, online bool) string {
 	list := given
 	if list == "" {

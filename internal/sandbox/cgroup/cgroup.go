@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Limits bound all processes of a group together. 0 is no limit.
+// Limits restrict all processes of a group together. 0 means no limit.
 type Limits struct {
 	CPUs      float64 // processors: 1.5 is one and a half; at least 0.01
-	Memory    int64   // bytes, with what is in tmpfs; swap gives no more
+	Memory    int64   // bytes, including tmpfs; swap does not add to it
 	Processes int     // processes and threads
 }
 
-// ErrUnavailable says that cannot create a control group.
+// ErrUnavailable means that a control group cannot be created.
 var ErrUnavailable = errors.New("cannot create a control group")
 
-// UnavailableError says which limit cannot be had, and why. It is an [ErrUnavailable].
+// UnavailableError reports which limit is not available, and why. It wraps [ErrUnavailable].
 type UnavailableError struct {
 	Controller string // "pids", "memory" or "cpu"
 	Reason     string // "/sys/fs/cgroup/memory is not writable"
@@ -29,26 +29,26 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
-// Hint says what to do.
+// Hint returns how to fix the problem.
 func (e *UnavailableError) Hint() string { return e.hint }
 
-// The controllers, as the kernel names them.
+// The kernel's names of the controllers.
 const (
 	memory = "memory"
 	pids   = "pids"
 	cpu    = "cpu"
 )
 
-// known are the controllers, in the order in which groups are made and ended: where
-// no fork succeeds any more, all that is left can be killed.
+// known are the controllers, in the order in which groups are created and ended: pids is first, because all
+// processes can be killed once no fork succeeds any more.
 var known = []string{pids, memory, cpu}
 
 var subjects = map[string]string{memory: "memory", pids: "processes", cpu: "processors"}
 
-// minCPUs is the least that the kernel can give: a millisecond in each tenth of a second.
+// minCPUs is the smallest limit that the kernel supports: one millisecond in each tenth of a second.
 const minCPUs = 0.01
 
-// needed lists the controllers that the limits need, in the order of known.
+// needed returns the controllers that the limits require, in the order of known.
 func (l *Limits) needed() []string {
 	var out []string
 	if l.Processes > 0 {
@@ -75,25 +75,25 @@ func (l *Limits) check() error {
 	return nil
 }
 
-// maxCPUs keeps quotas within the kernel's numbers.
+// maxCPUs keeps quotas within the range of the kernel's numbers.
 const maxCPUs = 1 << 20
 
-// Support says what groups can do on this machine, for the process that asks.
+// Support describes which limits are available to this process.
 type Support struct {
 	Controllers []Controller `json:"controllers"` // pids, memory and cpu, in this order
 }
 
-// Controller is one kind of limit.
+// Controller describes the availability of one kind of limit.
 type Controller struct {
 	Name      string `json:"name"`              // "pids", "memory" or "cpu"
-	Available bool   `json:"there"`             // a group with it can be made
-	Version   int    `json:"version,omitempty"` // of control groups: 1 or 2; 0: none has it
-	Folder    string `json:"folder,omitempty"`  // groups are made in it
-	Reason    string `json:"why,omitempty"`     // it is not there
-	Hint      string `json:"hint,omitempty"`    // what to do then
+	Available bool   `json:"there"`             // a group with it can be created
+	Version   int    `json:"version,omitempty"` // version of control groups: 1 or 2; 0: in none
+	Folder    string `json:"folder,omitempty"`  // the folder in which groups are created
+	Reason    string `json:"why,omitempty"`     // why it is not available
+	Hint      string `json:"hint,omitempty"`    // how to make it available
 }
 
-// Allows returns nil, or what [Open] would return for lack of a controller.
+// Allows returns nil, or the error that [Open] would return because a controller is missing.
 func (s Support) Allows(l Limits) error {
 	if err := l.check(); err != nil {
 		return err

@@ -4,10 +4,10 @@ package cgroup
 
 import "os"
 
-// Group is a control group. There are none on this system.
+// Group is a control group. This system has none.
 type Group struct{}
 
-// Detect finds nothing on this system.
+// Detect reports that no controller is available.
 func Detect() Support {
 	var out Support
 	for _, name := range known {
@@ -18,8 +18,8 @@ func Detect() Support {
 	return out
 }
 
-// Open makes a group without limits, which does nothing; any limit is an
-// *[UnavailableError] on this system.
+// Open creates a group without limits, which does nothing. Any limit is an *[UnavailableError] on this
+// system.
 func Open(l Limits) (*Group, error) {
 	if err := Detect().Allows(l); err != nil {
 		return nil, err
@@ -27,16 +27,16 @@ func Open(l Limits) (*Group, error) {
 	return &Group{}, nil
 }
 
-// Procs are the lists of the group's processes: none.
+// Procs returns nil.
 func (g *Group) Procs() []*os.File { return nil }
 
-// OOM counts the processes that were killed for the group's memory: none.
+// OOM returns 0.
 func (g *Group) OOM() int { return 0 }
 
-// RefusedForks counts the forks that failed for the limit of processes: none.
+// RefusedForks returns 0.
 func (g *Group) RefusedForks() int { return 0 }
 
-// Peak is the most memory that the group had: it is not known.
+// Peak returns 0: it is unknown.
 func (g *Group) Peak() int64 { return 0 }
 
 // Kill does nothing.

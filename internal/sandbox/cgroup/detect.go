@@ -4,7 +4,7 @@ package cgroup
 
 import "errors"
 
-// Detect looks at which controllers there are, and makes nothing.
+// Detect reports which controllers are available. It creates nothing.
 func Detect() Support { return machine().detect() }
 
 func (s *system) detect() Support {

@@ -1,30 +1,29 @@
-// Package cgroup bounds memory, processes and processor time of a group of
-// processes, with version 1 or 2 of the kernel's control groups, whichever has
-// the controller and may be written here.
+// Package cgroup limits the memory, the number of processes and the processor time of a group of processes.
+// It uses version 1 or 2 of the kernel's control groups, whichever has the controller and is writable.
 //
 //	Limits ─► Open ─► holdfast-<pid>-<random>/   in each hierarchy that is needed,
-//	            │        memory.max, pids.max …   below the group that we are in
+//	            │        memory.max, pids.max …   below the group of this process
 //	            │
 //	            ├─ Procs ──► a child writes "0" into each: it is in the group
 //	            ├─ OOM, Peak ► what happened in it
-//	            └─ Close ──► what is left is killed, the folders go
+//	            └─ Close ──► kills the remaining processes and removes the folders
 //
 //	g, err := cgroup.Open(cgroup.Limits{Memory: 1 << 30, Processes: 200})
-//	if errors.Is(err, cgroup.ErrAbsent) { … } // say so, or fall back
+//	if errors.Is(err, cgroup.ErrUnavailable) { … } // report it, or fall back
 //	defer g.Close()
 //
-// A group stays where its maker is, so that what bounds the maker bounds it, too.
-// In version 1 that is the maker's own group. In version 2 a group that has
-// processes cannot give controllers to groups below it, so it is the nearest group
-// above that can; rights to it come from systemd (Delegate=yes), or from being root.
+// A group is created below the group of the process that creates it, so the limits of that process also
+// apply. In version 1 the parent is that process's own group. In version 2 a group with processes cannot give
+// controllers to groups below it, so the parent is the nearest group above that can. Write access to it comes
+// from systemd (Delegate=yes) or from being root.
 //
-// Each folder is locked (flock) as long as its maker lives. [Open] removes folders
-// that nobody has locked, with what still runs in them, and touches no others: the
-// lock, unlike a process id, means the same in every pid namespace.
+// Each folder is locked (flock) while the process that created it lives. [Open] removes unlocked folders,
+// kills the processes in them, and does not touch others: unlike a process id, the lock means the same in
+// every pid namespace.
 //
-// Version 1 is tested against the kernel; so is the killing of version 2. What else
-// is special to version 2 is tested with folders as data: it has not run on a
-// machine where version 2 has the controllers.
+// Version 1 is tested against the kernel; so is killing in version 2. Everything else that is specific to
+// version 2 is tested with prepared folders: it has not run on a machine on which version 2 has the
+// controllers.
 //
-// The package does not start processes, and it knows nothing of rlimits.
+// The package does not start processes and does not use rlimits.
 package cgroup

@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// folder is a group in one hierarchy, with the system's root before its path.
+// folder is a group in one hierarchy. Its path includes the system's root.
 type folder struct {
 	*place
 	sys  *system
 	path string
 
-	lock  *os.File // of the folder, as long as we live
-	procs *os.File // its cgroup.procs, to write
+	lock  *os.File // the open folder, which holds the lock
+	procs *os.File // its cgroup.procs, open for writing
 }
 
-// names are those of our folders.
+// names matches the names of this package's folders.
 var names = lazyregexp.Must(`^holdfast-[0-9]+-[0-9a-f]{12}$`)
 
 func newName() string {
@@ -38,10 +38,10 @@ func newName() string {
 	return "holdfast-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(b[:])
 }
 
-// errInUse: somebody who sweeps had the folder before we had locked it.
+// errInUse means that another process's sweep removed the folder before this process had locked it.
 var errInUse = errors.New("the new control group was removed as unused")
 
-// make makes a folder and locks it.
+// make creates a folder and locks it.
 func (s *system) make(p *place) (*folder, error) {
 	err := errInUse
 	for range 10 {
@@ -56,7 +56,7 @@ func (s *system) make(p *place) (*folder, error) {
 	return nil, fmt.Errorf("create control group in %s: %w", p.dir, err)
 }
 
-// lock opens a folder and locks it, unless somebody else has, or it is gone.
+// lock opens and locks a folder. It fails if another process holds the lock, or if the folder is gone.
 func lock(dir string) (*os.File, error) {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -80,8 +80,8 @@ func lock(dir string) (*os.File, error) {
 	return d, nil
 }
 
-// sweep removes the groups in a place whose makers are gone, with what runs in
-// them. What cannot be removed stays for the next time.
+// sweep removes the groups in a place whose creators have ended, and kills the processes in them. What cannot
+// be removed stays until the next sweep.
 func (s *system) sweep(p *place) {
 	entries, _ := os.ReadDir(s.root + p.dir)
 	for _, e := range entries {
@@ -91,7 +91,7 @@ func (s *system) sweep(p *place) {
 		f := &folder{place: p, sys: s, path: s.root + path.Join(p.dir, e.Name())}
 		l, err := lock(f.path)
 		if err != nil {
-			continue // in use, or not ours to remove
+			continue // in use, or no permission to remove it
 		}
 		if f.kill(time.Now().Add(sweepTime)) == nil {
 			_ = f.remove(time.Now().Add(sweepTime))
@@ -100,7 +100,7 @@ func (s *system) sweep(p *place) {
 	}
 }
 
-// How long is waited for the kernel to end processes, and to let go of folders.
+// How long to wait for the kernel to end processes and to release folders.
 const (
 	sweepTime = time.Second
 	closeTime = 10 * time.Second
@@ -125,8 +125,7 @@ func (f *folder) has(name string) bool {
 	return err == nil
 }
 
-// number reads "n" for a key "", or "key n" among other lines. What is not there
-// is 0.
+// number reads the file "n" for the key "", or the line "key n". A missing file or line is 0.
 func (f *folder) number(name, key string) int64 {
 	b, err := os.ReadFile(filepath.Join(f.path, name))
 	if err != nil {
@@ -148,7 +147,7 @@ func (f *folder) number(name, key string) int64 {
 	return 0
 }
 
-// folders lists the folder and those in it, the deepest first.
+// folders returns the folder and those in it, the deepest first.
 func (f *folder) folders() []string {
 	var out []string
 	_ = filepath.WalkDir(f.path, func(p string, d fs.DirEntry, err error) error {
@@ -161,8 +160,8 @@ func (f *folder) folders() []string {
 	return out
 }
 
-// remove removes the folder and those in it. The kernel refuses for some moments
-// after the last process has ended.
+// remove removes the folder and those in it. The kernel refuses this for a short time after the last process
+// has ended.
 func (f *folder) remove(deadline time.Time) error {
 	for {
 		var err error
@@ -178,6 +177,6 @@ func (f *folder) remove(deadline time.Time) error {
 		if !errors.Is(err, syscall.EBUSY) || time.Now().After(deadline) {
 			return fmt.Errorf("remove control group %s: %w", f.path, err)
 		}
-		time.Sleep(tick) // the kernel tells nobody when the last process has left
+		time.Sleep(tick) // the kernel does not notify when the last process has left
 	}
 }

@@ -15,27 +15,26 @@ import (
 	"time"
 )
 
-// Group is a control group: one folder in each hierarchy that its limits need. It
-// is safe for concurrent use.
+// Group is a control group: one folder in each hierarchy that its limits require. It is safe for concurrent
+// use.
 type Group struct {
 	folders []*folder
 
-	mu     sync.Mutex
-	closed bool
-	last   counts // when it was closed
-	ours   int    // forks that were refused because we were killing
+	mu        sync.Mutex
+	closed    bool
+	last      counts // when it was closed
+	killForks int    // forks that were refused because Kill was running
 }
 
-// counts is what happened in a group.
+// counts are the numbers of events in a group.
 type counts struct {
 	oom, forks int
 	peak       int64
 }
 
-// Open makes a group, and removes groups that processes which are gone have left.
-// A limit whose controller is not there is an *[UnavailableError]; then nothing is
-// left. Without any limit the group has no folders, and nothing can be moved into
-// it. The caller closes it.
+// Open creates a group, and removes groups left by processes that have ended. A limit whose controller is
+// missing is an *[UnavailableError]; then nothing is created. Without any limit the group has no folders, and
+// no process can be moved into it. The caller closes it.
 func Open(l Limits) (*Group, error) { return machine().open(&l) }
 
 func (s *system) open(l *Limits) (*Group, error) {
@@ -74,8 +73,7 @@ func (g *Group) add(s *system, p *place, l *Limits) error {
 	return err
 }
 
-// refused tells what the kernel forbids, whatever the rights of the folders said,
-// as something that is not there.
+// refused converts a refusal of the kernel, despite the rights of the folders, into an [UnavailableError].
 func refused(p *place, err error) error {
 	for _, e := range []error{fs.ErrPermission, syscall.EROFS, syscall.EBUSY} {
 		if errors.Is(err, e) {
@@ -89,10 +87,10 @@ func refused(p *place, err error) error {
 	return err
 }
 
-// Procs are the lists of the group's processes, opened to write, one for each
-// hierarchy: a process that writes "0" into each of them moves itself, with all of
-// its threads, and what it starts later. The rights are those of this process, also
-// when a child writes. They are closed with the group and on exec.
+// Procs returns the group's cgroup.procs files, open for writing, one for each hierarchy. A process that
+// writes "0" into each of them moves itself, with all its threads, into the group; its future children belong
+// to it too. The rights of this process apply, even if a child writes. The files are closed with the group
+// and on exec.
 func (g *Group) Procs() []*os.File {
 	var out []*os.File
 	for _, f := range g.folders {
@@ -101,14 +99,14 @@ func (g *Group) Procs() []*os.File {
 	return out
 }
 
-// OOM counts the processes that were killed for the group's memory, so far.
+// OOM returns the number of processes killed so far because the group used too much memory.
 func (g *Group) OOM() int { return g.counts().oom }
 
-// RefusedForks counts the processes and threads that were not made for the limit of
-// processes, so far.
+// RefusedForks returns the number of processes and threads that could not be created so far because of the
+// limit of processes.
 func (g *Group) RefusedForks() int { return g.counts().forks }
 
-// Peak is the most memory that the group had, in bytes, or 0 when that is not known.
+// Peak returns the maximum memory that the group has used, in bytes, or 0 if unknown.
 func (g *Group) Peak() int64 { return g.counts().peak }
 
 func (g *Group) counts() counts {
@@ -131,16 +129,15 @@ func (g *Group) count() counts {
 			}
 		}
 		if slices.Contains(f.controllers, pids) {
-			c.forks = int(f.number("pids.events", "max")) - g.ours
+			c.forks = int(f.number("pids.events", "max")) - g.killForks
 		}
 	}
 	return c
 }
 
-// Kill kills all processes of the group and waits until none runs. The group can be
-// used again; the kernel counts a process that was killed as one of
-// [Limits].Processes until its parent has waited for it. An error says which process
-// does not end.
+// Kill kills all processes of the group and waits until none runs. The group can be used again; the kernel
+// counts a killed process in [Limits].Processes until its parent has waited for it. The error names a process
+// that does not end.
 func (g *Group) Kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -153,11 +150,11 @@ func (g *Group) Kill() error {
 func (g *Group) kill() error {
 	before, deadline := g.count().forks, time.Now().Add(closeTime)
 	err := all(g.folders, func(f *folder) error { return f.kill(deadline) })
-	g.ours += g.count().forks - before
+	g.killForks += g.count().forks - before
 	return err
 }
 
-// Close kills what is left in the group and removes it. Closing again does nothing.
+// Close kills the remaining processes of the group and removes it. Further calls do nothing.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// hierarchy is one tree of groups: each of version 1 has some controllers, and
-// there is one of version 2.
+// hierarchy is one tree of groups: each of version 1 has some controllers, and there is one of version 2.
 type hierarchy struct {
 	version     int
 	controllers []string // of version 1
-	mount       string   // where it is mounted
-	own         string   // the folder of the group that we are in; "" when the mount does not show it
+	mount       string   // its mount point
+	current     string   // the folder of this process's group; "" if the mount does not show it
 }
 
-// hierarchies reads what is mounted, and where in it we are. A hierarchy that is
-// mounted more than once is taken where it shows our own group.
+// hierarchies returns the mounted hierarchies with the group of this process in each. If a hierarchy is
+// mounted more than once, the mount that shows this process's group is used.
 func hierarchies(mountinfo, membership string) ([]hierarchy, error) {
 	groups := memberships(membership)
 	var out []hierarchy
@@ -37,10 +36,10 @@ func hierarchies(mountinfo, membership string) ([]hierarchy, error) {
 			if len(h.controllers) == 0 {
 				continue
 			}
-			h.own = below(m, groups[h.controllers[0]])
+			h.current = below(m, groups[h.controllers[0]])
 		case "cgroup2":
 			h.version = 2
-			h.own = below(m, groups[""])
+			h.current = below(m, groups[""])
 		default:
 			continue
 		}
@@ -50,7 +49,7 @@ func hierarchies(mountinfo, membership string) ([]hierarchy, error) {
 		switch {
 		case same < 0:
 			out = append(out, h)
-		case out[same].own == "":
+		case out[same].current == "":
 			out[same] = h
 		}
 	}
@@ -67,8 +66,7 @@ func intersect(list, with []string) []string {
 	return out
 }
 
-// memberships reads /proc/self/cgroup: the group by controller, and by "" that of
-// version 2.
+// memberships reads /proc/self/cgroup: the group by controller, and under the key "" the group of version 2.
 func memberships(s string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(s) {
@@ -88,7 +86,7 @@ type mount struct {
 	root, point, kind, options string
 }
 
-// parseMount reads "36 35 0:30 /root /point rw shared:1 - type source options".
+// parseMount parses "36 35 0:30 /root /point rw shared:1 - type source options".
 func parseMount(line string) (mount, error) {
 	before, after, ok := strings.Cut(line, " - ")
 	f, g := strings.Split(before, " "), strings.Split(after, " ")
@@ -102,7 +100,7 @@ func parseMount(line string) (mount, error) {
 	return m, nil
 }
 
-// unescape undoes the kernel's \040 for what would end a field.
+// unescape decodes the kernel's escapes, such as \040, for characters that would end a field.
 func unescape(s string) string {
 	for i := 0; i+3 < len(s); i++ {
 		if s[i] != '\\' {
@@ -115,7 +113,7 @@ func unescape(s string) string {
 	return s
 }
 
-// below is where a mount shows a group, or "" when it shows another part.
+// below returns where a mount shows a group, or "" if it does not show it.
 func below(m mount, group string) string {
 	if group == "" || slices.Contains(strings.Split(group, "/"), "..") {
 		return ""

@@ -57,8 +57,8 @@ func FuzzHierarchies(f *testing.F) {
 			t.Fatal("both a list and an error")
 		}
 		for _, h := range list {
-			inside := h.own == "" || path.Clean(h.mount) == "/" || h.own == path.Clean(h.mount) ||
-				strings.HasPrefix(h.own, path.Clean(h.mount)+"/")
+			inside := h.current == "" || path.Clean(h.mount) == "/" || h.current == path.Clean(h.mount) ||
+				strings.HasPrefix(h.current, path.Clean(h.mount)+"/")
 			if h.version != 1 && h.version != 2 || !inside {
 				t.Fatalf("%+v", h)
 			}

@@ -247,13 +247,13 @@ func TestUnifiedKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(list, func(h hierarchy) bool { return h.version == 2 && h.own != "" && s.writable(h.own) })
+	i := slices.IndexFunc(list, func(h hierarchy) bool { return h.version == 2 && h.current != "" && s.writable(h.current) })
 	if i < 0 {
 		testneed.Root(t, "writing control groups")
 		testneed.Need(t, "no hierarchy of version 2 that may be written")
 	}
 	g := &Group{}
-	if err := g.add(s, &place{version: 2, dir: list[i].own}, &Limits{}); err != nil {
+	if err := g.add(s, &place{version: 2, dir: list[i].current}, &Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	cmd := inside(t, g, "trap '' TERM; (setsid sleep 1000 &); sleep 1000")

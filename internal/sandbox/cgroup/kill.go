@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// kill ends all processes in the folder and below it, and returns when it is empty.
+// kill kills all processes in the folder and below it, and returns when it is empty.
 func (f *folder) kill(deadline time.Time) error {
 	stop := f.stopForks()
 	defer stop()
@@ -31,12 +31,12 @@ func (f *folder) kill(deadline time.Time) error {
 				p.kill()
 			}
 		}
-		time.Sleep(tick) // these are not our children, so there is nothing to wait on
+		time.Sleep(tick) // these are not children of this process, so it cannot wait for them
 	}
 }
 
-// stopForks lets nothing in the group fork until the returned function is called,
-// when it has the controller. Otherwise who forks fast enough could run ahead.
+// stopForks prevents all forks in the group until the returned function is called, if the folder has the pids
+// controller. Otherwise processes could fork faster than they are killed.
 func (f *folder) stopForks() (again func()) {
 	const name = "pids.max"
 	b, err := os.ReadFile(filepath.Join(f.path, name))
@@ -62,8 +62,7 @@ func (f *folder) processes() []member {
 	return out
 }
 
-// pidsIn reads the list of a group. The kernel writes 0 for processes that our
-// pid namespace does not show.
+// pidsIn reads the list of a group. The kernel writes 0 for processes that this pid namespace does not show.
 func pidsIn(dir string) []int {
 	b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	var out []int
@@ -75,9 +74,9 @@ func pidsIn(dir string) []int {
 	return out
 }
 
-// kill kills a process if it is still in the group: its id may have become
-// another's since the list was read. The handle is taken before the list is read
-// again, so that it means the process that was found there.
+// kill kills a process if it is still in the group: its id may have been reused since the list was read. It
+// opens a handle (pidfd) before it reads the list again, so that the handle belongs to the process in the
+// list.
 func (m member) kill() {
 	if m.pid <= 0 {
 		return
@@ -92,7 +91,7 @@ func (m member) kill() {
 	}
 }
 
-// all joins what becomes of each folder.
+// all calls a function for each folder and joins the errors.
 func all(list []*folder, do func(*folder) error) error {
 	var errs []error
 	for _, f := range list {

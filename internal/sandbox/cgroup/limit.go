@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// period is that in which a quota of processor time is used and renewed, in
-// microseconds, as is the kernel's default.
+// period is the interval in which a quota of processor time is used and renewed, in microseconds: the
+// kernel's default.
 const period = 100_000
 
-// limit writes the limits that the folder's controllers have.
+// limit writes the limits for the folder's controllers.
 func (f *folder) limit(l *Limits) error {
 	for _, c := range f.controllers {
 		var err error
@@ -35,9 +35,9 @@ func (f *folder) limit(l *Limits) error {
 	return nil
 }
 
-// limitMemory bounds memory, and memory with swap to the same. A kernel that does
-// not account swap is told to use none. Of what is over the limit the kernel kills
-// the biggest process, not the group: memory.oom.group stays 0, as in version 1.
+// limitMemory limits memory, and memory plus swap to the same value. A kernel that does not account for swap
+// is set to use none. If the limit is exceeded, the kernel kills the biggest process and not the group:
+// memory.oom.group stays 0, as in version 1.
 func (f *folder) limitMemory(n int64) error {
 	value := strconv.FormatInt(n, 10)
 	if f.version == 2 {
@@ -68,12 +68,12 @@ func (f *folder) limitCPU(cpus float64) error {
 	}
 	err := f.write("cpu.cfs_quota_us", strconv.FormatInt(quota, 10))
 	if errors.Is(err, syscall.EINVAL) && f.boundAbove(cpus) {
-		return nil // version 1 refuses more than there is above, which holds by itself
+		return nil // version 1 rejects more than a parent group has, and that limit applies anyway
 	}
 	return err
 }
 
-// boundAbove reports whether a group above has less processor time.
+// boundAbove reports whether a parent group has less processor time.
 func (f *folder) boundAbove(cpus float64) bool {
 	for dir := filepath.Dir(f.path); ; dir = filepath.Dir(dir) {
 		quota, err := readNumber(filepath.Join(dir, "cpu.cfs_quota_us"))

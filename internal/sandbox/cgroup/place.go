@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// system is the machine, or for tests a folder that looks like it.
+// system is the machine, or in tests a folder that looks like it.
 type system struct {
-	root         string // before every path
+	root         string // prefix of every path
 	mkdir, rmdir func(string) error
 	writable     func(string) bool
 }
@@ -24,22 +24,22 @@ func machine() *system {
 	return &system{mkdir: func(p string) error { return os.Mkdir(p, 0o755) }, rmdir: syscall.Rmdir, writable: writable}
 }
 
-// writable asks for the rights of the effective user, and for the mount's.
+// writable checks the rights of the effective user, and whether the mount is writable.
 func writable(p string) bool {
 	const atEaccess, wOK = 0x200, 2
 	return syscall.Faccessat(-100 /* AT_FDCWD */, p, wOK, atEaccess) == nil
 }
 
-// place is a folder in which groups can be made.
+// place is a folder in which groups can be created.
 type place struct {
 	version     int
 	dir         string
-	controllers []string // that groups in it are to have
-	enable      []string // of version 2: those that dir does not give yet
+	controllers []string // that the groups in it should have
+	enable      []string // version 2: the controllers that dir does not yet give to groups in it
 }
 
-// places finds where to make groups with some controllers, or says in an
-// *[UnavailableError] which is missing. Places of one hierarchy are one.
+// places returns where to create groups with the given controllers, one place for each hierarchy. The
+// *[UnavailableError] names a missing one.
 func (s *system) places(wanted []string) ([]place, error) {
 	all, err := s.hierarchies()
 	if err != nil {
@@ -56,11 +56,11 @@ func (s *system) places(wanted []string) ([]place, error) {
 		if why := s.refuses(&all[i]); why != "" {
 			return nil, &UnavailableError{Controller: c, Reason: why, hint: hintV1}
 		}
-		if j := slices.IndexFunc(out, func(p place) bool { return p.dir == all[i].own }); j >= 0 {
+		if j := slices.IndexFunc(out, func(p place) bool { return p.dir == all[i].current }); j >= 0 {
 			out[j].controllers = append(out[j].controllers, c)
 			continue
 		}
-		out = append(out, place{version: 1, dir: all[i].own, controllers: []string{c}})
+		out = append(out, place{version: 1, dir: all[i].current, controllers: []string{c}})
 	}
 	if len(unified) == 0 {
 		return out, nil
@@ -76,7 +76,7 @@ func (s *system) places(wanted []string) ([]place, error) {
 	return append(out, p), nil
 }
 
-// What to do when there is none.
+// Hints for a missing controller.
 const (
 	hintV1   = "run as root, or remove the limit from the settings"
 	hintV2   = "start it with: systemd-run --user --scope -p Delegate=yes holdfast …"
@@ -98,19 +98,19 @@ func (s *system) hierarchies() ([]hierarchy, error) {
 	return hierarchies(string(mounts), string(membership))
 }
 
-// refuses says why groups cannot be made in our own group of version 1, or "".
+// refuses returns why no groups can be created in this process's group of version 1, or "".
 func (s *system) refuses(h *hierarchy) string {
 	switch {
-	case h.own == "":
+	case h.current == "":
 		return h.mount + " does not show the group that this process is in"
-	case !s.writable(s.root + h.own):
-		return h.own + " is not writable"
+	case !s.writable(s.root + h.current):
+		return h.current + " is not writable"
 	}
 	return ""
 }
 
-// unified finds the nearest group of version 2, from ours upwards, that gives the
-// controllers to groups in it, or else the nearest that can be made to.
+// unified returns the nearest group of version 2, from this process's group upwards, that gives the
+// controllers to groups in it; if there is none, the nearest that can be changed to do so.
 func (s *system) unified(h *hierarchy, wanted []string) (place, error) {
 	if p, ok := s.nearest(h, wanted); ok {
 		return p, nil
@@ -120,7 +120,7 @@ func (s *system) unified(h *hierarchy, wanted []string) (place, error) {
 			return place{}, s.explain(h, c)
 		}
 	}
-	return place{}, s.explain(h, wanted[len(wanted)-1]) // each somewhere, but not together
+	return place{}, s.explain(h, wanted[len(wanted)-1]) // each is available somewhere, but not all in one place
 }
 
 func (s *system) nearest(h *hierarchy, wanted []string) (place, bool) {
@@ -139,22 +139,22 @@ func (s *system) nearest(h *hierarchy, wanted []string) (place, bool) {
 	return *able, true
 }
 
-// upwards lists our own group, those that it is in, and the mount.
+// upwards returns this process's group and its parents, up to the mount point.
 func upwards(h *hierarchy) []string {
-	if h.own == "" {
+	if h.current == "" {
 		return nil
 	}
-	out := []string{h.own}
-	for dir := h.own; dir != h.mount && dir != "/"; {
+	out := []string{h.current}
+	for dir := h.current; dir != h.mount && dir != "/"; {
 		dir = path.Dir(dir)
 		out = append(out, dir)
 	}
 	return out
 }
 
-// hasControllers says whether groups in a folder have the controllers, or can be given
-// them. A group with processes cannot give any, unless it is the root of all. To
-// move a process from ours to one below dir takes rights to dir's list, too.
+// hasControllers reports whether groups in a folder have the controllers or can get them. A group with
+// processes cannot give any, unless it is the root. Moving a process from this process's group to a group
+// below dir also requires write access to dir's list.
 func (s *system) hasControllers(dir string, wanted []string) (place, bool) {
 	p := place{version: 2, dir: dir, controllers: wanted}
 	kind := s.readWords(dir, "cgroup.type")
@@ -162,11 +162,11 @@ func (s *system) hasControllers(dir string, wanted []string) (place, bool) {
 	if !top && kind[0] != "domain" || !s.writable(s.root+dir) || !s.writable(s.root+path.Join(dir, "cgroup.procs")) {
 		return p, false
 	}
-	there, given := s.readWords(dir, "cgroup.controllers"), s.readWords(dir, "cgroup.subtree_control")
+	available, enabled := s.readWords(dir, "cgroup.controllers"), s.readWords(dir, "cgroup.subtree_control")
 	for _, c := range wanted {
 		switch {
-		case slices.Contains(given, c):
-		case slices.Contains(there, c) && (top || len(s.readWords(dir, "cgroup.procs")) == 0) &&
+		case slices.Contains(enabled, c):
+		case slices.Contains(available, c) && (top || len(s.readWords(dir, "cgroup.procs")) == 0) &&
 			s.writable(s.root+path.Join(dir, "cgroup.subtree_control")):
 			p.enable = append(p.enable, c)
 		default:
@@ -176,7 +176,7 @@ func (s *system) hasControllers(dir string, wanted []string) (place, bool) {
 	return p, true
 }
 
-// readWords reads a file of a group; what cannot be read has none.
+// readWords reads the words of a group's file; nil if it cannot be read.
 func (s *system) readWords(dir, name string) []string {
 	b, err := os.ReadFile(s.root + path.Join(dir, name))
 	if err != nil {
@@ -189,14 +189,14 @@ func (s *system) explain(h *hierarchy, controller string) *UnavailableError {
 	e := &UnavailableError{Controller: controller, hint: hintV2}
 	dirs := upwards(h)
 	switch {
-	case h.own == "":
+	case h.current == "":
 		e.Reason, e.hint = h.mount+" does not show the group that this process is in", hintNone
 	case !slices.Contains(s.readWords(h.mount, "cgroup.controllers"), controller):
 		e.Reason, e.hint = h.mount+" does not have the controller", hintNone
 	case !slices.ContainsFunc(dirs, func(d string) bool { return s.writable(s.root + d) }):
-		e.Reason = h.own + " and its parents are not writable"
+		e.Reason = h.current + " and its parents are not writable"
 	default:
-		e.Reason = "no writable group from " + h.own + " upwards can delegate the controller"
+		e.Reason = "no writable group from " + h.current + " upwards can delegate the controller"
 	}
 	return e
 }

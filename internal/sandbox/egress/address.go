@@ -49,8 +49,8 @@ func isOwn(a netip.Addr) bool {
 	if err != nil {
 		return true
 	}
-	return slices.ContainsFunc(list, func(own net.Addr) bool {
-		n, ok := own.(*net.IPNet)
+	return slices.ContainsFunc(list, func(local net.Addr) bool {
+		n, ok := local.(*net.IPNet)
 		if !ok {
 			return false
 		}

@@ -110,7 +110,7 @@ func (n *wildcardNames) note(name string, now time.Time) (fresh, ok bool) {
 	if n.seen == nil {
 		n.seen = map[string]time.Time{}
 	}
-	if at, there := n.seen[name]; there && now.Sub(at) < time.Minute {
+	if at, known := n.seen[name]; known && now.Sub(at) < time.Minute {
 		return false, true
 	}
 	for old, at := range n.seen {

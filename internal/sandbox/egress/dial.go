@@ -45,9 +45,9 @@ func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
 	var addrs []netip.Addr
 	kind, port := c.upstream()
 	if kind == upstreamNone {
-		var wrong *dialError
-		if addrs, wrong = c.resolve(t); wrong != nil { // this may wait for approval
-			return nil, wrong
+		var dialErr *dialError
+		if addrs, dialErr = c.resolve(t); dialErr != nil { // this may wait for approval
+			return nil, dialErr
 		}
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.p.o.Limits.ConnectTime)

@@ -45,9 +45,9 @@ func CheckEntry(text string) (what, hint string) {
 // Match reports whether an entry covers a connection to a host at a port, or at any port if port is 0.
 // A wildcard covers no address. An invalid entry or host matches nothing.
 func Match(text, host string, port int) bool {
-	list, wrong := parseEntries(text)
+	list, entryErr := parseEntries(text)
 	h, err := ParseHost(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
-	if wrong != nil || err != nil {
+	if entryErr != nil || err != nil {
 		return false
 	}
 	return slices.ContainsFunc(list, func(e entry) bool { return e.matchesHost(h) && (port == 0 || e.allowsPort(port)) })

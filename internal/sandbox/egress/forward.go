@@ -17,17 +17,17 @@ func (c *client) forward(req *http.Request, t target) bool {
 	websocket := wantsWebSocket(req.Header)
 	last := req.Close || req.ProtoMinor == 0
 	c.prepare(req, t, websocket)
-	up, fresh, wrong := c.connectFor(t)
-	if wrong != nil {
-		c.answerDial(t, wrong)
+	up, fresh, dialErr := c.connectFor(t)
+	if dialErr != nil {
+		c.answerDial(t, dialErr)
 		return false
 	}
 	sent := c.send(req, up)
 	resp, err := c.receive(req, up) //nolint:bodyclose // it is read to its end or its connection is closed
 	if err != nil && !fresh && req.Body == http.NoBody && isIdempotent(req.Method) {
 		c.dropUpstream()
-		if up, wrong = c.dial(t, true); wrong != nil {
-			c.answerDial(t, wrong)
+		if up, dialErr = c.dial(t, true); dialErr != nil {
+			c.answerDial(t, dialErr)
 			return false
 		}
 		c.up, c.upstreamTarget = up, t
@@ -68,10 +68,10 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 		req.Header.Set("Connection", "Upgrade")
 		req.Header.Set("Upgrade", "websocket")
 	}
-	if _, there := req.Header["User-Agent"]; !there {
+	if _, exists := req.Header["User-Agent"]; !exists {
 		req.Header["User-Agent"] = []string{""} // so that net/http does not add one
 	}
-	if _, there := req.Header["Expect"]; there && req.Body != http.NoBody {
+	if _, exists := req.Header["Expect"]; exists && req.Body != http.NoBody {
 		req.Body = &continueReader{ReadCloser: req.Body, w: c}
 	}
 	req.Header.Del("Expect")
@@ -89,18 +89,18 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 type continueReader struct {
 	io.ReadCloser
 	w    io.Writer
-	told sync.Once
+	sent sync.Once
 }
 
 func (e *continueReader) Read(b []byte) (int, error) {
-	e.told.Do(func() { _, _ = io.WriteString(e.w, "HTTP/1.1 100 Continue\r\n\r\n") })
+	e.sent.Do(func() { _, _ = io.WriteString(e.w, "HTTP/1.1 100 Continue\r\n\r\n") })
 	return e.ReadCloser.Read(b)
 }
 
 // answered prevents an interim response in the middle of the final one.
 func answered(req *http.Request) {
 	if e, ok := req.Body.(*continueReader); ok {
-		e.told.Do(func() {})
+		e.sent.Do(func() {})
 	}
 }
 
@@ -113,13 +113,13 @@ func isIdempotent(method string) bool {
 }
 
 // connectFor returns a connection to a target: that of the last request if the target is the same.
-func (c *client) connectFor(t target) (up *bufferedConn, fresh bool, wrong *dialError) {
+func (c *client) connectFor(t target) (up *bufferedConn, fresh bool, dialErr *dialError) {
 	if c.up != nil && c.upstreamTarget == t {
 		return c.up, false, nil
 	}
 	c.dropUpstream()
-	if up, wrong = c.dial(t, true); wrong != nil {
-		return nil, true, wrong
+	if up, dialErr = c.dial(t, true); dialErr != nil {
+		return nil, true, dialErr
 	}
 	c.up, c.upstreamTarget = up, t
 	return up, true, nil

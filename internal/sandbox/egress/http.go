@@ -40,8 +40,8 @@ func (c *client) serveHTTP(inside *target) {
 
 // badRequest answers an unparseable request, unless the client has disconnected.
 func (c *client) badRequest(err error) {
-	var gone *net.OpError
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &gone) {
+	var netErr *net.OpError
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr) {
 		return
 	}
 	c.cannotRead("a request", err)
@@ -113,9 +113,9 @@ func (c *client) serveConnect(req *http.Request, inside *target) {
 		c.answerRefused(f)
 		return
 	}
-	up, wrong := c.dial(t, false)
-	if wrong != nil {
-		c.answerDial(t, wrong)
+	up, dialErr := c.dial(t, false)
+	if dialErr != nil {
+		c.answerDial(t, dialErr)
 		return
 	}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {

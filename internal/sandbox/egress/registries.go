@@ -14,8 +14,8 @@ func parseEntries(text string) ([]entry, *entryError) {
 		return nil, &entryError{fmt.Sprintf("unknown package registry %q", text), "the registries are " + strings.Join(registries.Names(), ", ")}
 	}
 	if hosts == nil {
-		e, wrong := parseEntry(text)
-		return []entry{e}, wrong
+		e, entryErr := parseEntry(text)
+		return []entry{e}, entryErr
 	}
 	var list []entry
 	for _, host := range hosts {

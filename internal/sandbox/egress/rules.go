@@ -68,9 +68,9 @@ func Compile(layers ...Layer) (*Rules, error) {
 func parseList(layer int, setting string, texts []string) ([]entry, error) {
 	var out []entry
 	for i, text := range texts {
-		list, wrong := parseEntries(text)
-		if wrong != nil {
-			return nil, &EntryError{Layer: layer, Setting: setting, Index: i, Detail: wrong.what, hint: wrong.hint}
+		list, entryErr := parseEntries(text)
+		if entryErr != nil {
+			return nil, &EntryError{Layer: layer, Setting: setting, Index: i, Detail: entryErr.what, hint: entryErr.hint}
 		}
 		out = append(out, list...)
 	}

@@ -41,9 +41,9 @@ func (c *client) serveSOCKS() {
 		_ = c.replySOCKS(socksRefused)
 		return
 	}
-	up, wrong := c.dial(t, false)
-	if wrong != nil {
-		_ = c.replySOCKS(wrong.socksCode())
+	up, dialErr := c.dial(t, false)
+	if dialErr != nil {
+		_ = c.replySOCKS(dialErr.socksCode())
 		return
 	}
 	if c.replySOCKS(socksOK) != nil {

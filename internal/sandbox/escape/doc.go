@@ -1,15 +1,13 @@
-// Package escape attacks the kernel sandbox. It has tests only: about two hundred
-// attempts to read, write, reach, outlive or take over something outside, as root
-// and as an ordinary user.
+// Package escape contains the tests that attack the kernel sandbox: about two hundred attempts to read,
+// write, reach, outlive or take over something outside of it, as root and as an ordinary user.
 //
-//	attempt ─┬─► plainly, without a sandbox ─► must succeed, and the host must see it
-//	         └─► under the sandbox ──────────► must fail, and the host must see nothing
+//	attempt ─┬─► without a sandbox ──► must succeed, and the host must see its effect
+//	         └─► in the sandbox ─────► must fail, and the host must see no effect
 //
-// The test binary is all three programs: the test, which owns what is attacked; the
-// supervisor, which opens the sandbox as the caller would; and the probe, which runs
-// inside and tries. What is attacked is made anew for each run: a workspace with a
-// repository, secrets, a home folder, servers, shared memory, a process, a terminal.
+// The test binary has three roles: the test, which owns the targets; the supervisor, which opens the sandbox
+// as a caller does; and the probe, which runs inside and makes the attempts. Each run creates new targets: a
+// workspace with a repository, secrets, a home folder, servers, shared memory, a process, a terminal.
 //
-// An attempt that succeeds nowhere proves nothing, so each has its control. Where a
-// machine has not what an attempt needs, the reason is printed and counted.
+// An attempt that fails everywhere proves nothing, so each has a control without the sandbox. If the machine
+// lacks something that an attempt needs, the reason is printed and counted.
 package escape

@@ -2,10 +2,9 @@
 
 package kernel
 
-// spawn makes a process with the system call nr (clone3 or clone) and has it run
-// ops; it returns the process id or a negative error number. The process shares
-// our memory and our stack pointer but touches no stack, and all its signals are
-// blocked.
+// spawn creates a process with the system call nr (clone3 or clone), which then runs ops. It returns the
+// process id or a negative error number. The process shares the memory and the stack pointer of this process
+// but uses no stack, and all its signals are blocked.
 //
 //go:noescape
 func spawn(nr, a1, a2, a3 uintptr, ops *instruction, slots *uint64, data *byte) int64
@@ -15,33 +14,32 @@ func spawn(nr, a1, a2, a3 uintptr, ops *instruction, slots *uint64, data *byte) 
 //go:noescape
 func become(ops *instruction, slots *uint64, data *byte)
 
-// superviseText is where init's code begins and ends in our own text.
+// superviseText contains the addresses of the start and the end of init's code in this program's text.
 var superviseText [2]uintptr
 
-// These are not for calling.
-func supervise()    //nolint:unused // assembly has its address
-func superviseEnd() //nolint:unused // as well
+// supervise and superviseEnd must not be called.
+func supervise()    //nolint:unused // the assembly code uses its address
+func superviseEnd() //nolint:unused // the assembly code uses its address
 
-// instruction is one system call of a program. Assembly knows its layout.
+// instruction is one system call of a program. The assembly code depends on its layout.
 type instruction struct {
 	nr    uint32
 	flags uint32
-	out   uint32 // the slot, or with flagOutData the offset, that gets the result; 0: none
-	step  uint32 // what to say when it fails
+	out   uint32 // the slot (or, with flagOutData, the offset in the data) that receives the result; 0: none
+	step  uint32 // index of the step to name in the error if it fails
 	args  [6]uint64
 }
 
-// Flags of an instruction. flagSlot and flagData are shifted by the number of the
-// argument.
+// Flags of an instruction. flagSlot and flagData are shifted left by the number of the argument.
 const (
 	flagSlot    = 1 << 0  // the argument is the value of a slot
 	flagData    = 1 << 8  // the argument is an offset in the data
-	flagIgnore  = 1 << 16 // a failure does not matter
+	flagIgnore  = 1 << 16 // a failure is ignored
 	flagOutData = 1 << 17
-	flagFork    = 1 << 18 // where the result is 0, out is how many instructions to go on; else it goes into the data at the last argument
+	flagFork    = 1 << 18 // if the result is 0, skip out instructions; otherwise store the result in the data at the last argument
 )
 
-// The first slots. Failure reporting uses 0 and 1.
+// The first slots. Slots 0 and 1 report a failure.
 const (
 	slotErrno = iota
 	slotStep

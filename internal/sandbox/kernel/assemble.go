@@ -8,36 +8,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptors are the numbers that a program works with.
+// descriptors are the file descriptor numbers that a program uses.
 type descriptors struct {
 	files         []int // of the command, by number; -1: closed
 	control, init int
 	groups        []int
-	gate          [2]int // a pipe that ends when init begins; 0: memory is shared, and there is none
+	gate          [2]int // a pipe that closes when init starts; 0: memory is shared, and no pipe is needed
 }
 
-// assemble adds a command's own part to the program that all share. Where memory
-// is shared, the user namespace and the descriptors are still to be set up. With a room, a process that enters it makes the command's.
-func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *room) (p *program, born helperChild) {
-	shares := j.program
-	p = shares.clone()
+// assemble adds the command-specific part to the program that all commands share. shared reports that the new
+// process shares memory with this one: then the program must also map the user and set up the descriptors.
+// With shared namespaces, a helper process enters them and creates the command's process there.
+func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *sharedSpaces) (p *program, child helperChild) {
+	common := j.program
+	p = common.clone()
 	j.listenAt(p, a.Proxy)
 	p.ops = p.ops[:0]
 	p.begin("start")
 	switch {
 	case r != nil:
-		born = j.entryHelper(p, r)
+		child = j.entryHelper(p, r)
 	case shared && j.ownUser():
 		j.ids(p)
 	}
-	p.ops = append(p.ops, shares.ops[:j.cut]...)
+	p.ops = append(p.ops, common.ops[:j.cut]...)
 	j.addDefaults(p, a, d, shared)
-	p.ops = append(p.ops, shares.ops[j.cut:j.fork]...)
-	j.execute(p, a, d, shares.ops[j.fork:])
-	return p, born
+	p.ops = append(p.ops, common.ops[j.cut:j.fork]...)
+	j.execute(p, a, d, common.ops[j.fork:])
+	return p, child
 }
 
-// addDefaults adds the control group, the session, the descriptors and the folder.
+// addDefaults adds the steps that join the control group, start the session, and set up the descriptors and
+// the folder.
 func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 	p.begin("enter the control group")
 	zero := p.bytes([]byte("0"))
@@ -51,7 +53,7 @@ func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 		}
 		j.descriptors(p, d)
 	}
-	if !shared || noClone3.Load() { // else clone3 has done it
+	if !shared || noClone3.Load() { // otherwise clone3 has reset them
 		p.begin("reset signal handlers")
 		action := p.words(0, 0, 0, 0) // SIG_DFL
 		for s := 1; s < 65; s++ {
@@ -65,14 +67,14 @@ func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 	}
 }
 
-// descriptors puts the command's files where they belong, the control socket
-// behind them, and marks all others to be closed.
+// descriptors moves the command's files to their numbers and the control socket to the number after them, and
+// marks all other descriptors close-on-exec.
 func (j *Jail) descriptors(p *program, d *descriptors) {
 	p.begin("place the descriptors")
 	n := len(d.files)
 	high := make([]arg, n)
 	for i, fd := range d.files {
-		if fd >= 0 { // out of the way first: a number that is wanted may be another's
+		if fd >= 0 { // move it away first: another file's current number may be its target
 			high[i] = p.newSlot(p.call(unix.SYS_FCNTL, num(fd), num(unix.F_DUPFD_CLOEXEC), num(n+1)))
 		}
 	}
@@ -93,9 +95,9 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 	p.call(unix.SYS_CLOSE_RANGE, num(n+1), num(^uint32(0)), num(unix.CLOSE_RANGE_CLOEXEC))
 }
 
-// tie makes the end of our process the end of the command's.
+// tie ends the command when this process ends.
 func (j *Jail) tie(p *program) {
-	p.begin("end init with this process") // when our end of the socket goes, so does it
+	p.begin("end init with this process") // the kernel closes this process's end of the socket, which signals init
 	if j.weaker {
 		p.call(unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)), num(0), num(0), num(0))
 		return
@@ -105,22 +107,22 @@ func (j *Jail) tie(p *program) {
 	p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_SETFL), num(unix.O_RDWR|unix.O_ASYNC))
 }
 
-// execute ends the program. Init and the command start side by side: the command
-// is in a Landlock domain that init is not in, so it cannot reach into the memory
-// that init shares with us until it is a program of its own.
+// execute ends the program. Init and the command start concurrently. The command is in a Landlock domain that
+// does not contain init, so the command cannot access the memory that init shares with this process until
+// init has executed its own program.
 func (j *Jail) execute(p *program, a *Attr, d *descriptors, restrict []instruction) {
 	if !j.weaker {
 		p.begin("start init")
-		const command = "\x02\x00\x00\x00" // its process id, which fork puts here
+		const command = "\x02\x00\x00\x00" // the command's process id, which fork stores here
 		args := p.texts([]string{"holdfast-init", strconv.Itoa(len(d.files)), command})
 		number := len(p.data) - len(command) - 1
 		fork := p.call(unix.SYS_CLONE, num(uintptr(unix.CLONE_VM)|uintptr(unix.SIGCHLD)), num(0), num(0), num(0), num(0), num(number))
 		fork.flags |= flagFork
-		fork.out = 2 // the command goes on after what init executes
+		fork.out = 2 // the command skips init's instructions
 		p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(args), at(p.words(0)), num(unix.AT_EMPTY_PATH))
 	}
 	p.begin("wait for init")
-	if d.gate[0] > 0 { // until init is a program of its own, signals would reach the threads of ours
+	if d.gate[0] > 0 { // until init has executed its own program, signals would reach the threads of this process
 		p.call(unix.SYS_CLOSE, num(d.gate[1]))
 		p.call(unix.SYS_READ, num(d.gate[0]), at(p.words(0)), num(1))
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
 )
 
-// bound makes the control group for the limits, and where one is missing, as for
-// most ordinary users, sees what else can hold them. What nothing holds is an error.
-func (j *Jail) bound() error {
+// applyLimits creates the control group for the limits. If a controller is missing, as for most ordinary users, it
+// enforces the limit in another way. A limit that cannot be enforced is an error.
+func (j *Jail) applyLimits() error {
 	limits := j.policy.Limits
 	if limits == (cgroup.Limits{}) {
 		return nil
@@ -25,19 +25,19 @@ func (j *Jail) bound() error {
 		limits.Processes++ // init
 	}
 	support := cgroup.Detect()
-	lacks := func(l cgroup.Limits) error { return support.Allows(l) }
-	if err := lacks(cgroup.Limits{CPUs: limits.CPUs}); err != nil {
+	allows := func(l cgroup.Limits) error { return support.Allows(l) }
+	if err := allows(cgroup.Limits{CPUs: limits.CPUs}); err != nil {
 		return err
 	}
-	if err := lacks(cgroup.Limits{Processes: limits.Processes}); err != nil {
-		// In a user namespace of its own an ordinary user has a count of its own.
+	if err := allows(cgroup.Limits{Processes: limits.Processes}); err != nil {
+		// The kernel counts an ordinary user's processes separately in each user namespace.
 		if os.Geteuid() == 0 || j.weaker {
 			return err
 		}
 		j.rlimits = append(j.rlimits, rlimit{unix.RLIMIT_NPROC, uint64(limits.Processes)})
 		limits.Processes = 0
 	}
-	if err := lacks(cgroup.Limits{Memory: limits.Memory}); err != nil {
+	if err := allows(cgroup.Limits{Memory: limits.Memory}); err != nil {
 		if j.weaker {
 			return err
 		}
@@ -55,12 +55,12 @@ func (j *Jail) bound() error {
 	return err
 }
 
-// How often memory is looked at, where no control group does it. A command may be
-// above its limit for as long.
+// memoryPoll is the interval at which memory is measured if no control group limits it. A command can exceed
+// its limit for that long.
 const memoryPoll = 50 * time.Millisecond
 
-// guard kills the command when all its processes together have more memory than
-// they may. Each alone is held by the kernel.
+// guard kills the command when all its processes together use more memory than allowed. The kernel limits
+// each single process.
 func (p *Process) guard() {
 	tick := time.NewTicker(memoryPoll)
 	defer tick.Stop()
@@ -78,8 +78,8 @@ func (p *Process) guard() {
 	}
 }
 
-// resident sums the memory of a process and all below it, in bytes. What several
-// share is counted for each.
+// resident returns the memory of a process and its descendants in bytes. Memory that several processes share
+// is counted once for each of them.
 func resident(pid int) int64 {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	var total int64
@@ -87,7 +87,7 @@ func resident(pid int) int64 {
 		if fields := bytes.Fields(statm); len(fields) > 2 {
 			all, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 			file, _ := strconv.ParseInt(string(fields[2]), 10, 64)
-			total = max(all-file, 0) * int64(os.Getpagesize()) // without what is files, or shared memory
+			total = max(all-file, 0) * int64(os.Getpagesize()) // without file pages and shared memory
 		}
 	}
 	if status, err := os.ReadFile(dir + "/status"); err == nil {
@@ -105,13 +105,13 @@ func resident(pid int) int64 {
 	return total
 }
 
-// shared reads RssShmem of a process's status, in bytes.
+// shared returns RssShmem from a process's status, in bytes.
 func shared(status []byte) int64 {
-	_, rest, ok := bytes.Cut(status, []byte("\nRssShmem:"))
+	_, settle, ok := bytes.Cut(status, []byte("\nRssShmem:"))
 	if !ok {
 		return 0
 	}
-	if fields := bytes.Fields(rest[:bytes.IndexByte(rest, '\n')]); len(fields) > 0 {
+	if fields := bytes.Fields(settle[:bytes.IndexByte(settle, '\n')]); len(fields) > 0 {
 		n, _ := strconv.ParseInt(string(fields[0]), 10, 64)
 		return n << 10
 	}

@@ -1,15 +1,15 @@
-// Package kernel starts commands that the Linux kernel holds to a [Policy]:
-// namespaces, mounts, Landlock, seccomp, capabilities, rlimits and a control group.
+// Package kernel runs commands that the Linux kernel confines to a [Policy]: with namespaces, mounts,
+// Landlock, seccomp, capabilities, rlimits and a control group.
 //
 //	Policy ─ Prepare ─► Jail ─ Start ─► program: a list of raw system calls
 //	                                       │ clone3 into new namespaces, sharing memory
 //	                                       ▼
 //	            mounts ─► listener ─► rlimits ─► no capabilities ─► Landlock ─► seccomp ─► init ─► the command
 //
-// There is no helper program. The child runs the list before it executes anything,
-// in a few lines of assembly that use no stack; the same list runs in a copy of
-// our own binary where sharing memory is not possible. Commands that can do nothing
-// with a network share a user namespace with an empty one: making one for each would
-// take longer than all the rest. Nothing is left out
-// silently: a step that fails stops the command, and the error names the step.
+// No helper program is needed. The child process runs the list of system calls before it executes anything,
+// in a few lines of assembly that use no stack. If sharing memory is not possible, a copy of this binary runs
+// the same list. Commands that cannot use a network share one user namespace with an empty network, because
+// creating one for each command would take longer than all other steps.
+//
+// No step is skipped silently: a step that fails stops the command, and the error names the step.
 package kernel

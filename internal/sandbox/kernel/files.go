@@ -9,23 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How a path gets its own mount.
+// The kinds of mounts.
 const (
-	mountWrite    = iota // the host's, to be written
-	mountRead            // the host's, read only: under a folder that a fresh one covers
-	mountReadOnly        // itself, read only
-	mountPin             // itself
-	mountHide            // something empty and closed
-	mountTemp            // a folder of the fresh file system
+	mountWrite    = iota // the host's path, writable
+	mountRead            // the host's path, read-only, visible again under a folder that a fresh one covers
+	mountReadOnly        // the path itself, read-only
+	mountPin             // the path itself
+	mountHide            // an empty file or folder without permissions
+	mountTemp            // a folder of the new file system in memory
 )
 
 type mount struct {
 	kind   int
 	path   string
 	dir    bool
-	ours   bool   // what is mounted below it needs a place made there
-	origin string // mountTemp: the folder; mountWrite: the host's path
-	from   arg    // its descriptor, once there is one
+	fresh  bool   // a new folder: mount points below it must be created
+	origin string // mountTemp: the name of the folder; mountWrite: the host's path
+	from   arg    // its descriptor, once it is open
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	attrWrite = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 )
 
-// within says whether p is base or lies below it.
+// within reports whether p is base or below it.
 func within(p, base string) bool {
 	return p == base || base == "/" || strings.HasPrefix(p, base) && p[len(base)] == '/'
 }
@@ -42,12 +42,12 @@ func anyContains(list []string, p string) bool {
 	return slices.ContainsFunc(list, func(base string) bool { return within(p, base) })
 }
 
-// plan lists the mounts of a policy, a folder before what is in it.
+// plan returns the mounts of a policy, each folder before its content.
 func (j *Jail) plan() []mount {
 	p := j.policy
 	var list []mount
 	fresh := []string{"/dev/shm", "/dev/pts"}
-	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, ours: true, origin: "shm"})
+	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, fresh: true, origin: "shm"})
 	if p.Caches != "" {
 		list = append(list, mount{kind: mountWrite, path: CachesDir, dir: true, origin: p.Caches})
 		for _, c := range p.CacheMounts {
@@ -57,7 +57,7 @@ func (j *Jail) plan() []mount {
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		if !anyContains(p.Write, tmp) && !anyContains(p.Hide, tmp) && j.isDir(tmp) {
 			fresh = append(fresh, tmp)
-			m := mount{kind: mountTemp, path: tmp, dir: true, ours: true, origin: "tmp"}
+			m := mount{kind: mountTemp, path: tmp, dir: true, fresh: true, origin: "tmp"}
 			if p.Temp != "" {
 				m.kind, m.origin = mountWrite, p.Temp
 			}
@@ -74,9 +74,9 @@ func (j *Jail) plan() []mount {
 			list = append(list, mount{kind: mountRead, path: r, dir: j.isDir(r)})
 		}
 	}
-	covered := func(path string) bool { // by a fresh folder, with nothing of the host put back
+	covered := func(path string) bool { // a fresh folder covers it, and the host's content is not visible there
 		return anyContains(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
-			return (m.kind == mountWrite || m.kind == mountRead) && !m.ours && m.path != CachesDir && within(path, m.path)
+			return (m.kind == mountWrite || m.kind == mountRead) && !m.fresh && m.path != CachesDir && within(path, m.path)
 		})
 	}
 	add := func(kind int, paths []string) {
@@ -98,10 +98,10 @@ func (j *Jail) plan() []mount {
 	return slices.CompactFunc(list, func(a, b mount) bool { return a.path == b.path && a.kind == b.kind })
 }
 
-// files adds what makes the command's view of the file system.
+// files adds the steps that create the command's view of the file system.
 func (j *Jail) files(p *program) {
 	list := j.plan()
-	own := p.words(attrWrite, 0, unix.MS_PRIVATE, 0)
+	writable := p.words(attrWrite, 0, unix.MS_PRIVATE, 0)
 	const size = 32
 	tree := func(path string, dir bool) *instruction {
 		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_SYMLINK_NOFOLLOW
@@ -116,7 +116,7 @@ func (j *Jail) files(p *program) {
 		}
 		p.begin("open " + m.origin + " for writing")
 		list[i].from = p.newSlot(tree(m.origin, m.dir))
-		p.call(unix.SYS_MOUNT_SETATTR, list[i].from, p.path(""), num(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), at(own), num(size))
+		p.call(unix.SYS_MOUNT_SETATTR, list[i].from, p.path(""), num(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), at(writable), num(size))
 	}
 
 	p.begin("make everything read-only")
@@ -128,7 +128,7 @@ func (j *Jail) files(p *program) {
 			list[i].from = p.newSlot(tree(m.path, m.dir))
 		}
 	}
-	// The way to what is mounted in a fresh folder is open, whatever the mask of who calls.
+	// Folders on the path to a mount point in a fresh folder must be accessible, whatever the caller's umask.
 	storeSlot(p.call(unix.SYS_UMASK, num(0)), slotUmask)
 	j.addTmpfs(p, list)
 	for i, m := range list {
@@ -138,12 +138,11 @@ func (j *Jail) files(p *program) {
 	j.devices(p)
 }
 
-// tmpfsAbove returns the fresh folder in which the place for a mount has to be
-// made, or "".
+// tmpfsAbove returns the fresh folder in which a mount point must be created, or "".
 func tmpfsAbove(before []mount, p string) string {
 	for _, m := range slices.Backward(before) {
 		if within(p, m.path) && p != m.path {
-			if m.ours {
+			if m.fresh {
 				return m.path
 			}
 			return ""
@@ -152,7 +151,7 @@ func tmpfsAbove(before []mount, p string) string {
 	return ""
 }
 
-// attach puts one mount in its place.
+// attach attaches one mount at its path.
 func (j *Jail) attach(p *program, m mount, fresh string) {
 	p.begin("mount " + m.path)
 	if fresh != "" {
@@ -189,8 +188,8 @@ func (j *Jail) attach(p *program, m mount, fresh string) {
 	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(m.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// addTmpfs makes a file system in memory. Its folders become /tmp and /dev/shm, and
-// what is closed in it covers what is hidden.
+// addTmpfs creates a file system in memory. Its folders become /tmp and /dev/shm, and its inaccessible
+// entries cover hidden paths.
 func (j *Jail) addTmpfs(p *program, list []mount) {
 	p.begin("create a file system in memory")
 	config := func(fs arg, cmd int, key, value string) {
@@ -224,12 +223,12 @@ func (j *Jail) addTmpfs(p *program, list []mount) {
 		p.call(unix.SYS_MOUNT_SETATTR, root, p.path(""), num(unix.AT_EMPTY_PATH), at(closed), num(32))
 		storeSlot(p.call(unix.SYS_DUP, root), slotMasks)
 	}
-	// Beneath what is mounted there next, where nobody sees it: what is mounted nowhere
-	// is unmounted when its descriptor is closed, for which the kernel waits.
+	// Attach it where the next mount covers it, so that no process sees it. A file system that is not
+	// attached anywhere is unmounted when its descriptor is closed, and the kernel waits for that.
 	p.call(unix.SYS_MOVE_MOUNT, root, p.path(""), num(atCwd), p.path("/dev/shm"), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// devices mounts terminals of the command's own, and its processes.
+// devices mounts the command's private terminals and processes.
 func (j *Jail) devices(p *program) {
 	const plain = unix.MS_NOSUID | unix.MS_NOEXEC
 	p.begin("mount /dev/pts")
@@ -244,7 +243,7 @@ func (j *Jail) devices(p *program) {
 		flags |= unix.MS_RDONLY
 	}
 	p.call(unix.SYS_MOUNT, p.path("proc"), p.path("/proc"), p.path("proc"), num(flags), num(0))
-	if j.policy.Nested { // a namespace of the command's own needs its maps; the settings of the machine stay as they are
+	if j.policy.Nested { // a nested namespace needs /proc to be writable for its id maps; the machine's settings stay read-only
 		for _, name := range []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"} {
 			if j.exists(name) {
 				j.readOnly(p, name)
@@ -260,5 +259,5 @@ func (j *Jail) readOnly(p *program, name string) {
 	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(name), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// system are the devices that every command may use.
-var system = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+// system contains the devices that every command may use.
+var devicesForAll = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}

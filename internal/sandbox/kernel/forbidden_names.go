@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// maxRepeats is how often the same name may come back before the commands that may have
-	// made it are killed.
+	// maxRepeats is how often the same name may be created again before the commands that may have created it
+	// are killed.
 	maxRepeats = 3
-	// settleTime is how long nothing happens until a look at what the processes did.
+	// settleTime is how long no event must occur before the activity of the processes is recorded.
 	settleTime = 2 * time.Second
-	// interval is between two looks while the kernel tells nothing: for the first looks of a
-	// command, since giving inotify back takes longer than most commands, and where it has none.
+	// interval is the time between two checks without inotify: for the first checks of a command, because
+	// closing inotify takes longer than most commands, and if the kernel provides no inotify.
 	interval   = time.Millisecond
 	firstLooks = 50
 	retryDelay = 5 * time.Millisecond
 )
 
-// nameWatcher sees names that must not come to be, while commands run, and moves what takes one
-// into quarantine. The user's folder holds nothing of ours:
+// nameWatcher detects forbidden names that are created while commands run, and moves the files that take them
+// into quarantine. Unlike placeholders, it leaves no files in the user's folders:
 //
-//	inotify on the folders, or a look each millisecond ─► a barred name is there ─► did one of our processes run since the last look?
-//	                                                      no: somebody outside has made it, and it stays
-//	                                                      yes: quarantine; when it comes back often, SIGKILL
+//	inotify on the folders, or a check each millisecond ─► a forbidden name exists ─► did a command's process run since the last check?
+//	                                                       no: another program created it, and it stays
+//	                                                       yes: quarantine; if it is created repeatedly, SIGKILL
 //
-// When a command ends there is a last look.
+// It checks once more when a command ends.
 type nameWatcher struct {
 	names []Name
 	store quarantine.Folder
@@ -43,35 +43,35 @@ type nameWatcher struct {
 	running map[*Process]*runningCommand
 	users   int
 	folders []*watched
-	current map[string]*watched // the folders that have their names now; nil: no command has run
+	current map[string]*watched // the open folder at each path; nil: no command has run
 	bases   map[string]bool
 
-	events *os.File      // nil: no command ran long enough, or the kernel has no inotify for us
-	told   bool          // the kernel tells of all folders
-	read   chan struct{} // closed when nobody reads events any more
-	end    chan struct{} // not told: closed when the last command has ended
-	polled chan struct{} // closed when nobody polls any more
+	events     *os.File      // nil: no command has run long enough, or the kernel provides no inotify
+	subscribed bool          // inotify watches all folders
+	read       chan struct{} // closed when listen has ended
+	end        chan struct{} // while polling: closed when the last command has ended
+	polled     chan struct{} // closed when poll has ended
 }
 
-// watched is a folder with barred names.
+// watched is a folder with forbidden names.
 type watched struct {
 	path   string
-	folder *os.File // it may be moved
-	fresh  bool     // just looked at
+	folder *os.File // stays the same folder if it is moved
+	fresh  bool     // it was just checked
 	names  []watchedName
 }
 
 type watchedName struct {
-	base  string
-	there bool // somebody else has made it
-	moved int
+	base     string
+	external bool // another program created it
+	moved    int
 }
 
-// runningCommand is a command that runs.
+// runningCommand is the state of a command that runs.
 type runningCommand struct {
-	trace    string // of its processes when nothing had happened for a while; "" is unknown
+	trace    string // of its processes at the last quiet time; "": unknown
 	moved    []quarantine.Item
-	appeared []string // what could not be moved
+	appeared []string // paths that could not be moved
 }
 
 // begin is called before a command starts.
@@ -84,28 +84,28 @@ func (w *nameWatcher) begin() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	if w.users++; w.users == 1 { // nobody of ours has made what is there
+	if w.users++; w.users == 1 { // no command has created the existing names
 		for _, f := range w.folders {
 			f.begin()
 		}
 	}
-	if !w.told && w.end == nil {
+	if !w.subscribed && w.end == nil {
 		w.end, w.polled = make(chan struct{}), make(chan struct{})
 		go w.poll(w.end, w.polled)
 	}
 	return nil
 }
 
-// begin looks what is there before any command runs.
+// begin records which names exist before any command runs.
 func (f *watched) begin() {
 	for k := range f.names {
 		n := &f.names[k]
-		n.moved, n.there = 0, f.has(n.base) && !f.sweep(n.base)
+		n.moved, n.external = 0, f.has(n.base) && !f.sweep(n.base)
 	}
 }
 
-// open opens the folders and has the kernel tell of them. A folder that was replaced is watched
-// beside the one that was there before.
+// open opens the folders and subscribes to their events. If a folder was replaced, both the old and the new
+// one are watched.
 func (w *nameWatcher) open() error {
 	if w.current == nil {
 		w.current, w.bases, w.running = map[string]*watched{}, map[string]bool{}, map[*Process]*runningCommand{}
@@ -145,31 +145,31 @@ func (w *nameWatcher) add(dir string) error {
 	}
 	f.begin()
 	w.folders, w.current[dir] = append(w.folders, f), f
-	w.told = w.told && w.register(f)
+	w.subscribed = w.subscribed && w.register(f)
 	return nil
 }
 
-// subscribe has the kernel tell of all folders, and reports whether it does.
+// subscribe subscribes to the events of all folders, and reports whether that succeeded.
 func (w *nameWatcher) subscribe() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.events != nil || w.users == 0 {
-		return w.told
+		return w.subscribed
 	}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return false
 	}
-	w.events, w.told, w.read = os.NewFile(uintptr(fd), "inotify"), true, make(chan struct{})
+	w.events, w.subscribed, w.read = os.NewFile(uintptr(fd), "inotify"), true, make(chan struct{})
 	for _, f := range w.folders {
-		w.told = w.told && w.register(f)
+		w.subscribed = w.subscribed && w.register(f)
 	}
 	go w.listen(w.events, w.read)
-	w.rest()
-	return w.told
+	w.settle()
+	return w.subscribed
 }
 
-// register has the kernel tell of a folder, where it can.
+// register subscribes to the events of a folder, and reports whether that succeeded.
 func (w *nameWatcher) register(f *watched) bool {
 	connection, err := w.events.SyscallConn()
 	if err != nil {
@@ -181,7 +181,7 @@ func (w *nameWatcher) register(f *watched) bool {
 	return err == nil
 }
 
-// remove ends the watching when no command runs any more.
+// remove ends the watching. No command runs any more.
 func (w *nameWatcher) remove() {
 	w.mu.Lock()
 	if w.events != nil {
@@ -198,19 +198,19 @@ func (w *nameWatcher) remove() {
 	}
 }
 
-// started says that a command runs.
+// started records that a command runs.
 func (w *nameWatcher) started(p *Process) {
 	w.mu.Lock()
 	if w.users > 0 {
 		w.running[p] = &runningCommand{}
-		w.rest()
+		w.settle()
 	}
 	w.mu.Unlock()
-	w.sweepNow() // what it made before this
+	w.sweepNow() // it may have created names already
 }
 
-// rest has listen look at the processes when nothing happens for a while.
-func (w *nameWatcher) rest() {
+// settle makes listen record the activity of the processes after settleTime without events.
+func (w *nameWatcher) settle() {
 	if w.events == nil {
 		return
 	}
@@ -218,11 +218,11 @@ func (w *nameWatcher) rest() {
 	if len(w.running) > 0 {
 		at = time.Now().Add(settleTime)
 	}
-	_ = w.events.SetReadDeadline(at) // without it, all processes count as busy
+	_ = w.events.SetReadDeadline(at) // without a deadline, all processes count as active
 }
 
-// ended says that a command has ended, or with nil that it could not start. It returns
-// what was moved meanwhile, and what could not be.
+// ended records that a command has ended or, if p is nil, that it could not start. It returns the items that
+// were moved meanwhile, and the paths that could not be moved.
 func (w *nameWatcher) ended(p *Process) (moved []quarantine.Item, appeared []string) {
 	if len(w.names) == 0 {
 		return nil, nil
@@ -248,7 +248,7 @@ func (w *nameWatcher) ended(p *Process) (moved []quarantine.Item, appeared []str
 	return moved, appeared
 }
 
-// listen looks when the kernel says that a name has come to be.
+// listen checks the names when inotify reports that one was created.
 func (w *nameWatcher) listen(events *os.File, done chan struct{}) {
 	defer close(done)
 	buf := make([]byte, 16<<10)
@@ -260,7 +260,7 @@ func (w *nameWatcher) listen(events *os.File, done chan struct{}) {
 			for p, s := range w.running {
 				s.trace = p.trace()
 			}
-			w.rest()
+			w.settle()
 			w.mu.Unlock()
 		case err != nil:
 			return
@@ -270,7 +270,7 @@ func (w *nameWatcher) listen(events *os.File, done chan struct{}) {
 	}
 }
 
-// concerns says whether events name one of ours, or say that some were lost.
+// concerns reports whether the events contain a forbidden name or report lost events.
 func (w *nameWatcher) concerns(events []byte) bool {
 	for len(events) >= unix.SizeofInotifyEvent {
 		size := unix.SizeofInotifyEvent + int(nativeUint32(events[12:]))
@@ -285,7 +285,7 @@ func (w *nameWatcher) concerns(events []byte) bool {
 	return false
 }
 
-// poll looks again and again, until the kernel tells.
+// poll checks the names repeatedly until inotify watches all folders.
 func (w *nameWatcher) poll(end, done chan struct{}) {
 	defer close(done)
 	t := time.NewTicker(interval)
@@ -296,9 +296,9 @@ func (w *nameWatcher) poll(end, done chan struct{}) {
 			return
 		case <-t.C:
 		}
-		told := n == firstLooks && w.subscribe()
+		subscribed := n == firstLooks && w.subscribe()
 		w.sweepNow()
-		if told {
+		if subscribed {
 			return
 		}
 		if n == firstLooks {
@@ -312,41 +312,41 @@ func (w *nameWatcher) sweepNow() {
 	kill := w.sweep(nil)
 	w.mu.Unlock()
 	for _, p := range kill {
-		_ = p.Signal(unix.SIGKILL) // it may have ended
+		_ = p.Signal(unix.SIGKILL) // it may have ended already
 	}
 }
 
-// sweep moves what takes a barred name. A command that has just ended is suspect. It returns
-// the commands that have made the same name too often.
+// sweep moves files that take forbidden names. A command that has just ended is a suspect. sweep returns the
+// commands that have created the same name too often.
 func (w *nameWatcher) sweep(ended *Process) (kill []*Process) {
-	if w.users == 0 || w.users > len(w.running) && ended == nil { // one is about to start: it is looked at then
+	if w.users == 0 || w.users > len(w.running) && ended == nil { // a command is about to start: started calls sweep then
 		return nil
 	}
 	for _, f := range w.folders {
 		for k := range f.names {
 			n := &f.names[k]
 			if !f.has(n.base) {
-				n.there = false
+				n.external = false
 				continue
 			}
-			if n.there || isPlaceholderAt(f.folder, n.base) {
+			if n.external || isPlaceholderAt(f.folder, n.base) {
 				continue
 			}
 			path := filepath.Join(f.path, n.base)
 			suspects := w.suspects(ended)
 			if len(suspects) == 0 || w.store.IsOwn(path) {
-				n.there = true
+				n.external = true
 				continue
 			}
 			item, err := w.store.Move(int(f.folder.Fd()), path)
-			if errors.Is(err, unix.ENOENT) { // its maker, or another sandbox, was faster
+			if errors.Is(err, unix.ENOENT) { // the command has removed it, or another sandbox has moved it
 				continue
 			}
 			n.moved++
 			for _, p := range suspects {
 				s := w.running[p]
 				if err != nil {
-					n.there = true
+					n.external = true
 					s.appeared = append(s.appeared, path)
 				} else {
 					s.moved = append(s.moved, *item)
@@ -360,7 +360,7 @@ func (w *nameWatcher) sweep(ended *Process) (kill []*Process) {
 	return kill
 }
 
-// suspects are the commands that did something since the last quiet moment.
+// suspects returns the commands that were active since the last quiet time.
 func (w *nameWatcher) suspects(ended *Process) (list []*Process) {
 	for p, s := range w.running {
 		if p == ended || s.trace == "" || s.trace != p.trace() {
@@ -375,8 +375,8 @@ func (f *watched) has(base string) bool {
 	return unix.Fstatat(int(f.folder.Fd()), base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// same says whether the folder still has its name.
+// same reports whether the path still leads to this folder.
 func (f *watched) same() bool {
-	var is, was unix.Stat_t
-	return unix.Lstat(f.path, &is) == nil && unix.Fstat(int(f.folder.Fd()), &was) == nil && is.Dev == was.Dev && is.Ino == was.Ino
+	var now, opened unix.Stat_t
+	return unix.Lstat(f.path, &now) == nil && unix.Fstat(int(f.folder.Fd()), &opened) == nil && now.Dev == opened.Dev && now.Ino == opened.Ino
 }

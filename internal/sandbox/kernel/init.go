@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initProgram returns the program that is process 1 of a command's pid namespace:
-// a memory file, the same for all.
+// initProgram returns the program that is process 1 of a command's pid namespace: a file in memory that all
+// commands share.
 var initProgram = sync.OnceValues(func() (*os.File, error) {
 	fd, err := unix.MemfdCreate("holdfast-init", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
 	if err == unix.EINVAL {
-		fd, err = unix.MemfdCreate("holdfast-init", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING) // before 6.3
+		fd, err = unix.MemfdCreate("holdfast-init", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING) // before Linux 6.3
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create a file in memory for init: %w", err)
@@ -38,7 +38,7 @@ var initProgram = sync.OnceValues(func() (*os.File, error) {
 	return f, nil
 })
 
-// initImage makes an ELF program of one page from the code of supervise.
+// initImage builds an ELF program of one page from the code of supervise.
 func initImage() []byte {
 	const base = 0x400000
 	code := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&superviseText[0]))), superviseText[1]-superviseText[0])
@@ -67,7 +67,7 @@ func initImage() []byte {
 		elf.Prog64{Type: uint32(elf.PT_GNU_STACK), Flags: uint32(elf.PF_R | elf.PF_W), Align: 16},
 		code,
 	} {
-		_ = binary.Write(&out, binary.LittleEndian, part) // a buffer takes everything
+		_ = binary.Write(&out, binary.LittleEndian, part) // a write to a buffer cannot fail
 	}
 	return out.Bytes()
 }

@@ -21,91 +21,90 @@ import (
 type Jail struct {
 	policy       *Policy
 	weaker       bool
-	reexec       bool // start commands by way of our own program
+	reexec       bool // start commands through a copy of this program
 	abi          int
-	memory       int64 // bytes that we watch ourselves, where no control group does; 0: none
+	memory       int64 // bytes; this process enforces the limit because no control group does; 0: no limit
 	ptmxLink     bool
-	top          []string // what of "/" a policy means that reads it
+	top          []string // the entries of "/" that a policy with Read "/" makes readable
 	rlimits      []rlimit
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
-	bars         placeholders // with placeholders
-	watch        nameWatcher  // with a quarantine
-	room         *room
-	temp         string // in the weaker mode: what stands for /tmp, when it is ours
+	placeholders placeholders // used without a quarantine
+	watch        nameWatcher  // used with a quarantine
+	sharedSpaces *sharedSpaces
+	temp         string // in the weaker mode: the folder that replaces /tmp, if the jail created it
 
-	program *program // what all commands share
-	cut     int      // where in it a command's descriptors and folder come
-	fork    int      // where in it init and the command part
-	proxy   int      // where its data has the address of the proxy's listener; 0: there is none
+	program *program // shared by all commands
+	cut     int      // where a command's descriptors and folder are inserted
+	fork    int      // where init and the command separate
+	proxy   int      // offset in the data of the address of the proxy's listener; 0: none
 }
 
-// Prepare looks at what the policy names and what the kernel can do. A policy that
-// cannot be held whole is an error; [Policy].Weaker widens what is accepted. The
-// policy is not kept.
+// Prepare checks the policy against the file system and the kernel's features. A policy that cannot be
+// enforced completely is an error; [Policy].Weaker accepts less. Prepare does not keep p.
 func Prepare(p *Policy) (*Jail, error) {
-	own := *p
-	for _, list := range []*[]string{&own.Read, &own.List, &own.Write, &own.Hide, &own.ReadOnly, &own.Pin} {
+	policy := *p
+	for _, list := range []*[]string{&policy.Read, &policy.List, &policy.Write, &policy.Hide, &policy.ReadOnly, &policy.Pin} {
 		*list = slices.Clone(*list)
 	}
-	own.Forbid = slices.Clone(p.Forbid)
-	if own.Open {
+	policy.Forbid = slices.Clone(p.Forbid)
+	if policy.Open {
 		return pidNamespace()
 	}
-	j := &Jail{policy: &own, reexec: mustReexec, room: &room{jails: 1}}
+	j := &Jail{policy: &policy, reexec: mustReexec, sharedSpaces: &sharedSpaces{jails: 1}}
 	if err := j.check(); err != nil {
 		return nil, err
 	}
 	if err := j.probe(); err != nil {
 		return nil, err
 	}
-	if err := j.bound(); err != nil {
+	if err := j.applyLimits(); err != nil {
 		return nil, err
 	}
 	if err := j.compile(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	if own.Quarantine != "" {
-		j.watch.names, j.watch.store = own.Forbid, own.Quarantine
+	if policy.Quarantine != "" {
+		j.watch.names, j.watch.store = policy.Forbid, policy.Quarantine
 	} else {
-		j.bars.names = own.Forbid
+		j.placeholders.names = policy.Forbid
 	}
 	return j, nil
 }
 
-// check refuses what makes no sense.
+// check rejects invalid policies.
 func (j *Jail) check() error {
 	p := j.policy
 	names := make([]string, len(p.Forbid))
 	for i, n := range p.Forbid {
 		names[i] = n.Path
 	}
-	for what, list := range map[string][]string{
-		"read": p.Read, "list": p.List, "write": p.Write, "hide": p.Hide, "fix": p.ReadOnly, "pin": p.Pin, "bar": names,
+	for kind, list := range map[string][]string{
+		"read": p.Read, "list": p.List, "write": p.Write, "hide": p.Hide, "read-only": p.ReadOnly, "pin": p.Pin, "forbid": names,
 	} {
 		for _, name := range list {
 			if !path.IsAbs(name) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
-				return fmt.Errorf("%s %q: not a clean absolute path", what, name)
+				return fmt.Errorf("%s %q: not a clean absolute path", kind, name)
 			}
-			if what == "bar" {
+			if kind == "forbid" {
 				continue
 			}
 			var st unix.Stat_t
 			if err := unix.Lstat(name, &st); err != nil {
-				return fmt.Errorf("%s %s: %w", what, name, err)
+				return fmt.Errorf("%s %s: %w", kind, name, err)
 			}
 			if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-				return fmt.Errorf("%s %s: it is a symbolic link", what, name)
+				return fmt.Errorf("%s %s: it is a symbolic link", kind, name)
 			}
 		}
 	}
 	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); p.Nested || err != nil || mode != 0 {
-		p.Notify = false // there can be one listener only, and the filters around or inside this one may have it
+		p.Notify = false // only one listener is possible, and the filters around or inside this one may have it
 	}
 	return nil
 }
 
-// probe finds out what the kernel can do.
+// probe finds out what the kernel supports.
 func (j *Jail) probe() error {
 	var err error
 	j.abi, err = ll.LandlockGetABIVersion()
@@ -121,7 +120,7 @@ func (j *Jail) probe() error {
 		return fmt.Errorf("%w: without namespaces, Landlock must be of ABI 3 or later, and this is %d", ErrUnsupported, j.abi)
 	}
 	if j.weaker {
-		j.policy.LocalBind = false // there is no localhost of its own
+		j.policy.LocalBind = false // without a network namespace there is no private localhost
 	}
 	if j.weaker && j.policy.Network == ProxyNetwork {
 		return fmt.Errorf("%w: network settings need a network namespace", ErrUnsupported)
@@ -140,11 +139,11 @@ func (j *Jail) probe() error {
 	return nil
 }
 
-// compile writes the program that all commands share.
+// compile builds the program that all commands share.
 func (j *Jail) compile() error {
 	var err error
 	j.instructions, err = seccomp.Filter(&seccomp.Options{
-		Inet: !j.weaker && j.policy.Network != NoSockets, TCPOnly: !j.policy.LocalBind, // the rules on ports are about TCP
+		Inet: !j.weaker && j.policy.Network != NoSockets, TCPOnly: !j.policy.LocalBind, // Landlock's port rules cover only TCP
 		Unix: j.policy.Unix != UnixNone, Nested: j.policy.Nested,
 		KeepProcessGroup: j.weaker, Notify: j.policy.Notify, Writes: j.policy.Notify,
 	})
@@ -172,14 +171,14 @@ func (j *Jail) compile() error {
 	return nil
 }
 
-// Weaker says whether commands run without namespaces.
+// Weaker reports whether commands run without namespaces.
 func (j *Jail) Weaker() bool { return j.weaker }
 
-// Close removes what was made for the commands. They should have ended.
+// Close releases the resources of the jail. All commands should have ended.
 func (j *Jail) Close() error {
-	j.bars.remove()
+	j.placeholders.remove()
 	j.watch.remove()
-	j.room.close()
+	j.sharedSpaces.close()
 	var err error
 	if j.group != nil {
 		err = j.group.Close()

@@ -284,10 +284,10 @@ func TestSignal(t *testing.T) {
 		if err := proc.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		rest, _ := io.ReadAll(r)
+		settle, _ := io.ReadAll(r)
 		s, err := proc.Wait()
-		if err != nil || s.Status.ExitStatus() != 7 || string(rest) != "got\n" {
-			t.Errorf("%v, %v, %q", s, err, rest)
+		if err != nil || s.Status.ExitStatus() != 7 || string(settle) != "got\n" {
+			t.Errorf("%v, %v, %q", s, err, settle)
 		}
 		if err := proc.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
 			t.Errorf("after the end: %v", err)

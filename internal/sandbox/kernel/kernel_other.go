@@ -18,10 +18,10 @@ type Process struct{}
 // Refused returns nothing.
 func (*Process) Refused() []seccomp.Refusal { return nil }
 
-// Prepare returns [ErrUnsupported]: this system has no way to hold a command.
+// Prepare returns [ErrUnsupported]: this system has no kernel sandbox.
 func Prepare(*Policy) (*Jail, error) { return nil, ErrUnsupported }
 
-// Weaker says whether namespaces are missing.
+// Weaker returns true: this system has no namespaces.
 func (*Jail) Weaker() bool { return true }
 
 // TempDir returns "".
@@ -54,7 +54,7 @@ func (*Process) Wait() (*State, error) { return nil, ErrUnsupported }
 // Signal returns [ErrUnsupported].
 func (*Process) Signal(syscall.Signal) error { return ErrUnsupported }
 
-// Probe says that there is nothing.
+// Probe reports that this system has no kernel sandbox.
 func Probe() []Mechanism {
 	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Consequence: "commands run only if the settings allow running unconfined"}}
 }

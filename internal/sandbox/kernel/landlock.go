@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights on files, by what a policy calls them.
+// Access rights on files, named like the lists of a policy.
 const (
 	rightsList  = ll.AccessFSReadDir
 	rightsRead  = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
@@ -20,13 +20,13 @@ const (
 	rightsProc = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSWriteFile
 )
 
-// The types of Landlock's rules (include/uapi/linux/landlock.h).
+// The types of Landlock rules (include/uapi/linux/landlock.h).
 const (
 	rulePathBeneath = 1
 	ruleNetPort     = 2
 )
 
-// handledFiles are the rights on files that a version of Landlock knows.
+// handledFiles returns the file rights that a version of Landlock supports.
 func handledFiles(abi int) uint64 {
 	all := uint64(ll.AccessFSMakeSym<<1 - 1)
 	if abi >= 2 {
@@ -46,11 +46,11 @@ type grant struct {
 	path   string
 	rights uint64
 	file   bool
-	gone   bool // it may be gone when a command starts
+	gone   bool // it may not exist any more when a command starts
 }
 
-// landlock adds the ruleset. Its rules are about the files that the paths lead to
-// now, so it comes after the mounts.
+// landlock adds the ruleset. Its rules apply to the files that the paths lead to at that time, so it comes
+// after the mounts.
 func (j *Jail) landlock(p *program, grants []grant) {
 	p.begin("restrict files with Landlock")
 	handled := handledFiles(j.abi)
@@ -65,7 +65,7 @@ func (j *Jail) landlock(p *program, grants []grant) {
 		}
 	}
 	if j.policy.LocalBind {
-		nets = 0 // everything that can be reached is the command's own
+		nets = 0 // every reachable address belongs to the command
 	}
 	size := 8
 	switch {
@@ -99,7 +99,7 @@ func (j *Jail) landlock(p *program, grants []grant) {
 	p.call(unix.SYS_LANDLOCK_RESTRICT_SELF, slot(slotRuleset), num(0))
 }
 
-// grants lists the rights of a command whose files are mounted by us.
+// grants returns the rights of a command in a mount namespace.
 func (j *Jail) grants() []grant {
 	p := j.policy
 	list := []grant{
@@ -119,7 +119,7 @@ func (j *Jail) grants() []grant {
 	return append(list, j.named(p.Read, p.Write, p.List)...)
 }
 
-// named lists the rights on what the policy names.
+// named returns the rights on the paths that the policy names.
 func (j *Jail) named(read, write, names []string) []grant {
 	var list []grant
 	add := func(paths []string, rights uint64) {
@@ -127,7 +127,7 @@ func (j *Jail) named(read, write, names []string) []grant {
 			list = append(list, grant{path: path, rights: rights, file: !j.isDir(path)})
 		}
 	}
-	for _, dev := range system {
+	for _, dev := range devicesForAll {
 		list = append(list, grant{path: dev, rights: rightsDevice, file: true})
 	}
 	for _, r := range read {

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// split lists the rights of a command without mounts of its own. Landlock cannot
-// take away from within a tree, so a tree that holds something hidden is granted
-// entry by entry: what is made beside these later is not granted.
+// split returns the rights of a command without a mount namespace. Landlock cannot exclude a part of a
+// granted tree, so a tree that contains a hidden path is granted entry by entry. Entries that are created
+// there later are not granted.
 func (j *Jail) split() ([]grant, error) {
 	p := j.policy
 	temp := p.Temp
@@ -33,7 +33,7 @@ func (j *Jail) split() ([]grant, error) {
 		rights uint64
 	}{{read, rightsRead}, {p.Write, rightsWrite}} {
 		for _, tree := range kind.trees {
-			if err := j.without(tree, p.Hide, func(name string, dir bool) {
+			if err := j.eachVisible(tree, p.Hide, func(name string, dir bool) {
 				list = append(list, grant{path: name, rights: kind.rights, file: !dir, gone: name != tree})
 			}); err != nil {
 				return nil, err
@@ -43,13 +43,13 @@ func (j *Jail) split() ([]grant, error) {
 	return list, nil
 }
 
-// without tells of the largest trees below base that hold nothing hidden.
-func (j *Jail) without(base string, hidden []string, tell func(name string, dir bool)) error {
+// eachVisible calls yield with the largest trees below base that contain no hidden path.
+func (j *Jail) eachVisible(base string, hidden []string, yield func(name string, dir bool)) error {
 	if anyContains(hidden, base) {
 		return nil
 	}
 	if !slices.ContainsFunc(hidden, func(h string) bool { return within(h, base) }) {
-		tell(base, j.isDir(base))
+		yield(base, j.isDir(base))
 		return nil
 	}
 	entries, err := os.ReadDir(base)
@@ -60,14 +60,14 @@ func (j *Jail) without(base string, hidden []string, tell func(name string, dir 
 		if e.Type()&os.ModeSymlink != 0 {
 			continue
 		}
-		if err := j.without(path.Join(base, e.Name()), hidden, tell); err != nil {
+		if err := j.eachVisible(path.Join(base, e.Name()), hidden, yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// TempDir is the folder for temporary files, as commands see it.
+// TempDir returns the folder for temporary files, as commands see it.
 func (j *Jail) TempDir() string {
 	switch {
 	case !j.weaker && anyContains(j.policy.Hide, "/tmp"):
@@ -80,7 +80,7 @@ func (j *Jail) TempDir() string {
 	return j.policy.Temp
 }
 
-// Caches is the folder of the caches, as commands see it; "" where there is none.
+// Caches returns the folder of the caches, as commands see it; "" if there is none.
 func (j *Jail) Caches() string {
 	if j.weaker || j.policy.Caches == "" {
 		return ""

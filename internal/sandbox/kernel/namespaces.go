@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// Namespaces says whether namespaces can be made here, by making them once.
+// Namespaces returns nil if namespaces can be created, by creating them once.
 var Namespaces = sync.OnceValue(func() error {
 	j := &Jail{policy: &Policy{}, reexec: mustReexec}
 	p := newProgram()
@@ -31,29 +31,28 @@ var Namespaces = sync.OnceValue(func() error {
 	return err
 })
 
-// NamespacesOnce is Namespaces, tried once since the machine started: that they could be made
-// is remembered in a file. Where that has changed since, commands are refused when they start.
-// That they could not be made is not remembered.
+// NamespacesOnce is like Namespaces, but records success in a file and does not test again until the next
+// reboot. If the kernel's answer changes meanwhile, the start of commands fails. A failure is not recorded.
 func NamespacesOnce(file string) error {
-	here := place()
-	if known, err := os.ReadFile(file); err == nil && here != "" && string(known) == here {
+	current := conditions()
+	if known, err := os.ReadFile(file); err == nil && current != "" && string(known) == current {
 		return nil
 	}
 	err := Namespaces()
-	if err == nil && here != "" {
-		_ = diskfile.WriteUnsynced(file, []byte(here)) // it is tried again then
+	if err == nil && current != "" {
+		_ = diskfile.WriteUnsynced(file, []byte(current)) // if the write fails, the next call tests again
 	}
 	return err
 }
 
-// place tells where namespaces were tried: since which start of the machine, by whom, and
-// inside of what. It is "" where that is not known.
-func place() string {
+// conditions identifies the conditions of a test: the boot of the machine, the user, and the confinement of this
+// process. It returns "" if they are unknown.
+func conditions() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
 	}
-	profile, _ := os.ReadFile("/proc/self/attr/current") // of AppArmor or SELinux, where there is one
+	profile, _ := os.ReadFile("/proc/self/attr/current") // of AppArmor or SELinux, if present
 	filter, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil {
 		return ""

@@ -12,48 +12,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// room is a user namespace with an empty network that the commands of a jail enter,
-// one after the other or side by side: the kernel needs longer to make and remove a
-// network namespace than for all the rest of a start.
+// sharedSpaces are a user namespace and an empty network namespace that the commands of a jail enter, one
+// after the other or concurrently. The kernel takes longer to create and remove a network namespace than for
+// all other steps of a start.
 //
-//	us ─ clone ─► usher ─ setns ─ clone, as our child ─► the command's init
-//	               └► ends
+//	this process ─ clone ─► helper ─ setns ─ clone, as a child of this process ─► the command's init
+//	                          └► ends
 //
-// No command has a capability in it, and seccomp refuses unix sockets. Without [Policy].LocalBind,
-// nothing that a command does in the room reaches another: localhost is down, Landlock refuses TCP,
-// and seccomp refuses all other transports. With LocalBind, the commands share their localhost: one
-// command reaches the ports that another listens on. In both cases they see the lists of each
-// other's sockets in /proc/net. With [ProxyNetwork], each has a listener of its own for the proxy. One
-// command can use another's: it then reaches what a person has let that one reach, and no more than if
-// it had changed a file that the other runs.
+// No command has a capability in them, and seccomp refuses unix sockets. Without [Policy].LocalBind, commands
+// that share them cannot reach each other: localhost is down, Landlock refuses TCP, and seccomp refuses all
+// other transports. With LocalBind, the commands share their localhost: a command can connect to the ports on
+// which another one listens. In both cases they see the lists of each other's sockets in /proc/net.
 //
-// Without LocalBind, the first command of a jail has namespaces of its own: for a single command, a
-// room is more work.
-type room struct {
+// With [ProxyNetwork], each command has a separate listener for the proxy. A command can use the listener of
+// another one: it then reaches the hosts that the user allowed for that one, which is no more than it could
+// do by changing a file that the other command runs.
+//
+// Without LocalBind, the first command of a jail gets its own namespaces: for a single command, sharing takes
+// longer.
+type sharedSpaces struct {
 	mu      sync.Mutex
-	jails   int // that use it, see [Jail.TakeFrom]
+	jails   int // number of jails that use it, see [Jail.TakeFrom]
 	starts  int
-	spaces  []*os.File // in the order of roomSpaces
-	refused bool       // it cannot be made, or not entered
+	spaces  []*os.File // in the order of spaceKinds
+	refused bool       // they cannot be created or entered
 }
 
-// roomSpaces are the namespaces of a room. Nobody in it may change the host's name.
-var roomSpaces = []struct {
+// spaceKinds are the kinds of the shared namespaces. The UTS namespace keeps commands from changing the host
+// name.
+var spaceKinds = []struct {
 	name string
 	flag uintptr
 }{{"user", unix.CLONE_NEWUSER}, {"net", unix.CLONE_NEWNET}, {"uts", unix.CLONE_NEWUTS}}
 
-// shares says whether the jail's commands may share a room: where they reach no
-// network but a localhost and what the proxy lets them reach, and are not counted by it.
+// shares reports whether the jail's commands may share namespaces: if they reach no network except a
+// localhost and hosts through the proxy, and have no limit that the kernel counts by user namespace.
 func (j *Jail) shares() bool {
 	p := j.policy
 	network := p.Network == NoNetwork || p.Network == ProxyNetwork && p.LocalBind
 	return !j.weaker && !j.reexec && !p.Open && !p.Nested && network && p.Unix == UnixNone && len(j.rlimits) == 0
 }
 
-// enter returns the room for a command, or nil when it has namespaces of its own.
-func (j *Jail) enter(a *Attr) *room {
-	r := j.room
+// enter returns the shared namespaces for a command, or nil if the command gets its own.
+func (j *Jail) enter(a *Attr) *sharedSpaces {
+	r := j.sharedSpaces
 	if r == nil || a.PrivateLocalhost || !j.shares() || noClone3.Load() {
 		return nil
 	}
@@ -71,32 +73,32 @@ func (j *Jail) enter(a *Attr) *room {
 	return r
 }
 
-// TakeFrom makes the jail's commands share the localhost of a jail that it replaces, so that they reach
-// what an earlier command listens on. It is called before the first command of j.
+// TakeFrom makes the jail's commands share the localhost of the jail that it replaces, so that they reach the
+// ports of earlier commands. It must be called before the first command of j.
 func (j *Jail) TakeFrom(old *Jail) {
-	if j.room == nil || old.room == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind || j.policy.Network != old.policy.Network {
+	if j.sharedSpaces == nil || old.sharedSpaces == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind || j.policy.Network != old.policy.Network {
 		return
 	}
-	old.room.mu.Lock()
-	defer old.room.mu.Unlock()
-	old.room.jails++
-	j.room = old.room
+	old.sharedSpaces.mu.Lock()
+	defer old.sharedSpaces.mu.Unlock()
+	old.sharedSpaces.jails++
+	j.sharedSpaces = old.sharedSpaces
 }
 
-// refuse says that the room cannot be entered.
-func (r *room) refuse() {
+// refuse records that the namespaces cannot be entered.
+func (r *sharedSpaces) refuse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused = true
 }
 
-// create makes the namespaces: a process in them sends them to us, and ends.
-func (r *room) create() error {
+// create creates the namespaces: a process in them sends their descriptors to this process and ends.
+func (r *sharedSpaces) create() error {
 	j := &Jail{policy: &Policy{}}
 	p := newProgram()
-	for _, space := range roomSpaces {
+	for _, space := range spaceKinds {
 		p.begin("open the " + space.name + " namespace")
-		descriptor, send := p.sender(messageRoom)
+		descriptor, send := p.sender(messageNamespace)
 		storeData(p.call(unix.SYS_OPENAT, num(atCwd), p.path("/proc/self/ns/"+space.name), num(unix.O_RDONLY|unix.O_CLOEXEC), num(0)), descriptor)
 		send()
 	}
@@ -106,7 +108,7 @@ func (r *room) create() error {
 	if err != nil {
 		return err
 	}
-	if _, err = proc.Wait(); err == nil && len(proc.spaces) == len(roomSpaces) {
+	if _, err = proc.Wait(); err == nil && len(proc.spaces) == len(spaceKinds) {
 		r.spaces = proc.spaces
 		return nil
 	}
@@ -116,9 +118,9 @@ func (r *room) create() error {
 	return errors.Join(err, errEnd)
 }
 
-// close gives the namespaces back when the last jail that uses them closes. The kernel removes them
-// with their last command.
-func (r *room) close() {
+// close closes the namespaces when the last jail that uses them closes. The kernel removes them when their
+// last command has ended.
+func (r *sharedSpaces) close() {
 	if r == nil {
 		return
 	}
@@ -133,51 +135,51 @@ func (r *room) close() {
 	r.spaces = nil
 }
 
-// entryHelper adds what enters the room and makes the command's process there, as a child
-// of ours.
-func (j *Jail) entryHelper(p *program, r *room) (born helperChild) {
+// entryHelper adds the steps that enter the shared namespaces and create the command's process there, as a
+// child of this process.
+func (j *Jail) entryHelper(p *program, r *sharedSpaces) (child helperChild) {
 	p.begin("enter the namespaces")
 	flags := j.flags() | unix.CLONE_VM | unix.CLONE_PARENT | unix.CLONE_PIDFD | unix.CLONE_CLEAR_SIGHAND
-	for i, space := range roomSpaces {
+	for i, space := range spaceKinds {
 		p.call(unix.SYS_SETNS, num(r.spaces[i].Fd()), num(space.flag))
 		flags &^= space.flag
 	}
 	p.begin("create namespaces")
-	born.pid, born.pidfd = p.words(0), p.words(0)
+	child.pid, child.pidfd = p.words(0), p.words(0)
 	args := p.words(uint64(flags), 0, 0, 0, 0, 0, 0, 0)
-	p.address(args+8, born.pidfd)
-	fork := p.call(unix.SYS_CLONE3, at(args), num(64), num(0), num(0), num(0), num(born.pid))
+	p.address(args+8, child.pidfd)
+	fork := p.call(unix.SYS_CLONE3, at(args), num(64), num(0), num(0), num(0), num(child.pid))
 	fork.flags |= flagFork
 	fork.out = 2
 	p.call(unix.SYS_EXIT_GROUP, num(0))
-	return born
+	return child
 }
 
-// helperChild is where a program's data has the process that an usher made.
+// helperChild contains the offsets in a program's data where the helper stores the process that it created.
 type helperChild struct{ pid, pidfd int }
 
-// startInNamespace starts the program by way of an usher. The usher shares our descriptors, so
-// that the process's is ours, and has ended when this returns.
-func (p *Process) startInNamespace(born helperChild) error {
+// startInNamespace starts the program through a helper process. The helper shares the descriptors of this
+// process, so that the new process's descriptor is valid here, and has ended when startInNamespace returns.
+func (p *Process) startInNamespace(child helperChild) error {
 	args := [8]uint64{unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES, 0, 0, 0, uint64(unix.SIGCHLD), 0, 0, 0}
 	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
-	usher := spawn(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0, ops, slots, data)
-	if usher < 0 {
-		return &StartError{"create a process", unix.Errno(-usher)}
+	helper := spawn(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0, ops, slots, data)
+	if helper < 0 {
+		return &StartError{"create a process", unix.Errno(-helper)}
 	}
-	p.helper = int(usher)
-	pid := binary.LittleEndian.Uint32(p.program.data[born.pid:])
+	p.helper = int(helper)
+	pid := binary.LittleEndian.Uint32(p.program.data[child.pid:])
 	if pid == 0 {
 		errno, step := p.failure()
 		p.reapHelper()
 		return &StartError{p.program.steps[step], errno}
 	}
 	p.pid = int(pid)
-	p.pidfd = os.NewFile(uintptr(binary.LittleEndian.Uint32(p.program.data[born.pidfd:])), "pidfd")
+	p.pidfd = os.NewFile(uintptr(binary.LittleEndian.Uint32(p.program.data[child.pidfd:])), "pidfd")
 	return nil
 }
 
-// reapHelper takes the end of the usher from the kernel.
+// reapHelper waits for the helper process.
 func (p *Process) reapHelper() {
 	if p.helper == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pidNamespace prepares a jail that holds commands to nothing, see [Policy].Open. The
-// command's programs keep their user, their rights and what they see.
+// pidNamespace prepares a jail without confinement, see [Policy].Open. Commands keep their user, their rights
+// and their view of the system.
 func pidNamespace() (*Jail, error) {
 	j := &Jail{policy: &Policy{Open: true}, reexec: mustReexec}
 	j.program = newProgram()
@@ -21,7 +21,7 @@ func pidNamespace() (*Jail, error) {
 	return j, nil
 }
 
-// canUsePidNS says whether a pid namespace can be made here, by making one once.
+// canUsePidNS returns nil if a pid namespace can be created, by creating one once.
 var canUsePidNS = sync.OnceValue(func() error {
 	j := &Jail{policy: &Policy{Open: true}, reexec: mustReexec}
 	p := newProgram()
@@ -34,20 +34,20 @@ var canUsePidNS = sync.OnceValue(func() error {
 	return err
 })
 
-// canMakePidNS says whether this process may make a pid namespace as it is. Others need
-// a user namespace around it, in which they are who they are, and in which programs
-// that change the user (sudo) do not work.
+// canMakePidNS reports whether this process can create a pid namespace directly. Otherwise it needs a user
+// namespace around it, which keeps the user's number, but in which programs that change the user (sudo) do
+// not work.
 var canMakePidNS = sync.OnceValue(func() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 })
 
-// ownUser says whether commands have a user namespace of their own.
+// ownUser reports whether commands have their own user namespace.
 func (j *Jail) ownUser() bool { return j.flags()&unix.CLONE_NEWUSER != 0 }
 
-// inner is a user's or a group's number in the namespace: root as nobody, so that
-// nothing inside believes that it may do more than it may.
+// inner returns the number of a user or group in the namespace. Root becomes nobody, so that no program
+// assumes rights that it does not have.
 func (j *Jail) inner(id int) int {
 	if id == 0 && !j.policy.Open {
 		return nobody
@@ -55,7 +55,7 @@ func (j *Jail) inner(id int) int {
 	return id
 }
 
-// mapUser makes Go's way of starting a process map the user.
+// mapUser makes package syscall map the user when it starts a process.
 func (j *Jail) mapUser(sys *syscall.SysProcAttr) {
 	uid, gid := syscall.Geteuid(), syscall.Getegid()
 	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: j.inner(uid), HostID: uid, Size: 1}}

@@ -15,38 +15,38 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// placeholderTTL is how long placeholders stay after the last command: making them anew
-// for each of many quick commands would cost more than the commands.
+// placeholderTTL is how long placeholders stay after the last command: recreating them for each of many short
+// commands would cost more than the commands.
 const placeholderTTL = time.Second
 
-// placeholders keeps names from being made: while commands run, each is taken by a
-// placeholder on which a read-only mount can lie. Other sandboxes of the same
-// folder share them; a lock on the folder tells.
+// placeholders blocks the creation of names: while commands run, each name is taken by a placeholder, which
+// is covered by a read-only mount. Sandboxes with the same folder share the placeholders, coordinated by a
+// lock on the folder.
 type placeholders struct {
 	names []Name
 
-	mu    sync.Mutex
-	there map[string]bool // made before a command began: not ours to bar
-	users int
-	locks map[string]*os.File // by folder
-	timer *time.Timer
+	mu       sync.Mutex
+	existing map[string]bool // existed before a command started: it is not blocked
+	users    int
+	locks    map[string]*os.File // by folder
+	timer    *time.Timer
 }
 
-// A placeholder is a socket that nobody can open: programs that read folders, git
-// among them, pass over sockets, and one costs next to nothing to make and remove.
+// A placeholder is a socket that no program can open. Programs that read folders, including git, skip
+// sockets, and a socket costs almost nothing to create and remove.
 const placeholder = os.ModeSocket
 
-// dotMode is the mode of one that says ".".
+// dotMode is the mode of a placeholder that contains ".".
 const dotMode = 0o440
 
-// IsPlaceholder says whether a name is only taken by a running sandbox, or was left
-// by one that was killed: nobody has made it.
+// IsPlaceholder reports whether a name is a placeholder of a running sandbox or of one that was killed: no
+// program has created a file with that name.
 func IsPlaceholder(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && IsPlaceholderFile(name, info)
 }
 
-// IsPlaceholderFile is [IsPlaceholder] for who knows already what has the name, by [os.Lstat].
+// IsPlaceholderFile is [IsPlaceholder] for a caller that has the result of [os.Lstat] for the name.
 func IsPlaceholderFile(name string, info os.FileInfo) bool {
 	if info.Mode() == dotMode && info.Size() == 1 {
 		b, err := os.ReadFile(name)
@@ -62,8 +62,8 @@ func isPlaceholderAt(folder *os.File, base string) bool {
 
 func procFD(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// sweep removes a placeholder that no sandbox uses any more: one that was killed, or of
-// an earlier version, left it. It reports whether the name is free.
+// sweep removes a placeholder that no sandbox uses any more, left by a sandbox that was killed or by an
+// earlier version. It reports whether the name is free.
 func (f *watched) sweep(base string) bool {
 	if !isPlaceholderAt(f.folder, base) {
 		return false
@@ -74,31 +74,31 @@ func (f *watched) sweep(base string) bool {
 	}
 	defer lock.Close()
 	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return true // it is held, and not for long
+		return true // another process holds the lock for a short time
 	}
 	return unix.Unlinkat(int(f.folder.Fd()), base, 0) == nil
 }
 
-// add makes sure that all names are taken.
+// add ensures that all names are taken.
 func (b *placeholders) add() error {
 	if len(b.names) == 0 {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.there == nil {
-		b.there, b.locks = map[string]bool{}, map[string]*os.File{}
+	if b.existing == nil {
+		b.existing, b.locks = map[string]bool{}, map[string]*os.File{}
 	}
 	locked := ""
 	for _, n := range b.names {
 		dir := filepath.Dir(n.Path)
 		var err error
-		if dir != locked { // names of one folder follow each other
+		if dir != locked { // names in the same folder are adjacent
 			err = b.lock(dir)
 		}
 		if err == nil {
 			locked = dir
-			b.there[n.Path], err = claimName(n)
+			b.existing[n.Path], err = claimName(n)
 		}
 		if err != nil {
 			if b.users == 0 {
@@ -111,7 +111,7 @@ func (b *placeholders) add() error {
 	return nil
 }
 
-// lock holds the folder that has a name now.
+// lock opens and locks the folder at a path.
 func (b *placeholders) lock(dir string) error {
 	if f := b.locks[dir]; f != nil {
 		if diskfile.IsSameFile(f, dir) {
@@ -132,8 +132,8 @@ func (b *placeholders) lock(dir string) error {
 	return nil
 }
 
-// claimName takes a name that is free, and reports whether it is somebody else's.
-func claimName(n Name) (others bool, err error) {
+// claimName takes a free name, and reports whether another program has created it.
+func claimName(n Name) (external bool, err error) {
 	if info, err := os.Lstat(n.Path); err == nil {
 		if info.Mode()&os.ModeSymlink != 0 {
 			return false, errors.New("it is now a symbolic link")
@@ -154,7 +154,7 @@ func claimName(n Name) (others bool, err error) {
 	return false, nil
 }
 
-// createDotPlaceholder makes it whole at once: a git that found it empty would fail.
+// createDotPlaceholder creates the file atomically: git fails if it finds the file empty.
 func createDotPlaceholder(name string) error {
 	f, err := os.OpenFile(filepath.Dir(name), os.O_WRONLY|unix.O_TMPFILE, dotMode)
 	if err != nil {
@@ -167,7 +167,7 @@ func createDotPlaceholder(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// createDotPlaceholderByRename is dot for file systems without files that have no name.
+// createDotPlaceholderByRename is createDotPlaceholder for file systems without unnamed files (O_TMPFILE).
 func createDotPlaceholderByRename(name string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
@@ -180,8 +180,8 @@ func createDotPlaceholderByRename(name string) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
-// done says that a command has ended. It returns the names that were made meanwhile:
-// when somebody outside removes a placeholder, nothing bars the name any more.
+// done records that a command has ended. It returns the names that were created meanwhile: if another program
+// removes a placeholder, the name is no longer blocked.
 func (b *placeholders) done() (appeared []string) {
 	if len(b.names) == 0 {
 		return nil
@@ -189,7 +189,7 @@ func (b *placeholders) done() (appeared []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, n := range b.names {
-		if info, err := os.Lstat(n.Path); err == nil && !b.there[n.Path] && !IsPlaceholderFile(n.Path, info) {
+		if info, err := os.Lstat(n.Path); err == nil && !b.existing[n.Path] && !IsPlaceholderFile(n.Path, info) {
 			appeared = append(appeared, n.Path)
 		}
 	}
@@ -213,7 +213,7 @@ func (b *placeholders) idle() {
 	}
 }
 
-// remove ends the lingering.
+// remove removes the placeholders without waiting for placeholderTTL.
 func (b *placeholders) remove() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,7 +223,7 @@ func (b *placeholders) remove() {
 	b.sweep()
 }
 
-// sweep removes the placeholders of folders that no other sandbox uses.
+// sweep removes the placeholders in folders that no other sandbox uses.
 func (b *placeholders) sweep() {
 	for _, n := range b.names {
 		f := b.locks[filepath.Dir(n.Path)]

@@ -14,120 +14,121 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
 )
 
-// Policy is what a command is held to. Paths are absolute, without links and dots;
-// one means the tree below it. What is in no list can be neither read nor written.
+// Policy describes what a command may do. Paths are absolute and contain no symbolic links or dots; a path
+// means the tree below it. A path in no list can be neither read nor written.
 type Policy struct {
-	Read     []string // may be read and executed; "/" is everything but devices, /run and most of /sys, which need entries of their own
-	List     []string // folders of which the names below may be listed, and no more
-	Write    []string // may be read, executed and written
-	Hide     []string // files and folders, there when the command starts, that are empty and closed; beats Read and Write
-	ReadOnly []string // inside Write, there when the command starts: may be read, but not written, moved or removed
-	Pin      []string // inside Write, there when the command starts: may be written below, but not moved or removed
-	Forbid   []Name   // inside Write, not there: must not be made
+	Read     []string // readable and executable; "/" includes everything except devices, /run and most of /sys, which need their own entries
+	List     []string // folders whose entries can be listed, but not read
+	Write    []string // readable, executable and writable
+	Hide     []string // existing files and folders that appear empty and inaccessible; overrides Read and Write
+	ReadOnly []string // existing paths inside Write: readable, but cannot be written, moved or removed
+	Pin      []string // existing paths inside Write: writable below, but cannot be moved or removed
+	Forbid   []Name   // missing paths inside Write that must not be created
 
-	// Quarantine is where what takes the name of a Bar is moved at once, and told in
-	// [State]. "": each of these names is taken by a placeholder while commands run.
+	// Quarantine is the folder to which a file with a name of Forbid is moved at once; [State] reports it.
+	// "": a placeholder takes each of these names while commands run.
 	Quarantine quarantine.Folder
 
-	Temp        string       // this folder is /tmp and /var/tmp; "": a fresh one in memory
-	TempSize    int64        // bytes of a fresh one; 0: as the kernel has it
-	Caches      string       // this folder may be written, and is seen as [CachesDir]; "": there is none
-	CacheMounts []CacheMount // where commands see a folder of Caches in the place of one that is there
+	Temp        string       // the folder that appears as /tmp and /var/tmp; "": a new one in memory
+	TempSize    int64        // size in bytes of the one in memory; 0: the kernel's default
+	Caches      string       // a writable folder that appears as [CachesDir]; "": none
+	CacheMounts []CacheMount // folders of the host that are replaced by folders of Caches
 
 	Network   Network
-	LocalBind bool // may listen on a localhost of the jail's own and connect to it; without namespaces there is none
+	LocalBind bool // may listen on a private localhost of the jail and connect to it; not available without namespaces
 	Single    bool // only one command will run
 	Unix      Unix
 
-	Nested bool // may make namespaces of its own
-	Weaker bool // where namespaces are refused, Landlock and seccomp alone will do
+	Nested bool // may create namespaces
+	Weaker bool // if the kernel refuses namespaces, Landlock and seccomp alone are sufficient
 
 	Limits   cgroup.Limits
-	FileSize int64 // bytes that a file may grow to; 0: any
-	Notify   bool  // learn which system calls were refused, and of a command with [Attr].Wrote what it tries to write
+	FileSize int64 // maximum size of a file in bytes; 0: no limit
+	Notify   bool  // record refused system calls, and call [Attr].OnWrite
 
-	// Open holds commands to nothing at all, whatever else is said: there is a pid
-	// namespace, so that what a command starts does not outlive it, and no more.
+	// Open disables all confinement and ignores all other fields. Only a pid namespace remains, which ends
+	// all processes of the command together with it.
 	Open bool
 }
 
-// CachesDir is where [Policy].Caches is seen inside.
+// CachesDir is the path of [Policy].Caches inside the sandbox.
 const CachesDir = "/dev/shm/caches"
 
-// CacheMount says that commands see, and may write, a folder of [Policy].Caches in the place of the host's.
+// CacheMount replaces a folder of the host by a folder of [Policy].Caches, which commands may write.
 type CacheMount struct {
-	Path   string // the host's, outside of Write and Hide
-	Folder string // its name in Caches: one that has no slash, since commands may put links there
+	Path   string // the host's path, outside of Write and Hide
+	Folder string // the name in Caches, without a slash: commands may create symbolic links there
 }
 
-// Name is a name that must not come to be.
+// Name is a name that must not be created.
 type Name struct {
 	Path string
-	Dot  bool // what takes the name is a file that says ".", for git's commondir, which has to be readable
+	Dot  bool // the placeholder is a file that contains ".", for git's commondir, which must be readable
 }
 
-// Network is how much of the network there is.
+// Network is the kind of network that commands have.
 type Network int
 
 // The networks.
 const (
-	NoNetwork    Network = iota // one with nothing in it, which a jail's commands may share
-	NoSockets                   // no sockets but pairs; the host's is there to be looked at
-	ProxyNetwork                // one with a listener in it for each command, which we accept on; a jail's commands may share it
+	NoNetwork    Network = iota // an empty network, which the jail's commands may share
+	NoSockets                   // no sockets except socket pairs; the host's network is visible but not usable
+	ProxyNetwork                // a network with a listener for each command, on which this process accepts connections; the jail's commands may share it
 )
 
-// ProxyAddr is where the listener of [ProxyNetwork] is inside, unless [Attr].Proxy says otherwise.
+// ProxyAddr is the address of the listener of [ProxyNetwork] inside the sandbox, unless [Attr].Proxy is set.
 const ProxyAddr = "127.0.0.1:3128"
 
-// Unix says which unix sockets may be used.
+// Unix selects the unix sockets that commands may use.
 type Unix int
 
 // The unix sockets.
 const (
-	UnixNone    Unix = iota // pairs only
-	UnixOwnOnly             // those of the command's own files
+	UnixNone    Unix = iota // socket pairs only
+	UnixOwnOnly             // sockets among the command's own files
 	UnixAll
 )
 
-// Attr says what to start.
+// Attr describes the command to start.
 type Attr struct {
 	Path  string // absolute
 	Args  []string
 	Env   []string
-	Dir   string     // absolute, readable by the policy
-	Files []*os.File // descriptors 0, 1, …; nil: that one is closed
+	Dir   string     // absolute, readable under the policy
+	Files []*os.File // descriptors 0, 1, …; nil: closed
 
-	// Terminal: stay in the caller's session, so that the terminal works. Otherwise
-	// the command has a session and a process group of its own.
+	// Terminal keeps the command in the caller's session, so that the terminal works. Otherwise the command
+	// gets its own session and process group.
 	Terminal bool
-	// PrivateLocalhost: the command shares its localhost with no other command.
+	// PrivateLocalhost gives the command a localhost that it shares with no other command.
 	PrivateLocalhost bool
-	// Proxy is the address in 127.0.0.0/8 where the listener of [ProxyNetwork] is, at ProxyAddr's port. It
-	// is the command's own where commands share their localhost. The zero address is that of ProxyAddr.
+	// Proxy is the address in 127.0.0.0/8 of the listener of [ProxyNetwork]; the port is that of ProxyAddr.
+	// Commands that share a localhost need different addresses. The zero address means ProxyAddr's.
 	Proxy netip.Addr
-	// OnWrite is called with the absolute path of each file that the command is about to open for writing
-	// and each folder that it is about to make, on one goroutine; the command waits meanwhile.
+	// OnWrite is called with the absolute path of each file that the command is about to open for writing,
+	// and of each folder that it is about to create. The calls come from one goroutine; the command waits
+	// meanwhile.
 	OnWrite func(path string)
-	// Serve gets the listener of [ProxyNetwork], on a goroutine of its own, until
-	// the command is done.
+	// Serve receives the listener of [ProxyNetwork]. It runs on its own goroutine until the command has
+	// ended.
 	Serve func(net.Listener)
 }
 
-// State is how a command ended.
+// State describes how a command ended.
 type State struct {
 	Status  syscall.WaitStatus
 	Usage   syscall.Rusage
 	Elapsed time.Duration
 	Refused []seccomp.Refusal // with Policy.Notify
-	OOM     bool              // it was killed for its memory
-	// Quarantined are barred names that came to be while it ran, and are in quarantine now.
+	OOM     bool              // it was killed because it used too much memory
+	// Quarantined are the forbidden names that were created while the command ran and are now in quarantine.
 	Quarantined []quarantine.Item
-	// Appeared are barred names that came to be while it ran and still are: somebody outside
-	// has removed what barred them, or has made them, or they could not be moved.
+	// Appeared are the forbidden names that were created while the command ran and still exist: another
+	// program removed the placeholder or created the file, or the file could not be moved.
 	Appeared []string
 }
 
-// StartError says that a command could not be started, and at what.
+// StartError reports that a command could not be started, and at which step.
 type StartError struct {
 	Step string // "mount /proc", "execute /bin/x"
 	Err  error
@@ -137,13 +138,13 @@ func (e *StartError) Error() string { return fmt.Sprintf("%s: %v", e.Step, e.Err
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// ErrUnsupported says that this system or kernel cannot do what the policy asks for.
+// ErrUnsupported means that this system or kernel cannot enforce the policy.
 var ErrUnsupported = errors.New("not supported on this system")
 
-// Mechanism is one way in which this kernel can hold a command.
+// Mechanism is one kernel feature that confines commands.
 type Mechanism struct {
 	Name        string `json:"name"` // "user namespace", "landlock", …
 	Available   bool   `json:"there"`
-	Detail      string `json:"detail,omitempty"`  // "ABI 7"; or why it is absent
+	Detail      string `json:"detail,omitempty"`  // "ABI 7"; or why it is not available
 	Consequence string `json:"follows,omitempty"` // what its absence means
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe says what this kernel can do, by trying.
+// Probe reports what this kernel supports, by trying it.
 func Probe() []Mechanism {
 	return append([]Mechanism{probeNamespaces(), probeLandlock(), probeSeccomp()}, probeRest()...)
 }
@@ -77,7 +77,7 @@ func probeRest() []Mechanism {
 	return []Mechanism{last, start}
 }
 
-// seccompHas asks the kernel for an action of filters.
+// seccompHas reports whether the kernel supports an action of filters.
 func seccompHas(action *uint32) error {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(action)))
 	if errno != 0 {

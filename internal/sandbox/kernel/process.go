@@ -19,14 +19,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
 )
 
-// Messages of a command's process over its control socket. Each is one byte, and
-// has a descriptor or a number.
+// Messages of a command's process over its control socket. Each has a type byte and either a descriptor or a
+// number.
 const (
-	messageListener = 'L' // the proxy's listener
-	messageNotify   = 'N' // the descriptor of refused system calls
-	messageStatus   = 'S' // from init: how the command ended
-	messageExec     = 'E' // from our own program as a child: why it could not go on
-	messageRoom     = 'R' // a namespace of a room
+	messageListener  = 'L' // the proxy's listener
+	messageNotify    = 'N' // the descriptor that reports refused system calls
+	messageStatus    = 'S' // from init: how the command ended
+	messageExec      = 'E' // from a copy of this program: why it could not continue
+	messageNamespace = 'R' // a namespace of the shared namespaces
 )
 
 const (
@@ -39,48 +39,48 @@ type Process struct {
 	jail    *Jail
 	path    string
 	pid     int
-	helper  int // the process that has made it in a room; 0: none
+	helper  int // the helper process that created it in shared namespaces; 0: none
 	pidfd   *os.File
-	control int // the socket, of which the other end is init's
+	control int // the socket; init has the other end
 	began   time.Time
-	killed  int // for memory, when it started
+	killed  int // number of out-of-memory kills in the group at the start
 
-	program *program // its memory is the child's until the child executes something
+	program *program // the child uses this memory until it executes a program
 	slots   []uint64
-	shared  *os.File // or: where the child, a copy of our program, has its slots
+	shared  *os.File // the file with the child's slots, if the child is a copy of this program
 	offset  int64
 
-	reader   chan struct{}                   // closed when all messages are there; nil: nobody reads them yet
+	reader   chan struct{}                   // closed when all messages have been read; nil: Wait reads them
 	watcher  atomic.Pointer[seccomp.Watcher] // nil until the command has sent it
 	listener net.Listener
-	spaces   []*os.File // of a room
-	state    State      // as init tells it
-	told     bool
+	spaces   []*os.File // of the shared namespaces
+	state    State      // as reported by init
+	reported bool
 	exec     syscall.Errno
 
 	ended          chan struct{} // closed when the command has ended
-	memoryExceeded atomic.Bool   // it was killed for its memory
+	memoryExceeded atomic.Bool   // it was killed because it used too much memory
 
 	mu   sync.Mutex
 	done bool
 }
 
-// noClone3 is set where the kernel, or a filter around us, has no clone3.
+// noClone3 is set if the kernel, or a filter around this process, does not provide clone3.
 var noClone3 atomic.Bool
 
-// Start starts a command and returns when the kernel has made its process. That
-// it could not be executed, a *[StartError], may come from Wait only.
+// Start starts a command and returns when the kernel has created its process. The *[StartError] of a command
+// that could not be executed may come from Wait instead.
 func (j *Jail) Start(a *Attr) (*Process, error) {
-	if err := j.bars.add(); err != nil {
+	if err := j.placeholders.add(); err != nil {
 		return nil, err
 	}
 	if err := j.watch.begin(); err != nil {
-		j.bars.done()
+		j.placeholders.done()
 		return nil, err
 	}
 	proc, err := j.start(a)
 	if err != nil {
-		j.bars.done()
+		j.placeholders.done()
 		j.watch.ended(nil)
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 	return p, nil
 }
 
-// flags are the namespaces of a command.
+// flags returns the namespaces of a command.
 func (j *Jail) flags() uintptr {
 	if j.weaker {
 		return 0
@@ -141,8 +141,7 @@ func (j *Jail) flags() uintptr {
 	return uintptr(flags)
 }
 
-// share starts the command in a process that shares our memory until it executes
-// something.
+// share starts the command in a process that shares this process's memory until it executes a program.
 func (p *Process) share(a *Attr, control int) error {
 	fds := descriptors{control: control}
 	for _, f := range a.Files {
@@ -156,13 +155,13 @@ func (p *Process) share(a *Attr, control int) error {
 		return err
 	}
 	if r := p.jail.enter(a); r != nil {
-		born := p.write(a, &fds, r)
-		err := p.startInNamespace(born)
+		child := p.write(a, &fds, r)
+		err := p.startInNamespace(child)
 		runtime.KeepAlive(a)
 		if err == nil {
 			return nil
 		}
-		r.refuse() // namespaces of its own will do
+		r.refuse() // use new namespaces instead
 	}
 	p.write(a, &fds, nil)
 	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
@@ -188,16 +187,16 @@ func (p *Process) share(a *Attr, control int) error {
 	return nil
 }
 
-// write makes the program for a command that shares our memory.
-func (p *Process) write(a *Attr, d *descriptors, r *room) helperChild {
-	var born helperChild
-	p.program, born = p.jail.assemble(a, d, true, r)
+// write builds the program for a command that shares this process's memory.
+func (p *Process) write(a *Attr, d *descriptors, r *sharedSpaces) helperChild {
+	var child helperChild
+	p.program, child = p.jail.assemble(a, d, true, r)
 	p.slots = p.program.load()
 	p.slots[slotControl], p.slots[slotInit] = uint64(d.control), uint64(d.init)
-	return born
+	return child
 }
 
-// open finds the descriptors that are not the command's.
+// open collects the descriptors that do not belong to the command.
 func (p *Process) open(d *descriptors) error {
 	if !p.jail.weaker {
 		f, err := initProgram()
@@ -214,9 +213,9 @@ func (p *Process) open(d *descriptors) error {
 	return nil
 }
 
-// listen takes what the command's process sends, until it has ended.
+// listen handles the messages of the command's process until it has ended.
 func (p *Process) listen(a *Attr) {
-	for !p.told {
+	for !p.reported {
 		m, fd, err := p.receive()
 		if err != nil {
 			return
@@ -231,7 +230,7 @@ func (p *Process) listen(a *Attr) {
 			}
 		case messageNotify:
 			p.watcher.Store(seccomp.Watch(fd, a.OnWrite))
-		case messageRoom:
+		case messageNamespace:
 			p.spaces = append(p.spaces, fd)
 		case messageExec:
 			p.exec = syscall.Errno(binary.LittleEndian.Uint32(m[4:]))
@@ -239,7 +238,7 @@ func (p *Process) listen(a *Attr) {
 			if len(m) == statusSize {
 				p.state.Status = syscall.WaitStatus(binary.LittleEndian.Uint32(m[4:]))
 				copy((*[statusSize - messageSize]byte)(unsafe.Pointer(&p.state.Usage))[:], m[messageSize:])
-				p.told = true
+				p.reported = true
 			}
 		}
 	}
@@ -261,7 +260,7 @@ func (p *Process) receive() (message []byte, fd *os.File, err error) {
 	if n < messageSize {
 		return nil, nil, errEnd
 	}
-	if kind := buf[0]; kind != messageListener && kind != messageNotify && kind != messageRoom {
+	if kind := buf[0]; kind != messageListener && kind != messageNotify && kind != messageNamespace {
 		return buf[:n], nil, nil
 	}
 	list, err := unix.ParseSocketControlMessage(oob[:oobn])
@@ -276,12 +275,11 @@ func (p *Process) receive() (message []byte, fd *os.File, err error) {
 	return buf[:n], os.NewFile(uintptr(fds[0]), "from the sandbox"), nil
 }
 
-// Pid returns the process id, as the host counts. Where there is a pid namespace,
-// it is that of its init.
+// Pid returns the process id on the host. With a pid namespace it is the id of the command's init.
 func (p *Process) Pid() int { return p.pid }
 
-// Signal sends a signal to the command; SIGKILL ends it and all it started. After
-// the end it returns [os.ErrProcessDone].
+// Signal sends a signal to the command. SIGKILL ends the command and all its processes. After the end, Signal
+// returns [os.ErrProcessDone].
 func (p *Process) Signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -294,8 +292,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return unix.PidfdSendSignal(int(p.pidfd.Fd()), s, nil, 0)
 }
 
-// Wait waits until the command has ended, and everything that it started. It is
-// called once.
+// Wait waits until the command and all its processes have ended. It must be called only once.
 func (p *Process) Wait() (*State, error) {
 	if p.reader != nil {
 		<-p.reader
@@ -303,9 +300,9 @@ func (p *Process) Wait() (*State, error) {
 		p.listen(&Attr{})
 	}
 	var err error
-	if p.told {
+	if p.reported {
 		p.markReaped()
-		go func() { _ = p.reap(&State{}) }() // init and its namespaces take their time
+		go func() { _ = p.reap(&State{}) }() // init and its namespaces take some time to end
 	} else {
 		err = p.reap(&p.state)
 	}
@@ -336,25 +333,25 @@ func (p *Process) Refused() []seccomp.Refusal {
 	return nil
 }
 
-// markReaped says that the process id means this process no more.
+// markReaped records that the process id may be reused.
 func (p *Process) markReaped() {
 	p.mu.Lock()
-	was := p.done
+	already := p.done
 	p.done = true
-	p.mu.Unlock() // what looks for names may wait to end the command, and is waited for below
-	if was {
+	p.mu.Unlock() // nameWatcher may wait for mu to kill the command, and ended below waits for nameWatcher
+	if already {
 		return
 	}
 	close(p.ended)
 	if p.listener != nil {
 		p.listener.Close()
 	}
-	p.state.Appeared = p.jail.bars.done()
+	p.state.Appeared = p.jail.placeholders.done()
 	moved, appeared := p.jail.watch.ended(p)
 	p.state.Quarantined, p.state.Appeared = moved, append(p.state.Appeared, appeared...)
 }
 
-// reap waits for the process and closes what was opened for it.
+// reap waits for the process and closes its descriptors.
 func (p *Process) reap(s *State) error {
 	var info unix.Siginfo
 	for {
@@ -367,7 +364,7 @@ func (p *Process) reap(s *State) error {
 		}
 	}
 	if p.jail.weaker {
-		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
+		_ = unix.Kill(-p.pid, unix.SIGKILL) // no process can leave the group
 	}
 	p.markReaped()
 	p.reapHelper()
@@ -385,7 +382,7 @@ func (p *Process) reap(s *State) error {
 	return err
 }
 
-// failure returns the error of the instruction that failed, and what it was for.
+// failure returns the error of the instruction that failed, and its step.
 func (p *Process) failure() (errno syscall.Errno, step uint64) {
 	if p.shared == nil {
 		return syscall.Errno(p.slots[slotErrno]), p.slots[slotStep]

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program is a list of system calls with the data that they point to. Addresses
-// are offsets until it is loaded.
+// program is a list of system calls with the data that they point to. Addresses are offsets until the program
+// is loaded.
 type program struct {
 	ops   []instruction
 	data  []byte
-	fixes []uint32 // where in the data an offset stands that becomes an address
-	steps []string // what the calls are for, by instruction.step
+	fixes []uint32 // positions in the data of offsets that become addresses
+	steps []string // descriptions of the steps, by instruction.step
 	slots int
 	step  uint32
 }
@@ -31,7 +31,7 @@ func num[T ~int | ~uint | ~int64 | ~uint64 | ~uint32 | ~uintptr](n T) arg {
 	return arg{value: uint64(n)}
 }
 
-// slot is what an earlier call returned.
+// slot is the result of an earlier call.
 func slot(i int) arg { return arg{uint64(i), flagSlot} }
 
 // at is an address in the data.
@@ -45,7 +45,7 @@ func newProgram() *program {
 	}
 }
 
-// clone returns a copy to which a command's own part can be added.
+// clone returns a copy to which the command-specific part can be added.
 func (p *program) clone() *program {
 	c := *p
 	c.ops = append(make([]instruction, 0, len(p.ops)+64), p.ops...)
@@ -55,13 +55,13 @@ func (p *program) clone() *program {
 	return &c
 }
 
-// begin names what the calls from here on are for.
+// begin names the step to which the following calls belong.
 func (p *program) begin(step string) {
 	p.steps = append(p.steps, step)
 	p.step = uint32(len(p.steps) - 1)
 }
 
-// call adds a system call and returns it for more to be said about it.
+// call adds a system call and returns it for further changes.
 func (p *program) call(nr uintptr, args ...arg) *instruction {
 	in := instruction{nr: uint32(nr), step: p.step}
 	for i, a := range args {
@@ -72,30 +72,30 @@ func (p *program) call(nr uintptr, args ...arg) *instruction {
 	return &p.ops[len(p.ops)-1]
 }
 
-// try is a call that may fail.
+// try adds a call that may fail.
 func (p *program) try(nr uintptr, args ...arg) *instruction {
 	in := p.call(nr, args...)
 	in.flags |= flagIgnore
 	return in
 }
 
-// newSlot returns a new slot that gets the result.
+// newSlot stores the result of a call in a new slot and returns the slot.
 func (p *program) newSlot(in *instruction) arg {
 	in.out = uint32(p.slots)
 	p.slots++
 	return slot(int(in.out))
 }
 
-// storeSlot puts the result into a slot that has a number.
+// storeSlot stores the result of a call in a numbered slot.
 func storeSlot(in *instruction, i int) { in.out = uint32(i) }
 
-// storeData puts the low 32 bits of the result into the data.
+// storeData stores the low 32 bits of the result in the data.
 func storeData(in *instruction, offset int) {
 	in.out = uint32(offset)
 	in.flags |= flagOutData
 }
 
-// bytes adds data, aligned for anything, and returns where it is.
+// bytes adds data, aligned to 8 bytes, and returns its offset.
 func (p *program) bytes(b []byte) int {
 	for len(p.data)%8 != 0 {
 		p.data = append(p.data, 0)
@@ -104,16 +104,16 @@ func (p *program) bytes(b []byte) int {
 	return len(p.data) - len(b)
 }
 
-// text adds a string with its end.
+// text adds a string with a terminating NUL byte and returns its offset.
 func (p *program) text(s string) int {
 	p.data = append(append(p.data, s...), 0)
 	return len(p.data) - len(s) - 1
 }
 
-// path is text as an argument.
+// path adds a string and returns its address as an argument.
 func (p *program) path(s string) arg { return at(p.text(s)) }
 
-// words adds numbers of 64 bits.
+// words adds 64-bit numbers and returns their offset.
 func (p *program) words(list ...uint64) int {
 	b := make([]byte, 0, 8*len(list))
 	for _, w := range list {
@@ -122,14 +122,13 @@ func (p *program) words(list ...uint64) int {
 	return p.bytes(b)
 }
 
-// address makes the word at an offset the address of another.
+// address stores the address of target in the word at where.
 func (p *program) address(where, target int) {
 	binary.LittleEndian.PutUint64(p.data[where:], uint64(target))
 	p.fixes = append(p.fixes, uint32(where))
 }
 
-// texts adds a list of strings as execve takes it. The first ones come from where
-// they already are.
+// texts adds a list of strings as execve expects it and returns its offset.
 func (p *program) texts(list []string) int {
 	where := p.words(make([]uint64, len(list)+1)...)
 	for i, s := range list {
@@ -138,7 +137,7 @@ func (p *program) texts(list []string) int {
 	return where
 }
 
-// load makes the program ready to run where it is.
+// load resolves the addresses and returns the slots. The data must not move afterwards.
 func (p *program) load() (slots []uint64) {
 	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(p.data))))
 	for _, at := range p.fixes {
@@ -147,8 +146,8 @@ func (p *program) load() (slots []uint64) {
 	return make([]uint64, p.slots)
 }
 
-// send adds a message of one byte and one descriptor over the control socket. The
-// descriptor is what storeData puts at the offset that is returned.
+// sender prepares a message of one type byte and one descriptor over the control socket. send adds the call;
+// storeData must have stored the descriptor at the returned offset.
 func (p *program) sender(kind byte) (descriptor int, send func()) {
 	const controlLen = unix.SizeofCmsghdr + 4
 	control := p.words(controlLen, unix.SOL_SOCKET|unix.SCM_RIGHTS<<32, 0)

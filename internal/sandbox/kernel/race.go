@@ -2,6 +2,6 @@
 
 package kernel
 
-// reexec: the race detector keeps books on memory, which a process that shares it
-// would upset.
+// mustReexec is true because the race detector tracks memory accesses, which fails in a process that shares
+// memory.
 const mustReexec = true

@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childName is what our own program is called when it is started to become a
-// command: where memory cannot be shared, it runs the same instructions.
+// childName is the name (argv[0]) under which this program is started to become a command. It is used if
+// memory cannot be shared, and runs the same instructions.
 const childName = "holdfast-sandbox-child"
 
-func init() { //nolint:gochecknoinits // it must come before everything else of the program
+func init() { //nolint:gochecknoinits // it must run before the rest of the program
 	if len(os.Args) == 3 && os.Args[0] == childName {
 		runtime.LockOSThread()
 		child(os.Args[1], os.Args[2])
 	}
 }
 
-// reexec starts the command by way of our own program.
+// reexec starts the command through a copy of this program.
 func (p *Process) reexec(a *Attr, control int) error {
 	memory, err := unix.MemfdCreate("holdfast-sandbox", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -34,8 +34,8 @@ func (p *Process) reexec(a *Attr, control int) error {
 	}
 	text := os.NewFile(uintptr(memory), "instructions")
 	p.shared = text
-	own := descriptors{}
-	if err := p.open(&own); err != nil {
+	opened := descriptors{}
+	if err := p.open(&opened); err != nil {
 		return err
 	}
 	n := len(a.Files)
@@ -48,7 +48,7 @@ func (p *Process) reexec(a *Attr, control int) error {
 			fds = append(fds, f.Fd())
 		}
 	}
-	fds = append(fds, uintptr(control), uintptr(own.init), text.Fd())
+	fds = append(fds, uintptr(control), uintptr(opened.init), text.Fd())
 	var gate [2]int
 	if !p.jail.weaker {
 		if err := unix.Pipe2(gate[:], unix.O_CLOEXEC); err != nil {
@@ -59,7 +59,7 @@ func (p *Process) reexec(a *Attr, control int) error {
 		d.gate = [2]int{n + 3, n + 4}
 		fds = append(fds, uintptr(gate[0]), uintptr(gate[1]))
 	}
-	for _, g := range own.groups {
+	for _, g := range opened.groups {
 		d.groups = append(d.groups, len(fds))
 		fds = append(fds, uintptr(g))
 	}
@@ -80,8 +80,8 @@ func (p *Process) reexec(a *Attr, control int) error {
 	return nil
 }
 
-// store stores a program for the child, and behind it its slots, which both sides
-// map. It returns where these are.
+// store writes a program for the child, followed by its slots, which both processes map. It returns the
+// offset of the slots.
 func (p *program) store(f *os.File, control, init int) (slots int64, err error) {
 	page := os.Getpagesize()
 	size := 8*headerWords + len(p.ops)*int(unsafe.Sizeof(instruction{})) + len(p.data) + 4*len(p.fixes)
@@ -99,7 +99,7 @@ func (p *program) store(f *os.File, control, init int) (slots int64, err error) 
 
 const headerWords = 7
 
-// child is our own program as a command's process. It does not return.
+// child is the entry point of the copy of this program. It does not return.
 func child(instructions, control string) {
 	fail := func(errno syscall.Errno) {
 		if n, err := strconv.Atoi(control); err == nil {
@@ -112,7 +112,7 @@ func child(instructions, control string) {
 	if err != nil {
 		fail(syscall.EINVAL)
 	}
-	own, err := strconv.Atoi(control)
+	socket, err := strconv.Atoi(control)
 	if err != nil {
 		fail(syscall.EINVAL)
 	}
@@ -120,7 +120,7 @@ func child(instructions, control string) {
 	if err != nil {
 		fail(syscall.EIO)
 	}
-	_ = unix.CloseRange(uint(own+1), ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
+	_ = unix.CloseRange(uint(socket+1), ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
 	become(&p.ops[0], &slots[0], &p.data[0])
 	runtime.KeepAlive(p)
 }
@@ -136,15 +136,15 @@ func readProgram(fd int) (*program, []uint64, error) {
 	}
 	word := func(i int) int { return int(binary.LittleEndian.Uint64(b[8*i:])) }
 	ops, data, fixes, slots, control, init, offset := word(0), word(1), word(2), word(3), word(4), word(5), word(6)
-	rest := b[8*headerWords:]
+	settle := b[8*headerWords:]
 	n := ops * int(unsafe.Sizeof(instruction{}))
-	if len(b) != offset+8*slots || len(rest) < n+data+4*fixes {
+	if len(b) != offset+8*slots || len(settle) < n+data+4*fixes {
 		return nil, nil, io.ErrUnexpectedEOF
 	}
-	p := &program{ops: make([]instruction, ops), data: slices.Clone(rest[n : n+data])}
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.ops))), n), rest)
+	p := &program{ops: make([]instruction, ops), data: slices.Clone(settle[n : n+data])}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.ops))), n), settle)
 	for i := range fixes {
-		p.fixes = append(p.fixes, binary.LittleEndian.Uint32(rest[n+data+4*i:]))
+		p.fixes = append(p.fixes, binary.LittleEndian.Uint32(settle[n+data+4*i:]))
 	}
 	p.load()
 	values := unsafe.Slice((*uint64)(unsafe.Pointer(&b[offset])), slots)

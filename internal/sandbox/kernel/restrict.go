@@ -21,7 +21,7 @@ func (j *Jail) ids(p *program) {
 	write := func(file, text string) {
 		fd := p.newSlot(p.call(unix.SYS_OPENAT, self, p.path(file), num(unix.O_WRONLY|unix.O_CLOEXEC), num(0)))
 		p.call(unix.SYS_WRITE, fd, at(p.bytes([]byte(text))), num(len(text)))
-		p.call(unix.SYS_CLOSE, fd) // a file that is open for writing keeps its mount writable
+		p.call(unix.SYS_CLOSE, fd) // a mount cannot become read-only while a file on it is open for writing
 	}
 	line := func(id int) string { return itoa(j.inner(id)) + " " + itoa(id) + " 1\n" }
 	write("setgroups", "deny")
@@ -31,7 +31,7 @@ func (j *Jail) ids(p *program) {
 
 const nobody = 65534
 
-// network brings localhost up and makes the listener that is the way out.
+// network brings localhost up and creates the listener of the egress proxy.
 func (j *Jail) network(p *program) {
 	if j.policy.Network != ProxyNetwork && !j.policy.LocalBind {
 		return
@@ -55,8 +55,8 @@ func (j *Jail) network(p *program) {
 	send()
 }
 
-// listenAt has a command's program make the listener at an address of localhost that is the command's
-// own: others may share its localhost.
+// listenAt sets the address of localhost on which a command's proxy listens: commands that share a localhost
+// need different ones.
 func (j *Jail) listenAt(p *program, host netip.Addr) {
 	if host.Is4() && j.proxy > 0 {
 		ip := host.As4()
@@ -70,7 +70,7 @@ var proxyPort = func() int {
 	return n
 }()
 
-// limits sets what each process may use by itself.
+// limits sets the limits of each process.
 func (j *Jail) limits(p *program) {
 	p.begin("set limits")
 	set := func(resource int, most uint64) {
@@ -90,14 +90,14 @@ type rlimit struct {
 	most     uint64
 }
 
-// capabilities gives up every one, and every way to get one back: root gets none by
-// executing something (securebits), nor does anybody (no_new_privs). The bounding
-// set then bounds nothing; emptying it would take a call for each capability.
+// capabilities drops all capabilities and every way to get one back: root gets none by executing a program
+// (securebits), and neither does any other user (no_new_privs). The bounding set then has no effect; clearing
+// it would take one call per capability.
 func (j *Jail) capabilities(p *program) {
 	p.begin("drop capabilities")
 	call := p.call
 	if j.weaker {
-		call = p.try // without a namespace of our own there may be nothing to give up
+		call = p.try // without a user namespace there may be no permission for it
 	}
 	const noRoot = 0x01 | 0x02 | 0x04 | 0x08 | 0x20 | 0x40 | 0x80 // securebits and their locks, without KEEP_CAPS
 	call(unix.SYS_PRCTL, num(unix.PR_SET_SECUREBITS), num(noRoot), num(0), num(0), num(0))
@@ -108,7 +108,7 @@ func (j *Jail) capabilities(p *program) {
 	p.call(unix.SYS_PRCTL, num(unix.PR_SET_NO_NEW_PRIVS), num(1), num(0), num(0), num(0))
 }
 
-// filter installs the filter of system calls.
+// filter installs the system call filter.
 func (j *Jail) filter(p *program) {
 	p.begin("install the system call filter")
 	code := make([]byte, 0, 8*len(j.instructions))
@@ -127,8 +127,8 @@ func (j *Jail) filter(p *program) {
 	send()
 }
 
-// listenerFlags asks for a listener that the command's signals do not disturb, where
-// the kernel has that (5.19). A filter at address 0 shows whether it knows a flag.
+// listenerFlags returns the flags for a listener that the command's signals do not disturb, if the kernel
+// supports that (5.19). The call with a filter at address 0 shows whether the kernel knows the flag.
 var listenerFlags = sync.OnceValue(func() int {
 	const killable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	flags := unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | killable

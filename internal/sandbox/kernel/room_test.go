@@ -104,11 +104,11 @@ func TestRoomKeepsCommandsApart(t *testing.T) {
 		if _, err := s.proc.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		rest, err := io.ReadAll(s.out)
+		settle, err := io.ReadAll(s.out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said[i] += string(rest)
+		said[i] += string(settle)
 	}
 	a, b := strings.Fields(said[0]), strings.Fields(said[1])
 	for i, name := range names {
@@ -157,7 +157,7 @@ func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 			if host, _ := os.Readlink("/proc/self/ns/net"); a[0] == host {
 				t.Error("a command is in our network")
 			}
-			if j.room.spaces != nil {
+			if j.sharedSpaces.spaces != nil {
 				t.Error("there is a room")
 			}
 		})
@@ -182,7 +182,7 @@ func TestRoomWithALocalhost(t *testing.T) {
 	}
 	single := prepareRoom(t, Policy{LocalBind: true, Single: true})
 	spacesOf(t, single, "net")
-	if single.room.spaces != nil {
+	if single.sharedSpaces.spaces != nil {
 		t.Error("there is a room for one command")
 	}
 	proc, r := start(t, j, Attr{Dir: "/", PrivateLocalhost: true}, "readlink /proc/self/ns/net")
@@ -238,14 +238,14 @@ func TestNamespaceReused(t *testing.T) {
 	if b := spacesOf(t, j, "net"); a[0] != b[0] {
 		t.Errorf("the commands of the old jail are in %s, those of the new one in %s", a, b)
 	}
-	spaces := j.room.spaces
+	spaces := j.sharedSpaces.spaces
 	j.Close()
-	if j.room.spaces != nil || spaces[0].Close() == nil {
+	if j.sharedSpaces.spaces != nil || spaces[0].Close() == nil {
 		t.Error("the room is left")
 	}
 	for _, p := range [][2]Policy{{{}, {}}, {{LocalBind: true}, {}}, {{}, {LocalBind: true}}, {{LocalBind: true}, {LocalBind: true, Network: ProxyNetwork}}} {
 		old, j := prepareRoom(t, p[0]), prepareRoom(t, p[1])
-		if j.TakeFrom(old); j.room == old.room {
+		if j.TakeFrom(old); j.sharedSpaces == old.sharedSpaces {
 			t.Errorf("%+v: they share a room", p)
 		}
 	}
@@ -260,13 +260,13 @@ func TestNamespaceClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.room.spaces[1].Close()
-	j.room.spaces[1] = null
+	j.sharedSpaces.spaces[1].Close()
+	j.sharedSpaces.spaces[1] = null
 	out := spacesOf(t, j, "net")
 	if host, _ := os.Readlink("/proc/self/ns/net"); out[0] == host || out[0] == in[0] {
 		t.Errorf("a command is in %s, which is ours or the room's", out[0])
 	}
-	if !j.room.refused {
+	if !j.sharedSpaces.refused {
 		t.Error("the room is tried again")
 	}
 }
@@ -294,7 +294,7 @@ func TestRoomLeavesNothing(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if j.room.spaces != nil {
+	if j.sharedSpaces.spaces != nil {
 		t.Error("the room is there after Close")
 	}
 }

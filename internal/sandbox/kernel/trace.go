@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// trace says what the processes of a command have done so far: how often each thread was given a
-// processor, and for how long. When it is the same twice, none of them ran meanwhile. It is "" when
-// that cannot be known, and when one of them runs.
+// trace returns how often each thread of a command was scheduled, and for how long. Two equal traces mean
+// that no thread ran between them. It returns "" if that cannot be determined, or if a thread is running.
 func (p *Process) trace() string {
-	if p.jail.weaker { // its processes may leave it
+	if p.jail.weaker { // its processes are not all known
 		return ""
 	}
 	var b strings.Builder
@@ -23,7 +22,7 @@ func (p *Process) trace() string {
 	return b.String()
 }
 
-// traceOf adds a process and those below it.
+// traceOf adds a process and its descendants.
 func traceOf(b *strings.Builder, pid string, depth int) bool {
 	tasks, err := os.ReadDir("/proc/" + pid + "/task")
 	if err != nil || depth > 64 {
@@ -39,8 +38,8 @@ func traceOf(b *strings.Builder, pid string, depth int) bool {
 		if err != nil {
 			return false
 		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		if strings.HasPrefix(rest, "R") {
+		_, settle, _ := strings.Cut(string(stat), ") ")
+		if strings.HasPrefix(settle, "R") {
 			return false
 		}
 		fmt.Fprintf(b, "%s %s", t.Name(), used)

@@ -4,5 +4,5 @@ package quarantine
 
 import "io/fs"
 
-// sysID is the name alone: without a kernel sandbox nothing is moved.
+// sysID returns only the file's name: without a kernel sandbox no file is moved to quarantine.
 func sysID(info fs.FileInfo) string { return info.Name() }

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDepth is how deep a folder is taken apart that has to be copied.
+// maxDepth is the maximum depth to which a folder is copied.
 const maxDepth = 64
 
-// Move moves name out of an open folder, whose path is known as dir. What is moved may be
-// written meanwhile, by whoever has it open.
+// Move moves a file or folder out of an open folder, whose path is dir. A program that has it open can still
+// write to it.
 //
-// On another file system it is copied: each name is removed first and its content read from what is
-// open, so that nobody else finds it any more. Of devices, pipes and sockets only the name is removed.
+// On another file system it is copied: each name is removed first and its content is read from the open file,
+// so that no program can find it any more. Of devices, pipes and sockets only the name is removed.
 func (f Folder) Move(dir int, path string) (*Item, error) {
 	i, err := f.next(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func (f Folder) Move(dir int, path string) (*Item, error) {
 	defer unix.Close(to)
 	name := filepath.Base(path)
 	err = unix.Renameat(dir, name, to, name)
-	if errors.Is(err, unix.EACCES) { // a folder that is not writable keeps its parent
+	if errors.Is(err, unix.EACCES) { // a folder that is not writable cannot be moved to another parent
 		if unix.Fchmodat(dir, name, 0o700, unix.AT_SYMLINK_NOFOLLOW) == nil {
 			err = unix.Renameat(dir, name, to, name)
 		}
@@ -100,7 +100,7 @@ func takeFile(from, to int, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// takeFolder goes on until the folder is empty: it may be filled meanwhile.
+// takeFolder repeats until the folder is empty: files may be added to it meanwhile.
 func takeFolder(from, to int, name string, depth int) error {
 	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(from, name, flags, 0)
@@ -133,7 +133,7 @@ func takeFolder(from, to int, name string, depth int) error {
 		}
 		for _, n := range names {
 			err := moveCopy(fd, inner, n, depth-1)
-			if errors.Is(err, unix.EEXIST) { // made again: the first one is kept
+			if errors.Is(err, unix.EEXIST) { // created again: the first one is kept
 				err = nil
 			}
 			if err != nil && !errors.Is(err, unix.ENOENT) {

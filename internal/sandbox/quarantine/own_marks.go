@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// mark says that a name was made by us, and no command.
+// mark records that Holdfast, and not a command, has created a name.
 type mark struct {
 	Path string    `json:"path"`
-	File string    `json:"file,omitempty"` // which file it is, see [fileID]; "" while it is made
+	File string    `json:"file,omitempty"` // identifies the file, see [fileID]; "" while it is being created
 	Time time.Time `json:"time"`
 }
 
-// How long marks count.
+// How long marks are valid.
 const (
-	markTTL = 10 * time.Second // of a name that is being made
-	itemTTL = 24 * time.Hour   // of one that was made: commands that started before end by then
+	markTTL = 10 * time.Second // for a name that is being created
+	itemTTL = 24 * time.Hour   // for a created name: commands that started before it have ended by then
 )
 
-// MarkOwn runs makes, which makes a file and perhaps folders around it, and has sandboxes
-// leave them where they are. Without a quarantine it only runs makes.
+// MarkOwn runs makes, which creates a file and possibly the folders around it. Sandboxes do not move these to
+// quarantine. Without a quarantine MarkOwn only runs makes.
 func (f Folder) MarkOwn(path string, makes func() error) error {
 	if f == "" {
 		return makes()
@@ -60,7 +60,7 @@ func (f Folder) MarkOwn(path string, makes func() error) error {
 	return err
 }
 
-// IsOwn reports whether the file that has a name now was made within [Folder.MarkOwn].
+// IsOwn reports whether the file at a path was created within [Folder.MarkOwn].
 func (f Folder) IsOwn(path string) bool {
 	b, err := os.ReadFile(f.markFile(path))
 	if err != nil {
@@ -95,7 +95,7 @@ func (f Folder) mark(path, file string) error {
 	return diskfile.Write(f.markFile(path), b)
 }
 
-// sweep removes marks that count no more.
+// sweep removes expired marks.
 func (f Folder) sweep() {
 	entries, _ := os.ReadDir(f.marks())
 	for _, e := range entries {
@@ -105,7 +105,8 @@ func (f Folder) sweep() {
 	}
 }
 
-// fileID tells files of different places and times apart; "" where there is none.
+// fileID identifies a file, so that another file with the same name has a different id; "" if it does not
+// exist.
 func fileID(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

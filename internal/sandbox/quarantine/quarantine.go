@@ -1,14 +1,13 @@
-// Package quarantine holds what a sandboxed command made under a protected name.
+// Package quarantine stores files that sandboxed commands created under protected names.
 //
-//	the command makes /p/.vscode ─► the sandbox sees it ─► Move ─► $HOLDFAST_HOME/quarantine/ID/
-//	                                                                 item.json   where it was, and when
-//	                                                                 .vscode     what was made
-//	a person looks at it ─► Restore, or Remove
+//	a command creates /p/.vscode ─► the sandbox notices ─► Move ─► $HOLDFAST_HOME/quarantine/ID/
+//	                                                                 item.json   its path and time
+//	                                                                 .vscode     the moved file or folder
+//	the user checks it ─► Restore, or Remove
 //
-// A program of ours that makes such a name itself does so within [Folder.MarkOwn], so
-// that no sandbox takes it for a command's.
+// A Holdfast program that creates such a name does so within [Folder.MarkOwn], so that no sandbox moves it.
 //
-// The package decides nothing: which names are protected is what package sandbox knows.
+// Package sandbox determines which names are protected; this package does not.
 package quarantine
 
 import (
@@ -27,13 +26,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// ErrNotFound says that there is no item of that id.
+// ErrNotFound means that there is no item with that id.
 var ErrNotFound = errors.New("no such quarantined item")
 
-// Folder is where items are kept: $HOLDFAST_HOME/quarantine. It need not exist.
+// Folder is the folder that contains the items: $HOLDFAST_HOME/quarantine. It need not exist.
 type Folder string
 
-// Open returns the quarantine of a HOLDFAST_HOME; "" of none.
+// Open returns the quarantine of a HOLDFAST_HOME; "" for "".
 func Open(home string) Folder {
 	if home == "" {
 		return ""
@@ -44,13 +43,13 @@ func Open(home string) Folder {
 // Item is one file or folder in quarantine.
 type Item struct {
 	ID   string    `json:"id"`
-	Path string    `json:"path"` // where it was made
+	Path string    `json:"path"` // its original path
 	Time time.Time `json:"time"`
 }
 
 const itemFile = "item.json"
 
-// Content is where the item is kept now.
+// Content returns the current path of the item.
 func (f Folder) Content(i *Item) string {
 	return filepath.Join(string(f), i.ID, filepath.Base(i.Path))
 }
@@ -90,8 +89,8 @@ func (f Folder) item(id string) (*Item, error) {
 	return i, err
 }
 
-// Restore moves an item back to where it was made. Something that is there now
-// stays: the error then wraps [fs.ErrExist].
+// Restore moves an item back to its original path. It does not replace an existing file: the error then wraps
+// [fs.ErrExist].
 func (f Folder) Restore(id string) (*Item, error) {
 	i, err := f.item(id)
 	if err != nil {
@@ -146,7 +145,7 @@ func rename(from, to string) error {
 	return os.RemoveAll(from)
 }
 
-// Remove removes an item for good.
+// Remove deletes an item permanently.
 func (f Folder) Remove(id string) error {
 	if _, err := f.item(id); err != nil {
 		return err
@@ -154,7 +153,7 @@ func (f Folder) Remove(id string) error {
 	return os.RemoveAll(filepath.Join(string(f), id))
 }
 
-// next makes the folder of a new item.
+// next creates the folder of a new item.
 func (f Folder) next(path string) (*Item, error) {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func (f Folder) next(path string) (*Item, error) {
 	}
 }
 
-// write says what an item is, when it is there.
+// write stores the description of an item after the item was moved.
 func (f Folder) write(i *Item) error {
 	b, err := json.Marshal(i)
 	if err != nil {

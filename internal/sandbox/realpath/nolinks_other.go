@@ -2,5 +2,5 @@
 
 package realpath
 
-// noLinks is never sure.
+// noLinks returns false, which means that it is unknown.
 func noLinks(string) bool { return false }

@@ -1,5 +1,5 @@
-// Package realpath makes paths canonical, as a kernel walks them: absolute, and without
-// dots and links.
+// Package realpath makes paths canonical, as a kernel resolves them: absolute, without dots and symbolic
+// links.
 //
 //	full, err := realpath.Normalize("~/x/../y", cwd, home)
 package realpath
@@ -15,10 +15,10 @@ import (
 	"syscall"
 )
 
-// MaxLinks is how many links one path may pass, as in Linux.
+// MaxLinks is the maximum number of links in one path, as in Linux.
 const MaxLinks = 40
 
-// The reasons why a path cannot be judged. They are wrapped with the path.
+// The reasons why a path cannot be resolved. They are wrapped with the path.
 var (
 	errNUL      = errors.New("it contains a NUL byte")
 	errLoop     = errors.New("its symbolic links form a loop")
@@ -28,15 +28,13 @@ var (
 	errProcess  = errors.New("it means something different in each process")
 )
 
-// Normalize makes a path absolute and canonical: "~", dots, "//", a trailing "/"
-// and links in every part are taken away. ".." is taken after links, as a kernel
-// takes it; after a part that does not exist it takes that part away. What does
-// not exist, or lies where this process may not look, keeps its name. "" stays
-// "". It is idempotent.
+// Normalize returns the absolute canonical form of a path: it resolves "~", dots, "//", a trailing "/" and
+// symbolic links in every component. ".." applies after links are resolved, as in a kernel; after a missing
+// component it removes that component. A component that does not exist, or that this process may not access,
+// keeps its name. "" stays "". Normalize is idempotent.
 //
-// cwd is what a relative path is relative to, and home what "~" means; both are
-// absolute. "~name", a NUL byte, a circle of links and /proc's links to what a
-// process has open are errors.
+// A relative path is relative to cwd, and "~" means home; both are absolute. "~name", a NUL byte, a loop of
+// links and /proc's links to a process's open files are errors.
 func Normalize(path, cwd, home string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -51,7 +49,7 @@ func Normalize(path, cwd, home string) (string, error) {
 	return full, nil
 }
 
-// Absolute puts cwd or home in front of a path. It takes no dots away.
+// Absolute prepends cwd or home to a path. It does not remove dots.
 func Absolute(p, cwd, home string) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 {
 		return "", errNUL
@@ -72,7 +70,7 @@ func Absolute(p, cwd, home string) (string, error) {
 	return cwd + "/" + p, nil
 }
 
-// Resolve walks an absolute path from the root, as a kernel does.
+// Resolve resolves an absolute path from the root, as a kernel does.
 func Resolve(full string) (string, error) {
 	if path.Clean(full) == full && noLinks(full) {
 		return full, nil
@@ -80,10 +78,10 @@ func Resolve(full string) (string, error) {
 	return walk(full)
 }
 
-// walk is Resolve part by part.
+// walk is Resolve for one component after the other.
 func walk(full string) (string, error) {
-	done := make([]byte, 0, len(full)) // what was walked: canonical, "" is the root
-	missing := 0                       // how many parts of it, at its end, do not exist
+	done := make([]byte, 0, len(full)) // the resolved part: canonical; "" is the root
+	missing := 0                       // how many components at its end do not exist
 	links := 0
 	for rest := full; rest != ""; {
 		var part string
@@ -126,7 +124,7 @@ func walk(full string) (string, error) {
 	return string(done), nil
 }
 
-// ReadLink returns where a link points, or "" for what is no link.
+// ReadLink returns the target of a link, or "" for anything else.
 func ReadLink(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -138,8 +136,8 @@ func ReadLink(name string) (string, error) {
 	return os.Readlink(name)
 }
 
-// ofProcess reports whether a path is one of /proc's links whose target is not
-// what its text says, or is another one for the process that will follow it.
+// ofProcess reports whether a path is one of /proc's links whose text is not their target, or whose target
+// depends on the process that follows it.
 func ofProcess(name string) bool {
 	inner, ok := strings.CutPrefix(name, "/proc/")
 	if !ok || strings.IndexByte(inner, '/') < 0 {
@@ -156,8 +154,7 @@ func ofProcess(name string) bool {
 	return false
 }
 
-// absent reports whether a part of a path does not exist, or cannot be reached
-// by this process at all.
+// absent reports whether a component does not exist or is inaccessible to this process.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
 		errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)

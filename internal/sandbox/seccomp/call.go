@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call is a call that waits for its answer (struct seccomp_notif).
+// call is a system call that waits for an answer (struct seccomp_notif).
 type call struct {
 	id     uint64
 	pid    uint32
 	flags  uint32
 	number uint32
 	arch   uint32
-	at     uint64 // the instruction behind the call
+	at     uint64 // address of the instruction after the call
 	args   [6]uint64
 }
 
-// reply is its answer (struct seccomp_notif_resp).
+// reply is the answer to a call (struct seccomp_notif_resp).
 type reply struct {
 	id    uint64
 	value int64
@@ -32,10 +32,10 @@ type reply struct {
 	flags uint32
 }
 
-// arg is the half of an argument that the kernel and the filter read.
+// arg returns the half of an argument that the kernel and the filter read.
 func (c *call) arg(i int) uint32 { return uint32(c.args[i]) }
 
-// errno is the answer, as the kernel counts: below zero.
+// errno returns the error for the answer, negative as in the kernel.
 func (c *call) errno() int32 {
 	if c.arch != arch {
 		return -int32(unix.ENOSYS)
@@ -43,16 +43,16 @@ func (c *call) errno() int32 {
 	return -int32(unix.EPERM)
 }
 
-// writes says whether the call was told because it writes, and is to go on.
+// writes reports whether the filter reported the call because it writes; such a call continues.
 func (c *call) writes() bool {
 	d := writes[c.number]
 	return c.arch == arch && d != nil && d.of(&c.args) == seen
 }
 
-// file is the absolute path that a call that writes names, or "" where that cannot be read. By the time
-// of the look the caller may have changed it. buf is room for it.
+// file returns the absolute path that a writing call names, or "" if it cannot be read. The caller may change
+// the path afterwards. buf is a buffer for the path.
 func (c *call) file(buf []byte) string {
-	at := 0 // the argument
+	at := 0 // index of the path argument
 	if c.number == unix.SYS_OPENAT || c.number == unix.SYS_MKDIRAT {
 		at = 1
 	}
@@ -79,10 +79,10 @@ func (c *call) file(buf []byte) string {
 	return path.Join(dir, name)
 }
 
-// looksUpNames says whether a call is how a C library asks a cache for the name of
-// a user or a host. Nearly every program does, and goes on without one, so this
-// would hide what matters. Only the library's own code counts: clients of other
-// services open their sockets with the same arguments.
+// looksUpNames reports whether a call is a C library's query of a cache for the name of a user or a host.
+// Nearly every program makes this call and continues without an answer, so reporting it would hide important
+// calls. Only calls from the library's code match: clients of other services open their sockets with the same
+// arguments.
 func (c *call) looksUpNames() bool {
 	if c.arch != arch || c.number != unix.SYS_SOCKET || c.arg(0) != unix.AF_UNIX || c.arg(2) != 0 {
 		return false
@@ -96,10 +96,10 @@ func (c *call) looksUpNames() bool {
 	return false
 }
 
-// maxMaps is how much of a process' list of mappings is read, in bytes.
+// maxMaps is the number of bytes read of a process's list of mappings.
 const maxMaps = 256 << 10
 
-// within says whether a call was made from a library with such a name.
+// within reports whether a call was made from a library whose name has one of the prefixes.
 func (c *call) within(prefixes ...string) bool {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", c.pid))
 	if err != nil {

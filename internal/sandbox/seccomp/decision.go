@@ -1,8 +1,7 @@
 package seccomp
 
-// A decision is what happens to a call: an answer, or a look at one of its
-// arguments that leads to two further decisions. Decisions are never changed, so
-// calls that are treated alike share one.
+// decision is what happens to a call: an answer, or a test of one of its arguments that leads to two further
+// decisions. Decisions are immutable, so calls that are treated alike share one.
 //
 //	word & mask == value ─ yes ─► then
 //	                     ─ no ──► otherwise
@@ -11,7 +10,7 @@ type decision struct {
 
 	word            argHalf
 	mask, value     uint32
-	then, otherwise *decision // nil: the answer holds
+	then, otherwise *decision // nil: answer applies
 }
 
 // answer is how a call ends.
@@ -19,15 +18,15 @@ type answer int
 
 const (
 	allowed  answer = iota
-	refused         // EPERM, and told
-	withheld        // EPERM, and not told: programs try it and go on without
-	absent          // ENOSYS: callers take the older call that does the same
-	occupied        // EBUSY: what the kernel says to a second listener
-	foreign         // ENOSYS, and told: a call of another processor's interface
-	seen            // allowed, and told: a file is opened for writing or a folder made
+	refused         // EPERM, and reported
+	withheld        // EPERM, not reported: programs try the call and continue without it
+	absent          // ENOSYS: callers use an older call that does the same
+	occupied        // EBUSY: the kernel's answer to a second listener
+	foreign         // ENOSYS, and reported: a call of another processor interface
+	seen            // allowed, and reported: it opens a file for writing or creates a folder
 )
 
-// Decisions that need no look.
+// Decisions without a test.
 var (
 	allow       = &decision{answer: allowed}
 	refuse      = &decision{answer: refused}
@@ -38,7 +37,7 @@ var (
 	notifyWrite = &decision{answer: seen}
 )
 
-// of is the answer to a call with these arguments, as the program that is made of the decision gives it.
+// of returns the answer to a call with these arguments, as the generated filter does.
 func (d *decision) of(args *[6]uint64) answer {
 	for d.then != nil {
 		value := uint32(args[d.word/2] >> (32 * (d.word % 2)))
@@ -51,24 +50,24 @@ func (d *decision) of(args *[6]uint64) answer {
 	return d.answer
 }
 
-// argHalf is a half of an argument. The kernel reads of most arguments only the low
-// one; whoever looked at both could be misled by what is in the high one.
+// argHalf is a half of an argument. For most arguments the kernel reads only the low half; a filter that
+// tests both halves could be deceived by the content of the high one.
 type argHalf int
 
-// low is the half of the i-th argument that an int, a mode or a flag is in.
+// low returns the half of the i-th argument that contains an int, a mode or flags.
 func low(i int) argHalf { return argHalf(2 * i) }
 
-// high is the other half, of pointers and of what the kernel takes as a long.
+// high returns the other half, which pointers and longs also use.
 func high(i int) argHalf { return argHalf(2*i + 1) }
 
 const whole = ^uint32(0)
 
-// masked decides by whether some bits of a word have a value.
+// masked tests whether the masked bits of a word have a value.
 func masked(w argHalf, mask, value uint32, then, otherwise *decision) *decision {
 	return &decision{word: w, mask: mask, value: value, then: then, otherwise: otherwise}
 }
 
-// equal decides by whether a word is one of the values.
+// equal tests whether a word is one of the values.
 func equal(w argHalf, then, otherwise *decision, values ...uint32) *decision {
 	d := otherwise
 	for _, v := range values {
@@ -77,12 +76,12 @@ func equal(w argHalf, then, otherwise *decision, values ...uint32) *decision {
 	return d
 }
 
-// anyOf decides by whether any of the bits is set in a word.
+// anyOf tests whether any of the bits is set in a word.
 func anyOf(w argHalf, bits uint32, then, otherwise *decision) *decision {
 	return masked(w, bits, 0, otherwise, then)
 }
 
-// zero decides by whether an argument is zero in both halves: a null pointer.
+// zero tests whether both halves of an argument are zero, as in a null pointer.
 func zero(arg int, then, otherwise *decision) *decision {
 	return equal(low(arg), equal(high(arg), then, otherwise, 0), otherwise, 0)
 }

@@ -2,21 +2,19 @@
 
 package seccomp
 
-// Filter returns the program that decides about each system call. It is installed
-// by seccomp(2), after no_new_privs; with Options.Notify with the flags NEW_LISTENER
-// and, where the kernel has it, WAIT_KILLABLE_RECV, without which a call that a
-// signal interrupts is told twice. The kernel has one listener in a line of
-// filters: where there is one already it answers EBUSY, and a filter without
-// Notify is the one to use.
+// Filter returns the filter program. Install it with seccomp(2) after no_new_privs. With Options.Notify, use
+// the flag NEW_LISTENER and, if the kernel has it, WAIT_KILLABLE_RECV; without the latter, a call that a
+// signal interrupts is reported twice. The kernel allows one listener in a chain of filters: if there is one
+// already, it returns EBUSY, and a filter without Notify must be used.
 //
-// No options are those of an empty struct. The answers:
+// Nil options mean an empty struct. The answers:
 //
-//   - EPERM, and told to a [Watcher] if Options.Notify: what the sandbox is for.
-//   - EPERM, not told: what programs try and go on without.
-//   - ENOSYS: what a later kernel brought; clone3 and openat2, since what they do is
-//     behind a pointer and callers fall back; the calls of another interface of the
-//     processor (int 0x80, x32), which is what a kernel without it says. Killing
-//     would tell no more and leave no program the choice.
+//   - EPERM, and reported to a [Watcher] if Options.Notify is set: the calls that the sandbox exists to refuse.
+//   - EPERM, not reported: calls that programs try and continue without.
+//   - ENOSYS: calls of later kernels; clone3 and openat2, because their arguments are behind a pointer and
+//     callers fall back to older calls; calls of another interface of the processor (int 0x80, x32), because a
+//     kernel without that interface returns the same. Killing the process would reveal no more and would
+//     leave the program no choice.
 func Filter(o *Options) ([]Instruction, error) {
 	if o == nil {
 		o = &Options{}
@@ -24,7 +22,7 @@ func Filter(o *Options) ([]Instruction, error) {
 	return assemble(arch, spans(rules(o)), o.Notify), nil
 }
 
-// spans lays the rules over the calls that there are.
+// spans applies the rules to all known call numbers.
 func spans(rules map[uint32]*decision) []span {
 	last := known[len(known)-1][1]
 	all := []span{{0, nil}}

@@ -2,5 +2,5 @@
 
 package seccomp
 
-// Filter returns [ErrArch]: there are tables for Linux on amd64 and arm64.
+// Filter returns [ErrArch]: there are tables only for Linux on amd64 and arm64.
 func Filter(*Options) ([]Instruction, error) { return nil, ErrArch }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callNames are the names of the calls that are told, on both processors.
+// callNames are the names of the reported calls on both processors.
 var callNames = map[uint32]string{
 	unix.SYS_PTRACE: "ptrace", unix.SYS_PROCESS_VM_READV: "process_vm_readv", unix.SYS_PROCESS_VM_WRITEV: "process_vm_writev",
 	unix.SYS_PIDFD_GETFD: "pidfd_getfd", unix.SYS_PRLIMIT64: "prlimit64", unix.SYS_SETSID: "setsid", unix.SYS_SETPGID: "setpgid",
@@ -39,7 +39,7 @@ var callNames = map[uint32]string{
 	unix.SYS_MQ_OPEN: "mq_open", unix.SYS_MQ_UNLINK: "mq_unlink",
 }
 
-// bitNames names values, or bits in the order in which they are written.
+// bitNames maps values to names, or bits to names in the order in which they are written.
 type bitNames []struct {
 	value uint32
 	name  string
@@ -87,7 +87,7 @@ var kindNames = bitNames{
 	{unix.SOCK_PACKET, "SOCK_PACKET"},
 }
 
-// is names a value; one without a name is its number.
+// is names a value; a value without a name is written as a number.
 func (n bitNames) is(value uint32) string {
 	for _, b := range n {
 		if b.value == value {
@@ -108,7 +108,7 @@ func (n bitNames) has(value uint32) string {
 	return strings.Join(set, "|")
 }
 
-// name is what a person reads: the call, and the argument that it was refused for.
+// name returns the name of a call for reports, with the argument for which it was refused.
 func (c *call) name() string {
 	if c.arch != arch {
 		return "32-bit call"
@@ -126,7 +126,8 @@ func (c *call) name() string {
 	return name
 }
 
-// decisive is the argument that a call was refused for, "" where it does not matter.
+// decisive returns the argument for which a call was refused, or "" if it was refused regardless of its
+// arguments.
 func (c *call) decisive() string {
 	switch c.number {
 	case unix.SYS_SOCKET:
@@ -154,7 +155,7 @@ func (c *call) decisive() string {
 	return c.archDecisive()
 }
 
-// socket names the family and, of the internet's, what is not plain TCP.
+// socket returns the address family and, for internet sockets, everything that is not plain TCP.
 func (c *call) socket() string {
 	family, kind, protocol := c.arg(0), c.arg(1)&kindMask, c.arg(2)
 	name := familyNames.is(family)
@@ -168,7 +169,7 @@ func (c *call) socket() string {
 	return name
 }
 
-// node names the kind of device or the bits of the owner.
+// node returns the kind of device, or the set-user-ID and set-group-ID bits.
 func (c *call) node(mode int) string {
 	if bits := ownerNames.has(c.arg(mode)); bits != "" {
 		return bits

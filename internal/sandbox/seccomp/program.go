@@ -2,56 +2,56 @@ package seccomp
 
 import "slices"
 
-// Operations of classic BPF that a filter needs.
+// The operations of classic BPF that a filter uses.
 const (
 	opLoad    = 0x20 // A = the word at K
 	opAnd     = 0x54 // A &= K
-	opJump    = 0x05 // to K
+	opJump    = 0x05 // jump to K
 	opEqual   = 0x15 // A == K
 	opAtLeast = 0x35 // A >= K
 	opAnyBit  = 0x45 // A & K != 0
 	opReturn  = 0x06
 )
 
-// Where the kernel puts what a filter looks at (struct seccomp_data).
+// Offsets in the data that a filter reads (struct seccomp_data).
 const (
 	offsetNumber = 0
 	offsetArch   = 4
 	offsetArgs   = 16
 )
 
-// What a filter returns.
+// The return values of a filter.
 const (
 	returnAllow  = 0x7fff0000
 	returnErrno  = 0x00050000 // with the error in the low half
 	returnNotify = 0x7fc00000
 )
 
-// Errors as filters return them; these numbers are the same on both processors.
+// Errors as return values of filters; the numbers are the same on both processors.
 const (
 	errnoPerm  = 1
 	errnoBusy  = 16
 	errnoNosys = 38
 )
 
-const farthest = 255 // instructions that a conditional jump can skip
+const farthest = 255 // maximum number of instructions that a conditional jump can skip
 
-// span is a run of call numbers that are decided alike, up to the next span.
+// span is a range of call numbers with the same decision, up to the next span.
 type span struct {
 	first    uint32
 	decision *decision
 }
 
-// assembler writes a program from its end to its start, since jumps only go
-// forward: what a jump leads to is there already. Places are counted from the end.
+// assembler builds a program from its end to its start: jumps go only forward, so the target of a jump exists
+// already. Positions are counted from the end.
 type assembler struct {
-	code   []Instruction // the last one first
+	code   []Instruction // the last instruction first
 	places map[*decision]int
 	rets   map[uint32]int
 	notify bool
 }
 
-// assemble makes a program of the spans, which begin at 0 and rise.
+// assemble builds a program from spans, which start at 0 and are sorted.
 func assemble(arch uint32, spans []span, notify bool) []Instruction {
 	a := &assembler{places: map[*decision]int{}, rets: map[uint32]int{}, notify: notify}
 	a.tree(spans)
@@ -62,7 +62,7 @@ func assemble(arch uint32, spans []span, notify bool) []Instruction {
 	return a.code
 }
 
-// tree writes the search for a number's span and says where it is.
+// tree emits the search for the span of a number and returns its position.
 func (a *assembler) tree(spans []span) int {
 	if len(spans) == 1 {
 		return a.decide(spans[0].decision)
@@ -72,7 +72,7 @@ func (a *assembler) tree(spans []span) int {
 	return a.branch(opAtLeast, spans[mid].first, upper, lower)
 }
 
-// decide writes a decision, unless it is within reach, and says where it is.
+// decide emits a decision, unless one is within reach, and returns its position.
 func (a *assembler) decide(d *decision) int {
 	if d.then == nil {
 		return a.end(a.verdict(d.answer))
@@ -94,7 +94,7 @@ func (a *assembler) decide(d *decision) int {
 	return at
 }
 
-// end writes the end of the program with a verdict, unless one is within reach.
+// end emits a return instruction, unless one is within reach, and returns its position.
 func (a *assembler) end(verdict uint32) int {
 	if at, ok := a.rets[verdict]; ok && a.reaches(at) {
 		return at
@@ -104,7 +104,7 @@ func (a *assembler) end(verdict uint32) int {
 	return at
 }
 
-// verdict is the number that the kernel knows an answer by.
+// verdict returns the kernel's return value for an answer.
 func (a *assembler) verdict(w answer) uint32 {
 	switch {
 	case w == allowed || w == seen && !a.notify:
@@ -120,23 +120,23 @@ func (a *assembler) verdict(w answer) uint32 {
 	}
 }
 
-// branch writes a comparison that leads to one of two places.
+// branch emits a comparison that jumps to one of two positions.
 func (a *assembler) branch(op uint16, k uint32, yes, no int) int {
-	// A step that leads on can move the other place out of reach.
+	// An additional jump instruction can move the other position out of reach.
 	if !a.reaches(yes) || !a.reaches(no) {
 		yes, no = a.step(yes), a.step(no)
 	}
-	here := len(a.code)
-	return a.emit(Instruction{Code: op, K: k, Jt: uint8(here - 1 - yes), Jf: uint8(here - 1 - no)})
+	pos := len(a.code)
+	return a.emit(Instruction{Code: op, K: k, Jt: uint8(pos - 1 - yes), Jf: uint8(pos - 1 - no)})
 }
 
-// step writes a jump of any length to a place.
+// step emits a jump of any length to a position.
 func (a *assembler) step(to int) int {
 	return a.emit(Instruction{Code: opJump, K: uint32(len(a.code) - 1 - to)})
 }
 
-// reaches says whether a comparison that is written soon can lead to a place. The
-// margin is for what comes before it: two steps.
+// reaches reports whether a comparison that is emitted soon can jump to a position. The margin is for the
+// instructions emitted before it, such as two calls of step.
 func (a *assembler) reaches(at int) bool { return len(a.code)-1-at <= farthest-8 }
 
 func (a *assembler) emit(i Instruction) int {

@@ -8,40 +8,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newNamespaces are the flags of clone that make namespaces. CLONE_NEWTIME is
-// none of them: its bit is part of the signal there.
+// newNamespaces are the flags of clone that create namespaces. CLONE_NEWTIME is not included: for clone, its
+// bit is part of the signal number.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// unsharable is what unshare may take apart without making a namespace.
+// unsharable are the flags of unshare that create no namespace.
 const unsharable = unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SYSVSEM | unix.CLONE_VM |
 	unix.CLONE_SIGHAND | unix.CLONE_THREAD
 
-// ownerBits make a program run as the owner of its file.
+// ownerBits make a program run as the owner or group of its file.
 const ownerBits = unix.S_ISUID | unix.S_ISGID
 
-// alwaysDenied lists what no command gets, whatever the options say.
+// alwaysDenied lists the calls that no option allows.
 var alwaysDenied = map[*decision][]uint32{
 	refuse: {
-		// other processes
+		// access to other processes
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
 		// keys, which belong to the user and not to the sandbox
 		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-		// programs in the kernel, and its measuring of others
+		// programs in the kernel, and measurements of other processes
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
-		// files by other ways than names
+		// access to files other than by name
 		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
-		// the machine
+		// changes to the machine
 		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
 		unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
 		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 		unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 	},
 	hideCall: {
-		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // libuv tries
-		unix.SYS_USERFAULTFD,     // virtual machines try
-		unix.SYS_PROCESS_MADVISE, // allocators try
-		unix.SYS_KCMP,            // graphics drivers try
+		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // tried by libuv
+		unix.SYS_USERFAULTFD,     // tried by virtual machines
+		unix.SYS_PROCESS_MADVISE, // tried by allocators
+		unix.SYS_KCMP,            // tried by graphics drivers
 		unix.SYS_LOOKUP_DCOOKIE,
 	},
 	returnNoSys: {
@@ -52,22 +52,21 @@ var alwaysDenied = map[*decision][]uint32{
 	},
 }
 
-// The calls that make namespaces usable: within ones of their own commands may
-// make these, the kernel holds them to what they own.
+// mounting are the calls that use namespaces. A command with its own namespaces may make them: the kernel
+// limits it to its own resources.
 var (
 	mounting = []uint32{
 		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
 		unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETNS,
 	}
-	// newMounting is never needed: programs go back to mount where it is absent.
+	// newMounting is never needed: programs fall back to mount without it.
 	newMounting = []uint32{
 		unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
 		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
 	}
 )
 
-// sharedIPC is what reaches other processes of the user when there is no
-// namespace between.
+// sharedIPC are the calls that reach other processes of the user without an IPC namespace.
 var sharedIPC = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
@@ -75,7 +74,7 @@ var sharedIPC = []uint32{
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// rules is what happens to the calls that are not simply allowed.
+// rules returns the decisions about all calls that are not simply allowed.
 func rules(o *Options) map[uint32]*decision {
 	m := map[uint32]*decision{}
 	set := func(d *decision, numbers ...uint32) {
@@ -102,7 +101,7 @@ type setter func(d *decision, numbers ...uint32)
 func namespaceRules(o *Options, set setter) {
 	if o.Nested {
 		set(returnNoSys, newMounting...)
-		if o.KeepProcessGroup { // clone3 could give a child to our parent
+		if o.KeepProcessGroup { // clone3 could make the new process a child of this process's parent
 			set(returnNoSys, unix.SYS_CLONE3)
 		}
 	} else {
@@ -123,7 +122,7 @@ func namespaceRules(o *Options, set setter) {
 	}
 }
 
-// creating is how open makes a file, so that its mode counts.
+// creating are the flags with which open creates a file, so that its mode matters.
 const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
 func fileRules(set setter) {
@@ -134,13 +133,13 @@ func fileRules(set setter) {
 	set(equal(low(1), refuse, allow, unix.TIOCSTI, unix.TIOCLINUX), unix.SYS_IOCTL)
 }
 
-// chmodAt looks at a mode.
+// chmodAt checks a mode.
 func chmodAt(arg int) *decision { return anyOf(low(arg), ownerBits, refuse, allow) }
 
-// writing is how open makes or changes a file.
+// writing are the flags with which open creates or changes a file.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// openAt looks at the flags and the mode behind them. What writes ends as it is said.
+// openAt checks the flags and the mode in the argument after them. Writing leads to the decision write.
 func openAt(arg int, write *decision) *decision {
 	otherwise := allow
 	if write != allow {
@@ -149,17 +148,17 @@ func openAt(arg int, write *decision) *decision {
 	return anyOf(low(arg), creating, anyOf(low(arg+1), ownerBits, refuse, write), otherwise)
 }
 
-// writes are the rules of [Options].Writes, in place of those without.
+// writes are the rules of [Options].Writes; they replace the other rules for these calls.
 var writes = func() map[uint32]*decision {
 	m := map[uint32]*decision{unix.SYS_OPENAT: openAt(2, notifyWrite), unix.SYS_MKDIRAT: notifyWrite}
 	maps.Copy(m, archWrites)
 	return m
 }()
 
-// mknodAt looks at a mode that holds what kind of file it is: no devices.
+// mknodAt checks a mode that contains a file type: devices are refused.
 func mknodAt(arg int) *decision {
 	const device = unix.S_IFCHR          // a block device has one bit more
-	const bits = unix.S_IFMT &^ 0o040000 // which is left out here
+	const bits = unix.S_IFMT &^ 0o040000 // and that bit is not compared
 	return masked(low(arg), bits, device, refuse, chmodAt(arg))
 }
 
@@ -169,8 +168,8 @@ func processRules(o *Options, set setter) {
 	set(equal(low(0), hideCall, allow, unix.PR_SET_MM), unix.SYS_PRCTL)
 	set(equal(low(0), allow, hideCall, 0), unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES)
 	if o.Notify {
-		// A second listener could let through what we were told of, as soon as the
-		// first is gone: the filter that came last is asked.
+		// The kernel asks the newest filter first: a second listener could allow a call that this one would
+		// refuse.
 		set(anyOf(low(1), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, returnBusy, allow), unix.SYS_SECCOMP)
 	}
 	if o.KeepProcessGroup {

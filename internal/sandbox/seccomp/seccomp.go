@@ -2,33 +2,32 @@ package seccomp
 
 import "errors"
 
-// Options say what a filter opens beyond the minimum.
+// Options select what a filter allows beyond the minimum.
 type Options struct {
-	Inet    bool // sockets of IPv4 and IPv6: streams and datagrams, never raw ones
-	TCPOnly bool // with Inet: streams only, no MPTCP, and no connection that is made by sending
-	Unix    bool // unix sockets; a socketpair of streams or packets is always possible
-	Nested  bool // namespaces of the command's own
+	Inet    bool // IPv4 and IPv6 sockets: streams and datagrams, never raw sockets
+	TCPOnly bool // with Inet: streams only, no MPTCP, and no connection created by sending
+	Unix    bool // unix sockets; a socketpair of streams or packets is always allowed
+	Nested  bool // the command may create namespaces
 
-	// KeepProcessGroup is for where there are no namespaces: no process may leave its process
-	// group or session, by which all are found, nor reach others of the same user
-	// through System V IPC, message queues and limits.
+	// KeepProcessGroup is for commands without namespaces: no process may leave the process group or session
+	// by which all are found, or reach other processes of the user through System V IPC, message queues and
+	// limits.
 	KeepProcessGroup bool
-	Notify           bool // tell a [Watcher] about each refusal
-	Writes           bool // with Notify: tell it also what is opened for writing or made as a folder, before it is
+	Notify           bool // report each refusal to a [Watcher]
+	Writes           bool // with Notify: also report each file before it is opened for writing, and each folder before it is created
 }
 
-// Instruction is one instruction of classic BPF, as the kernel reads it
-// (struct sock_filter).
+// Instruction is one instruction of classic BPF in the kernel's format (struct sock_filter).
 type Instruction struct {
 	Code   uint16
 	Jt, Jf uint8
 	K      uint32
 }
 
-// ErrArch says that there are no tables for this processor.
+// ErrArch means that there are no tables for this processor.
 var ErrArch = errors.New("no system call table for this processor")
 
-// Refusal is a system call that was refused, with how often.
+// Refusal is a refused system call, with the number of attempts.
 type Refusal struct {
 	Call  string `json:"call"` // "ptrace", "socket(AF_UNIX)", "ioctl(TIOCSTI)"
 	Count int    `json:"count"`

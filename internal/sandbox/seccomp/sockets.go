@@ -7,7 +7,7 @@ import "golang.org/x/sys/unix"
 // kindMask is the part of a socket's type that is not flags.
 const kindMask = 0xf
 
-// socketRules decide by family, then kind, then protocol.
+// socketRules check the family, then the kind, then the protocol.
 func socketRules(o *Options, set setter) {
 	d := refuse
 	d = equal(low(0), equal(low(2), allow, hideCall, unix.NETLINK_ROUTE), d, unix.AF_NETLINK)
@@ -21,23 +21,23 @@ func socketRules(o *Options, set setter) {
 
 	pair := allow
 	if !o.Unix {
-		// A pair of datagrams can be sent anywhere and connected anew.
+		// Each end of a datagram pair can send to any address and connect to another one.
 		pair = kinds(allow, refuse, unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
 	}
 	set(equal(low(0), pair, refuse, unix.AF_UNIX), unix.SYS_SOCKETPAIR)
 
 	if o.Inet && o.TCPOnly {
-		// Landlock judges connect, and does not see a connection made by sending.
+		// Landlock checks connect, and does not see a connection that is created by sending.
 		set(anyOf(low(3), unix.MSG_FASTOPEN, refuse, allow), unix.SYS_SENDTO, unix.SYS_SENDMMSG)
 		set(anyOf(low(2), unix.MSG_FASTOPEN, refuse, allow), unix.SYS_SENDMSG)
 	}
 }
 
-// inet decides about sockets of IPv4 and IPv6: by a list of what may be, since
-// some kinds and protocols are raw, some are other transports, and others will come.
+// inet decides about IPv4 and IPv6 sockets by a list of allowed kinds and protocols: the others are raw or
+// other transports, and new ones will be added.
 func inet(tcpOnly bool) *decision {
 	if tcpOnly {
-		// Go's library tries MPTCP before each listener, and then goes on with TCP.
+		// Go's net package tries MPTCP before each listener, and then falls back to TCP.
 		stream := equal(low(2), allow, equal(low(2), hideCall, refuse, unix.IPPROTO_MPTCP), 0, unix.IPPROTO_TCP)
 		return kinds(stream, refuse, unix.SOCK_STREAM)
 	}
@@ -46,7 +46,7 @@ func inet(tcpOnly bool) *decision {
 	return kinds(stream, kinds(datagram, refuse, unix.SOCK_DGRAM), unix.SOCK_STREAM)
 }
 
-// kinds decides by whether a socket's type is one of some, whatever its flags.
+// kinds tests whether a socket's type is one of some, ignoring its flags.
 func kinds(then, otherwise *decision, values ...uint32) *decision {
 	d := otherwise
 	for _, v := range values {

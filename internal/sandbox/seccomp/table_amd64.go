@@ -6,9 +6,8 @@ import "golang.org/x/sys/unix"
 
 const arch = unix.AUDIT_ARCH_X86_64
 
-// known are the calls that were looked at, in runs from the first to the last.
-// Any other is newer than this table, or one of the x32 interface, whose numbers
-// all lie above.
+// known are the call numbers that were reviewed, as ranges from the first to the last. Any other number is
+// newer than this table or belongs to the x32 interface, whose numbers are all higher.
 var known = [][2]uint32{
 	{unix.SYS_READ, unix.SYS_UPROBE},
 	{unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_RSEQ_SLICE_YIELD},
@@ -31,7 +30,7 @@ var archWrites = map[uint32]*decision{
 	unix.SYS_OPEN: openAt(1, notifyWrite), unix.SYS_CREAT: anyOf(low(1), ownerBits, refuse, notifyWrite), unix.SYS_MKDIR: notifyWrite,
 }
 
-// archNames are the names of the calls above that are told.
+// archNames are the names of the reported calls that only this processor has.
 var archNames = map[uint32]string{
 	unix.SYS_CHMOD: "chmod",
 	unix.SYS_CREAT: "creat",

@@ -6,15 +6,15 @@ import "golang.org/x/sys/unix"
 
 const arch = unix.AUDIT_ARCH_AARCH64
 
-// known are the calls that were looked at, in runs from the first to the last.
-// Any other is newer than this table, or was never one of this processor.
+// known are the call numbers that were reviewed, as ranges from the first to the last. Any other number is
+// newer than this table or never belonged to this processor.
 var known = [][2]uint32{
 	{unix.SYS_IO_SETUP, unix.SYS_RECVMMSG},
 	{unix.SYS_WAIT4, unix.SYS_KEXEC_FILE_LOAD},
 	{unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_RSEQ_SLICE_YIELD},
 }
 
-// archRules: this processor has no calls of its own that need a decision.
+// archRules does nothing: no call that only this processor has needs a decision.
 func archRules(setter) {}
 
 var archWrites map[uint32]*decision

@@ -16,36 +16,38 @@ import (
 )
 
 const (
-	maxNames     = 64            // different refusals that are kept; the others are one
-	others       = "other calls" // their name
-	replyTimeout = 10_000        // refusals that are answered at once
+	maxNames     = 64            // maximum number of different refusals; all others are counted as one
+	otherCalls   = "other calls" // the name under which they are counted
+	replyTimeout = 10_000        // the number of refusals that are answered without delay
 	delay        = time.Millisecond
 
 	notifySetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
 )
 
-// Watcher hears which calls were refused under one filter, and refuses them. What writes it hears
-// of and lets go on.
+// Watcher refuses and records the calls that a filter reports. Reported writes are allowed to continue.
 type Watcher struct {
 	file  *os.File
 	err   error // why it cannot listen
 	done  chan struct{}
 	wrote func(path string)
 
-	request, response []uint64 // of the size that the kernel has for them
-	name              []byte   // room for a path
+	request, response []uint64 // buffers of the sizes that the kernel requires
+	name              []byte   // buffer for a path
 
 	mu    sync.Mutex
 	total int
 	count map[string]int
 }
 
-// Watch listens on the descriptor that installing a filter with Options.Notify
-// gave, and owns it from now on. With Options.Writes, wrote is called with the absolute path of
-// each file that is about to be opened for writing and each folder that is about to be made,
-// on the watcher's goroutine: meanwhile the caller waits. It may be nil. It ends when the last process of the filter has
-// been waited for, or with Close. Where it cannot listen it has ended at once, and
-// Close says why.
+// Watch handles the calls reported by a filter with Options.Notify; fd is the descriptor that the
+// installation of the filter returned, and belongs to the watcher afterwards.
+//
+// With Options.Writes, wrote is called with the absolute path of each file that is about to be opened for
+// writing, and of each folder that is about to be created. It runs on the watcher's goroutine while the
+// caller of the system call waits. It may be nil.
+//
+// The watcher ends when the last process with the filter has been waited for, or with Close. If it cannot
+// listen, it ends immediately, and Close returns the error.
 func Watch(fd *os.File, wrote func(path string)) *Watcher {
 	w := &Watcher{done: make(chan struct{}), count: map[string]int{}, wrote: wrote, name: make([]byte, unix.PathMax)}
 	err := w.wrapFD(fd)
@@ -53,7 +55,7 @@ func Watch(fd *os.File, wrote func(path string)) *Watcher {
 		err = w.measure()
 	}
 	if err != nil {
-		_ = w.file.Close() // nobody gets an answer from a descriptor that nobody reads
+		_ = w.file.Close() // once the descriptor is closed, calls fail and do not wait for an answer
 		w.err = fmt.Errorf("listen for refused calls: %w", err)
 		close(w.done)
 		return w
@@ -62,14 +64,14 @@ func Watch(fd *os.File, wrote func(path string)) *Watcher {
 	return w
 }
 
-// Done waits until the watcher has ended and returns what was refused, the most
-// frequent first. It is called after the processes were waited for, or after Close.
+// Done waits until the watcher has ended, and returns the refused calls, the most frequent first. Call it
+// after all processes were waited for, or after Close.
 func (w *Watcher) Done() []Refusal {
 	<-w.done
 	return w.Refused()
 }
 
-// Refused returns what was refused so far.
+// Refused returns the calls refused so far.
 func (w *Watcher) Refused() []Refusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,8 +85,8 @@ func (w *Watcher) Refused() []Refusal {
 	return all
 }
 
-// Close ends the watcher. Processes that are still there keep their filter: their
-// refused calls then fail with ENOSYS and are told to nobody.
+// Close ends the watcher. Remaining processes keep their filter: their refused calls then fail with ENOSYS
+// and are not reported.
 func (w *Watcher) Close() error {
 	if w.err != nil {
 		return w.err
@@ -97,53 +99,54 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-// measure makes room for what the kernel sends and takes.
+// measure allocates the buffers for the kernel's requests and the answers.
 func (w *Watcher) measure() error {
 	var sizes struct{ request, response, data uint16 }
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes)))
 	if errno != 0 {
 		return errno
 	}
-	room := func(kernel uint16, ours uintptr) []uint64 { return make([]uint64, (max(uintptr(kernel), ours)+7)/8) }
-	w.request = room(sizes.request, unsafe.Sizeof(call{}))
-	w.response = room(sizes.response, unsafe.Sizeof(reply{}))
+	buffer := func(kernel uint16, size uintptr) []uint64 { return make([]uint64, (max(uintptr(kernel), size)+7)/8) }
+	w.request = buffer(sizes.request, unsafe.Sizeof(call{}))
+	w.response = buffer(sizes.response, unsafe.Sizeof(reply{}))
 	return nil
 }
 
-// wrapFD makes of a descriptor one that Go's poller waits for.
+// wrapFD duplicates the descriptor as one that Go's poller can wait for.
 func (w *Watcher) wrapFD(fd *os.File) error {
 	defer fd.Close()
 	raw, err := fd.SyscallConn()
 	if err != nil {
 		return err
 	}
-	own := -1
-	ctl := raw.Control(func(fd uintptr) { own, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	dup := -1
+	ctl := raw.Control(func(fd uintptr) { dup, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
 	if err := errors.Join(ctl, err); err != nil {
 		return err
 	}
-	// Where the kernel can (6.6), who asks and who answers take turns on one processor: neither does anything without the other.
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(own), notifySetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	if err := unix.SetNonblock(own, true); err != nil {
-		return errors.Join(err, unix.Close(own))
+	// If the kernel supports it (6.6), the process and the watcher take turns on one processor, because each
+	// waits for the other.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(dup), notifySetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	if err := unix.SetNonblock(dup, true); err != nil {
+		return errors.Join(err, unix.Close(dup))
 	}
-	w.file = os.NewFile(uintptr(own), "refused calls")
+	w.file = os.NewFile(uintptr(dup), "refused calls")
 	return nil
 }
 
-// run answers until there is nobody left to answer. The descriptor is closed with
-// it, so that no process waits for an answer for ever.
+// run answers calls until no process is left. It closes the descriptor at its end, so that no process waits
+// forever for an answer.
 func (w *Watcher) run() {
 	defer close(w.done)
 	defer w.file.Close()
 	raw, err := w.file.SyscallConn()
 	if err != nil {
-		return // it was closed
+		return // the watcher was closed
 	}
 	_ = raw.Read(func(fd uintptr) bool { return w.drain(int(fd)) })
 }
 
-// drain answers what waits, and says whether nothing will come any more.
+// drain answers all waiting calls, and reports whether there will be no more.
 func (w *Watcher) drain(fd int) bool {
 	for {
 		events, err := poll(fd)
@@ -160,7 +163,7 @@ func (w *Watcher) drain(fd int) bool {
 	}
 }
 
-// poll looks, without waiting, what a descriptor is ready for.
+// poll returns the events for which a descriptor is ready, without waiting.
 func poll(fd int) (int16, error) {
 	for {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -170,9 +173,10 @@ func poll(fd int) (int16, error) {
 	}
 }
 
-// answer takes one call, notes it and refuses it. One that the filter tells of because it writes
-// goes on: the filter, we and the kernel read the same registers, which nobody can change meanwhile. What
-// they point to can be changed, and decides nothing. It says whether the descriptor is still good.
+// answer receives one call, records it and refuses it. A call that was reported because it writes continues.
+// The filter, the watcher and the kernel read the same registers, which no process can change meanwhile. The
+// memory that they point to can be changed; it influences no decision. answer reports whether the descriptor
+// is still valid.
 func (w *Watcher) answer(fd int) bool {
 	clear(w.request)
 	switch errno := control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&w.request[0])); errno {
@@ -198,8 +202,8 @@ func (w *Watcher) answer(fd int) bool {
 	return errno == 0 || errno == unix.ENOENT
 }
 
-// note counts a call. A command that does nothing but be refused is slowed down:
-// what it makes us work is not held by its limits.
+// note counts a call. A command that makes many refused calls is slowed down, because the command's limits do
+// not cover the watcher's work.
 func (w *Watcher) note(c *call) {
 	w.mu.Lock()
 	w.total++
@@ -214,8 +218,8 @@ func (w *Watcher) note(c *call) {
 	name := c.name()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, there := w.count[name]; !there && len(w.count) >= maxNames-1 {
-		name = others
+	if _, counted := w.count[name]; !counted && len(w.count) >= maxNames-1 {
+		name = otherCalls
 	}
 	w.count[name]++
 }

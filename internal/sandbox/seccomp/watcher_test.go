@@ -204,7 +204,7 @@ func TestManyNames(t *testing.T) {
 	for _, r := range o.Refusals {
 		sum += r.Count
 	}
-	if want := (Refusal{others, 200 - maxNames + 1}); len(o.Refusals) != maxNames || sum != 200 || o.Refusals[0] != want {
+	if want := (Refusal{otherCalls, 200 - maxNames + 1}); len(o.Refusals) != maxNames || sum != 200 || o.Refusals[0] != want {
 		t.Errorf("%d names, %d calls, first %v; want %d, 200 and %v", len(o.Refusals), sum, o.Refusals[0], maxNames, want)
 	}
 }

@@ -136,21 +136,21 @@ func (k *reaperState) wait() {
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		main := err == nil && pid == k.pid && !k.ended
 		k.ended = k.ended || main
-		ours := k.children
+		byReaper := k.children
 		k.mu.Unlock()
 		if main {
-			k.finished(status, ours)
+			k.finished(status, byReaper)
 		}
 	}
 }
 
-func (k *reaperState) finished(status syscall.WaitStatus, ours bool) {
+func (k *reaperState) finished(status syscall.WaitStatus, byReaper bool) {
 	code, sig := status.ExitStatus(), 0
 	if status.Signaled() {
 		sig = int(status.Signal())
 		code = 128 + sig
 	}
-	k.send("exit " + strconv.Itoa(code) + " " + strconv.Itoa(sig) + " " + flag(ours))
+	k.send("exit " + strconv.Itoa(code) + " " + strconv.Itoa(sig) + " " + flag(byReaper))
 	Kill(os.Getpid(), syscall.SIGTERM, nil)
 	time.AfterFunc(min(max(k.grace, 0), afterwards), k.end)
 }

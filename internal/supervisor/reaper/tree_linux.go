@@ -130,7 +130,7 @@ func Parent(pid int) int {
 // Kill sends a signal to every process below one, and to their groups: a process started meanwhile gets it as a
 // member of its group. It returns the number of processes.
 func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
-	ours := syscall.Getpgrp()
+	ownGroup := syscall.Getpgrp()
 	list := tree(root, skip)
 	for _, p := range list {
 		fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(p.pid), 0, 0)
@@ -139,7 +139,7 @@ func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 		// parent is the same, or was adopted by root.
 		now, ok := look(p.pid)
 		if ok && (now.parent == p.parent || now.parent == root) {
-			if now.group > 1 && now.group != ours {
+			if now.group > 1 && now.group != ownGroup {
 				_ = syscall.Kill(-now.group, sig)
 			}
 			if held {

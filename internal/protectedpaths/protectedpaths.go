@@ -1,8 +1,8 @@
-// Package protectedpaths lists files and folders that matter by the names of their parts: those
-// that decide what other programs do, and those that hold secrets. The policy asks about
-// them, and the kernel sandbox keeps commands from them.
+// Package protectedpaths lists the protected paths, which decide what other programs do, and the secrets.
+// Both are given by the names of their last components. The policy asks before access to them, and the kernel
+// sandbox denies it to commands.
 //
-//	for _, folder := range pathnames.Protected().Folders { … } // ".git", ".config/git"
+//	for _, folder := range protectedpaths.Protected().Folders { … } // ".git", ".config/git"
 package protectedpaths
 
 import (
@@ -16,26 +16,24 @@ import (
 //go:embed names.json
 var namesJSON string
 
-// Names is a list of paths by the names of their parts, in lower case: folders
-// (".vscode", ".config/git") and files (".npmrc", or a pattern, "lefthook.*"). Each list is
-// sorted.
+// Names is a list of files and folders by name, in lower case: folders (".vscode", ".config/git") and files
+// (".npmrc", or a pattern, "lefthook.*"). Each list is sorted.
 type Names struct {
 	Folders    []string
 	Files      []string
-	Excluded   []string // folders in Folders whose content does not count: ".claude/worktrees"
-	Exceptions []string // patterns for names of files that do not count
+	Excluded   []string // folders in Folders whose content is excluded: ".claude/worktrees"
+	Exceptions []string // patterns for names of excluded files
 }
 
-// Protected returns the names of what decides what other programs do or run.
+// Protected returns the names of files and folders that decide what other programs do or run.
 func Protected() Names { return load().protected.clone() }
 
-// Secrets returns the names of what holds secrets.
+// Secrets returns the names of files and folders that contain secrets.
 func Secrets() Names { return load().secrets.clone() }
 
 type lists struct{ protected, secrets Names }
 
-// load reads names.json once. It is part of the program: that it can be read is a test's
-// business.
+// load parses names.json once. The file is part of the program; a test checks that it can be parsed.
 var load = sync.OnceValue(func() *lists {
 	var file struct {
 		Folders, Except, Files, Secrets, SecretFolders, NotSecret []string
@@ -43,7 +41,7 @@ var load = sync.OnceValue(func() *lists {
 	dec := json.NewDecoder(strings.NewReader(namesJSON))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
-		panic("pathnames: names.json: " + err.Error())
+		panic("protectedpaths: names.json: " + err.Error())
 	}
 	for _, list := range [][]string{file.Folders, file.Except, file.Files, file.Secrets, file.SecretFolders, file.NotSecret} {
 		slices.Sort(list)

@@ -18,8 +18,8 @@ type Prompter struct {
 	offer string   // the keys that were offered last
 }
 
-// NewPerson returns a prompter that reads keys and prints to the screen of out.
-func NewPerson(keys *Keyboard, out *Printer) *Prompter {
+// NewPrompter returns a prompter that reads keys and prints to the screen of out.
+func NewPrompter(keys *Keyboard, out *Printer) *Prompter {
 	front := *out
 	front.front = true
 	return &Prompter{Out: &front, keys: keys}
