@@ -37,8 +37,8 @@ func of(t *testing.T, home, user, dir string) string {
 	return at
 }
 
-// Each project has a folder of its own, its worktrees have the project's, and nothing that lies in the
-// project decides which one it is.
+// Each project has its own folder, which its worktrees share. The files of a project do not influence its
+// choice.
 func TestOf(t *testing.T) {
 	home, work := t.TempDir(), t.TempDir()
 	a, b := folder(t, work, "a", "app"), folder(t, work, "b", "app")
@@ -82,7 +82,7 @@ func TestEnviron(t *testing.T) {
 		}
 	}
 	p := Project{User: user, MayWrite: func(string) bool { return false }, Mapped: func(p string) bool { return p == Stores(user)[pnpmStore] }}
-	for _, old := range []bool{false, true} { // pnpm before 11 reads npm's variable
+	for _, old := range []bool{false, true} { // pnpm before version 11 reads npm's variable
 		if old {
 			p.Dir = user
 			write(t, filepath.Join(user, "pnpm-lock.yaml"), "")
@@ -124,8 +124,8 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// What was not used for long goes, also folders that are read-only; the rest stays, and links are not
-// followed.
+// Prune removes caches that were unused for long, including read-only folders. The others stay, and links are
+// not followed.
 func TestPrune(t *testing.T) {
 	home, work, out := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(out, "kept"), "x")

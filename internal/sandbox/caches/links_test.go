@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The person's caches can be read through links, but those that tools write; and links that a command has
-// planted lead nowhere.
+// The user's caches are readable through links, except those that tools write. Links that a command planted
+// are not followed.
 func TestLinks(t *testing.T) {
 	home, user, work := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(user, ".cache", "models", "m"), "weights")
@@ -38,13 +38,13 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(at, "xdg")); err != nil {
 		t.Fatal(err)
 	}
-	of(t, home, user, work) // which is the command's own loss
+	of(t, home, user, work) // which affects only the command itself
 	if list, _ := os.ReadDir(secret); len(list) > 0 {
 		t.Errorf("%v was made behind a planted link", list)
 	}
 }
 
-// Cargo's and Gradle's folders are a project's own, and what they have fetched for the person is there to read.
+// Cargo's and Gradle's folders belong to the project, and the user's downloads are readable in them.
 func TestViews(t *testing.T) {
 	home, user, work := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{
@@ -67,7 +67,7 @@ func TestViews(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What a tool adds is its project's own.
+	// Files that a tool adds belong to the project.
 	write(t, filepath.Join(at, "cargo", "registry", "cache", "index-1", "b-1.0.crate"), "planted")
 	write(t, filepath.Join(at, "cargo", "registry", "src", "index-2", "c-1.0", "lib.rs"), "planted")
 	for _, name := range []string{"cache/index-1/b-1.0.crate", "src/index-2"} {
@@ -75,7 +75,7 @@ func TestViews(t *testing.T) {
 			t.Errorf("%s is in the person's own cache", name)
 		}
 	}
-	// Elsewhere, by the person's variables.
+	// The user's variables name another place.
 	moved := folder(t, user, "moved")
 	write(t, filepath.Join(moved, "registry", "cache", "index-1", "z-1.0.crate"), "z")
 	p := &User{Home: user, Get: func(name string) string { return map[string]string{"CARGO_HOME": moved}[name] }}
@@ -87,7 +87,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// A person's folders are read again only when one of them has changed.
+// The user's folders are read again only when one of them has changed.
 func TestLinkedOnce(t *testing.T) {
 	home, user, work := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(user, ".cargo", "registry", "cache", "index-1", "a.crate"), "a")

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// BenchmarkOpen is what a sandbox pays once.
+// BenchmarkOpen measures what a sandbox needs once.
 func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		g, err := Open(Limits{Memory: 64 << 20, Processes: 50, CPUs: 1})

@@ -45,7 +45,7 @@ func TestParseMountRefuses(t *testing.T) {
 	}
 }
 
-// FuzzHierarchies: whatever the kernel writes, our own group lies in the mount.
+// FuzzHierarchies checks that this process's group is below the mount, whatever the kernel's files contain.
 func FuzzHierarchies(f *testing.F) {
 	const line = "31 30 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n33 30 0:29 /a /p\\040q rw shared:1 - cgroup cgroup rw,pids,cpu\n"
 	f.Add(line, "0::/x\n8:cpu,pids:/a/b\n")

@@ -23,7 +23,7 @@ import (
 
 // These tests use the groups of this machine.
 
-// open makes a real group; it is closed with the test.
+// open creates a real group and closes it at the end of the test.
 func open(t *testing.T, l Limits) *Group {
 	t.Helper()
 	g, err := Open(l)
@@ -52,7 +52,7 @@ func (f *folder) exists() bool {
 	return err == nil
 }
 
-// inside is a shell that moves itself into a group and runs a script there.
+// inside returns a shell that moves itself into a group and runs a script there.
 func inside(t *testing.T, g *Group, script string) *exec.Cmd {
 	t.Helper()
 	var move strings.Builder
@@ -74,7 +74,7 @@ func run(t *testing.T, cmd *exec.Cmd) (string, syscall.WaitStatus) {
 	return out.String(), cmd.ProcessState.Sys().(syscall.WaitStatus)
 }
 
-// wait waits until something holds.
+// wait waits until a condition is true.
 func wait(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -91,8 +91,8 @@ func wait(t *testing.T, what string, holds func() bool) {
 func TestMemory(t *testing.T) {
 	const limit = 32 << 20
 	g := open(t, Limits{Memory: limit})
-	for round := 1; round <= 2; round++ { // a group outlives what is killed in it
-		// dd has its block in memory, all of it
+	for round := 1; round <= 2; round++ { // the group continues after processes in it were killed
+		// dd has its whole block in memory
 		out, status := run(t, inside(t, g, "exec dd if=/dev/zero of=/dev/null bs=128M count=1"))
 		if status.Signal() != syscall.SIGKILL {
 			t.Errorf("ended with %v: %s", status, out)
@@ -109,7 +109,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTmpfs fills a file system that is in memory.
+// TestMemoryOfTmpfs fills a file system in memory.
 func TestMemoryOfTmpfs(t *testing.T) {
 	dir, err := os.MkdirTemp("/dev/shm", "holdfast-test-")
 	if err != nil {
@@ -125,7 +125,7 @@ func TestMemoryOfTmpfs(t *testing.T) {
 
 func TestProcesses(t *testing.T) {
 	g := open(t, Limits{Processes: 10})
-	// a shell that cannot fork ends; those before it go on
+	// a shell that cannot fork ends; the earlier ones continue
 	cmd := inside(t, g, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 100 & done 2>/dev/null; wait")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestKillForkBomb: nothing forks faster than it is killed.
+// TestKillForkBomb checks that processes are killed faster than they fork.
 func TestKillForkBomb(t *testing.T) {
 	g := open(t, Limits{Processes: 60})
 	cmd := inside(t, g, "b() { b | b & }; b; wait; while :; do b; done 2>/dev/null")
@@ -168,7 +168,7 @@ func TestKillForkBomb(t *testing.T) {
 func TestCPU(t *testing.T) {
 	g := open(t, Limits{CPUs: 0.2})
 	begin := time.Now()
-	// of a whole processor this is less than 0.1 s
+	// this is less than 0.1 s of a whole processor
 	cmd := inside(t, g, "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done")
 	out, status := run(t, cmd)
 	if status != 0 {
@@ -180,7 +180,7 @@ func TestCPU(t *testing.T) {
 	}
 }
 
-// TestCPUAbove asks for more than the group above has.
+// TestCPUAbove requests more than the parent group has.
 func TestCPUAbove(t *testing.T) {
 	above := open(t, Limits{CPUs: 0.5})
 	if above.folders[0].version != 1 {
@@ -198,8 +198,8 @@ func TestCPUAbove(t *testing.T) {
 	}
 }
 
-// TestCloseKills ends what ignores signals, has left its session, and has made
-// groups in its group.
+// TestCloseKills checks that Close ends processes that ignore signals, have left their session, or have
+// created groups in the group.
 func TestCloseKills(t *testing.T) {
 	for name, l := range map[string]Limits{
 		"all": {Memory: 64 << 20, Processes: 50, CPUs: 1}, "memory": {Memory: 64 << 20}, "cpu": {CPUs: 1},
@@ -230,7 +230,7 @@ func TestCloseKills(t *testing.T) {
 	}
 }
 
-// running is false also for one that has ended and is not waited for.
+// running reports whether a process runs; it is false for a zombie.
 func running(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -240,7 +240,7 @@ func running(pid int) bool {
 	return !bytes.HasPrefix(after, []byte("Z")) && !bytes.HasPrefix(after, []byte("X"))
 }
 
-// TestUnifiedKill uses the hierarchy of version 2, if only without controllers.
+// TestUnifiedKill uses the hierarchy of version 2, even without controllers.
 func TestUnifiedKill(t *testing.T) {
 	s := machine()
 	list, err := s.hierarchies()
@@ -270,7 +270,7 @@ func TestUnifiedKill(t *testing.T) {
 	}
 }
 
-// TestDetect agrees with what can be made.
+// TestDetect checks that Detect agrees with which groups can be created.
 func TestDetect(t *testing.T) {
 	s := Detect()
 	if len(s.Controllers) != len(known) {

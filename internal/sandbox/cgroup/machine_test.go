@@ -15,15 +15,15 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// fake is a folder that looks like a machine of testdata/machines.
+// fake is a folder with the files of a machine in testdata/machines.
 type fake struct {
 	system
 	t      *testing.T
-	closed map[string]bool // folders that is not writable
+	closed map[string]bool // folders that are not writable
 }
 
-// load makes one. Its group table has: folder, type (- for the root of all), number
-// of processes, controllers, controllers given to groups in it, rw or ro.
+// load creates a fake machine. The columns of its group table are: folder, type (- for the root), number of
+// processes, controllers, controllers given to groups in it, rw or ro.
 func load(t *testing.T, file string) (*fake, string) {
 	t.Helper()
 	a, err := txtar.ParseFile(file)
@@ -93,15 +93,14 @@ func (f *fake) get(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// files are those that a controller has in a new group of version 2.
+// files are the files that a controller adds to a new group of version 2.
 var files = map[string]map[string]string{
 	memory: {"memory.max": "max", "memory.swap.max": "max", "memory.events": "low 0\nmax 9\noom 4\noom_kill 3", "memory.peak": "4096"},
 	pids:   {"pids.max": "max", "pids.events": "max 7"},
 	cpu:    {"cpu.max": "max 100000"},
 }
 
-// mkdir makes a group of version 2, with the files of the controllers that the
-// group above gives.
+// mkdir creates a group of version 2, with the files of the controllers that the parent group gives.
 func (f *fake) mkdir(full string) error {
 	if err := os.Mkdir(full, 0o755); err != nil {
 		return err
@@ -117,8 +116,8 @@ func (f *fake) mkdir(full string) error {
 	return nil
 }
 
-// TestPlaces reads the machines of testdata/machines. A line of their comments
-// says where groups with some controllers are made, or "-" and why not.
+// TestPlaces reads the machines of testdata/machines. A comment line in each names the place for groups with
+// some controllers, or "-" and the reason why there is none.
 func TestPlaces(t *testing.T) {
 	machines, err := filepath.Glob("testdata/machines/*.txtar")
 	if err != nil || len(machines) == 0 {
@@ -195,7 +194,7 @@ func TestDetectMachines(t *testing.T) {
 	}
 }
 
-// TestOpenUnified makes groups of version 2, of folders.
+// TestOpenUnified creates groups of version 2 as folders.
 func TestOpenUnified(t *testing.T) {
 	f, _ := load(t, "testdata/machines/v2-top.txtar")
 	g, err := f.open(&Limits{Memory: 1 << 20, Processes: 20, CPUs: 1.5})
@@ -235,7 +234,7 @@ func TestOpenUnified(t *testing.T) {
 	}
 }
 
-// TestOpenFails leaves nothing behind.
+// TestOpenFails checks that a failed Open leaves nothing behind.
 func TestOpenFails(t *testing.T) {
 	f, _ := load(t, "testdata/machines/v2-top.txtar")
 	files := maps.Clone(files[cpu])

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// These tests start this program again as another owner of groups.
+// These tests start this program again as another process that has a group.
 
 const ownerVar = "HOLDFAST_TEST_CGROUP_OWNER"
 
@@ -38,14 +38,14 @@ func TestMain(m *testing.M) {
 		fmt.Println("folder", f.path)
 	}
 	fmt.Println("ready")
-	_, _ = io.Copy(io.Discard, os.Stdin) // until we are told to end
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends it
 	if err := g.Close(); err != nil {
 		fmt.Printf("error %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// owner is another process with a group.
+// owner is another process that has a group.
 type owner struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
@@ -84,13 +84,13 @@ func newOwner(t *testing.T, program string, who *syscall.Credential) *owner {
 	return o
 }
 
-// end lets it close its group.
+// end makes the owner close its group.
 func (o *owner) end() {
 	_ = o.stdin.Close()
 	_ = o.cmd.Wait()
 }
 
-// crash ends it as a power failure would.
+// crash kills the owner, as a power failure would.
 func (o *owner) crash() {
 	_ = o.cmd.Process.Kill()
 	_ = o.cmd.Wait()
@@ -106,11 +106,11 @@ func (o *owner) left() int {
 	return n
 }
 
-// TestStaleGroups: what an owner that crashed leaves, the next Open removes, with
-// what runs in it. A group whose owner lives stays.
+// TestStaleGroups checks that the next Open removes the group of a crashed owner and the processes in it, and
+// does not touch the group of a running owner.
 func TestStaleGroups(t *testing.T) {
 	l := Limits{Memory: 64 << 20, Processes: 50, CPUs: 1}
-	open(t, l) // skips where there are none
+	open(t, l) // skip if there are none
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestStaleGroups(t *testing.T) {
 	_ = sleepers[0].Wait()
 }
 
-// TestManyOpen: those who make groups at the same time do not sweep each other's.
+// TestManyOpen checks that processes that create groups at the same time do not remove each other's.
 func TestManyOpen(t *testing.T) {
 	open(t, Limits{Processes: 10})
 	var all sync.WaitGroup
@@ -211,7 +211,7 @@ func user(t *testing.T) (program string, who *syscall.Credential) {
 	return program, &syscall.Credential{Uid: 12345, Gid: 12345}
 }
 
-// TestUser: a user has no groups, until somebody gives one.
+// TestUser checks that an ordinary user has no groups until one is delegated.
 func TestUser(t *testing.T) {
 	program, who := user(t)
 	if o := newOwner(t, program, who); !strings.Contains(o.failed, ErrUnavailable.Error()) {
@@ -229,7 +229,7 @@ func TestUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A shell of the user's, in the group: the owner starts there.
+	// A shell of the user moves itself into the group and starts the owner there.
 	script := `exec setpriv --reuid 12345 --regid 12345 --clear-groups "$0"`
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		testneed.Need(t, "no setpriv on the PATH: apt-get install util-linux makes this run")

@@ -36,7 +36,7 @@ func watching(t *testing.T) (j *Jail, work string, store quarantine.Folder) {
 	return j, work, store
 }
 
-// entries are the names in a folder.
+// entries returns the names in a folder.
 func entries(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -50,7 +50,7 @@ func entries(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// What takes a protected name is in quarantine when the command has ended, however it was made.
+// A file with a protected name is in quarantine when the command has ended, however it was created.
 func TestForbiddenNameQuarantined(t *testing.T) {
 	for what, script := range map[string]string{
 		"a folder":                    "mkdir .tool && echo x >.tool/settings",
@@ -93,7 +93,7 @@ func TestForbiddenNameQuarantined(t *testing.T) {
 	}
 }
 
-// A name that comes back again and again ends the command.
+// A command that creates a name repeatedly is killed.
 func TestRepeatedOffenderKilled(t *testing.T) {
 	j, work, _ := watching(t)
 	got := sh(t, j, work, "while :; do mkdir .tool 2>/dev/null; done")
@@ -105,20 +105,20 @@ func TestRepeatedOffenderKilled(t *testing.T) {
 	}
 }
 
-// Without inotify a command ends with the same.
+// Without inotify the result of a command is the same.
 func TestBarredNamesWithoutInotify(t *testing.T) {
 	j, work, _ := watching(t)
 	none, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.watch.events = none // it was tried, and does not tell
+	j.watch.events = none // subscribing was tried and failed
 	if got := sh(t, j, work, "while :; do mkdir .tool 2>/dev/null; done"); !got.Status.Signaled() || len(got.Quarantined) < maxRepeats {
 		t.Errorf("%v, moved %d", got.Status, len(got.Quarantined))
 	}
 }
 
-// idle starts a command that waits, and has its processes looked at.
+// idle starts a command that waits, and waits until the activity of its processes was recorded.
 func idle(t *testing.T, j *Jail, work string) *Process {
 	t.Helper()
 	proc, r := start(t, j, Attr{Dir: work}, "echo begun; exec sleep 100")
@@ -143,7 +143,7 @@ func idle(t *testing.T, j *Jail, work string) *Process {
 	return nil
 }
 
-// procFile is the command line of the process below init.
+// procFile returns the command line of the process below init.
 func procFile(t *testing.T, p *Process) string {
 	t.Helper()
 	dir := filepath.Join("/proc", itoa(int64(p.pid)), "task", itoa(int64(p.pid)))
@@ -151,7 +151,7 @@ func procFile(t *testing.T, p *Process) string {
 	return filepath.Join("/proc", strings.TrimSpace(string(child)), "cmdline")
 }
 
-// What somebody outside makes while a command only waits is theirs, and stays.
+// A file that another program creates while a command only waits stays.
 func TestForeignFilesStay(t *testing.T) {
 	j, work, store := watching(t)
 	proc := idle(t, j, work)
@@ -170,7 +170,7 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// Of a command that did something meanwhile nobody knows, and the safe way is taken.
+// If a command was active meanwhile, the file's creator is unknown, and the file is moved to be safe.
 func TestUnknownOriginQuarantined(t *testing.T) {
 	j, work, store := watching(t)
 	proc := idle(t, j, work)
@@ -189,7 +189,7 @@ func TestUnknownOriginQuarantined(t *testing.T) {
 	}
 }
 
-// What we make ourselves while commands run is no command's.
+// Files that this process creates while commands run are not attributed to a command.
 func TestOwnFilesStay(t *testing.T) {
 	j, work, store := watching(t)
 	proc, r := start(t, j, Attr{Dir: work}, "echo begun; while [ ! -e end ]; do sleep 0.01; done")
@@ -213,7 +213,7 @@ func TestOwnFilesStay(t *testing.T) {
 	}
 }
 
-// What a killed sandbox of the last version left is removed; what one holds that runs stays.
+// Placeholders of a killed sandbox of the last version are removed; those that a running one holds stay.
 func TestPlaceholdersAreSwept(t *testing.T) {
 	j, work, _ := watching(t)
 	take := func() {
@@ -240,7 +240,7 @@ func TestPlaceholdersAreSwept(t *testing.T) {
 	}
 }
 
-// A folder that is put in the place of another is watched as well, and so is the other.
+// If a folder is replaced by another one, both are watched.
 func TestAFolderThatIsReplacedIsWatched(t *testing.T) {
 	j, work, store := watching(t)
 	idle(t, j, work)

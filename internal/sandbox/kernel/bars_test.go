@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A git that runs outside meanwhile reads the placeholder, or finds none.
+// A git that runs outside meanwhile either reads a whole placeholder or finds none.
 func TestDottedPlaceholdersAreNeverHalfMade(t *testing.T) {
 	for name, dot := range map[string]func(string) error{"without a name": createDotPlaceholder, "beside": createDotPlaceholderByRename} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestDottedPlaceholdersAreNeverHalfMade(t *testing.T) {
 	}
 }
 
-// Two sandboxes of a folder that begin at once take the same names.
+// Two sandboxes of a folder that start at the same time take the same names.
 func TestPlaceholdersOfTwoThatBeginAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	names := []Name{{Path: filepath.Join(dir, "commondir"), Dot: true}, {Path: filepath.Join(dir, "other")}}

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// stranger is a user of no rights; the tests run as root and as this one.
+// stranger is an unprivileged user: the tests run as root and as this user.
 const stranger = 12345
 
-// TestMain runs everything once more as an ordinary user, in a folder of its own.
+// TestMain runs all tests a second time as an ordinary user, in a separate folder.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && os.Getuid() == 0 && os.Getenv("HOLDFAST_TEST_USER") == "" {
@@ -43,7 +43,7 @@ func asUser() int {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(self, program, 0o755), os.Mkdir(dir+"/tmp", 0o755), os.Chown(dir+"/tmp", stranger, stranger)); err != nil {
 		panic(err)
 	}
-	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { // files of ours
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { // drop paths of this package's build
 		return strings.HasPrefix(arg, "-test.testlogfile") || strings.HasPrefix(arg, "-test.coverprofile")
 	})
 	cmd := exec.Command(self, args...)
@@ -86,7 +86,7 @@ func ways(t *testing.T, test func(t *testing.T, prepare func(*Policy) *Jail)) {
 	}
 }
 
-// ended is a command that has ended.
+// ended is the result of a command.
 type ended struct {
 	out string
 	*State
@@ -210,8 +210,8 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// Whoever lets no new folder be entered has the command's files all the same, and the command
-// has that mask.
+// With a umask that makes new folders inaccessible, a command still has its files, and it inherits that
+// umask.
 func TestMask(t *testing.T) {
 	work := t.TempDir() + "/a/b"
 	if err := os.MkdirAll(work, 0o755); err != nil {
@@ -300,7 +300,7 @@ func TestSignal(t *testing.T) {
 		if err := proc.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.ReadAll(r); err != nil { // until the last that holds it is gone
+		if _, err := io.ReadAll(r); err != nil { // until the last process that has it open ends
 			t.Error(err)
 		}
 		if s, err := proc.Wait(); err != nil || s.Status.Signal() != syscall.SIGKILL {
@@ -309,7 +309,7 @@ func TestSignal(t *testing.T) {
 	})
 }
 
-// Killing whoever started a command leaves nothing of it.
+// Killing the process that started a command ends the command and all its processes.
 func TestParentDies(t *testing.T) {
 	if os.Getenv("HOLDFAST_TEST_PARENT") != "" {
 		j, err := Prepare(&Policy{Read: []string{"/"}})
@@ -337,7 +337,7 @@ func TestParentDies(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(io.Discard, out); err != nil { // it ends when nobody holds it any more
+		if _, err := io.Copy(io.Discard, out); err != nil { // ends when no process has it open
 			t.Error(err)
 		}
 		_ = cmd.Wait()
@@ -375,7 +375,7 @@ func TestRefusedCallsAreTold(t *testing.T) {
 	})
 }
 
-// A name that is made although it is barred is told.
+// A forbidden name that was created nevertheless is reported.
 func TestAppeared(t *testing.T) {
 	work := t.TempDir()
 	j, err := Prepare(&Policy{Read: []string{"/"}, Write: []string{work}, Forbid: []Name{{work + "/.mcp.json", false}}})
@@ -399,7 +399,7 @@ func TestAppeared(t *testing.T) {
 	}
 }
 
-// Two sandboxes share placeholders: the first that ends leaves them to the other.
+// Two sandboxes share placeholders: the first to end leaves them to the other.
 func TestPlaceholdersAreShared(t *testing.T) {
 	work := t.TempDir()
 	p := &Policy{Read: []string{"/"}, Write: []string{work}, Forbid: []Name{{work + "/.mcp.json", false}, {work + "/commondir", true}}}

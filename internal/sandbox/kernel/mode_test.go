@@ -19,7 +19,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// weaker prepares a jail as if namespaces were refused.
+// weaker prepares a jail as if the kernel refused namespaces.
 func weaker(t *testing.T, p *Policy) *Jail {
 	t.Helper()
 	was := Namespaces
@@ -70,7 +70,7 @@ func TestWeaker(t *testing.T) {
 		if s, err := proc.Wait(); err != nil || s.Status.ExitStatus() != 4 {
 			t.Error(s, err)
 		}
-		if _, err := io.ReadAll(r); err != nil { // nobody holds it any more
+		if _, err := io.ReadAll(r); err != nil { // no process has it open any more
 			t.Error(err)
 		}
 	})

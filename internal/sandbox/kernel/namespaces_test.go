@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// That namespaces can be made is remembered for this place and this start of the machine only, and
-// that they cannot is not remembered.
+// Success of the namespace test is recorded for the current conditions and boot only; failure is not
+// recorded.
 func TestNamespacesOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "namespaces")
 	tries, refused := 0, error(nil)
@@ -41,7 +41,7 @@ func TestNamespacesOnce(t *testing.T) {
 		once(nil, 1)
 		once(nil, 0)
 	}
-	// Nowhere to remember it: it is tried each time.
+	// the file cannot be written: each call tests again
 	file = filepath.Join(t.TempDir(), "is", "not", "there")
 	once(nil, 1)
 	once(nil, 1)

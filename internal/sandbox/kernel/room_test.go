@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spacesOf runs a command that tells its namespaces, in the order of names.
+// spacesOf runs a command that prints its namespaces, in the order of names.
 func spacesOf(t *testing.T, j *Jail, names ...string) []string {
 	t.Helper()
 	proc, r := start(t, j, Attr{Dir: "/"}, "cd /proc/self/ns && readlink "+strings.Join(names, " "))
@@ -58,7 +58,7 @@ func TestRoomIsSharedFromTheSecondCommandOn(t *testing.T) {
 			}
 		}
 		if name == "mnt" || name == "pid" || name == "ipc" {
-			continue // these are a command's own; numbers may come again
+			continue // these belong to one command; their numbers may be reused
 		}
 		if second != third {
 			t.Errorf("%s: the second command is in %s and the third in %s", name, second, third)
@@ -66,7 +66,7 @@ func TestRoomIsSharedFromTheSecondCommandOn(t *testing.T) {
 	}
 }
 
-// Commands that run side by side share a room and nothing else.
+// Concurrent commands share the user, network and UTS namespaces and nothing else.
 func TestRoomKeepsCommandsApart(t *testing.T) {
 	j := prepareRoom(t, Policy{})
 	spacesOf(t, j, "net")
@@ -88,7 +88,7 @@ func TestRoomKeepsCommandsApart(t *testing.T) {
 		sides = append(sides, side{proc, out, w})
 	}
 	var said [2]string
-	for i, s := range sides { // both have told their namespaces before one goes on
+	for i, s := range sides { // both have printed their namespaces before either continues
 		var text strings.Builder
 		for buf := make([]byte, 256); !strings.Contains(text.String(), "ready"); {
 			n, err := s.out.Read(buf)
@@ -141,7 +141,7 @@ func TestRoomIsEmpty(t *testing.T) {
 	}
 }
 
-// What could reach another command keeps each in namespaces of its own.
+// Commands that could reach another one get their own namespaces.
 func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 	for name, p := range map[string]Policy{
 		"proxy": {Network: ProxyNetwork}, "own sockets": {Unix: UnixOwnOnly},
@@ -169,8 +169,8 @@ func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 	}
 }
 
-// Commands of a jail with a localhost share it from the first one on, unless one command is all that will
-// run; another jail has another one.
+// Commands of a jail with a localhost share it from the first one on, unless only one command will run;
+// another jail has a different one.
 func TestRoomWithALocalhost(t *testing.T) {
 	j, other := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
 	a, b := spacesOf(t, j, "net"), spacesOf(t, j, "net")
@@ -192,7 +192,7 @@ func TestRoomWithALocalhost(t *testing.T) {
 	}
 }
 
-// Commands that share a localhost have a way out each, at an address of their own.
+// Commands that share a localhost each have a proxy listener at a different address.
 func TestRoomWithProxies(t *testing.T) {
 	j := prepareRoom(t, Policy{LocalBind: true, Network: ProxyNetwork})
 	var nets []string
@@ -228,8 +228,8 @@ func TestRoomWithProxies(t *testing.T) {
 	}
 }
 
-// A jail that replaces another one has its localhost, also when that one is closed first. Jails
-// without a localhost have nothing to share.
+// A jail that replaces another one takes over its localhost, even if that one is closed first. Jails without
+// a localhost share nothing.
 func TestNamespaceReused(t *testing.T) {
 	old, j := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
 	a := spacesOf(t, old, "net")
@@ -251,7 +251,7 @@ func TestNamespaceReused(t *testing.T) {
 	}
 }
 
-// A room that cannot be entered is none: commands have namespaces of their own.
+// If the shared namespaces cannot be entered, commands get their own.
 func TestNamespaceClosed(t *testing.T) {
 	j := prepareRoom(t, Policy{})
 	spacesOf(t, j, "net")
@@ -271,8 +271,8 @@ func TestNamespaceClosed(t *testing.T) {
 	}
 }
 
-// What cannot be executed is told as without a room, and nothing is left of a start:
-// no process, no descriptor.
+// A command that cannot be executed returns the same error as without shared namespaces, and leaves no
+// process and no descriptor.
 func TestRoomLeavesNothing(t *testing.T) {
 	j := prepareRoom(t, Policy{})
 	spacesOf(t, j, "net")
@@ -290,7 +290,7 @@ func TestRoomLeavesNothing(t *testing.T) {
 	}
 	spacesOf(t, j, "net")
 	waitUntil(t, "no process is left", func() bool { return children(t) == 0 })
-	waitUntil(t, "no descriptor is left", func() bool { return descriptorsOpen(t) <= before+1 }) // the pipe of the last
+	waitUntil(t, "no descriptor is left", func() bool { return descriptorsOpen(t) <= before+1 }) // the pipe of the last command
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestRoomLeavesNothing(t *testing.T) {
 	}
 }
 
-// waitUntil waits for what happens after a command's end in its own time.
+// waitUntil waits for a condition that becomes true some time after a command's end.
 func waitUntil(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -320,7 +320,7 @@ func descriptorsOpen(t *testing.T) int {
 	return len(entries)
 }
 
-// children counts our child processes, those that have ended and wait for us too.
+// children counts the child processes of this process, including zombies.
 func children(t *testing.T) int {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")

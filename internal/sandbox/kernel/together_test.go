@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// open prepares a jail that holds nothing, in one of the two ways.
+// open prepares a jail without confinement, in one of the two ways.
 func open(t *testing.T, prepare func(*Policy) *Jail) *Jail {
 	t.Helper()
 	if _, err := Prepare(&Policy{Open: true}); errors.Is(err, ErrUnsupported) {
@@ -41,7 +41,7 @@ func TestOpenHoldsNothing(t *testing.T) {
 	})
 }
 
-// What a command leaves behind ends with it, in whatever way it detached itself.
+// All processes of a command end with it, however they detached themselves.
 func TestOpenKeepsTogether(t *testing.T) {
 	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := open(t, prepare)
@@ -56,7 +56,7 @@ func TestOpenKeepsTogether(t *testing.T) {
 				if _, err := proc.Wait(); err != nil {
 					t.Fatal(err)
 				}
-				out, err := io.ReadAll(r) // ends when nobody has the pipe any more
+				out, err := io.ReadAll(r) // ends when no process has the pipe open
 				if err != nil || strings.TrimSpace(string(out)) != "on" {
 					t.Errorf("%q, %v", out, err)
 				}

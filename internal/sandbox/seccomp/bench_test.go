@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linear makes the program of a filter that compares call after call.
+// linear builds the program of a filter that compares the call numbers one after the other.
 func linear(b *testing.B) []Instruction {
 	b.Helper()
 	a := &assembler{places: map[*decision]int{}, rets: map[uint32]int{}}
@@ -27,10 +27,10 @@ func linear(b *testing.B) []Instruction {
 	return a.code
 }
 
-// blockCalls are few enough that some blocks are not disturbed by other processes.
+// blockCalls is small enough that other processes do not disturb some of the blocks.
 const blockCalls = 500
 
-// block measures some calls in a row.
+// block measures several calls in a row.
 func (a attempt) block() time.Duration {
 	nr, x, y, z := uintptr(a.Number), uintptr(a.Args[0]), uintptr(a.Args[1]), uintptr(a.Args[2])
 	start := time.Now()
@@ -40,8 +40,8 @@ func (a attempt) block() time.Duration {
 	return time.Since(start)
 }
 
-// What a filter adds to a call; the least is what any filter costs. Of calls that are allowed whatever their arguments
-// the kernel remembers that; the others go through the tree.
+// The cost that a filter adds to a call; the minimum is the cost of any filter. The kernel caches the result
+// for calls that are allowed whatever their arguments; the others use the search tree.
 func BenchmarkCall(b *testing.B) {
 	tree, err := Filter(&Options{})
 	if err != nil {
@@ -79,7 +79,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// What it costs to have the filter: made once per policy, installed per command.
+// The cost of a filter: it is built once per policy and installed per command.
 func BenchmarkFilter(b *testing.B) {
 	for b.Loop() {
 		if _, err := Filter(&Options{Notify: true}); err != nil {
@@ -114,7 +114,7 @@ func BenchmarkInstall(b *testing.B) {
 	}
 }
 
-// What it costs to be told of a file before it is opened for writing.
+// The cost of reporting a file before it is opened for writing.
 func BenchmarkOpenForWriting(b *testing.B) {
 	name := filepath.Join(b.TempDir(), "x")
 	path, err := unix.BytePtrFromString(name)

@@ -13,20 +13,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// genuine is a call that the kernel gets.
+// genuine is a system call that the test makes.
 type genuine struct {
 	name string
 	attempt
 	options Options
-	want    syscall.Errno // open: what the kernel says without a filter
+	want    syscall.Errno // open: the kernel's answer without a filter
 }
 
-// open is the answer of a call that is let through.
+// open marks an answer of an allowed call.
 const open = syscall.Errno(0xffff)
 
 const (
-	junk  = 0xdead_0000_0000 // what a program may put where the kernel does not look
-	wrong = ^uint64(0)       // no pointer and no descriptor
+	junk  = 0xdead_0000_0000 // a value that a program may put where the kernel does not read
+	wrong = ^uint64(0)       // neither a valid pointer nor a descriptor
 )
 
 func at(nr uint32, args ...uint64) attempt {
@@ -147,8 +147,8 @@ func socket(family, kind, protocol uint64) attempt {
 	return at(unix.SYS_SOCKET, family, kind, protocol)
 }
 
-// noControl are calls that do harm where they are allowed, or that this kernel may
-// not have, so that there is nothing to compare with.
+// noControl are calls that would do harm if allowed, or that this kernel may not have, so that there is no
+// result to compare with.
 var noControl = []uint32{
 	unix.SYS_VHANGUP, unix.SYS_SETSID, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_OPEN_TREE_ATTR,
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
@@ -165,8 +165,8 @@ func plainCalls() []genuine {
 	return all
 }
 
-// Each call is made under the filter, by root and by somebody else, and without it:
-// there it must say something else, so that no call passes by being wrong.
+// Each call is made under the filter, by root and by an ordinary user, and without it. The result without the
+// filter must differ, so that no call passes because it is invalid.
 func TestCalls(t *testing.T) {
 	all := slices.Concat(realCalls, plainCalls())
 	users := map[string]int{"caller": 0, "user": 12345}
@@ -196,7 +196,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// A caller of the 32-bit interface gets nothing from it.
+// A call through the 32-bit interface fails.
 func TestForeign(t *testing.T) {
 	if o := run(t, job{Foreign: true}); o.Foreign <= 0 {
 		testneed.Need(t, "the kernel has no 32-bit interface (%d): IA32_EMULATION makes this run", o.Foreign)
@@ -212,7 +212,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Nothing is told of what is let through or quietly refused, all else is, by name.
+// Allowed calls and quietly refused calls are not reported; all others are reported by name.
 func TestTold(t *testing.T) {
 	by := map[Options][]genuine{}
 	for _, c := range slices.Concat(realCalls, plainCalls()) {

@@ -19,31 +19,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// jobVariable makes of the test binary a process that does a job and no tests.
+// jobVariable makes the test binary run a job instead of tests.
 const jobVariable = "HOLDFAST_SECCOMP_JOB"
 
-// job is what a process of its own tries.
+// job is what a separate process tries.
 type job struct {
 	Filter  bool
 	Options Options
-	UID     int       // 0: the test's
+	UID     int       // 0: the test's user
 	Calls   []attempt // made by the thread that has the filter
-	Send    bool      // the listener goes to descriptor 3
-	Exec    []string  // what it becomes after that
-	Then    *job      // what test binaries do then
-	Foreign bool      // getpid by the 32-bit interface of amd64
-	Stack   bool      // a second filter, whose listener would let everything go on
-	Naive   bool      // the filter lets other listeners be
-	Close   bool      // the watcher is gone when the calls are made
+	Send    bool      // the listener is passed as descriptor 3
+	Exec    []string  // the program that it then executes
+	Then    *job      // the job that a test binary then runs
+	Foreign bool      // getpid through the 32-bit interface of amd64
+	Stack   bool      // a second filter, whose listener would allow everything
+	Naive   bool      // the filter does not refuse other listeners
+	Close   bool      // the watcher has ended when the calls are made
 }
 
-// attempt is a call by its number, as the processor gets it.
+// attempt is a call by its number, as the processor receives it.
 type attempt struct {
 	Number uint32
 	Args   [6]uint64
 }
 
-// outcome is how a job went.
+// outcome is the result of a job.
 type outcome struct {
 	Errnos   []syscall.Errno
 	Foreign  int64
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// run does a job in a process of its own.
+// run runs a job in a separate process.
 func run(t testing.TB, j job) outcome {
 	t.Helper()
 	text, err := start(t, j).Output()
@@ -92,7 +92,7 @@ func start(t testing.TB, j job) *exec.Cmd {
 	return c
 }
 
-// work is the other side of run.
+// work is the job's side of run.
 func work(text string) int {
 	var j job
 	var o outcome
@@ -102,7 +102,7 @@ func work(text string) int {
 		var w *Watcher
 		onOwnThread(func() { o, w = j.do() })
 		if w != nil {
-			o.Refusals = w.Done() // without Close: the thread of the filter is gone
+			o.Refusals = w.Done() // without Close: the thread with the filter has ended
 		}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(o); err != nil {
@@ -111,13 +111,13 @@ func work(text string) int {
 	return 0
 }
 
-// onOwnThread runs f on a thread that ends afterwards, and what it has on it.
+// onOwnThread runs f on a thread that ends afterwards, together with its filters.
 func onOwnThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
-		if unix.Gettid() == os.Getpid() { // this one would not end
+		if unix.Gettid() == os.Getpid() { // the main thread would not end
 			onOwnThread(f)
 			runtime.UnlockOSThread()
 			return
@@ -168,7 +168,7 @@ func (j job) do() (o outcome, w *Watcher) {
 	return o, w
 }
 
-// become executes the job's program, which has the filter too.
+// become executes the job's program, which inherits the filter.
 func (j job) become() error {
 	path, err := exec.LookPath(j.Exec[0])
 	if err != nil {
@@ -182,7 +182,7 @@ func (j job) become() error {
 		}
 		env = append(env, jobVariable+"="+string(text))
 	}
-	last := map[string]string{} // the last value counts, for programs that take the first too
+	last := map[string]string{} // the last value wins, even for programs that use the first
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
 		last[name] = e
@@ -197,7 +197,7 @@ func (a attempt) make() syscall.Errno {
 	return errno
 }
 
-// install puts this thread under a filter.
+// install installs a filter on this thread.
 func install(o *Options, naive bool) (listener *os.File, err error) {
 	program, err := Filter(o)
 	if err != nil {
@@ -222,7 +222,7 @@ func install(o *Options, naive bool) (listener *os.File, err error) {
 	return nil, nil
 }
 
-// load gives a program to the kernel.
+// load loads a program into the kernel.
 func load(program []Instruction, flags int) (int, syscall.Errno) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, err.(syscall.Errno) //nolint:errorlint // the number that the kernel said
@@ -232,10 +232,10 @@ func load(program []Instruction, flags int) (int, syscall.Errno) {
 	return int(fd), errno
 }
 
-// isRoot: what only root may do can be tried.
+// isRoot reports whether actions that need root can be tried.
 func isRoot() bool { return os.Geteuid() == 0 }
 
-// optionSets are all combinations of options.
+// optionSets returns all combinations of options.
 func optionSets() []Options {
 	var all []Options
 	for i := range 1 << 7 {

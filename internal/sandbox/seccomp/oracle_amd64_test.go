@@ -32,7 +32,7 @@ func archShape(nr uint32) (shape string, mode, flags int) {
 	return "", 0, 0
 }
 
-// foreignCall asks for the process id as 32-bit programs do.
+// foreignCall requests the process id through the 32-bit interface.
 func foreignCall() int64 {
 	code, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {

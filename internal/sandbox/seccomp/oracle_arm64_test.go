@@ -8,7 +8,7 @@ var archNever, archQuiet, archAbsent []uint32
 
 func archShape(uint32) (shape string, mode, flags int) { return "", 0, 0 }
 
-// foreignCall: many of these processors have no 32-bit interface.
+// foreignCall does nothing: many of these processors have no 32-bit interface.
 func foreignCall() int64 { return -38 }
 
 var archCalls []genuine

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oracle says what the kernel must be told about a call: the same decisions as the
-// filter's, written down as plainly as can be and from the other side.
+// oracle returns the expected answer to a call: the same decisions as the filter's, written down
+// independently and as plainly as possible.
 func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	const (
 		ok    = uint32(unix.SECCOMP_RET_ALLOW)
@@ -36,14 +36,14 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	if slices.Contains(oracleQuiet, nr) || slices.Contains(archQuiet, nr) {
 		return no
 	}
-	a := func(i int) int { return int(int32(args[i])) } // as the kernel does
+	a := func(i int) int { return int(int32(args[i])) } // as the kernel reads it
 	refuseIf := func(bad bool) uint32 {
 		if bad {
 			return told(no)
 		}
 		return ok
 	}
-	writes := ok // is allowed, and told if that is asked for
+	writes := ok // allowed, and reported if requested
 	if o.Notify && o.Writes {
 		writes = unix.SECCOMP_RET_USER_NOTIF
 	}
@@ -146,7 +146,7 @@ func oracleSocket(o Options, family, kind, protocol int, ok, quiet, told uint32)
 	return told
 }
 
-// oracleShape says which arguments of a call are a mode and flags.
+// oracleShape returns which arguments of a call are a mode and flags.
 func oracleShape(nr uint32) (shape string, mode, flags int) {
 	switch nr {
 	case unix.SYS_FCHMOD:

@@ -90,7 +90,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// values are words at which decisions turn, and their neighbours.
+// values are the words at which decisions change, and their neighbors.
 var values = []uint32{
 	0, 1, 2, 3, 4, 5, 6, 10, 16, 17, 29, 31, 35, 38, 40, 58, 132, 255, 262, whole, whole - 1, 0x80000000,
 	unix.SOCK_STREAM | unix.SOCK_CLOEXEC, unix.SOCK_DGRAM | unix.SOCK_NONBLOCK, unix.SOCK_RAW | unix.SOCK_CLOEXEC,
@@ -101,8 +101,8 @@ var values = []uint32{
 	unix.CLONE_FILES, unix.CLONE_FS, 0x0040000, 0x0040001, 0x0400000, 8, 9,
 }
 
-// Every number that there is or may be is decided as the plain list of oracle_test.go
-// says, whatever its arguments, in every set of options.
+// The filter decides about every possible number as the plain list of oracle_test.go does, whatever the
+// arguments, for every set of options.
 func TestDecisions(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, o := range optionSets() {
@@ -119,7 +119,7 @@ func TestDecisions(t *testing.T) {
 				check(arch, nr, randomArgs(random))
 			}
 		}
-		for range 400 { // where much depends on arguments
+		for range 400 { // calls that depend on many arguments
 			for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT, unix.SYS_MKNODAT, unix.SYS_PRLIMIT64} {
 				check(arch, nr, randomArgs(random))
 			}
@@ -135,8 +135,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// randomArgs puts words of interest in the low halves and, often, rubbish in the
-// high ones, which the kernel does not read.
+// randomArgs puts relevant words in the low halves and often random ones in the high halves, which the kernel
+// does not read.
 func randomArgs(r *rand.Rand) (args [6]uint64) {
 	for i := range args {
 		args[i] = uint64(values[r.IntN(len(values))])
@@ -150,13 +150,13 @@ func randomArgs(r *rand.Rand) (args [6]uint64) {
 	return args
 }
 
-// The table has the calls that there are: those of the list that it is made from.
+// The table contains exactly the calls of the list from which it was made.
 func TestKnown(t *testing.T) {
 	listed := map[uint32]string{}
 	for name, nr := range numbers(t) {
 		listed[nr] = name
 	}
-	delete(listed, 244*b2u(runtime.GOARCH == "arm64")) // a place that is kept, and no call
+	delete(listed, 244*b2u(runtime.GOARCH == "arm64")) // a reserved number without a call
 	if runtime.GOARCH == "amd64" {
 		listed[0] = "SYS_READ"
 	}
@@ -202,7 +202,7 @@ func numbers(t *testing.T) map[string]uint32 {
 	return all
 }
 
-// Whatever can be told has a name.
+// Every call that can be reported has a name.
 func TestNames(t *testing.T) {
 	for _, o := range optionSets() {
 		for nr, d := range rules(&o) {
@@ -220,10 +220,10 @@ func mayRefuse(d *decision) bool {
 	return mayRefuse(d.then) || mayRefuse(d.otherwise)
 }
 
-// What is out of a jump's reach is reached by steps.
+// Positions beyond the range of a conditional jump are reached by additional jumps.
 func TestFar(t *testing.T) {
 	var spans []span
-	for i := range uint32(900) { // each decision its own: nothing is shared
+	for i := range uint32(900) { // every decision is different, so none is shared
 		spans = append(spans, span{i, masked(low(0), i|1<<20, 1<<20, allow, refuse)})
 	}
 	p := assemble(arch, spans, false)

@@ -12,11 +12,11 @@ import (
 
 const continueCall = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 
-// peek is a call that fails with ESRCH where it is allowed.
+// peek is a call that fails with ESRCH if it is allowed.
 var peek = attempt{Number: unix.SYS_PTRACE, Args: [6]uint64{unix.PTRACE_PEEKDATA, 1 << 22}}
 
-// stack installs a second filter with a listener that lets ptrace go on, and
-// returns what a ptrace then says, or why there is no listener.
+// stack installs a second filter with a listener that allows ptrace, and returns the result of ptrace, or why
+// there is no listener.
 func stack() syscall.Errno {
 	fd, errno := load([]Instruction{
 		{Code: opLoad, K: offsetNumber},
@@ -36,8 +36,8 @@ func stack() syscall.Errno {
 	return peek.make()
 }
 
-// When our listener is gone the kernel accepts another, and of two filters that ask
-// their listeners it asks the last. So a command must not be able to have one.
+// When the watcher's listener is closed, the kernel accepts another one, and of two filters with listeners it
+// asks the newest. So a command must not be able to have a listener.
 func TestStackedListener(t *testing.T) {
 	j := job{Filter: true, Options: Options{Notify: true}, Close: true, Calls: []attempt{peek}, Stack: true}
 	for _, tt := range []struct {
@@ -46,7 +46,7 @@ func TestStackedListener(t *testing.T) {
 		want  syscall.Errno
 	}{
 		{"filter", false, unix.EBUSY},
-		{"control", true, unix.ESRCH}, // the call went through
+		{"control", true, unix.ESRCH}, // the call was allowed
 	} {
 		j.Naive = tt.naive
 		o := run(t, j)
@@ -58,8 +58,7 @@ func TestStackedListener(t *testing.T) {
 		}
 	}
 
-	// Where nothing is told, a listener is the command's own affair: a refusal is
-	// stronger than a question.
+	// Without notifications, a command may have a listener: a refusal of the filter overrides it.
 	o := run(t, job{Filter: true, Stack: true})
 	if o.Stack != unix.EPERM {
 		t.Errorf("without Notify: %v, want %v", o.Stack, unix.EPERM)

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// watched is a process whose filter's listener is here.
+// watched is a process whose filter's listener belongs to the test.
 type watched struct {
 	*exec.Cmd
 	listener *os.File
@@ -26,7 +26,7 @@ type watched struct {
 	stderr   bytes.Buffer
 }
 
-// watchedJob starts a job and takes its listener.
+// watchedJob starts a job and receives its listener.
 func watchedJob(t *testing.T, j job) *watched {
 	t.Helper()
 	j.Filter, j.Send, j.Options.Notify = true, true, true
@@ -74,7 +74,7 @@ func (w *watched) finish(t *testing.T) []Refusal {
 	return watcher.Done()
 }
 
-// Programs that people use work, and of what they try in passing nothing is told.
+// Common programs work, and the calls that they try routinely are not reported.
 func TestPrograms(t *testing.T) {
 	for _, argv := range [][]string{
 		{"sh", "-c", "echo a | cat; ls -l / >/dev/null; (exit 0) & wait; printf x >f; chmod 755 f; mkfifo p; rm f p"},
@@ -96,7 +96,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// What is opened for writing and made as a folder is told before it is, by its absolute path, and goes on.
+// A file that is opened for writing and a folder that is created are reported before that, by absolute path,
+// and the call continues.
 func TestWrites(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -125,7 +126,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// A unix socket that is not the C library's own look-up is told.
+// A unix socket is reported unless it belongs to the C library's name lookup.
 func TestClientsAreTold(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		testneed.Need(t, "no python3 on the PATH: apt-get install python3 makes this run")
@@ -139,14 +140,14 @@ else: raise SystemExit("a unix socket")`
 		t.Errorf("told of %v, want %v", told, want)
 	}
 
-	// Go's clients have the library's arguments, and code of their own.
+	// Go's clients pass the same arguments, but from their own code.
 	own := socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if o := run(t, job{Filter: true, Options: Options{Notify: true}, Calls: []attempt{own}}); len(o.Refusals) != 1 {
 		t.Errorf("told of %v, want the socket", o.Refusals)
 	}
 }
 
-// Each refusal is counted once, whoever makes it at the same time.
+// Each refusal is counted once, even with concurrent calls.
 func TestConcurrent(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -162,7 +163,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// The arguments decide under which name a refusal is counted.
+// The arguments determine the name under which a refusal is counted.
 func TestRefusalNames(t *testing.T) {
 	for want, a := range map[string]attempt{
 		"clone(CLONE_NEWUSER|CLONE_NEWNS)":  at(unix.SYS_CLONE, junk|unix.CLONE_NEWNS|unix.CLONE_NEWUSER|17),
@@ -193,7 +194,7 @@ func TestRefusalNames(t *testing.T) {
 	}
 }
 
-// However many different things a command tries, few are kept.
+// The number of different recorded calls is limited.
 func TestManyNames(t *testing.T) {
 	var calls []attempt
 	for family := range uint64(200) {
@@ -209,7 +210,7 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// waitForCall waits until a process is in a call that nobody has answered.
+// waitForCall waits until a process is in a call that has not been answered.
 func waitForCall(t *testing.T, listener *os.File) {
 	t.Helper()
 	p := []unix.PollFd{{Fd: int32(listener.Fd()), Events: unix.POLLIN}}
@@ -225,7 +226,7 @@ func waitForCall(t *testing.T, listener *os.File) {
 	}
 }
 
-// A process that waits for an answer gets an error when there is nobody to give it.
+// A process that waits for an answer gets an error when the watcher is closed.
 func TestCloseFreesWaiting(t *testing.T) {
 	w := watchedJob(t, job{Calls: []attempt{peek}})
 	waitForCall(t, w.listener)
@@ -239,7 +240,7 @@ func TestCloseFreesWaiting(t *testing.T) {
 	}
 }
 
-// A process that is killed while it waits does not stop the watcher.
+// Killing a process that waits for an answer does not stop the watcher.
 func TestKilledWhileWaiting(t *testing.T) {
 	w := watchedJob(t, job{Calls: []attempt{peek}})
 	waitForCall(t, w.listener)
@@ -252,7 +253,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 	}
 }
 
-// Close ends a watcher whose processes live on, any number of times.
+// Close ends a watcher whose processes are still running; it can be called repeatedly.
 func TestClose(t *testing.T) {
 	w := watchedJob(t, job{Exec: []string{"cat", "/dev/zero"}})
 	watcher := Watch(w.listener, nil)
@@ -266,7 +267,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// What is no listener is no watcher, and says so.
+// Watch of a descriptor that is not a listener fails, and Close returns the error.
 func TestWatchNothing(t *testing.T) {
 	closed, err := os.Open(os.DevNull)
 	if err != nil {
