@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Protected paths may be read and not changed, in calls and in command lines.
+// Protected paths are readable and not writable, in calls and in command lines.
 func TestProtectedPaths(t *testing.T) {
 	const some = `{"protectedPaths": ["/p/.git", "~/.bashrc", "/p/Makefile"]}`
 	c := checker(t, some, &Options{Home: "/home/u", Dir: "/p"})
@@ -67,7 +67,7 @@ func TestProtectedPaths(t *testing.T) {
 	}
 }
 
-// Denied beats protected, and both beat what is allowed.
+// Denied paths override protected ones, and both override allowed ones.
 func TestProtectedAndOtherPaths(t *testing.T) {
 	c := checker(t, `{"allowedWritePaths": ["/p"], "protectedPaths": ["/p/a"], "deniedPaths": ["/p/a/b"]}`, nil)
 	for path, setting := range map[string]string{
@@ -79,7 +79,7 @@ func TestProtectedAndOtherPaths(t *testing.T) {
 	}
 }
 
-// The settings may not open and close the same.
+// The settings must not allow and deny the same path.
 func TestAdditionalWritePathsOutside(t *testing.T) {
 	_, err := NewChecker(&Settings{AllowedWritePaths: []string{"/p"}, AdditionalWritePaths: []string{"/p/x", "/q"}}, nil)
 	if e, ok := errors.AsType[*Error](err); !ok || e.Field != "additionalWritePaths[1]" || e.Hint() == "" {
@@ -87,7 +87,7 @@ func TestAdditionalWritePathsOutside(t *testing.T) {
 	}
 }
 
-// Settings that are not enabled must be right, and restrict nothing.
+// Disabled settings must be valid, and restrict nothing.
 func TestDisabled(t *testing.T) {
 	c := checker(t, `{"enabled": false, "deniedPaths": ["/"], "allowedCommands": [], "network": {}}`, nil)
 	if !c.IsPathAllowed("/x", "", policy.OpWrite) || !c.IsCommandAllowed("rm x", "/") || c.CheckHost("a.org") != nil {

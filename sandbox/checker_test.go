@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// decode reads settings from JSON.
+// decode decodes settings from JSON.
 func decode(b []byte) (*Settings, error) {
 	s := &Settings{}
 	return s, s.Decode(b)
 }
 
-// checker makes one from JSON, as people write it.
+// checker compiles settings in JSON.
 func checker(t testing.TB, settings string, o *Options) *Checker {
 	t.Helper()
 	s, err := decode([]byte(settings))
@@ -34,7 +34,7 @@ func checker(t testing.TB, settings string, o *Options) *Checker {
 	return c
 }
 
-// denial is the denial in an error, or an empty one for nil.
+// denial returns the denial in an error, or an empty one for nil.
 func denial(t testing.TB, err error) Denial {
 	t.Helper()
 	if err == nil {
@@ -106,8 +106,7 @@ func TestCheckPath(t *testing.T) {
 	}
 }
 
-// Links are followed in settings and in what is judged, and a denied name stays
-// denied wherever it leads.
+// Links are resolved in settings and in checked paths, and a denied name stays denied wherever it leads.
 func TestCheckPathFollowsLinks(t *testing.T) {
 	root := makeTree(t)
 	for _, tt := range []struct {
@@ -135,7 +134,7 @@ func TestCheckPathFollowsLinks(t *testing.T) {
 	}
 }
 
-// A folder that turns into a link after the settings were read does not open what it leads to.
+// A folder that became a link after the settings were read does not allow the link's target.
 func TestCheckPathAfterAChange(t *testing.T) {
 	root := makeTree(t)
 	c := checker(t, `{"allowedWritePaths":["build"]}`, &Options{Dir: root})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Claude Code's block becomes the settings that say the same.
+// Claude Code's block is decoded into the equivalent settings.
 func TestDecodeClaude(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
@@ -48,7 +48,7 @@ func TestDecodeClaude(t *testing.T) {
 				IgnoreViolations: map[string][]string{"*": {"/usr/bin"}, "git push": {"/usr/bin/nc"}},
 			},
 		},
-		{ // both forms, as long as nothing is said twice
+		{ // both forms, if no setting is duplicated
 			`{"deniedCommands": ["rm"], "filesystem": {"denyRead": ["s"]}, "protectedPaths": ["p"], "allowedReadPaths": ["/"]}`,
 			Settings{DeniedCommands: []string{"rm"}, DeniedPaths: []string{"s"}, ProtectedPaths: []string{"p"}, AllowedReadPaths: []string{"/"}},
 		},
@@ -71,7 +71,7 @@ func TestDecodeClaude(t *testing.T) {
 	}
 }
 
-// What has no like here is refused, with the reason.
+// Fields without an equivalent are rejected, with the reason.
 func TestDecodeClaudeRefuses(t *testing.T) {
 	for _, tt := range []struct{ in, field, what string }{
 		{`{"failIfUnavailable": false}`, "failIfUnavailable", "commands unconfined"},

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// A command that may write only its own folder, and what is told when it tries more.
+// A command that may write only its own folder, and the report when it tries more.
 func ExampleSandbox_Command() {
 	dir, err := os.MkdirTemp("", "workspace-")
 	if err != nil {

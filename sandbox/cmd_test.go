@@ -20,8 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// openBox opens a sandbox of settings, as people write them, with a workspace of
-// its own.
+// openBox opens a sandbox with settings in JSON and a new workspace.
 func openBox(t testing.TB, settings string) (*Sandbox, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,7 +30,7 @@ func openBox(t testing.TB, settings string) (*Sandbox, string) {
 	return openBoxIn(t, settings, dir), dir
 }
 
-// openBoxIn is openBox with a workspace.
+// openBoxIn is openBox with a given workspace.
 func openBoxIn(t testing.TB, settings, dir string) *Sandbox {
 	t.Helper()
 	if err := kernel.Namespaces(); err != nil {
@@ -49,7 +48,7 @@ func openBoxIn(t testing.TB, settings, dir string) *Sandbox {
 	return box
 }
 
-// sh is a command line in a sandbox.
+// sh returns a command that runs a shell script in a sandbox.
 func sh(t testing.TB, box *Sandbox, line string) *Cmd {
 	t.Helper()
 	return box.Command(t.Context(), "/bin/sh", "-c", line)
@@ -107,13 +106,13 @@ func TestCmdStreams(t *testing.T) {
 	if err := c.Run(); err != nil || out.Len() != 500_000 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
-	// One that does not read to the end.
+	// A command that does not read its whole input.
 	c = box.Command(t.Context(), "true")
 	c.Stdin = strings.NewReader(strings.Repeat("line\n", 100_000))
 	if err := c.Run(); err != nil {
 		t.Error(err)
 	}
-	// A writer that fails is told.
+	// The error of a failing writer is returned.
 	c = box.Command(t.Context(), "echo", "x")
 	c.Stdout = failingWriter{}
 	if err := c.Run(); err == nil || !strings.Contains(err.Error(), "full") {
@@ -136,7 +135,7 @@ func TestCmdPipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		buf := make([]byte, 100)
-		for _, word := range []string{"one", "two"} { // a conversation, not one gulp
+		for _, word := range []string{"one", "two"} { // a dialogue, not one write
 			if _, err := io.WriteString(in, word+"\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +180,7 @@ func TestCmdMisuse(t *testing.T) {
 	}
 }
 
-// What could not start is told as that, with the error that exec.Cmd has.
+// A command that could not start is reported as such, with the same error as exec.Cmd's.
 func TestCmdCouldNotStart(t *testing.T) {
 	box, dir := openBox(t, `{}`)
 	write := func(name, text string, mode os.FileMode) string {
@@ -212,7 +211,7 @@ func TestCmdCouldNotStart(t *testing.T) {
 	}
 }
 
-// The end of the context ends everything that the command started.
+// The end of the context ends all processes of the command.
 func TestCmdContext(t *testing.T) {
 	box, _ := openBox(t, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -228,7 +227,7 @@ func TestCmdContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // ends when nobody holds it any more
+	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // ends when no process has it open any more
 		t.Errorf("%q, %v", rest, err)
 	}
 	if err := c.Wait(); err == nil || c.State().String() != "signal: killed" {
@@ -239,7 +238,7 @@ func TestCmdContext(t *testing.T) {
 	}
 }
 
-// Cancel may ask first.
+// Cancel may ask the command to end first.
 func TestCmdCancel(t *testing.T) {
 	box, _ := openBox(t, `{}`)
 	for _, tt := range []struct {
@@ -267,7 +266,7 @@ func TestCmdCancel(t *testing.T) {
 	}
 }
 
-// A reader that never ends does not keep Wait for longer than WaitDelay.
+// A reader that never returns delays Wait by at most WaitDelay.
 func TestCmdWaitDelay(t *testing.T) {
 	box, _ := openBox(t, `{}`)
 	r, w := io.Pipe()
@@ -305,7 +304,7 @@ func TestCmdLimits(t *testing.T) {
 	}
 }
 
-// Output to a file is counted as well.
+// Output to a file counts against the limit, too.
 func TestCmdLimitsFile(t *testing.T) {
 	box, dir := openBox(t, `{"limits":{"outputBytes":"2KiB"}}`)
 	f, err := os.Create(filepath.Join(dir, "out"))

@@ -51,7 +51,7 @@ func TestDeniedCommands(t *testing.T) {
 		{`{"deniedCommands":["sudo"]}`, "sudo ls", "deniedCommands", "sudo"},
 		{`{"deniedCommands":["bash"]}`, "bash -c ls", "deniedCommands", "bash"},
 		{`{"deniedCommands":["xargs"]}`, "ls | xargs cat", "deniedCommands", "xargs"},
-		// what cannot be read
+		// cannot be parsed
 		{rm, "$X y", "deniedCommands", ""},
 		{rm, "ls; eval \"$X\"", "deniedCommands", ""},
 		{rm, "curl -s x | sh", "deniedCommands", ""},
@@ -150,8 +150,8 @@ func TestCommandPaths(t *testing.T) {
 		{sub, "cat *", "deniedPaths", "/project/secret"},
 		{sub, "cat */key", "deniedPaths", "/project/secret"},
 		{sub, "cat s?cret/*", "deniedPaths", "/project/secret"},
-		{sub, "cat [a-z]*.go", "deniedPaths", "/project/secret"}, // not worked out
-		{sub, "rm -r *.d", "deniedPaths", "/project/secret"},     // with what is below
+		{sub, "cat [a-z]*.go", "deniedPaths", "/project/secret"}, // its value is unknown
+		{sub, "rm -r *.d", "deniedPaths", "/project/secret"},     // including everything below it
 		{sub, "cat ../project/s*/key", "deniedPaths", "/project/secret"},
 		{`{"deniedPaths":["/project/a/secret"]}`, "cat */*/x", "deniedPaths", "/project/a/secret"},
 		{`{"deniedPaths":["/"]}`, "ls > /dev/null", "deniedPaths", "/"},
@@ -191,8 +191,8 @@ func TestCommandPaths(t *testing.T) {
 	})
 }
 
-// A relative path counts from where the command would start, and that folder's
-// links are followed first.
+// A relative path is relative to the folder in which the command would start, after that folder's links are
+// resolved.
 func TestCommandPathsFollowLinks(t *testing.T) {
 	root := makeTree(t)
 	for _, tt := range []struct {
@@ -203,7 +203,7 @@ func TestCommandPathsFollowLinks(t *testing.T) {
 		{`{"deniedPaths":["d"]}`, "cat ../d/x", "a", false},
 		{`{"deniedPaths":["d"]}`, "cat a/up/x", ".", false},
 		{`{"deniedPaths":["a/f"]}`, "cat l1/../f", ".", false}, // a/f, after the link
-		{`{"deniedPaths":["f"]}`, "cat l1/../f", ".", false},   // f as it is written
+		{`{"deniedPaths":["f"]}`, "cat l1/../f", ".", false},   // f as written
 		{`{"deniedPaths":["a/f"]}`, "cat ../f", "l1", false},
 		{`{"deniedPaths":["a/f"]}`, "cd l1 && cat ../f", ".", false},
 		{`{"allowedReadPaths":["a"]}`, "cat up/x", "a", false},
@@ -219,8 +219,8 @@ func TestCommandPathsFollowLinks(t *testing.T) {
 	}
 }
 
-// Without a known folder nothing relative can be judged.
-func TestCommandWithoutAFolder(t *testing.T) {
+// If the folder is unknown, relative paths cannot be checked.
+func TestCommandUnknownFolder(t *testing.T) {
 	for _, cwd := range []string{"", "relative"} {
 		runCommandTests(t, cwd, []commandTest{
 			{`{"deniedPaths":["/etc"]}`, "cat x", "deniedPaths", ""},
@@ -277,7 +277,8 @@ func TestDenialReasonsOfCommands(t *testing.T) {
 	}
 }
 
-// Whatever the line, a checker answers, always the same, and denies no less with more denied.
+// For every line, a checker returns a result, always the same one, and adding a denied entry never allows
+// more.
 func FuzzCheckCommand(f *testing.F) {
 	for _, s := range []string{
 		"", "rm x", "echo $(rm x)", "cat </etc/passwd", "X=rm; $X", "for f in *; do rm $f; done", "cat <<E\nrm\nE", "curl http://a.org", "\x00", "cd /etc; cat p*",

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// bigTree makes a folder of 20,000 files in 1,000 folders, with a repository at the
-// top and two below.
+// bigTree creates a folder of 20,000 files in 1,000 folders, with a repository at the top and two below.
 func bigTree(b *testing.B) string {
 	b.Helper()
 	root, err := filepath.EvalSymlinks(b.TempDir())
@@ -51,7 +50,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkCompileAgain is what a command pays every few seconds.
+// BenchmarkCompileAgain measures what a command needs every few seconds.
 func BenchmarkCompileAgain(b *testing.B) {
 	c, err := newCompiler(nil, &OpenOptions{Folders: []string{bigTree(b)}})
 	if err != nil {
@@ -76,7 +75,7 @@ func BenchmarkCompileSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkRefresh is what each command pays when nothing has changed.
+// BenchmarkRefresh measures what each command needs if nothing has changed.
 func BenchmarkRefresh(b *testing.B) {
 	c, err := newCompiler(nil, &OpenOptions{Folders: []string{bigTree(b)}})
 	if err != nil {

@@ -32,7 +32,7 @@ func pathsOf(list []pathTree) []string {
 	return out
 }
 
-// TestCommon: what lies in both lists is what lies in their common trees.
+// TestCommon checks that a path is in both lists if and only if it is in their common trees.
 func TestCommon(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawAreas(t, "a"), drawAreas(t, "b"), drawAreas(t, "c")
@@ -58,7 +58,7 @@ func drawName(t *rapid.T, label string) string {
 	return rapid.SampledFrom([]string{".git", ".git/hooks", ".git/config", "a", "b", "a/b", ".mcp.json", ".claude", ".claude/worktrees", ".npmrc", ".vscode/x", ".env", "c.pem", "lefthook.yml"}).Draw(t, label)
 }
 
-// drawTree makes files and folders with names that matter in ws.
+// drawTree creates random files and folders with significant names in ws.
 func drawTree(t *rapid.T, root string) {
 	for _, dir := range []string{"ws", "home"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -68,7 +68,7 @@ func drawTree(t *rapid.T, root string) {
 	for range rapid.IntRange(0, 8).Draw(t, "entries") {
 		full := filepath.Join(root, "ws", rapid.SampledFrom([]string{"", "a", "b", "a/b"}).Draw(t, "in"), drawName(t, "name"))
 		if rapid.Bool().Draw(t, "folder") {
-			_ = os.MkdirAll(full, 0o755) // or something else has the name
+			_ = os.MkdirAll(full, 0o755) // or the name exists already
 		} else if os.MkdirAll(filepath.Dir(full), 0o755) == nil {
 			if _, err := os.Lstat(full); err != nil {
 				_ = os.WriteFile(full, nil, 0o600)
@@ -77,10 +77,10 @@ func drawTree(t *rapid.T, root string) {
 	}
 }
 
-// TestPlansHold: whatever lies in a workspace, every protected name in it is held,
-// and so are the folders on the way; what is denied is neither read nor written; and
-// the kernel gets what it asks for.
-func TestPlansHold(t *testing.T) {
+// TestCompileProperties checks for random workspaces that every protected name in them is read-only, that the folders
+// above it cannot be moved, that denied paths are neither readable nor writable, and that the kernel accepts
+// the policy.
+func TestCompileProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		root, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {
@@ -113,8 +113,7 @@ func TestPlansHold(t *testing.T) {
 	})
 }
 
-// belowFile reports whether a file is where a folder of a path would be, so that
-// the path cannot be made.
+// belowFile reports whether a parent of a path is a file, so that the path cannot be created.
 func belowFile(full string) bool {
 	for dir := path.Dir(full); dir != "/"; dir = path.Dir(dir) {
 		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {

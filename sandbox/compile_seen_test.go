@@ -11,9 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// A workspace below /tmp, where commands have one of their own, is seen also when it
-// may not be written.
-func TestWorkspaceBelowTmpIsSeen(t *testing.T) {
+// A workspace below /tmp, where commands have a private folder, is visible even if it is not writable.
+func TestWorkspaceBelowTmpVisible(t *testing.T) {
 	work, other, temp := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{work, other} {
 		if err := os.WriteFile(filepath.Join(dir, "file"), []byte("seen"), 0o600); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A folder that is /tmp of the commands needs no placeholders under its own name; a
-// workspace does, also where it is that folder.
+// A folder that appears as /tmp needs no placeholders under its own name; a workspace does, even if it is
+// that folder.
 func TestTempHasNoPlaceholders(t *testing.T) {
 	temp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

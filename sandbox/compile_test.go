@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plant makes a tree: "a/b/" is a folder, "a/f" a file, "a/l -> x" a link and
-// "a/f: text" a file with text. It returns its root, without links.
+// plant creates a tree: "a/b/" is a folder, "a/f" a file, "a/l -> x" a link and "a/f: text" a file with text.
+// It returns the resolved root.
 func plant(t testing.TB, lines ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -25,7 +25,7 @@ func plant(t testing.TB, lines ...string) string {
 	return root
 }
 
-// plantIn makes them in a folder, which "@/" stands for in what a file holds.
+// plantIn creates them in a folder, which replaces "@/" in the content of files.
 func plantIn(t testing.TB, root string, lines []string) {
 	t.Helper()
 	for _, line := range lines {
@@ -49,7 +49,7 @@ func plantIn(t testing.TB, root string, lines []string) {
 	}
 }
 
-// testLayer is the settings of one layer for tests. "@" in a path is the root of the tree.
+// testLayer contains the settings of one layer for tests. "@" in a path is the root of the tree.
 type testLayer struct {
 	Settings
 	layer     string
@@ -89,7 +89,7 @@ func planFor(t testing.TB, root string, list ...testLayer) (*plan, error) {
 	return c.compile()
 }
 
-// relative writes paths relative to root, and leaves out what lies elsewhere.
+// relative makes paths relative to root, and omits those outside of it.
 func relative(root string, list []string) string {
 	var out []string
 	for _, p := range list {

@@ -26,30 +26,30 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// The commands of these tests are started by a supervisor: this program again, as
-// root or as an ordinary user, with one sandbox. It can be killed, and what it
-// started is known by a variable of its environment.
+// A supervisor starts the commands of these tests: this program again, as root or as an ordinary user, with
+// one sandbox. A test can kill it, and a variable in the environment identifies the processes that it
+// started.
 //
-//	test ── orders, a line each ──► supervisor ── sandbox ──► command
+//	test ── orders, one per line ──► supervisor ── sandbox ──► command
 //	     ◄──────────── results ────
 
 const (
-	supervisorVar = "HOLDFAST_TEST_SUPERVISOR" // its settings
-	bareVar       = "HOLDFAST_TEST_BARE"       // it may make no namespaces
+	supervisorVar = "HOLDFAST_TEST_SUPERVISOR" // settings of its sandbox
+	bareVar       = "HOLDFAST_TEST_BARE"       // it cannot create namespaces
 	markVar       = "HOLDFAST_TEST_MARK"
 )
 
 // order is a command that the supervisor runs.
 type order struct {
 	Script  string
-	KillAt  string            // kill it when it has printed this
-	Signals []syscall.Signal  // and send it these before
-	Env     map[string]string // with the mark
+	KillAt  string            // kill it when it has printed this text
+	Signals []syscall.Signal  // send it these signals before
+	Env     map[string]string // marked with the variable
 }
 
-// result is what became of it, or of the sandbox.
+// result is the result of a command, or of opening the sandbox.
 type result struct {
-	Open, Start string // errors
+	Open, Start string // error messages
 	Absent      bool   // of a mechanism
 	Out         string
 	Code        int // -1: a signal ended it
@@ -58,7 +58,7 @@ type result struct {
 	Took        time.Duration
 }
 
-// TestSupervisor is the supervisor, when it is started as that.
+// TestSupervisor is the supervisor if the program was started as one.
 func TestSupervisor(t *testing.T) {
 	settings := os.Getenv(supervisorVar)
 	if settings == "" {
@@ -136,7 +136,7 @@ func (o *order) obey(box *sandbox.Sandbox) result {
 	return r
 }
 
-// outputWatcher keeps output and does something once, when a text is in it.
+// outputWatcher stores output and calls a function once, when a text occurs in it.
 type outputWatcher struct {
 	mu    sync.Mutex
 	out   bytes.Buffer
@@ -161,7 +161,7 @@ func (h *outputWatcher) String() string {
 	return h.out.String()
 }
 
-// supervisor is one that a test has started.
+// supervisor is a supervisor that a test has started.
 type supervisor struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -173,13 +173,13 @@ type supervisor struct {
 	bare    bool
 }
 
-// caller is who starts commands.
+// caller is the user who starts commands.
 type caller struct {
 	uid  uint32
-	bare bool // where namespaces are refused, as in a container
+	bare bool // in an environment where namespaces are refused, like a container
 }
 
-// supervise starts one.
+// supervise starts a supervisor.
 func supervise(t *testing.T, who caller, settings string) *supervisor {
 	t.Helper()
 	s := &supervisor{t: t, base: t.TempDir(), bare: who.bare}
@@ -232,7 +232,7 @@ func supervise(t *testing.T, who caller, settings string) *supervisor {
 	return s
 }
 
-// give makes the folders the user's, and lets the user in.
+// give makes the user the owner of the folders, and makes their parents accessible.
 func (s *supervisor) give(uid uint32) {
 	for _, dir := range []string{s.base, s.dir, filepath.Join(s.base, "home")} {
 		if err := os.Chown(dir, int(uid), int(uid)); err != nil {
@@ -244,7 +244,7 @@ func (s *supervisor) give(uid uint32) {
 	}
 }
 
-// send gives an order and does not wait.
+// send sends an order and does not wait.
 func (s *supervisor) send(o order) {
 	s.t.Helper()
 	o.Env = map[string]string{markVar: s.mark}
@@ -262,8 +262,8 @@ func (s *supervisor) result() result {
 	return r
 }
 
-// run gives an order, waits for its end, and sees that nothing of it is left and
-// that the next command works.
+// run sends an order, waits for its end, and checks that no process of it is left and that the next command
+// works.
 func (s *supervisor) run(o order) result {
 	s.t.Helper()
 	s.send(o)
@@ -292,8 +292,8 @@ func (s *supervisor) running() []string {
 	return out
 }
 
-// nothingRuns holds at once when Wait has returned. Without a pid namespace what was
-// killed may end a moment later.
+// nothingRuns checks that no process is left when Wait has returned. Without a pid namespace, killed
+// processes may end slightly later.
 func (s *supervisor) nothingRuns() {
 	s.t.Helper()
 	if s.bare {
@@ -317,7 +317,7 @@ func (s *supervisor) groups() []string {
 	return out
 }
 
-// end lets the supervisor close its sandbox, and sees that nothing is left.
+// end makes the supervisor close its sandbox, and checks that nothing is left.
 func (s *supervisor) end() {
 	_ = s.stdin.Close()
 	_ = s.cmd.Wait()
@@ -333,7 +333,7 @@ func (s *supervisor) end() {
 	}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); {

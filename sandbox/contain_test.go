@@ -36,12 +36,13 @@ var (
 	all  = map[string]caller{"root": root, "user": user, "bare": bare}
 )
 
-// TestContainForkBomb: a bomb has as many processes as it may, until its time is up.
+// TestContainForkBomb checks that a fork bomb has at most the allowed number of processes until its time is
+// up.
 func TestContainForkBomb(t *testing.T) {
 	each(t, both, func(t *testing.T, who caller) {
 		const most = 40
 		s := supervise(t, who, fmt.Sprintf(`{"limits":{"pids":%d,"wallTime":"3s"}}`, most))
-		// bash tries again what dash gives up at
+		// bash retries where dash gives up
 		s.send(order{Script: "exec 2>/dev/null; bash -c 'b() { b | b & }; b; exec /bin/sleep 1000'"})
 		seen := 0
 		done := make(chan result, 1)
@@ -72,7 +73,7 @@ func TestContainForkBomb(t *testing.T) {
 	})
 }
 
-// TestContainProcesses: what a command may not start it is told, and goes on.
+// TestContainProcesses checks that a command sees the error of a fork that the limit refuses, and continues.
 func TestContainProcesses(t *testing.T) {
 	each(t, both, func(t *testing.T, who caller) {
 		s := supervise(t, who, `{"limits":{"pids":12}}`)
@@ -85,7 +86,7 @@ func TestContainProcesses(t *testing.T) {
 	})
 }
 
-// TestContainMemory: one process, and several that would each fit.
+// TestContainMemory tests one process, and several that together exceed the limit.
 func TestContainMemory(t *testing.T) {
 	const settings = `{"limits":{"memory":"64MiB","pids":100}}`
 	each(t, both, func(t *testing.T, who caller) {
@@ -94,7 +95,7 @@ func TestContainMemory(t *testing.T) {
 		if strings.Contains(r.Out, "it fits") || r.Code == 0 || who == root && !r.OOM {
 			t.Errorf("one: %+v", r)
 		}
-		// each prints what it is when it has had its memory for some time
+		// each prints its number when it has allocated its memory
 		const many = `for i in 1 2 3 4 5 6 7 8; do
 			(/bin/dd if=/dev/zero of=/dev/null bs=30M count=100 2>/dev/null && echo done) & done; wait`
 		r = s.run(order{Script: many})
@@ -107,7 +108,7 @@ func TestContainMemory(t *testing.T) {
 	})
 }
 
-// TestContainTmpfs: a file system in memory is memory.
+// TestContainTmpfs checks that files in memory count as memory.
 func TestContainTmpfs(t *testing.T) {
 	each(t, both, func(t *testing.T, who caller) {
 		s := supervise(t, who, `{"limits":{"memory":"64MiB"}}`)
@@ -125,7 +126,7 @@ func TestContainTmpfs(t *testing.T) {
 	})
 }
 
-// TestContainDisk: no file is longer than it may be.
+// TestContainDisk checks that no file grows beyond the limit.
 func TestContainDisk(t *testing.T) {
 	each(t, all, func(t *testing.T, who caller) {
 		const most = 1 << 20
@@ -148,7 +149,7 @@ func TestContainDisk(t *testing.T) {
 	})
 }
 
-// TestContainOutput: what is too much is dropped, and said.
+// TestContainOutput checks that output beyond the limit is dropped and reported.
 func TestContainOutput(t *testing.T) {
 	each(t, all, func(t *testing.T, who caller) {
 		const most = 64 << 10
@@ -163,8 +164,8 @@ func TestContainOutput(t *testing.T) {
 	})
 }
 
-// TestContainDaemons: what leaves its parent, its group and its session ends with
-// the command, which does not wait for it.
+// TestContainDaemons checks that processes that leave their parent, process group and session end with the
+// command, which does not wait for them.
 func TestContainDaemons(t *testing.T) {
 	each(t, all, func(t *testing.T, who caller) {
 		s := supervise(t, who, `{"enableWeakerNestedSandbox":true}`)
@@ -185,7 +186,7 @@ func TestContainDaemons(t *testing.T) {
 	})
 }
 
-// survives is the control: without a sandbox something goes on.
+// survives is the control: without a sandbox such a process continues.
 func (s *supervisor) survives(name, script string) {
 	s.t.Helper()
 	control := &supervisor{t: s.t, mark: "control-" + s.mark}
@@ -195,7 +196,7 @@ func (s *supervisor) survives(name, script string) {
 		s.t.Fatal(err)
 	}
 	eventually(s.t, "something of "+name+" that runs without a sandbox", func() bool { return len(control.running()) > 0 })
-	quiet := 0 // a process that is about to execute another program has no environment for a moment
+	quiet := 0 // a process that is about to execute another program briefly has no environment
 	eventually(s.t, "its end", func() bool {
 		left := control.running()
 		for _, p := range left {
@@ -211,7 +212,7 @@ func (s *supervisor) survives(name, script string) {
 	})
 }
 
-// TestContainKill: a kill ends everything, whatever it does with other signals.
+// TestContainKill checks that a kill ends all processes, however they handle other signals.
 func TestContainKill(t *testing.T) {
 	each(t, all, func(t *testing.T, who caller) {
 		s := supervise(t, who, `{"enableWeakerNestedSandbox":true}`)
@@ -222,7 +223,7 @@ func TestContainKill(t *testing.T) {
 			"many":    `trap "" TERM; for i in 1 2 3 4 5 6 7 8 9; do setsid /bin/sleep 1000 & done; echo started; /bin/sleep 1000`,
 		} {
 			if who.bare && name == "setsid" {
-				continue // there nobody leaves the session
+				continue // there no process can leave the session
 			}
 			r := s.run(order{Script: script, KillAt: "started", Signals: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}})
 			if r.Code != -1 || r.Took > 20*time.Second {
@@ -232,9 +233,9 @@ func TestContainKill(t *testing.T) {
 	})
 }
 
-// TestContainLostParent: nothing outlives the process that made the sandbox, and
-// the next sandbox takes away what it left. This needs a pid namespace: in the
-// weaker mode only the command itself ends with us, not what it has started.
+// TestContainLostParent checks that no process outlives the process that opened the sandbox, and that the
+// next sandbox removes what it left. This needs a pid namespace: in the weaker mode only the command itself
+// ends, not its child processes.
 func TestContainLostParent(t *testing.T) {
 	each(t, both, func(t *testing.T, who caller) {
 		const settings = `{"limits":{"pids":50,"memory":"256MiB"}}`

@@ -41,10 +41,10 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// sandboxEnv is where a case plays: the folders that its placeholders stand for.
+// sandboxEnv contains the folders of a case that its placeholders stand for.
 type sandboxEnv struct{ root, outside string }
 
-func newPlace(t *testing.T) sandboxEnv {
+func newEnv(t *testing.T) sandboxEnv {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -59,13 +59,13 @@ func newPlace(t *testing.T) sandboxEnv {
 	return p
 }
 
-// fill puts the real folders in the place of placeholders.
+// fill replaces placeholders by the real folders.
 func (p sandboxEnv) fill(s string) string {
 	return strings.NewReplacer("<root>", p.root, "<outside>", p.outside, "<cwd>", p.root).Replace(s)
 }
 
-// restrictions are the fields of a case's settings that package sandbox knows.
-// The others (hooks, a mode, files that must be there) are the case's own.
+// restrictions are the fields of a case's settings that package sandbox supports. The case handles the others
+// (hooks, a mode, required files).
 func (p sandboxEnv) restrictions(t *testing.T, raw json.RawMessage) map[string]json.RawMessage {
 	t.Helper()
 	out := map[string]json.RawMessage{}
@@ -88,7 +88,7 @@ func (p sandboxEnv) restrictions(t *testing.T, raw json.RawMessage) map[string]j
 	return out
 }
 
-// checker compiles a case's settings, or ends the test.
+// checker compiles a case's settings, or fails the test.
 func (p sandboxEnv) checker(t *testing.T, raw json.RawMessage) *Checker {
 	t.Helper()
 	c, err := p.compile(t, raw)
@@ -112,8 +112,7 @@ func (p sandboxEnv) compile(t *testing.T, raw json.RawMessage) (*Checker, error)
 	return NewChecker(s, &Options{Home: corpusHome, Dir: "/project"})
 }
 
-// judge compares what a case's settings say with what it expects. Settings that
-// are refused allow nothing.
+// judge compares the result of a case's settings with the expected one. Rejected settings allow nothing.
 func (p sandboxEnv) judge(t *testing.T, c corpus.Case, check func(*Checker) error) {
 	t.Helper()
 	checker, err := p.compile(t, c.Settings())
@@ -140,7 +139,7 @@ type corpusInput struct {
 	Race    string
 	Name    string
 
-	// What the tools, their guards and the agent do with: a checker has no part in it.
+	// Fields for tools, their guards and the agent: a checker does not use them.
 	Old, New, Content, Pattern, Fs string
 	OutputMode                     string `json:"output_mode"`
 	Sequence                       []string
@@ -175,7 +174,7 @@ func wantAllowed(t *testing.T, c corpus.Case) bool {
 }
 
 func checkSettingsCase(t *testing.T, c corpus.Case) {
-	in := newPlace(t).input(t, c)
+	in := newEnv(t).input(t, c)
 	var expect map[string]any
 	c.Decode(t, c.Expect(), &expect)
 	raw := c.Settings()
@@ -193,8 +192,8 @@ func checkSettingsCase(t *testing.T, c corpus.Case) {
 		}
 		return
 	case expect["present"] != nil:
-		// What the settings forbid must arrive where tools are: as a limit of their guards.
-		var p policy.Policy = newPlace(t).checker(t, raw)
+		// The restrictions of the settings must reach the tools, as limits of their guards.
+		var p policy.Policy = newEnv(t).checker(t, raw)
 		if v := p.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "rm x", Cwd: "/project"}); v.Effect != policy.Deny {
 			t.Errorf("got %+v", v)
 		}
@@ -227,7 +226,7 @@ func checkSettingsCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// settingOf names the setting that a bare value is of.
+// settingOf returns the setting to which a bare value belongs.
 func settingOf(raw json.RawMessage) string {
 	if strings.Contains(string(raw), `"command"`) {
 		return "ripgrep"
@@ -249,7 +248,7 @@ func plain(t *testing.T, v any) map[string]any {
 }
 
 func checkPathCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	made := p.makeFiles(t, c.Settings()) || p.makeFiles(t, c.Input())
 	in := p.input(t, c)
 	if made && in.CWD == "/project" {
@@ -259,7 +258,7 @@ func checkPathCase(t *testing.T, c corpus.Case) {
 	p.judge(t, c, func(k *Checker) error { return k.CheckPath(in.Path, in.CWD, policy.Operation("fs."+in.Op)) })
 }
 
-// makeFiles makes the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
+// makeFiles creates the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
 func (p sandboxEnv) makeFiles(t *testing.T, raw json.RawMessage) bool {
 	t.Helper()
 	var s struct{ FS json.RawMessage }
@@ -296,7 +295,7 @@ func (p sandboxEnv) makeFiles(t *testing.T, raw json.RawMessage) bool {
 }
 
 func checkNormalizeCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	made := p.makeFiles(t, c.Settings())
 	in := p.input(t, c)
 	if in.Path == "<any>" {
@@ -329,9 +328,9 @@ func checkNormalizeCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// The seed's basename of a command is what its first command runs.
+// The expected basename of a command is the program that its first command runs.
 func checkBasenameCase(t *testing.T, c corpus.Case) {
-	in := newPlace(t).input(t, c)
+	in := newEnv(t).input(t, c)
 	var want, got string
 	c.Decode(t, c.Expect(), &want)
 	if r := parseCase(in); len(r.Commands) > 0 {
@@ -346,15 +345,15 @@ func parseCase(in corpusInput) *shellparse.Reading {
 	return shellparse.Parse(in.Command, &shellparse.Options{Dir: in.CWD, Home: corpusHome})
 }
 
-// The seed's paths of a command are its arguments that look like paths.
+// The expected paths of a command are its arguments that look like paths.
 func checkExtractCase(t *testing.T, c corpus.Case) {
-	in := newPlace(t).input(t, c)
+	in := newEnv(t).input(t, c)
 	want, got := []string{}, []string{}
 	c.Decode(t, c.Expect(), &want)
 	for _, cmd := range parseCase(in).Commands {
 		for _, p := range cmd.Paths {
 			if p.Source != shellparse.FromGuess && p.Access != shellparse.Exec && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
-				// The seed's words are as written, the reader's as a shell passes them on.
+				// The expected words are as written; the parser's are as a shell passes them on.
 				arg := p.Arg
 				if rest, ok := strings.CutPrefix(arg, corpusHome+"/"); ok {
 					arg = "~/" + rest
@@ -372,13 +371,13 @@ func checkExtractCase(t *testing.T, c corpus.Case) {
 }
 
 func checkCommandCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	in := p.input(t, c)
 	p.judge(t, c, func(k *Checker) error { return k.CheckCommand(in.Command, in.CWD) })
 }
 
 func checkErrorCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	in := p.input(t, c)
 	var expect struct {
 		Error, Tool, Reason, Content string
@@ -425,7 +424,7 @@ func checkErrorCase(t *testing.T, c corpus.Case) {
 }
 
 func checkBypassCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	in := p.input(t, c)
 	checker := p.checker(t, c.Settings())
 	err := checker.CheckCommand(in.Command, in.CWD)
@@ -437,7 +436,7 @@ func checkBypassCase(t *testing.T, c corpus.Case) {
 	case (err == nil) != wantAllowed(t, c):
 		t.Errorf("[%s] %q under %s in %s: got %v", c.Group, in.Command, c.Settings(), in.CWD, err)
 	}
-	// What a model writes into the input of its call changes nothing.
+	// The input that a model writes for its call does not change the settings.
 	v := checker.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: in.Command, Cwd: in.CWD, Input: c.Input()})
 	if (v.Effect == policy.Deny) != (err != nil) {
 		t.Errorf("as a policy it says %+v", v)

@@ -16,9 +16,9 @@ import (
 
 func jsonLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 
-// checkNetworkCase reads what a case tries from its words.
+// checkNetworkCase determines what a case tries from its words.
 func checkNetworkCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	var fields map[string]any
 	c.Decode(t, c.Settings(), &fields)
 	for name, v := range fields {
@@ -41,7 +41,7 @@ func checkNetworkCase(t *testing.T, c corpus.Case) {
 	case strings.Contains(in.What, "localhost"):
 		r.Resource = "http://localhost"
 	case strings.Contains(in.What, "redirect"):
-		// Each hop is a request of its own; this is the second.
+		// Each hop is a separate request; this is the second one.
 	case strings.Contains(in.What, "outside"), strings.Contains(in.What, "disallowed"):
 	case strings.Contains(in.What, "allowedDomains"):
 		r.Resource = "https://api.example.com/x"
@@ -54,8 +54,8 @@ func checkNetworkCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// checkNotIgnored sets one field to a value that asks for something, and wants
-// that this either restricts something or is refused.
+// checkNotIgnored sets one field to a restricting or loosening value, and checks that the field either
+// restricts something or is rejected.
 func checkNotIgnored(t *testing.T, name string) {
 	t.Helper()
 	outer, inner, nested := strings.Cut(strings.TrimPrefix(name, "sandbox."), ".")
@@ -85,17 +85,16 @@ func checkNotIgnored(t *testing.T, name string) {
 	t.Errorf("%s cannot be set at all", name)
 }
 
-// loosens reports whether anything holds that is not so by itself.
+// loosens reports whether anything is allowed that is not allowed by default.
 func loosens(m *merged) bool {
 	return m.AutoAllow.Set || m.AllowUnsandboxed.Set || m.Weaker.Set || m.Nested.Set || m.UnixSockets.Set ||
 		m.AllUnixSockets.Set || m.HTTPProxyPort.Number != 0 || m.SOCKSProxyPort.Number != 0
 }
 
-// checkFileToolCase answers for the paths that a file tool names. What a tool
-// finds below them, and what changes between the check and the use, is the
-// tool's to hold (package tool opens files beneath a root).
+// checkFileToolCase checks the paths that a file tool names. The tool itself must handle files below them,
+// and changes between the check and the use (package tool opens files below a root).
 func checkFileToolCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	p.makeFiles(t, c.Settings())
 	in := p.input(t, c)
 	var expect map[string]any
@@ -108,7 +107,7 @@ func checkFileToolCase(t *testing.T, c corpus.Case) {
 	}
 	checker := p.checker(t, c.Settings())
 	if expect["contains_secret"] == false || expect["lists_secret"] == false {
-		// A search leaves out what the checker does not let be read.
+		// A search must not read what the checker denies.
 		for _, hidden := range p.secrets(t, c.Settings()) {
 			if checker.IsPathAllowed(hidden, p.root, policy.OpRead) {
 				t.Errorf("%s is not hidden from a search", hidden)
@@ -128,8 +127,8 @@ func checkFileToolCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// secrets are files that a case's settings keep from being read: below what they
-// deny, and behind the links that they make.
+// secrets returns the files that a case's settings make unreadable: those below denied paths, and those
+// behind the links of the case.
 func (p sandboxEnv) secrets(t *testing.T, raw json.RawMessage) []string {
 	t.Helper()
 	var s struct {
@@ -154,10 +153,10 @@ func (p sandboxEnv) secrets(t *testing.T, raw json.RawMessage) []string {
 	return files
 }
 
-// checkAutoAllowCase: the flag holds where it is set, and the settings deny what
-// they deny, with it or without. Who is asked otherwise is the guard's to say.
+// checkAutoAllowCase checks that the flag is in force where it is set, and that the settings deny the same
+// with and without it. The guard decides about approval requests otherwise.
 func checkAutoAllowCase(t *testing.T, c corpus.Case) {
-	p := newPlace(t)
+	p := newEnv(t)
 	raw, set := p.restrictions(t, c.Settings())["autoAllowBashIfSandboxed"]
 	if m := mergeCheckers([]*Checker{p.checker(t, c.Settings())}, false); m.AutoAllow.Set != (set && string(raw) == "true") {
 		t.Errorf("the flag is %+v", m.AutoAllow)

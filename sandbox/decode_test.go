@@ -11,7 +11,7 @@ import (
 func TestDecodeRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, in    string
-		field, what string // the field exactly, a part of the text
+		field, what string // the exact field, and a part of the text
 		hint        string // a part
 		offset      int
 	}{
@@ -117,7 +117,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What Decode reads, encoding writes again; reading that gives the same.
+// Encoding what Decode has read, and decoding that, gives the same settings.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"deniedPaths":["/a"],"deniedPaths":[]}`, `{"allowedCommands":[]}`, `{"allowedCommands":null}`,
@@ -146,11 +146,11 @@ func FuzzDecode(f *testing.F) {
 		if string(again) != string(third) {
 			t.Fatalf("%s became %s", again, third)
 		}
-		_, _ = NewChecker(s, &Options{Home: "/nowhere/home", Dir: "/nowhere"}) // it may refuse, and must not panic
+		_, _ = NewChecker(s, &Options{Home: "/nowhere/home", Dir: "/nowhere"}) // it may return an error, and must not panic
 	})
 }
 
-// What the kernel does is accepted where there is that kernel, and refused elsewhere.
+// Settings that only the kernel enforces are accepted if there is a kernel sandbox, and rejected otherwise.
 func TestCheck(t *testing.T) {
 	port := 1080
 	for field, s := range map[string]Settings{
@@ -197,8 +197,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Every field has an effect here, in the kernel, or is refused: a new one must take
-// a side.
+// Every field takes effect here, in the kernel, or is rejected: a new field must be added to one of these.
 func TestNoFieldIsIgnored(t *testing.T) {
 	effective := []string{
 		"AllowedReadPaths", "AllowedWritePaths", "DeniedPaths", "ProtectedPaths", "DeniedCommands", "AllowedCommands", "Enabled",

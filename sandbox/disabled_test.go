@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-func unheld(t *testing.T) *Sandbox {
+func unconfined(t *testing.T) *Sandbox {
 	t.Helper()
 	box, err := Open(nil, &OpenOptions{NoConfinement: true})
 	if errors.Is(err, kernel.ErrUnsupported) {
@@ -30,8 +30,8 @@ func unheld(t *testing.T) *Sandbox {
 	return box
 }
 
-func TestUnheldRefusesNothing(t *testing.T) {
-	box, dir := unheld(t), t.TempDir()
+func TestUnconfined(t *testing.T) {
+	box, dir := unconfined(t), t.TempDir()
 	cmd := box.Command(context.Background(), "/bin/sh", "-c", "echo x > made; id -u; cat /root/nothing-there")
 	cmd.Dir, cmd.Env = dir, os.Environ()
 	out, err := cmd.CombinedOutput()
@@ -46,16 +46,16 @@ func TestUnheldRefusesNothing(t *testing.T) {
 	}
 }
 
-func TestUnheldKeepsTogether(t *testing.T) {
-	box := unheld(t)
+func TestUnconfinedKillsDescendants(t *testing.T) {
+	box := unconfined(t)
 	cmd := box.Command(context.Background(), "/bin/sh", "-c", "(setsid sleep 1000 &); echo on")
-	out, err := cmd.CombinedOutput() // ends when nobody has the pipe any more
+	out, err := cmd.CombinedOutput() // ends when no process has the pipe open any more
 	if err != nil || string(out) != "on\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 }
 
-func ExampleOpen_unheld() {
+func ExampleOpen_unconfined() {
 	box, err := Open(nil, &OpenOptions{NoConfinement: true})
 	if err != nil {
 		fmt.Println("on") // a kernel without pid namespaces

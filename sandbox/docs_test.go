@@ -11,19 +11,19 @@ import (
 	"testing"
 )
 
-// docs/reference/sandbox.md names every setting, Holdfast's and Claude Code's, and its examples
-// can be read.
+// docs/reference/sandbox.md names every setting, Holdfast's and Claude Code's, and its examples can be
+// decoded.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile("../docs/reference/sandbox.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(b)
-	ours, claude, _ := strings.Cut(text, "\n## Claude Code's block\n")
+	holdfast, claude, _ := strings.Cut(text, "\n## Claude Code's block\n")
 	for _, typ := range []reflect.Type{reflect.TypeFor[Settings](), reflect.TypeFor[Network](), reflect.TypeFor[Limits]()} {
 		for f := range typ.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if !strings.Contains(ours, "`"+name+"`") {
+			if !strings.Contains(holdfast, "`"+name+"`") {
 				t.Errorf("%s is not in the tables", name)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// Every address of the proxy in the environment is the one that the kernel listens on.
+// Every proxy address in the environment is an address on which the kernel package listens.
 func TestProxyEnviron(t *testing.T) {
 	env := proxyEnviron(kernel.ProxyAddr, ownNames(nil))
 	names := map[string]bool{}
@@ -33,7 +33,7 @@ func TestProxyEnviron(t *testing.T) {
 	}
 }
 
-// A name of this machine that is listed goes to the proxy; the others stay inside.
+// A listed name of this machine goes to the proxy; the others stay inside the sandbox.
 func TestListedLocalhostGoesToProxy(t *testing.T) {
 	layer := func(allow ...string) egress.Layer { return egress.Layer{Allow: allow} }
 	for _, tt := range []struct {
@@ -63,7 +63,7 @@ func TestListedLocalhostGoesToProxy(t *testing.T) {
 	}
 }
 
-// A command finds its proxy at an address of its own, and loses nothing else that a variable says.
+// A command finds its proxy at its own address, and keeps the rest of its variables.
 func TestOwnProxy(t *testing.T) {
 	root := plant(t, "ws/", "home/")
 	box, err := Open(nil, &OpenOptions{

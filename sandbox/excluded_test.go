@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A line may run outside when every command of it begins like an entry, as a shell
-// would read it.
+// A line may run outside if every command of it begins like an entry, as a shell parses it.
 func TestExcluded(t *testing.T) {
 	const user = `user: {"excludedCommands": ["docker", "git push", "npm run e2e:*", "gh *", "/opt/tool/run", "./scripts/x"]}`
 	for line, want := range map[string]bool{

@@ -33,7 +33,7 @@ func TestExplain(t *testing.T) {
 		{Settings{}, "@/ws/.mcp.json", policy.OpWrite, "", "decides"},
 		{Settings{}, "@/ws/.git", policy.OpWrite, "", "moved or removed"},
 		{Settings{}, "@/ws/.git/index", policy.OpWrite, "-", ""},
-		{Settings{}, "@/ws/to-out", policy.OpWrite, "-", ""}, // in /tmp, which is the command's own
+		{Settings{}, "@/ws/to-out", policy.OpWrite, "-", ""}, // in /tmp, which is private to the command
 		{Settings{}, "/tmp/x", policy.OpWrite, "-", ""},
 		{Settings{}, "/dev/null", policy.OpWrite, "-", ""},
 		{Settings{}, "/run/docker.sock", policy.OpRead, "", "allowedReadPaths"},
@@ -91,7 +91,7 @@ func TestDeniedProgramsAreHidden(t *testing.T) {
 	}
 }
 
-func TestNoticesTellOtherNames(t *testing.T) {
+func TestNoticeOtherNames(t *testing.T) {
 	root := plant(t, "ws/secret/x", "home/")
 	if err := os.Link(root+"/ws/secret/x", root+"/ws/y"); err != nil {
 		t.Fatal(err)

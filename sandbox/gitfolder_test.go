@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGitFolders: a repository elsewhere is written by commands if it knows the folder, and only then.
+// TestGitFolders checks that commands may write a repository elsewhere if and only if it names the folder.
 func TestGitFolders(t *testing.T) {
 	repo := func(name string, more ...string) []string {
 		return append([]string{name + "/HEAD", name + "/config", name + "/hooks/", name + "/objects/", name + "/refs/"}, more...)

@@ -21,14 +21,13 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// Some commands cannot be judged by their text. These tests run them for real: what
-// they would harm lies outside of what may be written, and stays as it is. Without
-// the sandbox the same command harms it.
+// Some commands cannot be judged by their text. These tests run them: the files that they would harm are
+// outside of the writable trees and stay unchanged. Without the sandbox the same command harms them.
 
 // isolateVar names the folder of one run, for the program that opens the sandbox.
 const isolateVar = "HOLDFAST_TEST_ISOLATE"
 
-// isolated is one run.
+// isolated describes one run.
 type isolated struct {
 	Plain    bool // without a sandbox
 	Settings json.RawMessage
@@ -37,7 +36,7 @@ type isolated struct {
 	Dir      string
 }
 
-// kernelCases are cases of file tools that the kernel can hold as well, as commands.
+// kernelCases are cases of file tools that the kernel can prevent as well, as commands.
 var kernelCases = map[string]struct{ command, output string }{
 	"sandbox_file_tools-027": {
 		`ln -s <outside> d && echo x >d/x`,
@@ -85,8 +84,8 @@ func TestIsolate(t *testing.T) {
 	corpus.Claim(t, cases, handled, nil)
 }
 
-// isolateCase runs a case's command with and without the sandbox, and a second time
-// from a folder that may be written, where the victim has its full name.
+// isolateCase runs a case's command with and without the sandbox, and a second time from a writable folder in
+// which the victim is named by its full path.
 func isolateCase(t *testing.T, c corpus.Case, command, dir string) {
 	uids := []int{os.Getuid()}
 	if uids[0] == 0 {
@@ -110,14 +109,14 @@ func isolateCase(t *testing.T, c corpus.Case, command, dir string) {
 	}
 }
 
-// isolate runs a command once, and says what harm was done.
+// isolate runs a command once, and returns what harm was done.
 func isolate(t *testing.T, c corpus.Case, uid int, command, dir string, plain bool) string {
 	t.Helper()
 	base := harmless(t, uid, command)
 	expand := strings.NewReplacer("<outside>", base+"/outside", "<root>", base+"/ws")
 	o := isolated{Plain: plain, Command: expand.Replace(command), Base: base, Dir: filepath.Join(base, dir)}
 	if plain {
-		o.Command = strings.ReplaceAll(o.Command, "/tmp/", base+"/tmp/") // which the sandbox shows as /tmp
+		o.Command = strings.ReplaceAll(o.Command, "/tmp/", base+"/tmp/") // which appears as /tmp in the sandbox
 	} else {
 		var fields map[string]json.RawMessage
 		c.Decode(t, json.RawMessage(expand.Replace(string(c.Settings()))), &fields)
@@ -153,7 +152,7 @@ func isolate(t *testing.T, c corpus.Case, uid int, command, dir string, plain bo
 	return ""
 }
 
-// TestIsolateChild is the program that opens the sandbox, or none.
+// TestIsolateChild is the program that opens the sandbox, or runs without one.
 func TestIsolateChild(t *testing.T) {
 	text := os.Getenv(isolateVar)
 	if text == "" {
@@ -205,8 +204,7 @@ func TestIsolateChild(t *testing.T) {
 // harm is what a script of the cases does, in many ways: outside stands for the folder.
 const harmScript = "#!/bin/sh\nrm -rf OUTSIDE/x; unlink OUTSIDE/x; perl -e 'unlink \"OUTSIDE/x\"'; : >OUTSIDE/pwned; : >pwned\n"
 
-// harmless makes the folders of a run: what may be written, what may not, and
-// programs that are not everywhere.
+// harmless creates the folders of a run, writable and not, and programs that are not installed everywhere.
 func harmless(t *testing.T, uid int, command string) string {
 	t.Helper()
 	under, ok := testneed.OutsideTmp()
@@ -228,7 +226,7 @@ func harmless(t *testing.T, uid int, command string) string {
 		"program": string(self), "home/x": "", "ws/secret/key.pem": "SECRET PRIVATE KEY\n", "outside/secret.txt": "HIDDEN\n",
 		"tmp/x.sh": script, "tmp/h/pre-commit": script, "outside/x.sh": script, "outside/setup": script, "outside/evil.deb": script,
 		"outside/evil/setup.sh": script, "outside/Makefile": ".PHONY: evil\nevil:\n\tsh ./x.sh\n",
-		// Stand-ins for what does the same harm under these names.
+		// Stand-ins for programs that do the same harm under these names.
 		"bin/python": "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n", "bin/pip": "#!/bin/sh\nexec /bin/sh \"$2/setup.sh\"\n",
 		"bin/dpkg": "#!/bin/sh\nexec /bin/sh \"./$2\"\n",
 	}
@@ -273,7 +271,7 @@ func harmless(t *testing.T, uid int, command string) string {
 	return base
 }
 
-// harmIn says what is not as it was.
+// harmIn returns what has changed.
 func harmIn(t *testing.T, base string) string {
 	t.Helper()
 	for _, name := range []string{"outside/x", "outside/x/y"} {

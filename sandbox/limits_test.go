@@ -81,7 +81,7 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 	}
 }
 
-// Limits that a program gives have the same bounds.
+// Limits that a program sets have the same range.
 func TestNewCheckerBoundsLimits(t *testing.T) {
 	for field, l := range map[string]Limits{
 		"limits.cpu":         {CPU: math.NaN()},
@@ -101,7 +101,7 @@ func TestNewCheckerBoundsLimits(t *testing.T) {
 	}
 }
 
-// What settings are written as, Decode reads as the same settings.
+// Decode reads encoded settings as the same settings.
 func TestSettingsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// A reading is used only when it was made with what the checker knows itself.
+// A reading is used only if it was made with the values that the checker itself has.
 func TestEvaluateLine(t *testing.T) {
-	other := shellparse.Parse("ls", nil) // not of the line: shows whether it is used
+	other := shellparse.Parse("ls", nil) // not from the line: shows whether the reading is used
 	for _, tt := range []struct {
 		name  string
 		known shellparse.Options

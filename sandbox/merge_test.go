@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// layers compiles settings, each written as "layer: JSON"; "project!" is a project
-// that a person trusts.
+// layers compiles settings, each written as "layer: JSON"; "project!" is a trusted project.
 func layers(t testing.TB, texts ...string) []*Checker {
 	t.Helper()
 	var list []*Checker
@@ -28,14 +27,14 @@ func layers(t testing.TB, texts ...string) []*Checker {
 	return list
 }
 
-// A flag that loosens holds when a trusted layer sets it, no layer says false, and
-// no managed layer is silent.
+// A loosening flag is in force if a trusted layer sets it, no layer sets it to false, and every managed layer
+// sets it.
 func TestMergeFlags(t *testing.T) {
 	const yes, no, silent = `{"allowUnsandboxedCommands": true}`, `{"allowUnsandboxedCommands": false}`, `{"deniedPaths": ["/s"]}`
 	for _, tt := range []struct {
 		layers []string
 		on     bool
-		by     string // the layer that sets it, or stands against it
+		by     string // the layer that sets it, or prevents it
 	}{
 		{nil, false, ""},
 		{[]string{"user: " + silent}, false, ""},
@@ -75,8 +74,7 @@ func TestMergeFlags(t *testing.T) {
 	}
 }
 
-// Nothing that is added to layers without network opens anything but by a trusted
-// layer, and nothing at all by one that stands against it.
+// Only a trusted layer can add permissions to layers without a network, and not if another layer prevents it.
 func TestMergeNeverLoosens(t *testing.T) {
 	names := []string{"managed", "flag", "local", "local!", "project", "project!", "user"}
 	flags := []string{"allowNestedSandbox", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands", "enableWeakerNestedSandbox"}
@@ -112,7 +110,7 @@ func TestMergeNeverLoosens(t *testing.T) {
 	})
 }
 
-// Each network block restricts by itself.
+// Each network block restricts on its own.
 func TestMergeNetwork(t *testing.T) {
 	const open = `{"network": {"allowedDomains": ["a.org"], "allowLocalBinding": true, "allowAllUnixSockets": true, "httpProxyPort": 8080, "ask": true}}`
 	const shut = `{"network": {"allowedDomains": ["b.org"], "deniedDomains": ["c.org"], "socksProxyPort": 1080}}`
@@ -171,8 +169,7 @@ func TestMergeLimits(t *testing.T) {
 	}
 }
 
-// Paths that are added are held to every layer's allowedWritePaths, and to what a
-// managed layer adds itself.
+// Additional paths are limited to every layer's allowedWritePaths, and to what a managed layer adds.
 func TestMergeWritePaths(t *testing.T) {
 	const add = `{"additionalWritePaths": ["/var/cache/x", "~/.cache"]}`
 	for _, tt := range []struct {
@@ -207,7 +204,7 @@ func TestMergeWritePaths(t *testing.T) {
 	}
 }
 
-// What a field loosens is named, and a field that restricts is not.
+// Loosens lists the fields that loosen, and not those that restrict.
 func TestLoosens(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`: "",

@@ -20,7 +20,7 @@ func TestCheckHost(t *testing.T) {
 		{some, "x.api.example.com", fieldDomains},
 		{some, "api.example.com.evil.org", fieldDomains},
 		{some, "notx.org", fieldDomains},
-		{some, "x.org", fieldDomains}, // the star is for what is below
+		{some, "x.org", fieldDomains}, // the star covers subdomains
 		{some, "192.0.2.8", fieldDomains},
 		{some, "", fieldDomains},
 		{some, "http://", fieldDomains},
@@ -43,13 +43,13 @@ func TestCheckHost(t *testing.T) {
 		{all, "::ffff:127.0.0.1", fieldLocal},
 		{all, "0.0.0.0", fieldLocal},
 		{all, "[::]", fieldLocal},
-		{`{"network":{}}`, "a.org", fieldDomains}, // no host at all
+		{`{"network":{}}`, "a.org", fieldDomains}, // not a host
 		{denied, "bad.example.com", fieldDeniedDomains},
-		{denied, "https://x.bad.example.com/", ""}, // the entry is for the one host
+		{denied, "https://x.bad.example.com/", ""}, // the entry is for one host
 		{denied, "a.evil.org:8443", fieldDeniedDomains},
 		{denied, "evil.org", ""},
 		{denied, "ssh://git.org/x", fieldDeniedDomains},
-		{denied, "git.org", fieldDeniedDomains}, // it may be that port
+		{denied, "git.org", fieldDeniedDomains}, // the port may match
 		{denied, "https://git.org/x", ""},
 		{denied, "http://localhost:9999", fieldDeniedDomains},
 		{denied, "10.1.2.3", fieldDomains}, // a star covers no address
@@ -72,7 +72,7 @@ func TestCheckHost(t *testing.T) {
 		{some, "a.x.org", ""},
 		{some, "a.b.x.org", ""},
 		{some, "192.0.2.7:8443", ""},
-		{some, "192.0.2.7:22", fieldDomains}, // without a port an entry opens 80, 443 and what is not reserved
+		{some, "192.0.2.7:22", fieldDomains}, // without a port an entry allows 80, 443 and unreserved ports
 		{some, "[2001:db8:0::1]:443", ""},
 		{all, "anything.example", ""},
 		{all, "single", ""},
@@ -86,8 +86,8 @@ func TestCheckHost(t *testing.T) {
 	}
 }
 
-// Where settings say ask, a host that no list names is a question, unless the
-// command is confined: then the connection itself is one.
+// If the settings set ask, a host that no list names needs approval, unless the command is confined: then the
+// connection itself does.
 func TestAsk(t *testing.T) {
 	c := checker(t, `{"network":{"allowedDomains":["a.org"],"deniedDomains":["bad.org"],"ask":true},"deniedPaths":["/s"]}`, nil)
 	only := checker(t, `{"network":{"allowedDomains":["a.org"],"ask":true,"allowManagedDomainsOnly":true}}`, nil)
@@ -126,9 +126,9 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// In the kernel sandbox localhost is the command's own: it is open unless a layer closes it.
-// Elsewhere, and for connections of ours, it is this machine's.
-func TestLocalhostOfACommand(t *testing.T) {
+// In the kernel sandbox localhost is private to the command: it is allowed unless a layer sets
+// allowLocalBinding to false. Otherwise, and for connections of this process, it is this machine's.
+func TestCommandLocalhost(t *testing.T) {
 	for _, tt := range []struct {
 		settings, line string
 		confined       bool
@@ -163,7 +163,7 @@ func TestLocalhostOfACommand(t *testing.T) {
 		}
 	}
 	c := checker(t, `{"network":{}}`, nil)
-	// Where a person may be asked, the connection is what is judged, and not the line.
+	// If an approver is available, the connection is checked, and not the line.
 	r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "curl evil.example", Cwd: "/w", Confined: true}
 	if v := c.Evaluate(r); v.Effect != policy.NoOpinion {
 		t.Errorf("a host that the person is asked about: got %+v", v)

@@ -32,7 +32,7 @@ func opened(t testing.TB, root string, list ...testLayer) *Sandbox {
 	return s
 }
 
-// shell runs a line in a sandbox and returns its output and whether it succeeded.
+// shell runs a script in a sandbox and returns its output and whether it succeeded.
 func shell(t testing.TB, s *Sandbox, line string) (string, bool) {
 	t.Helper()
 	out, err := s.Command(t.Context(), "/bin/sh", "-c", line).CombinedOutput()
@@ -42,7 +42,7 @@ func shell(t testing.TB, s *Sandbox, line string) (string, bool) {
 	return string(out), err == nil
 }
 
-// TestOrdinaryWork: what is protected does not stop git.
+// TestOrdinaryWork checks that protected paths do not prevent the use of git.
 func TestOrdinaryWork(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		testneed.Need(t, "no git on the PATH: apt-get install git makes this run")
@@ -78,9 +78,9 @@ func TestOrdinaryWork(t *testing.T) {
 	}
 }
 
-// TestRefreshSees: what a person changes between two commands is protected in the
-// second, and what a command left behind stops it when it cannot be.
-func TestRefreshSees(t *testing.T) {
+// TestRefreshAfterChange checks that files that the user creates between two commands are protected in the second
+// one, and that a command cannot start if a file that an earlier one left cannot be protected.
+func TestRefreshAfterChange(t *testing.T) {
 	root := plant(t, "ws/", "home/")
 	s := opened(t, root)
 	before := s.Digest()
@@ -140,8 +140,8 @@ func TestStatusAndClose(t *testing.T) {
 	}
 }
 
-// TestLocalhostIsShared: what listens in the background is reached by later commands, also after the
-// policy has changed, but by no command that is alone and by no other sandbox.
+// TestLocalhostIsShared checks that later commands reach a background server, even after the policy has
+// changed; a command with a private localhost and another sandbox do not.
 func TestLocalhostIsShared(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		testneed.Need(t, "no python3: apt-get install python3 makes this run")

@@ -53,7 +53,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Two streams share one budget, and each says what it lost.
+// Two streams share one budget, and each reports what it dropped.
 func TestBudgetIsShared(t *testing.T) {
 	var out, errs bytes.Buffer
 	b := &budget{limit: 6}

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// Scripts of a skill in the person's home are run and not changed. What lies below /tmp is
-// not seen, so this home is elsewhere.
+// Scripts of a skill in the user's home can be run and not changed. Files below /tmp are not visible, so this
+// home is elsewhere.
 func TestScriptsOfSkills(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err == nil {
@@ -48,9 +48,9 @@ func TestScriptsOfSkills(t *testing.T) {
 	}
 }
 
-// A worktree is worked in, below the workspace or as the workspace of a repository elsewhere; what leads
-// git to its hooks and filters stays.
-func TestWorktreesKeepWhatGitObeys(t *testing.T) {
+// A worktree is writable, below the workspace or as the workspace of a repository elsewhere; the files that
+// lead git to its hooks and filters are not.
+func TestWorktreeProtectsGitConfig(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		testneed.Need(t, "no git on the PATH: apt-get install git makes this run")
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-func TestScanRemembers(t *testing.T) {
+func TestScanCache(t *testing.T) {
 	root := plant(t, "a/b/.git/", "c/")
 	var s scanner
 	count := func() int { return len(s.scan(root).names) }
 	if first, again := count(), count(); first != 1 || again != 1 {
 		t.Error("the repository is not found twice")
 	}
-	for f := range s.seen { // as if it had been looked at long after the last change
+	for f := range s.seen { // as if it had been scanned long after the last change
 		s.seen[f].state.looked += int64(time.Hour)
 	}
 	before := s.seen[root]

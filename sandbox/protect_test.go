@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// barredAlways is what every workspace bars, below ws.
-func barredAlways(root string) []string {
+// barredAlways are the names that are forbidden in every workspace, relative to ws.
+func alwaysForbidden(root string) []string {
 	var out []string
 	for _, name := range workspaceForbidden {
 		out = append(out, root+"/ws/"+strings.TrimSuffix(name, "/"))
@@ -24,7 +24,7 @@ func TestProtect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		tree             []string
 		layer            Settings
-		fixed, pin, bars string // below ws
+		fixed, pin, bars string // relative to ws
 	}{
 		"nothing there": {nil, Settings{}, "", "", ""},
 		"a repository":  {[]string{".git/hooks/", ".git/config"}, Settings{}, ".git/config .git/hooks", ".git", ".git/config.worktree"},
@@ -86,7 +86,7 @@ func TestProtect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			always := barredAlways(root)
+			always := alwaysForbidden(root)
 			inWorktree := regexp.MustCompile("^" + regexp.QuoteMeta(root) + `/ws/\.(claude|holdfast)/worktrees/x/`)
 			others := slices.DeleteFunc(bars(p), func(b string) bool {
 				return slices.Contains(always, inWorktree.ReplaceAllString(b, root+"/ws/")) || path.Base(b) == commonDir
@@ -104,8 +104,8 @@ func TestProtect(t *testing.T) {
 	}
 }
 
-// TestPlaceholderBesideWorktrees: what a command leaves behind for a moment is not there
-// for the next one's plan.
+// TestPlaceholderBesideWorktrees checks that the placeholders of a command do not influence the plan of the
+// next one.
 func TestPlaceholderBesideWorktrees(t *testing.T) {
 	root := plant(t, "home/", "ws/.holdfast/worktrees/", "ws/.holdfast/agents: .")
 	if err := os.Chmod(root+"/ws/.holdfast/agents", 0o440); err != nil {
@@ -173,9 +173,9 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// What sends git to another repository's hooks cannot be made in any repository, and
-// what bars it does not disturb git.
-func TestCommonDirCannotBeMade(t *testing.T) {
+// A file that leads git to the hooks of another repository cannot be created in any repository, and its
+// placeholder does not disturb git.
+func TestCommonDirForbidden(t *testing.T) {
 	root := plant(t, "ws/.git/config", "ws/.git/hooks/", "ws/.git/objects/", "ws/a/b/.git/config", "ws/a/b/.git/objects/")
 	p, err := planFor(t, root, testLayer{})
 	if err != nil {

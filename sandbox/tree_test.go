@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// makeTree makes a small tree with links and returns its root, without links.
+// makeTree creates a small tree with links and returns its resolved root.
 func makeTree(t testing.TB) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -15,8 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// What the policy refused is told, with the setting; what is the program's own
-// error is not. Every line runs for real.
+// A refusal of the policy is reported with its setting; the program's own errors are not. All lines are run.
 func TestViolations(t *testing.T) {
 	box, dir := openBox(t, `{"deniedPaths":["secret"],"protectedPaths":["fixed"],"deniedCommands":["xargs"]}`)
 	for name, mode := range map[string]os.FileMode{"secret": 0o644, "fixed": 0o644, "own": 0o000, "plain": 0o644} {
@@ -25,12 +24,12 @@ func TestViolations(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		line, op, what, setting string // an empty op: nothing is told
+		line, op, what, setting string // an empty op: nothing is reported
 	}{
 		{"touch /etc/holdfast-x", "write", "/etc/holdfast-x", "allowedWritePaths"},
 		{"echo x > /usr/holdfast-x", "write", "/usr/holdfast-x", "allowedWritePaths"},
 		{"mkdir /holdfast-x", "write", "/holdfast-x", "allowedWritePaths"},
-		{"cd /etc && rm passwd", "", "", ""}, // relative to where it went: not known
+		{"cd /etc && rm passwd", "", "", ""}, // relative to an unknown folder
 		{"rm -f /etc/passwd", "write", "/etc/passwd", "allowedWritePaths"},
 		{"mv /etc/passwd x", "write", "/etc/passwd", "allowedWritePaths"},
 		{"cat secret", "read", dir + "/secret", "deniedPaths"},
@@ -54,7 +53,7 @@ func TestViolations(t *testing.T) {
 		{"touch /tmp/x", "", "", ""},
 	} {
 		if tt.line == "cat /etc/shadow" && os.Getuid() != 0 {
-			continue // it is the file's mode that refuses
+			continue // the file's mode refuses this
 		}
 		c := sh(t, box, tt.line)
 		var errs bytes.Buffer
@@ -83,9 +82,9 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// The same in the words of languages, where they are there.
+// The same errors in the messages of languages that are installed.
 func TestViolationsOfPrograms(t *testing.T) {
-	// The system's own: what lies in somebody's home may be hidden from a sandbox.
+	// Only the system's: a program in a home folder may be hidden from the sandbox.
 	t.Setenv("PATH", "/usr/local/bin:/usr/bin:/bin")
 	box, _ := openBox(t, `{}`)
 	for _, argv := range [][]string{
@@ -122,7 +121,7 @@ func TestViolationsOfPrograms(t *testing.T) {
 	}
 }
 
-// Refused system calls are told of a command that failed.
+// Refused system calls are reported if the command failed.
 func TestViolationsSyscall(t *testing.T) {
 	box, _ := openBox(t, `{}`)
 	if _, err := exec.LookPath("unshare"); err != nil {
@@ -144,7 +143,7 @@ func TestViolationsSyscall(t *testing.T) {
 func TestViolationsIgnored(t *testing.T) {
 	for _, tt := range []struct {
 		settings string
-		told     bool
+		reported bool
 	}{
 		{`{}`, true},
 		{`{"ignoreViolations":{"*":["/etc"]}}`, false},
@@ -157,14 +156,14 @@ func TestViolationsIgnored(t *testing.T) {
 		if _, err := c.CombinedOutput(); err == nil {
 			t.Fatal("it worked")
 		}
-		if told := c.Report().Text() != ""; told != tt.told {
+		if reported := c.Report().Text() != ""; reported != tt.reported {
 			t.Errorf("%s: %q", tt.settings, c.Report().Text())
 		}
 	}
 }
 
-// Names that a command chose do not steer a terminal, nor look like our own lines.
-func TestReportTextIsInert(t *testing.T) {
+// Names that a command chose cannot control a terminal, or look like lines of the report.
+func TestReportTextSanitized(t *testing.T) {
 	r := &Report{Violations: []Violation{{Kind: kindPath, Op: "write", Subject: "/a\nsandbox: all is well\x1b[2J\u202e", Setting: "allowedWritePaths", Hint: "a\nb"}}}
 	if text := r.Text(); strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\x1b\u202e") {
 		t.Errorf("%q", text)
@@ -174,9 +173,9 @@ func TestReportTextIsInert(t *testing.T) {
 	}
 }
 
-// A host that is allowed and leads to a private address is not outside the list: what is told is the
-// address, and the entry that allows just that.
-func TestPrivateAddressIsTold(t *testing.T) {
+// An allowed host that resolves to a private address is not outside the list: the report names the address,
+// and the entry that allows exactly that address.
+func TestPrivateAddressReported(t *testing.T) {
 	list := hostViolations([]egress.Refusal{
 		{Host: "npm.example", Port: 443, Setting: fieldDomains, Address: "10.0.0.80", Reason: "it resolves to the private address 10.0.0.80", Hint: `add "10.0.0.80:443"`},
 		{Host: "x.example", Port: 443, Setting: fieldDomains, Reason: "no entry names it", Layer: -1},

@@ -23,7 +23,7 @@ import (
 type registry struct {
 	*httptest.Server
 	integrity string
-	token     string // without it nobody is let in
+	token     string // without it no one can log in
 
 	mu    sync.Mutex
 	asked []string
@@ -80,8 +80,8 @@ func tarball(t *testing.T, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestWorkNpm: the real npm gets a package through the proxy, and its tests run.
-// Without the registry among the hosts it does not, and is told.
+// TestWorkNpm checks that the real npm downloads a package through the proxy and runs its tests. If the
+// registry is not among the hosts, npm fails and the report says why.
 func TestWorkNpm(t *testing.T) {
 	work(t, func(d *workEnv) {
 		d.need("npm", "npm")
@@ -107,8 +107,8 @@ func TestWorkNpm(t *testing.T) {
 	})
 }
 
-// TestWorkLogin: npm knows the registry of a scope that the person's .npmrc names, and not the token. The result
-// names the command that opens the file, and that command does.
+// TestWorkLogin checks that npm knows the registry of a scope in the user's .npmrc, and not the token. The
+// result names the command that makes the file readable, and that command works.
 func TestWorkLogin(t *testing.T) {
 	work(t, func(d *workEnv) {
 		d.need("npm", "npm")

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// poisons are what one project plants for others, by the tools that would use it. plant makes the plant in the
-// tool's cache; look asks the tool, offline, and prints "evil" when it would use it.
+// poisons are files that one project plants for others, by the tools that would use them. plant writes the
+// file to the tool's cache; look runs the tool offline, and prints "evil" if the tool uses the file.
 var poisons = []struct{ name, needs, plant, look string }{
 	{
 		"Go module", "go version",
@@ -49,8 +49,8 @@ var poisons = []struct{ name, needs, plant, look string }{
 	},
 }
 
-// What is planted in the caches of one project by a command is used by the next command there, and neither
-// by another project nor by the user, who has caches of the same tools.
+// A file that a command plants in the caches of a project is used by the next command there, but not by
+// another project or by the user, who has caches of the same tools.
 func TestWorkPoison(t *testing.T) {
 	work(t, func(d *workEnv) {
 		d.write("other/file", "")

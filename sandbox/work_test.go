@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// workEnv is somebody at work: a home and a workspace of their own, and the program.
-// It is not below /tmp, which commands have of their own.
+// workEnv is a user at work: a new home folder and workspace, and the program. It is outside of /tmp, which
+// is private to commands.
 type workEnv struct {
 	t       *testing.T
 	who     caller
@@ -32,7 +32,7 @@ type workEnv struct {
 	env     []string
 }
 
-// work runs a test at a desk, for root and for an ordinary user.
+// work runs a test in a new workEnv, for root and for an ordinary user.
 func work(t *testing.T, test func(d *workEnv)) {
 	t.Helper()
 	testneed.Root(t, "to work as root and as another user")
@@ -50,10 +50,10 @@ func work(t *testing.T, test func(d *workEnv)) {
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	each(t, both, func(t *testing.T, who caller) { test(newDesk(t, who, program)) })
+	each(t, both, func(t *testing.T, who caller) { test(newWorkEnv(t, who, program)) })
 }
 
-func newDesk(t *testing.T, who caller, program string) *workEnv {
+func newWorkEnv(t *testing.T, who caller, program string) *workEnv {
 	t.Helper()
 	base := filepath.Join(filepath.Dir(program), filepath.Base(t.Name()))
 	d := &workEnv{t: t, who: who, base: base, dir: filepath.Join(base, "work"), program: program}
@@ -85,13 +85,13 @@ func (d *workEnv) write(name, text string) {
 	}
 }
 
-// ending is how a call of the program ended.
+// ending is the result of a call of the program.
 type ending struct {
 	out, errs string
 	code      int
 }
 
-// exec is `holdfast sandbox exec` with these arguments.
+// exec runs `holdfast sandbox exec` with these arguments.
 func (d *workEnv) exec(args ...string) ending {
 	d.t.Helper()
 	var out, errs bytes.Buffer
@@ -109,7 +109,7 @@ func (d *workEnv) exec(args ...string) ending {
 	return e
 }
 
-// good wants a command line to succeed, with nothing refused, and returns its output.
+// good checks that a command line succeeds without refusals, and returns its output.
 func (d *workEnv) good(line string, flags ...string) string {
 	d.t.Helper()
 	e := d.exec(append(flags, "--", "/bin/sh", "-c", line)...)
@@ -119,24 +119,24 @@ func (d *workEnv) good(line string, flags ...string) string {
 	return e.out
 }
 
-// refused wants a command line to fail, and to be told why in these words.
+// refused checks that a command line fails, and that the report contains these words.
 func (d *workEnv) refused(line string, words []string, flags ...string) {
 	d.t.Helper()
 	e := d.exec(append(flags, "--", "/bin/sh", "-c", line)...)
-	var told string
+	var report string
 	for row := range strings.Lines(e.errs) {
 		if strings.HasPrefix(row, "sandbox: ") {
-			told += row
+			report += row
 		}
 	}
 	for _, w := range words {
-		if e.code == 0 || !strings.Contains(told, w) {
+		if e.code == 0 || !strings.Contains(report, w) {
 			d.t.Errorf("%s: exit status %d, %q is not told:\n%s", line, e.code, w, e.errs)
 		}
 	}
 }
 
-// need skips where a program is not there.
+// need skips the test if a program is not installed.
 func (d *workEnv) need(program, packages string) {
 	d.t.Helper()
 	if !there(program) {
@@ -144,7 +144,7 @@ func (d *workEnv) need(program, packages string) {
 	}
 }
 
-// there says whether the system has a program.
+// there reports whether a program is installed.
 func there(program string) bool {
 	for _, dir := range []string{"/usr/local/go/bin", "/usr/local/bin", "/usr/bin", "/bin"} {
 		if info, err := os.Stat(filepath.Join(dir, program)); err == nil && info.Mode().IsRegular() {
@@ -154,7 +154,7 @@ func there(program string) bool {
 	return false
 }
 
-// TestWorkGit: what people do with git all day.
+// TestWorkGit runs common git commands.
 func TestWorkGit(t *testing.T) {
 	work(t, func(d *workEnv) {
 		d.need("git", "git")
@@ -178,7 +178,7 @@ func TestWorkGit(t *testing.T) {
 	})
 }
 
-// TestWorkGitRefused: what git must not change is told with its name.
+// TestWorkGitRefused checks that the report names the files that git must not change.
 func TestWorkGitRefused(t *testing.T) {
 	work(t, func(d *workEnv) {
 		d.need("git", "git")
@@ -189,7 +189,7 @@ func TestWorkGitRefused(t *testing.T) {
 	})
 }
 
-// TestWorkTools: compilers, archives and what scripts use.
+// TestWorkTools runs compilers, archivers and scripting tools.
 func TestWorkTools(t *testing.T) {
 	work(t, func(d *workEnv) {
 		d.write("hello.c", "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n")
@@ -221,8 +221,8 @@ func TestWorkTools(t *testing.T) {
 	})
 }
 
-// TestWorkServer: a server on a port of the sandbox's own, and what is told when
-// the settings have none.
+// TestWorkServer tests a server on a port of the private localhost, and the report if the settings allow
+// none.
 func TestWorkServer(t *testing.T) {
 	const serve = `import http.server, threading, urllib.request as u
 s = http.server.HTTPServer(("127.0.0.1", 8123), http.server.SimpleHTTPRequestHandler)
@@ -244,9 +244,9 @@ print(u.urlopen("http://localhost:8123/").status)
 	})
 }
 
-// TestWorkHostPorts: nothing that listens on this machine's localhost is reached from inside, whether
-// or not commands have a localhost of their own, also on the same port, and nothing that listens
-// inside is reached from this machine.
+// TestWorkHostPorts checks that servers on this machine's localhost cannot be reached from inside, whether or
+// not commands have a private localhost, even on the same port, and that servers inside cannot be reached
+// from this machine.
 func TestWorkHostPorts(t *testing.T) {
 	const reach = `import socket, sys
 port, port6, dgram = map(int, sys.argv[1:4])
@@ -309,8 +309,8 @@ except PermissionError:
 	}
 }
 
-// TestWorkCaches: what a command plants in its caches is there for the next command of the project. No
-// other project sees it, and nothing of it reaches the caches of the user.
+// TestWorkCaches checks that a file that a command plants in its caches is there for the next command of the
+// project, and not for other projects or the user.
 func TestWorkCaches(t *testing.T) {
 	const plant = `for dir in "$GOCACHE" "$GOMODCACHE" "$npm_config_cache" "$PIP_CACHE_DIR" "$UV_CACHE_DIR" "$CARGO_HOME" "$CCACHE_DIR" "$XDG_CACHE_HOME"; do
 	mkdir -p "$dir" && echo x >"$dir/planted" || exit
@@ -342,8 +342,8 @@ true`
 	})
 }
 
-// TestWorkStores: in the place of the person's store of pnpm commands see one of their own, wherever they
-// have let it lead.
+// TestWorkStores checks that commands see their own pnpm store in the place of the user's, even after they
+// replaced it by a link.
 func TestWorkStores(t *testing.T) {
 	work(t, func(d *workEnv) {
 		store := d.base + "/home/.local/share/pnpm/store"
@@ -364,8 +364,8 @@ func TestWorkStores(t *testing.T) {
 	})
 }
 
-// TestWorkGo: this project is built with the module cache read-only and the build
-// cache given, and a small module with a cache of its own.
+// TestWorkGo builds this project with a read-only module cache and a given build cache, and a small module
+// with its own cache.
 func TestWorkGo(t *testing.T) {
 	work(t, func(d *workEnv) {
 		if d.who.uid == 0 && testing.Short() {
@@ -376,13 +376,13 @@ func TestWorkGo(t *testing.T) {
 		d.write("main.go", "package main\n\nfunc main() { println(\"built\") }\n")
 		d.good("GOCACHE=$PWD/cache go build -o m . && ./m 2>&1")
 		if d.who.uid != 0 {
-			return // another user reads no cache of root's
+			return // another user cannot read root's cache
 		}
 		root, err := filepath.Abs("..")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(root, "/tmp/") { // which commands have of their own
+		if strings.HasPrefix(root, "/tmp/") { // which is private to commands
 			if err := os.CopyFS(d.dir+"/project", os.DirFS(root)); err != nil {
 				t.Fatal(err)
 			}
@@ -397,7 +397,7 @@ func TestWorkGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.env = append(d.env, "HOME="+account.HomeDir) // where the caches lie; another home is hidden
+		d.env = append(d.env, "HOME="+account.HomeDir) // the folder of the caches; other homes are hidden
 		d.good(fmt.Sprintf("! touch %[1]s/x 2>/dev/null && export GOPROXY=off CGO_ENABLED=0 GOFLAGS='-buildvcs=false -trimpath' GOCACHE=%[2]s GOMODCACHE=%[1]s && "+
 			"go build -C %[3]s -o $PWD/built ./cmd/holdfast && ./built version", modules, cache, root),
 			"--settings", fmt.Sprintf(`{"additionalWritePaths":[%q]}`, cache))

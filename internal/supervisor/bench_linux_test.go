@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// A turn's process, from nothing to its end, and what that would be without us.
+// The process of one turn, from start to end, compared with starting it directly.
 func BenchmarkStart(b *testing.B) {
-	b.Setenv("TMPDIR", "/dev/shm") // whose neighbours are few, as in a container
-	h := newHouse(b)
+	b.Setenv("TMPDIR", "/dev/shm") // which has few other processes, as in a container
+	h := newSupervisor(b)
 	run := func(b *testing.B) {
 		c, err := Dial(b.Context(), h.socket)
 		if err != nil {
@@ -51,8 +51,8 @@ func BenchmarkStart(b *testing.B) {
 }
 
 func BenchmarkStream(b *testing.B) {
-	b.Setenv("TMPDIR", "/dev/shm") // whose neighbours are few, as in a container
-	h := newHouse(b)
+	b.Setenv("TMPDIR", "/dev/shm") // which has few other processes, as in a container
+	h := newSupervisor(b)
 	c, err := Dial(b.Context(), h.socket)
 	if err != nil {
 		b.Fatal(err)

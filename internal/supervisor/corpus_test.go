@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-// The cases about variables, and about what a process is started with.
+// The cases about variables, and about how a process is started.
 func TestCorpus(t *testing.T) {
 	cases := corpus.Area(t, "agentkit-commaagents-parachute.json", "cred", "entry")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
@@ -52,7 +52,7 @@ func checkVariable(t *testing.T, c corpus.Case) {
 	}
 }
 
-// The class of which the cases are examples.
+// The class to which the cases belong.
 func TestVariables(t *testing.T) {
 	for _, name := range []string{
 		"PATH", "HOME", "USER", "SHELL", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "PYTHONPATH", "PYTHONSTARTUP",

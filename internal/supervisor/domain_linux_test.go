@@ -11,7 +11,7 @@ import (
 
 func confined(t *testing.T) *supervisorEnv {
 	t.Helper()
-	h := newHouseOfNobody(t)
+	h := newUnprivilegedSupervisor(t)
 	switch health, err := h.dial().Ping(t.Context()); {
 	case err != nil:
 		t.Fatal(err)
@@ -21,9 +21,9 @@ func confined(t *testing.T) *supervisorEnv {
 	return h
 }
 
-// What one session's processes may do to another's, and to the supervisor, all of the
-// same user: nothing.
-func TestSessionsAreApart(t *testing.T) {
+// The processes of one session cannot affect those of another session or the supervisor, although all have
+// the same user.
+func TestSessionsIsolated(t *testing.T) {
 	h := confined(t)
 	secret := "made-" + "up-token"
 	victim := h.start("echo ready; exec sleep 1000", func(s *Spec) { s.Env = []string{"TOKEN=" + secret} })
@@ -69,9 +69,9 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-// Without Landlock everything else works, and the host is told.
+// Without Landlock everything else works, and the host is informed.
 func TestOldKernel(t *testing.T) {
-	h := newHouse(t, "NO_LANDLOCK=1")
+	h := newSupervisor(t, "NO_LANDLOCK=1")
 	health, err := h.dial().Ping(t.Context())
 	if err != nil || health.Confined || health.SignalsConfined || health.Unconfined == "" {
 		t.Errorf("%+v, %v", health, err)
@@ -83,8 +83,8 @@ func TestOldKernel(t *testing.T) {
 	}
 }
 
-// A session does as it likes with what is its own.
-func TestSessionsAreFree(t *testing.T) {
+// A session can do everything with its own files and processes.
+func TestSessionOwnProcesses(t *testing.T) {
 	h := confined(t)
 	for name, script := range map[string]string{
 		"files":            "echo a > f && mkdir -p d/e && mv f d/e/g && ln d/e/g h && ln -s h i && mkfifo p && rm -r d && cat i",

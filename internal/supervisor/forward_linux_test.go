@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Who opens connections to the proxy without end takes no more than its share of the
-// supervisor's descriptors.
-func TestRelaysAreBounded(t *testing.T) {
+// A program that opens connections to the proxy without end uses only a limited number of the supervisor's
+// descriptors.
+func TestRelayLimit(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "egress")
 	up, err := net.Listen("unix", socket)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// started begins a process whose inside is spoken by hand: said comes right after the
-// start, and what the host sends is read on.
-func started(t *testing.T, said string, channel bool) (*Process, io.WriteCloser) {
+// started starts a process whose supervisor is played by the test: said is sent right after the start, and
+// what the host sends is read and discarded.
+func started(t *testing.T, frames string, channel bool) (*Process, io.WriteCloser) {
 	t.Helper()
 	inside, open := insideOf(t, hello)
 	c, err := open()
@@ -24,7 +24,7 @@ func started(t *testing.T, said string, channel bool) (*Process, io.WriteCloser)
 	go func() {
 		in := bufio.NewReader(inside)
 		_, _ = in.ReadString('\n') // start
-		_, _ = io.WriteString(inside, `{"t":"started","n":1,"pid":1}`+"\n"+said)
+		_, _ = io.WriteString(inside, `{"t":"started","n":1,"pid":1}`+"\n"+frames)
 		_, _ = io.Copy(io.Discard, in)
 	}()
 	p, err := c.Start(t.Context(), Spec{ID: "a", Args: []string{"a"}, Dir: "/", Channel: channel})
@@ -34,8 +34,8 @@ func started(t *testing.T, said string, channel bool) (*Process, io.WriteCloser)
 	return p, inside
 }
 
-// Whoever closes a channel does not lose the process by what was under way to it.
-func TestChannelClosedWhileDataComes(t *testing.T) {
+// Closing a channel does not lose the process, even if data was in transit.
+func TestChannelClosedWithDataInTransit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, inside := started(t, "", true)
 		if err := p.Channel().Close(); err != nil {
@@ -50,8 +50,8 @@ func TestChannelClosedWhileDataComes(t *testing.T) {
 	})
 }
 
-// A supervisor that says that it lives and never that the process has ended is given up.
-func TestKillThatNobodyConfirms(t *testing.T) {
+// A supervisor that sends heartbeats and never reports the end of the process is given up.
+func TestKillUnconfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, inside := started(t, "", true)
 		stop := beats(inside)
@@ -68,8 +68,8 @@ func TestKillThatNobodyConfirms(t *testing.T) {
 	})
 }
 
-// One that says that it lives and never that it has started anything is given up too.
-func TestStartThatNobodyAnswers(t *testing.T) {
+// A supervisor that sends heartbeats and never confirms a start is given up, too.
+func TestStartUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inside, open := insideOf(t, hello)
 		c, err := open()
@@ -88,7 +88,7 @@ func TestStartThatNobodyAnswers(t *testing.T) {
 	})
 }
 
-// beats lets an inside say that it lives.
+// beats sends heartbeats as a supervisor.
 func beats(inside io.Writer) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -104,8 +104,7 @@ func beats(inside io.Writer) (stop func()) {
 	return func() { close(done) }
 }
 
-// What an inside says costs the host no more than a few times its length, and that is
-// bounded.
+// A message of the supervisor costs the host at most a few times its length, and its length is limited.
 func TestHostileAnswers(t *testing.T) {
 	for name, line := range map[string]string{
 		"many processes": `{"t":"listed","n":1,"processes":[` + strings.TrimSuffix(strings.Repeat("{},", 4<<20), ",") + "]}\n",
@@ -136,8 +135,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// Texts that an inside chooses are for a person: they are short.
-func TestTextsOfInside(t *testing.T) {
+// Texts that the supervisor chooses are shown to users: they are short.
+func TestSupervisorTexts(t *testing.T) {
 	long := strings.Repeat("é", 10_000)
 	_, open := insideOf(t, fmt.Sprintf(`{"t":"hello","health":{"protocol":1,"version":%q,"unconfined":%q}}`+"\n", long, long))
 	c, err := open()

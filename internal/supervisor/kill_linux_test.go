@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// escapes are scripts that leave processes where a kill of the group does not reach
-// them. Each prints the number of one, and then waits.
+// escapes are scripts that leave processes outside of their process group. Each prints the id of one, and
+// then waits.
 var escapes = map[string]string{
 	"child":             "sleep 1000 & echo $!; wait",
 	"session":           "setsid -f sh -c 'echo $$; exec sleep 1000'; sleep 1000",
@@ -27,7 +27,7 @@ var escapes = map[string]string{
 }
 
 func TestKill(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	other := h.start(escapes["session"])
 	stays := number(t, other)
 	for name, script := range escapes {
@@ -59,9 +59,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// What ends in time is not killed; what does not, is when its grace is over.
+// A process that ends within its grace time is not killed; otherwise it is killed when that time is over.
 func TestGrace(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start("trap 'sleep 0.2; echo saved; exit 3' TERM; echo ready; while :; do sleep 0.05; done")
 	line(t, p)
 	if err := p.Kill(t.Context()); err != nil {
@@ -88,9 +88,9 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// What a program leaves behind ends with it.
-func TestLeftBehind(t *testing.T) {
-	h := newHouse(t)
+// Processes that a program leaves behind end with it.
+func TestOrphansKilled(t *testing.T) {
+	h := newSupervisor(t)
 	p := h.start("setsid -f sh -c 'echo $$; exec sleep 1000'; read -r it; exit 5")
 	left := number(t, p)
 	if _, err := io.WriteString(p.Stdin(), "it is there\n"); err != nil {
@@ -102,7 +102,7 @@ func TestLeftBehind(t *testing.T) {
 }
 
 func TestLostConnection(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	for name, script := range map[string]string{"session": escapes["session"], "deaf": escapes["deaf to SIGTERM"], "loud": "echo $$; exec cat /dev/zero"} {
 		p := h.start(script, grace(50*time.Millisecond))
 		hidden := number(t, p)
@@ -118,11 +118,11 @@ func TestLostConnection(t *testing.T) {
 	wait(t, "nothing is left", func() bool { return below(t, h.cmd.Process.Pid) == 0 })
 }
 
-// A host that dies says nothing.
+// A host that dies sends nothing.
 func TestSupervisorEnds(t *testing.T) {
 	for name, sig := range map[string]syscall.Signal{"asked": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newSupervisor(t)
 			p := h.start(escapes["deaf to SIGTERM"], grace(100*time.Millisecond))
 			hidden := number(t, p)
 			if err := h.cmd.Process.Signal(sig); err != nil {
@@ -140,10 +140,10 @@ func TestSupervisorEnds(t *testing.T) {
 	}
 }
 
-// A reaper is small, and the last that the kernel kills; but if it does, nothing of its
-// tree stays, and nobody else suffers.
+// A reaper is small, and the kernel kills it last; but if it does, no process of its tree is left, and no
+// other is affected.
 func TestReaperKilled(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	other := h.start(escapes["double fork"])
 	stays := number(t, other)
 	p := h.start(escapes["double fork"])
@@ -162,10 +162,10 @@ func TestReaperKilled(t *testing.T) {
 	}
 }
 
-// Agents are killed for memory before the supervisor and the reapers. A reaper that starts
-// one has the agent's score itself until the agent's program runs.
+// The kernel kills agents for lack of memory before the supervisor and the reapers. A reaper that starts one
+// has the agent's score until the agent's program runs.
 func TestOOMScore(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start("cat /proc/self/oom_score_adj; echo $PPID; exec sleep 1000")
 	if agent := number(t, p); agent != oomScore {
 		t.Errorf("the agent's score is %d", agent)
@@ -173,15 +173,15 @@ func TestOOMScore(t *testing.T) {
 	path := fmt.Sprintf("/proc/%d/oom_score_adj", number(t, p))
 	wait(t, "the reaper has its own score again", func() bool {
 		b, err := os.ReadFile(path)
-		ours, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
-		return err == nil && err2 == nil && ours <= 0
+		score, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
+		return err == nil && err2 == nil && score <= 0
 	})
 }
 
 func TestRestartedSupervisor(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	old := h.dial()
-	again := newHouseAt(t, h)
+	again := newSupervisorAt(t, h)
 	if _, err := old.Ping(t.Context()); err != nil {
 		t.Errorf("the first one's connection: %v", err)
 	}

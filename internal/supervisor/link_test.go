@@ -15,7 +15,7 @@ import (
 
 var hello = `{"t":"hello","health":{"protocol":1,"pid":7}}` + "\n"
 
-// insideOf is the other end of a connection, by hand.
+// insideOf returns the other end of a connection, played by the test.
 func insideOf(t *testing.T, first string) (io.ReadWriteCloser, func() (*Conn, error)) {
 	t.Helper()
 	host, inside := net.Pipe()
@@ -23,7 +23,7 @@ func insideOf(t *testing.T, first string) (io.ReadWriteCloser, func() (*Conn, er
 	return inside, func() (*Conn, error) { return NewConn(t.Context(), host) }
 }
 
-// A stream of an exec gets no end when the engine dies: what is silent for long is gone.
+// The stream of an exec does not end when the engine dies: a side that is silent for long is considered gone.
 func TestSilence(t *testing.T) {
 	for name, reads := range map[string]bool{"reads": true, "does not read": false} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// What says something now and then lives, however long.
+// A side that sends something from time to time stays connected for any time.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe()
@@ -107,11 +107,11 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// The other side may be an agent that has put itself there: it must not be able to make
-// the host crash, hang or grow.
+// The other side may be an agent in the supervisor's place: it must not be able to crash or block the host,
+// or fill its memory.
 func TestHostileInside(t *testing.T) {
 	full := strings.Repeat(`{"t":"data","s":1,"size":65536}`+"\n"+strings.Repeat("x", maxData), window/maxData)
-	for name, said := range map[string]string{
+	for name, frames := range map[string]string{
 		"more than a window": full + `{"t":"data","s":1,"size":1}` + "\nx",
 		"too many acks":      `{"t":"ack","s":0,"size":1}` + "\n",
 		"ack of no stream":   `{"t":"ack","s":2,"size":1}` + "\n",
@@ -120,7 +120,7 @@ func TestHostileInside(t *testing.T) {
 		"exit without exit":  `{"t":"exit"}` + "\n",
 		"data after the end": `{"t":"end","s":1}` + "\n" + `{"t":"data","s":1,"size":1}` + "\nx",
 	} {
-		p, inside := started(t, said, false)
+		p, inside := started(t, frames, false)
 		if _, err := p.Wait(t.Context()); !errors.Is(err, ErrProtocol) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -129,7 +129,7 @@ func TestHostileInside(t *testing.T) {
 	}
 }
 
-// A start that nobody answers ends the connection, so that nothing runs unseen.
+// A start without an answer ends the connection, so that no process runs unnoticed.
 func TestStartGivenUp(t *testing.T) {
 	inside, open := insideOf(t, hello)
 	go func() { _, _ = io.Copy(io.Discard, inside) }()
@@ -187,7 +187,7 @@ func FuzzFrames(f *testing.F) {
 			if got.S < 0 || got.S >= streams || len(got.data) > maxData {
 				t.Fatalf("%+v", got)
 			}
-			// What was understood goes over once more as it is.
+			// A decoded frame is encoded again without change.
 			again, err := readFrame(bufio.NewReader(strings.NewReader(wire(t, got))), make([]byte, maxData), maxHeader)
 			if err != nil || wire(t, got) != wire(t, again) {
 				t.Fatalf("%+v became %+v (%v)", got, again, err)
@@ -196,7 +196,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// wire is a frame as it goes over.
+// wire returns a frame in its encoded form.
 func wire(t *testing.T, f *frame) string {
 	t.Helper()
 	line, err := encode(f, f.data)

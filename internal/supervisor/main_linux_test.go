@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
 )
 
-// TestMain is also the supervisor, its reapers, and what runs below these.
+// TestMain also runs the supervisor, its reapers, and programs below them.
 func TestMain(m *testing.M) {
 	if reaper.IsInvocation(os.Args[1:]) {
 		reaper.Main()
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const patience = 60 * time.Second // for what takes a moment on an idle machine
+const patience = 60 * time.Second // for actions that take a moment on an idle machine
 
 // supervisorEnv is a supervisor of a test.
 type supervisorEnv struct {
@@ -59,19 +59,18 @@ type supervisorEnv struct {
 	log    *bytes.Buffer
 }
 
-// newHouse starts a supervisor in a process of its own. It ends with the test, and
-// whatever it has started with it.
-func newHouse(t testing.TB, env ...string) *supervisorEnv {
+// newHouse starts a supervisor in a separate process. It ends with the test, together with all its processes.
+func newSupervisor(t testing.TB, env ...string) *supervisorEnv {
 	t.Helper()
-	return newHouseIn(t, t.TempDir(), exec.Command(os.Args[0], "test-serve"), env...)
+	return newSupervisorIn(t, t.TempDir(), exec.Command(os.Args[0], "test-serve"), env...)
 }
 
-// newHouseOfNobody starts one that has no rights, as in a container: root's processes may
-// read of others what Landlock would refuse.
-func newHouseOfNobody(t testing.TB) *supervisorEnv {
+// newHouseOfNobody starts one without rights, as in a container: root's processes may read files of others
+// that Landlock would deny.
+func newUnprivilegedSupervisor(t testing.TB) *supervisorEnv {
 	t.Helper()
 	if os.Getuid() != 0 {
-		return newHouse(t)
+		return newSupervisor(t)
 	}
 	const uid = 4711
 	dir, err := os.MkdirTemp("", "holdfast-")
@@ -89,10 +88,10 @@ func newHouseOfNobody(t testing.TB) *supervisorEnv {
 	}
 	cmd := exec.Command(program, "test-serve")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-	return newHouseIn(t, dir, cmd)
+	return newSupervisorIn(t, dir, cmd)
 }
 
-func newHouseIn(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *supervisorEnv {
+func newSupervisorIn(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *supervisorEnv {
 	t.Helper()
 	h := &supervisorEnv{t: t, dir: filepath.Join(dir, "work"), socket: filepath.Join(dir, "run", SocketName), log: &bytes.Buffer{}, cmd: cmd}
 	for _, d := range []string{h.dir, filepath.Dir(h.socket)} {
@@ -148,7 +147,7 @@ func (h *supervisorEnv) dial() *Conn {
 
 var last atomic.Int64
 
-// name makes an id that no other process of the tests has.
+// name returns an id that no other process of the tests has.
 func name() string { return "p" + strconv.FormatInt(last.Add(1), 10) }
 
 // start starts a shell script.
@@ -179,7 +178,7 @@ func exitOf(t testing.TB, p *Process) Exit {
 	return e
 }
 
-// output reads what a process writes until it ends.
+// output reads the output of a process until it ends.
 func output(t testing.TB, p *Process) string {
 	t.Helper()
 	b, err := io.ReadAll(p.Stdout())
@@ -189,7 +188,7 @@ func output(t testing.TB, p *Process) string {
 	return string(b)
 }
 
-// line reads one line of what a process writes.
+// line reads one line of a process's output.
 func line(t testing.TB, p *Process) string {
 	t.Helper()
 	var b []byte
@@ -204,7 +203,7 @@ func line(t testing.TB, p *Process) string {
 	}
 }
 
-// number reads a line that is a process id.
+// number reads a line that contains a process id.
 func number(t testing.TB, p *Process) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSpace(line(t, p)))
@@ -214,7 +213,7 @@ func number(t testing.TB, p *Process) int {
 	return n
 }
 
-// alive says whether a process is there and has not ended.
+// alive reports whether a process exists and has not ended.
 func alive(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -224,7 +223,7 @@ func alive(pid int) bool {
 	return len(f) > 0 && string(f[0]) != "Z" && string(f[0]) != "X"
 }
 
-// below counts the processes below one.
+// below counts the descendants of a process.
 func below(t testing.TB, pid int) int {
 	t.Helper()
 	return len(reaper.Tree(pid, nil))
@@ -241,8 +240,8 @@ func parentOf(t testing.TB, pid int) int {
 	return n
 }
 
-// newHouseAt starts another supervisor on a house's socket.
-func newHouseAt(t testing.TB, h *supervisorEnv) *exec.Cmd {
+// newHouseAt starts another supervisor on the same socket.
+func newSupervisorAt(t testing.TB, h *supervisorEnv) *exec.Cmd {
 	t.Helper()
 	before, err := os.Lstat(h.socket)
 	if err != nil {

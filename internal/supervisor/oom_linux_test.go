@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// memoryGroup makes a control group of 64 MiB, and returns the file to which a process
-// that is to be in it is written.
+// memoryGroup creates a control group of 64 MiB, and returns the file to which a process is written to join
+// it.
 func memoryGroup(t *testing.T) string {
 	t.Helper()
 	const limit = "67108864"
@@ -34,11 +34,11 @@ func memoryGroup(t *testing.T) string {
 	return filepath.Join(dir, "cgroup.procs")
 }
 
-// The kernel kills who takes the memory of all, and only he is told to have run out of it.
+// The kernel kills the process that uses up the memory, and only that process's exit reports it.
 func TestOutOfMemory(t *testing.T) {
 	group := memoryGroup(t)
 	cmd := exec.Command("sh", "-c", `echo $$ > "$1" && shift && exec "$@"`, "sh", group, os.Args[0], "test-serve")
-	h := newHouseIn(t, t.TempDir(), cmd)
+	h := newSupervisorIn(t, t.TempDir(), cmd)
 	const hog = "x=a; while :; do x=$x$x; done"
 	other := h.start("echo ready; exec cat")
 	line(t, other)

@@ -20,17 +20,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// A supervisor commands everything of a container, so what runs in the container does not
-// command it.
-func TestStrangersAreRefused(t *testing.T) {
-	h := newHouse(t, "ANY_PEER=0")
-	_, err := Dial(t.Context(), h.socket) // we are in its namespace of processes
+// A supervisor controls everything in a container, so processes in the container must not control the
+// supervisor.
+func TestStrangersRefused(t *testing.T) {
+	h := newSupervisor(t, "ANY_PEER=0")
+	_, err := Dial(t.Context(), h.socket) // this process is in the same pid namespace
 	if !errors.Is(err, ErrRefused) {
 		t.Errorf("%v", err)
 	}
 }
 
-// inNamespace is a supervisor in a pid namespace of its own, as in a container.
+// inNamespace is a supervisor in a new pid namespace, as in a container.
 func inNamespace(t *testing.T) *supervisorEnv {
 	t.Helper()
 	for _, program := range []string{"unshare", "nsenter"} {
@@ -43,7 +43,7 @@ func inNamespace(t *testing.T) *supervisorEnv {
 	}
 	cmd := exec.Command("unshare", "-r", "-p", "-f", "--mount-proc", "--kill-child", os.Args[0], "test-serve")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return newHouseIn(t, t.TempDir(), cmd, "ANY_PEER=0")
+	return newSupervisorIn(t, t.TempDir(), cmd, "ANY_PEER=0")
 }
 
 func TestPeers(t *testing.T) {
@@ -55,7 +55,7 @@ func TestPeers(t *testing.T) {
 		}
 		return init > 0
 	})
-	p := h.start("exec cat") // from outside: that is the host
+	p := h.start("exec cat") // From outside: that is the host.
 	if p.Pid() >= init {
 		t.Errorf("process %d is not counted from inside", p.Pid())
 	}
@@ -63,12 +63,12 @@ func TestPeers(t *testing.T) {
 		t.Errorf("%+v listens, want process %d", peer, init)
 	}
 
-	// From inside it is a stranger, directly and by a bridge.
+	// From inside it is a stranger, directly and through attach.
 	refused := h.start(os.Args[0] + " test-attach " + h.socket)
 	if out := output(t, refused); !strings.Contains(out, `"refused"`) || strings.Contains(out, `"hello"`) {
 		t.Errorf("a process inside was told %q", out)
 	}
-	// What an engine starts inside has no parent there.
+	// A process that an engine starts inside has no parent there.
 	bridge := exec.Command("nsenter", "-t", itoa(init), "-U", "-p", "-m", "--preserve-credentials", os.Args[0], "test-attach", h.socket)
 	in, err := bridge.StdinPipe()
 	if err != nil {
@@ -104,7 +104,7 @@ func TestPeers(t *testing.T) {
 	}
 	_ = p.Stdin().Close()
 	exitOf(t, p)
-	_ = h.cmd.Process.Kill() // process 1 goes with it
+	_ = h.cmd.Process.Kill() // it ends with process 1
 }
 
 // pipes are the streams of an exec.
@@ -116,9 +116,9 @@ type pipes struct {
 func (p *pipes) Read(b []byte) (int, error) { return p.out.Read(b) }
 func (p *pipes) Close() error               { return errors.Join(p.WriteCloser.Close(), p.out.Close()) }
 
-// A bridge does not stay when the supervisor ends while nobody takes what it says.
-func TestBridgeEnds(t *testing.T) {
-	h := newHouse(t)
+// attach ends when the supervisor ends, even if its output is not read.
+func TestAttachEnds(t *testing.T) {
+	h := newSupervisor(t)
 	bridge := exec.Command(os.Args[0], "test-attach", h.socket)
 	in, err := bridge.StdinPipe()
 	if err != nil {
@@ -147,8 +147,8 @@ func TestBridgeEnds(t *testing.T) {
 	_ = bridge.Wait()
 }
 
-func TestDialFollowsNothing(t *testing.T) {
-	h := newHouse(t)
+func TestDialRejectsLinks(t *testing.T) {
+	h := newSupervisor(t)
 	dir := filepath.Dir(h.socket)
 	link, fifo, file := filepath.Join(dir, "link"), filepath.Join(dir, "fifo"), filepath.Join(dir, "file")
 	if err := errors.Join(os.Symlink(h.socket, link), unix.Mkfifo(fifo, 0o600), os.WriteFile(file, nil, 0o600)); err != nil {
@@ -173,7 +173,7 @@ func TestDialFollowsNothing(t *testing.T) {
 	_ = c.Close()
 }
 
-// A supervisor does not take the place of something else.
+// A supervisor does not replace a file that is not a socket.
 func TestServeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "s")
@@ -190,7 +190,7 @@ func TestServeRefuses(t *testing.T) {
 
 func TestForward(t *testing.T) {
 	addr := "127.0.0.1:" + strconv.Itoa(freeport.Pick(t))
-	h := newHouse(t, "PROXY="+addr)
+	h := newSupervisor(t, "PROXY="+addr)
 	if env := output(t, h.start("env")); strings.Contains(strings.ToLower(env), "proxy") {
 		t.Errorf("a proxy that is not there: %s", env)
 	}
@@ -205,7 +205,7 @@ func TestForward(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go func() { // says what it hears, after it has heard all
+			go func() { // repeats its input, after it has read all of it
 				b, _ := io.ReadAll(c)
 				_, _ = c.Write(bytes.ToUpper(b))
 				_ = c.Close()

@@ -20,7 +20,7 @@ import (
 )
 
 func TestStreams(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start("cat; echo gone >&2; exit 7")
 	sent := make([]byte, 3<<20)
 	_, _ = rand.Read(sent)
@@ -41,7 +41,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestExits(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	for _, tt := range []struct {
 		script string
 		want   Exit
@@ -61,12 +61,12 @@ func TestExits(t *testing.T) {
 }
 
 func TestNotStarted(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	file := filepath.Join(h.dir, "file")
 	if err := os.WriteFile(file, []byte("no program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	long := strings.Repeat("x", 200<<10) // a kernel takes 128 KiB for one
+	long := strings.Repeat("x", 200<<10) // a kernel accepts 128 KiB for one argument
 	for _, tt := range []struct {
 		name string
 		spec Spec
@@ -98,7 +98,7 @@ func TestNotStarted(t *testing.T) {
 }
 
 func TestSpecs(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	c := h.dial()
 	good := Spec{ID: "a", Args: []string{"true"}, Dir: "/"}
 	for name, change := range map[string]func(*Spec){
@@ -123,9 +123,9 @@ func TestSpecs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "not UTF-8" {
-			continue // it does not get there as it is
+			continue // JSON would change it on the way
 		}
-		// The inside does not rely on the host.
+		// The supervisor does not rely on the host's checks.
 		f, err := c.ask(t.Context(), &frame{Type: typeStart, Start: &order{
 			ID: s.ID, Args: s.Args, Env: s.Env, Dir: s.Dir, GraceMS: s.Grace.Milliseconds(),
 		}})
@@ -144,7 +144,7 @@ func TestSpecs(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	h := newHouse(t, "SECRET_OF_THE_SUPERVISOR=1", "LD_PRELOAD=")
+	h := newSupervisor(t, "SECRET_OF_THE_SUPERVISOR=1", "LD_PRELOAD=")
 	p := h.start("env", func(s *Spec) { s.Env = []string{"TOKEN=1", "LANG=de_DE.UTF-8", "TOKEN=2", "EMPTY="} })
 	got := map[string]string{}
 	for l := range strings.Lines(output(t, p)) {
@@ -170,19 +170,19 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A program gets its streams and nothing else of ours.
+// A program receives its streams and no other descriptors of the supervisor.
 func TestInherited(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var mask uint64 // of whoever runs the test: nohup, or a shell in the background
+	var mask uint64 // of the caller of the test: nohup, or a shell in the background
 	_, signals, _ := strings.Cut(string(status), "SigIgn:")
 	if _, err := fmt.Sscanf(signals, "%x", &mask); err != nil {
 		t.Fatal(err)
 	}
-	mask &^= 1 << (syscall.SIGINT - 1) // the supervisor listens to it
+	mask &^= 1 << (syscall.SIGINT - 1) // the supervisor handles it
 	ignored := fmt.Sprintf("SigIgn:\t%016x", mask)
 	const script = `for f in /proc/self/fd/*; do test -e $f && echo ${f##*/}; done | tr '\n' ' '; grep -E 'Sig(Blk|Ign)|NoNewPrivs' /proc/self/status; ulimit -c; umask`
 	for name, want := range map[string]string{"plain": "0 1 2 ", "channel": "0 1 2 3 ", "terminal": "0 1 2 "} {
@@ -210,8 +210,8 @@ func TestInherited(t *testing.T) {
 	exitOf(t, p)
 }
 
-func TestOneOfAName(t *testing.T) {
-	h := newHouse(t)
+func TestDuplicateID(t *testing.T) {
+	h := newSupervisor(t)
 	p := h.start("echo here; cat", func(s *Spec) { s.ID = "turn-1" })
 	line(t, p)
 	c := h.dial()
@@ -236,9 +236,9 @@ func TestOneOfAName(t *testing.T) {
 	}
 }
 
-// Standard error is read whatever it is, and does not stop the rest.
-func TestMuchStandardError(t *testing.T) {
-	h := newHouse(t)
+// Standard error is read whatever its content, and does not block the other streams.
+func TestLargeStderr(t *testing.T) {
+	h := newSupervisor(t)
 	p := h.start(`head -c 20000000 /dev/zero | tr '\0' e >&2; echo first; printf 'ü%8191s' x >&2; echo second`)
 	if a, b := line(t, p), line(t, p); a != "first" || b != "second" {
 		t.Errorf("%q %q", a, b)
@@ -257,7 +257,7 @@ func TestMuchStandardError(t *testing.T) {
 }
 
 func TestLineOf100MB(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start(`head -c 100000000 /dev/zero | tr '\0' a`)
 	sum := sha256.New()
 	n, err := io.Copy(sum, p.Stdout())
@@ -273,10 +273,10 @@ func TestLineOf100MB(t *testing.T) {
 	}
 }
 
-// Who does not read stops his own process and nothing else.
-func TestSlowSides(t *testing.T) {
-	h := newHouse(t)
-	loud := h.start("exec cat /dev/zero", grace(50*time.Millisecond)) // nobody reads it
+// A reader that does not read blocks only its own process.
+func TestSlowReaders(t *testing.T) {
+	h := newSupervisor(t)
+	loud := h.start("exec cat /dev/zero", grace(50*time.Millisecond)) // which is not read
 	deaf := h.start("exec sleep 1000")                                // does not read
 	wrote := make(chan error, 1)
 	go func() {
@@ -308,14 +308,14 @@ func TestSlowSides(t *testing.T) {
 	if e := exitOf(t, deaf); e.Signal != "SIGTERM" || e.OOM {
 		t.Errorf("%+v", e)
 	}
-	// What it wrote before the end is there to be read.
+	// Output that was written before the end can still be read.
 	if n, err := io.Copy(io.Discard, loud.Stdout()); err != nil || n < window {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 
 func TestClosedStandardInput(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start("exec <&-; echo closed; exec sleep 1000")
 	line(t, p)
 	for end := time.Now().Add(patience); ; {
@@ -335,7 +335,7 @@ func TestClosedStandardInput(t *testing.T) {
 }
 
 func TestChannel(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start("cat <&3 >&3; echo done", func(s *Spec) { s.Channel = true })
 	want := make([]byte, 2<<20)
 	_, _ = rand.Read(want)
@@ -366,7 +366,7 @@ func TestChannel(t *testing.T) {
 }
 
 func TestTerminal(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start(`tty >/dev/null && stty size && read x && echo "got $x" && read y; stty size; echo $TERM`,
 		func(s *Spec) { s.Terminal = &Size{Rows: 31, Cols: 99} })
 	if got := strings.TrimSpace(line(t, p)); got != "31 99" {
@@ -380,7 +380,7 @@ func TestTerminal(t *testing.T) {
 	if err := p.Resize(t.Context(), Size{Rows: 12, Cols: 34}); err != nil {
 		t.Error(err)
 	}
-	_ = p.Stdin().Close() // the key for the end
+	_ = p.Stdin().Close() // the end-of-file key
 	if got := strings.ReplaceAll(output(t, p), "\r", ""); got != "12 34\nxterm-256color\n" {
 		t.Errorf("%q", got)
 	}
@@ -390,7 +390,7 @@ func TestTerminal(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	h := newHouse(t)
+	h := newSupervisor(t)
 	p := h.start(`trap 'echo caught' INT; echo ready; sleep 1000 & while ! wait $!; do :; done`, grace(-1))
 	line(t, p)
 	if err := p.Signal(t.Context(), syscall.SIGINT); err != nil {
@@ -412,8 +412,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
-	h := newHouse(t)
+func TestConcurrentProcesses(t *testing.T) {
+	h := newSupervisor(t)
 	var all sync.WaitGroup
 	for range 24 {
 		p := h.start("cat")

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/watch"
 )
 
-// Example tells of a file that comes.
+// Example reports a file that is created.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "watch-")
 	if err != nil {
@@ -21,8 +21,8 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	told := make(chan watch.Change, 10)
-	w, err := watch.New(&watch.Options{Fire: func(c watch.Change) { told <- c }, Settle: time.Millisecond})
+	reported := make(chan watch.Change, 10)
+	w, err := watch.New(&watch.Options{Fire: func(c watch.Change) { reported <- c }, Settle: time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,7 +33,7 @@ func ExampleNew() {
 	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("A=1"), 0o600); err != nil {
 		fmt.Println(err)
 	}
-	c := <-told
+	c := <-reported
 	fmt.Println(c.Kind, filepath.Base(c.Path))
 	fmt.Println(w.Close())
 	// Output:
@@ -41,29 +41,29 @@ func ExampleNew() {
 	// <nil>
 }
 
-// watchEnv is a folder that is watched.
+// watchEnv is a watched folder.
 type watchEnv struct {
-	t    *testing.T
-	dir  string
-	yard string // a folder beside it
-	w    *watch.Watcher
-	told chan string
+	t        *testing.T
+	dir      string
+	outside  string // a folder beside it
+	w        *watch.Watcher
+	reported chan string
 }
 
 func newHouse(t *testing.T, o watch.Options, names ...string) *watchEnv {
 	t.Helper()
-	h := &watchEnv{t: t, dir: t.TempDir(), yard: t.TempDir(), told: make(chan string, 100)}
+	h := &watchEnv{t: t, dir: t.TempDir(), outside: t.TempDir(), reported: make(chan string, 100)}
 	fire := o.Fire
 	o.Fire = func(c watch.Change) {
 		if fire != nil {
 			fire(c)
 		}
-		h.told <- c.Kind + " " + strings.TrimPrefix(c.Path, h.dir+"/")
+		h.reported <- c.Kind + " " + strings.TrimPrefix(c.Path, h.dir+"/")
 	}
 	if o.Settle == 0 {
 		o.Settle = time.Millisecond
 	}
-	o.OnError = func(err error) { h.told <- "wrong: " + err.Error() }
+	o.OnError = func(err error) { h.reported <- "wrong: " + err.Error() }
 	var err error
 	if h.w, err = watch.New(&o); err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func (h *watchEnv) watch(list string, names ...string) {
 	}
 }
 
-// write makes a file, or writes on in one that is there. Either is one change: a file that
-// is made and then filled is two to whoever looks in between.
+// write creates a file, or appends to an existing one. Each is one change: a file that is created and then
+// filled counts as two if it is read in between.
 func (h *watchEnv) write(name, text string) {
 	h.t.Helper()
 	if f, err := os.OpenFile(h.at(name), os.O_WRONLY|os.O_APPEND, 0); err == nil {
@@ -101,7 +101,7 @@ func (h *watchEnv) write(name, text string) {
 		}
 		return
 	}
-	fresh := filepath.Join(h.yard, filepath.Base(name))
+	fresh := filepath.Join(h.outside, filepath.Base(name))
 	if err := errors.Join(
 		os.MkdirAll(filepath.Dir(h.at(name)), 0o755),
 		os.WriteFile(fresh, []byte(text), 0o600),
@@ -111,11 +111,11 @@ func (h *watchEnv) write(name, text string) {
 	}
 }
 
-// wants waits for what is told next.
+// wants waits for the next reported change.
 func (h *watchEnv) wants(want string) {
 	h.t.Helper()
 	select {
-	case got := <-h.told:
+	case got := <-h.reported:
 		if got != want {
 			h.t.Fatalf("told %q, want %q", got, want)
 		}
@@ -124,7 +124,7 @@ func (h *watchEnv) wants(want string) {
 	}
 }
 
-// quiet changes a file that is watched at last, and wants nothing else to be told.
+// quiet changes a watched file, and checks that nothing else is reported before that change.
 func (h *watchEnv) quiet(name string) {
 	h.t.Helper()
 	h.watch("quiet", name)
@@ -154,7 +154,7 @@ func TestLife(t *testing.T) {
 	h.quiet("q")
 }
 
-// TestReplaced is how editors save: another file comes under the name.
+// TestReplaced saves a file as editors do: another file takes its name.
 func TestReplaced(t *testing.T) {
 	h := newHouse(t, watch.Options{Settle: 30 * time.Millisecond})
 	h.write("a.txt", "one")
@@ -179,7 +179,7 @@ func TestFolder(t *testing.T) {
 	h.wants("add d/sub")
 	h.write("later/x", "")
 	h.wants("add later")
-	for got := range h.told { // with the folder, or after it
+	for got := range h.reported { // with the folder, or after it
 		if got == "add later/x" {
 			break
 		}
@@ -190,8 +190,8 @@ func TestFolder(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	dir := t.TempDir()
-	told := make(chan watch.Change, 10)
-	w, err := watch.New(&watch.Options{Settle: time.Millisecond, Fire: func(c watch.Change) { told <- c }})
+	reported := make(chan watch.Change, 10)
+	w, err := watch.New(&watch.Options{Settle: time.Millisecond, Fire: func(c watch.Change) { reported <- c }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,9 +208,9 @@ func TestLists(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := <-told
+		c := <-reported
 		for c.Path != filepath.Join(dir, name) { // of its folder
-			c = <-told
+			c = <-reported
 		}
 		if got := strings.Join(c.Lists, " "); got != want {
 			t.Errorf("%s is on %q, want %q", name, got, want)
@@ -218,7 +218,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-func TestListsReplaceTheirOwn(t *testing.T) {
+func TestListReplaced(t *testing.T) {
 	h := newHouse(t, watch.Options{}, "a")
 	h.watch("second", "b")
 	h.watch("second", "c")
@@ -232,39 +232,39 @@ func TestListsReplaceTheirOwn(t *testing.T) {
 	h.quiet("q")
 }
 
-// TestKnown keeps what was told elsewhere from being told twice.
-func TestKnown(t *testing.T) {
-	began, goOn := make(chan bool), make(chan bool)
+// TestMarkReported checks that a change that was reported elsewhere is not reported again.
+func TestMarkReported(t *testing.T) {
+	began, resume := make(chan bool), make(chan bool)
 	fire := sync.OnceFunc(func() {
 		began <- true
-		<-goOn
+		<-resume
 	})
 	h := newHouse(t, watch.Options{Fire: func(watch.Change) { fire() }}, "gate", "a", "d/b")
 	h.write("gate", "")
-	<-began // nothing is told until this has been
+	<-began // nothing is reported before this
 	h.write("a", "1")
 	h.w.MarkReported(h.at("a"))
 	h.w.MarkReported(h.at("never-named"))
-	goOn <- true
+	resume <- true
 	h.wants("add gate")
 	h.quiet("q")
 }
 
 func TestChangesWhileFiring(t *testing.T) {
 	h := newHouse(t, watch.Options{})
-	began, goOn := make(chan bool), make(chan bool)
+	began, resume := make(chan bool), make(chan bool)
 	first := true
 	var w *watch.Watcher
 	w, err := watch.New(&watch.Options{Settle: time.Millisecond, Fire: func(c watch.Change) {
 		if first {
 			first = false
 			began <- true
-			<-goOn
+			<-resume
 			if err := w.Watch("more", []string{h.at("b")}); err != nil { // as a hook does
 				t.Error(err)
 			}
 		}
-		h.told <- c.Kind + " " + filepath.Base(c.Path)
+		h.reported <- c.Kind + " " + filepath.Base(c.Path)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -278,9 +278,9 @@ func TestChangesWhileFiring(t *testing.T) {
 	for i := range 50 {
 		h.write("a", strings.Repeat("x", i+2))
 	}
-	goOn <- true
+	resume <- true
 	h.wants("add a")
-	h.wants("change a") // fifty are one
+	h.wants("change a") // fifty changes become one
 	h.write("b", "")
 	h.wants("add b")
 }
@@ -305,7 +305,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a full folder: %v", err)
 	}
 	h.write("a", "")
-	h.wants("add a") // what was watched still is
+	h.wants("add a") // the earlier paths are still watched
 	if err := h.w.Close(); err != nil {
 		t.Error(err)
 	}

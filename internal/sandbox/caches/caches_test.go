@@ -39,7 +39,7 @@ func of(t *testing.T, home, user, dir string) string {
 
 // Each project has its own folder, which its worktrees share. The files of a project do not influence its
 // choice.
-func TestOf(t *testing.T) {
+func TestDirFor(t *testing.T) {
 	home, work := t.TempDir(), t.TempDir()
 	a, b := folder(t, work, "a", "app"), folder(t, work, "b", "app")
 	at := of(t, home, "", a)

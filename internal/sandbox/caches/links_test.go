@@ -88,7 +88,7 @@ func TestViews(t *testing.T) {
 }
 
 // The user's folders are read again only when one of them has changed.
-func TestLinkedOnce(t *testing.T) {
+func TestLinksUnchanged(t *testing.T) {
 	home, user, work := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(user, ".cargo", "registry", "cache", "index-1", "a.crate"), "a")
 	at := of(t, home, user, work)

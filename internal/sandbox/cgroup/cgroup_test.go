@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestLimitsThatCannotBe(t *testing.T) {
+func TestInvalidLimits(t *testing.T) {
 	for want, l := range map[string]Limits{
 		"limit of memory: -1 bytes":    {Memory: -1},
 		"limit of processes: -1":       {Processes: -1},

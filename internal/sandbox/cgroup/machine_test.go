@@ -135,7 +135,7 @@ func TestPlaces(t *testing.T) {
 				if !ok {
 					t.Fatalf("not a case: %q", line)
 				}
-				if got := f.told(strings.Split(list, ",")); got != want {
+				if got := f.description(strings.Split(list, ",")); got != want {
 					t.Errorf("%s:\ngot  %s\nwant %s", list, got, want)
 				}
 			}
@@ -143,7 +143,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func (f *fake) told(wanted []string) string {
+func (f *fake) description(wanted []string) string {
 	places, err := f.places(wanted)
 	if err != nil {
 		absent, ok := errors.AsType[*UnavailableError](err)

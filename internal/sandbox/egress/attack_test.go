@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// onlyAllowed fails when anything but the allowed host was connected to.
+// onlyAllowed fails if the proxy connected to anything but the allowed host.
 func (n *fakeNetwork) onlyAllowed(what string) {
 	n.t.Helper()
 	_, dials := n.seen()
@@ -28,14 +28,13 @@ func (n *fakeNetwork) onlyAllowed(what string) {
 	}
 }
 
-// finish says that no more is sent, and reads what comes.
+// finish ends the sending side, and reads everything that arrives.
 func (p *peer) finish() string {
 	_ = p.Conn.(*net.TCPConn).CloseWrite()
 	return p.rest()
 }
 
-// With every name allowed, no way of writing an address or another host in a
-// request leads there.
+// If every name is allowed, no spelling of an address and no other host in a request leads to an address.
 func TestAttackByRequest(t *testing.T) {
 	get := func(url, host string) string { return "GET " + url + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n" }
 	for _, request := range []string{
@@ -92,8 +91,7 @@ func TestAttackByRequest(t *testing.T) {
 	}
 }
 
-// What follows an allowed request on the same connection is judged as well, however
-// it is hidden.
+// Data after an allowed request on the same connection is checked as well, however it is hidden.
 func TestAttackBehindAllowedRequest(t *testing.T) {
 	evil := "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n"
 	post := "POST http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n"
@@ -118,8 +116,7 @@ func TestAttackBehindAllowedRequest(t *testing.T) {
 	}
 }
 
-// An allowed name that leads to an address inside does not lead there, and neither
-// does one that changes its address.
+// An allowed name that resolves to an internal address is refused, and so is one that changes its address.
 func TestAttackByAddress(t *testing.T) {
 	for _, a := range []string{
 		"127.0.0.1", "127.8.8.8", "0.0.0.0", "10.0.0.1", "169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192", "255.255.255.255",
@@ -145,7 +142,7 @@ func TestAttackByAddress(t *testing.T) {
 	n.onlyAllowed("changed")
 }
 
-// The proxy follows no redirect: the client does, and is judged again.
+// The proxy follows no redirect: the client does, and is checked again.
 func TestAttackByRedirect(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.RedirectHandler("http://169.254.169.254/", http.StatusFound))
@@ -156,7 +153,7 @@ func TestAttackByRedirect(t *testing.T) {
 	n.onlyAllowed("redirect")
 }
 
-// echConfigs is what a server with ECH publishes: its outer name and a key.
+// echConfigs returns the ECH configuration of a server: its outer name and a key.
 func echConfigs(t *testing.T, outer string) []byte {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
@@ -170,8 +167,8 @@ func echConfigs(t *testing.T, outer string) []byte {
 	return sized(append([]byte{0xfe, 0x0d}, sized(body)...))
 }
 
-// Of a hello with ECH the outer name is judged: it must be the tunnel's host. The
-// inner one is seen by nobody but the server that has the key.
+// For a hello with ECH the outer name is checked: it must be the tunnel's host. Only the server with the key
+// can read the inner one.
 func TestHelloWithECH(t *testing.T) {
 	hello := func(outer, inner string) []byte {
 		var b bytes.Buffer
@@ -210,7 +207,7 @@ func TestHelloWithECH(t *testing.T) {
 	}
 }
 
-// A tunnel through which nothing passes ends; one that is used does not.
+// A tunnel without data ends; one that is used does not.
 func TestTunnelIdle(t *testing.T) { synctest.Test(t, tunnelIdle) }
 
 func tunnelIdle(t *testing.T) {
@@ -236,7 +233,7 @@ func tunnelIdle(t *testing.T) {
 	}
 }
 
-// Addresses of this machine that look public are not.
+// Addresses of this machine that look public are refused.
 func TestAttackByOwnAddress(t *testing.T) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

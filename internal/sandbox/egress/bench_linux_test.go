@@ -18,9 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// BenchmarkSandboxDownload compares what curl in a sandbox downloads over the
-// listener in its network with what the same curl downloads outside, directly. The
-// rates are curl's own, so that its start does not count.
+// BenchmarkSandboxDownload compares downloads of curl in a sandbox through the listener in its network with
+// direct downloads of curl outside. The rates are those that curl reports, so its start does not count.
 func BenchmarkSandboxDownload(b *testing.B) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
@@ -60,8 +59,7 @@ func BenchmarkSandboxDownload(b *testing.B) {
 	rates.report()
 }
 
-// inJail returns what runs a command whose only network is the proxy, and returns
-// its output.
+// inJail returns a function that runs a command whose only network is the proxy, and returns its output.
 func inJail(t testing.TB, n *fakeNetwork) func(args ...string) string {
 	t.Helper()
 	if err := kernel.Namespaces(); err != nil {
@@ -104,8 +102,7 @@ func inJail(t testing.TB, n *fakeNetwork) func(args ...string) string {
 	}
 }
 
-// What a command in the sandbox can reach is what the rules allow, and nothing of
-// the host's own network.
+// A command in the sandbox reaches what the rules allow, and nothing of the host's network.
 func TestInsideSandbox(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// downloadSize is what one measured download has.
+// downloadSize is the size of one measured download.
 const downloadSize = 64 << 20
 
-// BenchmarkDownload compares downloads through the proxy with direct ones over
-// loopback, in turn. The client and the server do as little as they can.
+// BenchmarkDownload compares downloads through the proxy with direct ones over loopback, in turn. Client and
+// server do as little as possible.
 func BenchmarkDownload(b *testing.B) {
 	n := newInternet(b)
 	server := serveBytes(b)
@@ -37,7 +37,7 @@ func BenchmarkDownload(b *testing.B) {
 	connect := func() net.Conn {
 		p := r.tunnel(b, "allowed.test:8443")
 		p.SetDeadline(time.Time{})
-		p.send("\x01GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n") // not HTTP, so that it passes as it is
+		p.send("\x01GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n") // not HTTP, so that it passes unchanged
 		return p.Conn
 	}
 	plain := func() net.Conn {
@@ -58,7 +58,7 @@ func BenchmarkDownload(b *testing.B) {
 	rates.report()
 }
 
-// rates are bytes per second of kinds of downloads, the direct one first.
+// rates are the bytes per second of several kinds of downloads, the direct one first.
 type rates struct {
 	b     *testing.B
 	kinds []string
@@ -69,7 +69,7 @@ func newRates(b *testing.B, kinds ...string) *rates {
 	return &rates{b, kinds, map[string][]float64{}}
 }
 
-// round measures each kind once. Another one is the first each time.
+// round measures each kind once, and starts with another one each time.
 func (r *rates) round(measure func(kind string) float64) {
 	for i := range r.kinds {
 		kind := r.kinds[(i+len(r.all[r.kinds[0]]))%len(r.kinds)]
@@ -77,7 +77,7 @@ func (r *rates) round(measure func(kind string) float64) {
 	}
 }
 
-// report gives the medians of the ratios to the direct download of the same round.
+// report prints the medians of the ratios to the direct download of the same round.
 func (r *rates) report() {
 	base := r.all[r.kinds[0]]
 	r.b.ReportMetric(median(base)/1e6, "direct-MB/s")
@@ -133,7 +133,7 @@ func drain(b *testing.B, c net.Conn) {
 	}
 }
 
-// BenchmarkTLSDownload is the same with TLS at both ends, as downloads are.
+// BenchmarkTLSDownload is the same with TLS at both ends.
 func BenchmarkTLSDownload(b *testing.B) {
 	n := newInternet(b)
 	block := make([]byte, 256<<10)
@@ -172,7 +172,7 @@ func BenchmarkTLSDownload(b *testing.B) {
 	b.ReportMetric(direct.Seconds()/proxied.Seconds(), "CONNECT/direct")
 }
 
-// BenchmarkRequest is what one small request costs over a kept connection.
+// BenchmarkRequest measures one small request over a kept connection.
 func BenchmarkRequest(b *testing.B) {
 	n := newInternet(b)
 	plain, _ := n.web(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))

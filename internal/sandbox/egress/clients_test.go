@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// program runs a program that others wrote, with a home of its own.
+// program runs an installed client with a new home folder.
 func program(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -151,7 +151,7 @@ func TestNpm(t *testing.T) {
 	}
 }
 
-// npmPackage is a package as a registry has it.
+// npmPackage returns a package as a registry serves it.
 func npmPackage(t *testing.T) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -21,7 +21,7 @@ func TestEscapes(t *testing.T) {
 	}
 	run := func(f func(*testing.T, *fakeNetwork, *running)) func(*testing.T, corpus.Case) {
 		return func(t *testing.T, c corpus.Case) {
-			var how string // it is stopped, in words
+			var how string // the refusal, in words
 			if c.Decode(t, c.Expect(), &how); how == "" || how == "allowed" || how == "success" {
 				t.Fatalf("it is not stopped: %q", how)
 			}
@@ -44,7 +44,7 @@ func connectCode(t *testing.T, r *running, to string) (int, string) {
 	return resp.StatusCode, body
 }
 
-// reachedNothing fails when anything was looked up or connected to.
+// reachedNothing fails if anything was looked up or connected to.
 func reachedNothing(t *testing.T, n *fakeNetwork) {
 	t.Helper()
 	if lookups, dials := n.seen(); len(lookups)+len(dials) != 0 {
@@ -187,7 +187,7 @@ func escapeEmpty(t *testing.T, n *fakeNetwork, _ *running) {
 	reachedNothing(t, n)
 }
 
-// The hosts of the seed's network cases, as the proxy judges them.
+// The hosts of the Open Agent SDK's network cases, as the proxy checks them.
 func TestSeedNetwork(t *testing.T) {
 	named := map[string]string{}
 	for _, c := range corpus.Area(t, "open-agent-sdk.json", "sandbox_network") {

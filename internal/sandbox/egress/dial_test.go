@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A person may allow the private address of a name, once it is known, unless the address is this machine's
-// or a service of a cloud.
+// The user may allow the private address of a name once it is known, unless the address is this machine's or
+// a cloud service's.
 func TestAskAboutAPrivateAddress(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -101,8 +101,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// A name that has another address the second time is connected to at the address
-// that was judged.
+// If a name has a different address at the second lookup, the proxy connects to the address that was checked.
 func TestRebinding(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -168,17 +167,17 @@ func TestSystemResolver(t *testing.T) {
 	}
 }
 
-// What passes goes on through a proxy of the person's own, by name.
+// Allowed connections go through the user's own proxy, by name.
 func TestUpstream(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
-	own := n.proxy(nil, allow("allowed.test", evilIP)) // speaks both
+	own := n.proxy(nil, allow("allowed.test", evilIP)) // supports both
 	port := int(netip.MustParseAddrPort(own.addr).Port())
-	const closed = 1 // nobody listens there
+	const closed = 1 // has no listener
 	for _, tt := range []struct {
 		name string
 		o    Options
-		http bool // HTTP arrives, else SOCKS does
+		http bool // HTTP arrives if both fields are nil, otherwise SOCKS does
 	}{
 		{"HTTP", Options{HTTPUpstream: port}, true},
 		{"SOCKS", Options{SOCKSUpstream: port}, true},
@@ -186,7 +185,7 @@ func TestUpstream(t *testing.T) {
 		{"each its own", Options{HTTPUpstream: closed, SOCKSUpstream: port}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inside := newInternet(t) // knows no name
+			inside := newInternet(t) // does not know the name
 			r := inside.proxy(&tt.o, allow("allowed.test", "elsewhere.test", evilIP))
 			if tt.http {
 				resp, body := r.connect(t).send("GET http://allowed.test/x HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")

@@ -21,15 +21,15 @@ import (
 	pipe "github.com/holdfast-dev/holdfast/internal/listen"
 )
 
-// fakeNetwork is what the proxy of a test can reach: names with addresses, and
-// addresses that lead to listeners of the test.
+// fakeNetwork contains what the proxy of a test can reach: names with addresses, and addresses that lead to
+// listeners of the test.
 type fakeNetwork struct {
 	t testing.TB
 
 	mu      sync.Mutex
 	names   map[string][]netip.Addr
 	routes  map[string]string     // "93.184.216.34:80" → "127.0.0.1:40000"
-	pipes   map[string]*pipe.Pipe // by address, in place of sockets; nil: there are sockets
+	pipes   map[string]*pipe.Pipe // by address, instead of sockets; nil: sockets are used
 	lookups []string
 	dials   []string
 }
@@ -38,7 +38,7 @@ func newInternet(t testing.TB) *fakeNetwork {
 	return &fakeNetwork{t: t, names: map[string][]netip.Addr{}, routes: map[string]string{}}
 }
 
-// newInside is an internet without sockets, for a bubble of time.
+// newInside is a network without sockets, for synctest.
 func newInside(t testing.TB) *fakeNetwork {
 	n := newInternet(t)
 	n.pipes = map[string]*pipe.Pipe{}
@@ -69,7 +69,7 @@ func (n *fakeNetwork) open(ctx context.Context, network, address string) (net.Co
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
-// The addresses of test hosts are public ones; nothing is ever sent there.
+// The addresses of test hosts are public ones; nothing is ever sent to them.
 const (
 	allowedIP = "93.184.216.34"
 	evilIP    = "93.184.216.66"
@@ -122,7 +122,7 @@ func (n *fakeNetwork) seen() (lookups, dials []string) {
 	return slices.Clone(n.lookups), slices.Clone(n.dials)
 }
 
-// web starts servers of allowed.test and evil.test, with HTTP and TLS.
+// web starts servers for allowed.test and evil.test, with HTTP and TLS.
 func (n *fakeNetwork) web(h http.Handler) (*httptest.Server, *httptest.Server) {
 	plain, secure := httptest.NewServer(h), httptest.NewUnstartedServer(h)
 	secure.EnableHTTP2 = true
@@ -243,7 +243,7 @@ func (p *peer) send(text string) *peer {
 	return p
 }
 
-// answerHead is what came back of a request, without its body.
+// answerHead is a response without its body.
 type answerHead struct {
 	StatusCode int
 	Status     string
@@ -257,7 +257,7 @@ func headOf(r *http.Response) answerHead {
 	return answerHead{r.StatusCode, r.Status, r.Header, r.Trailer, r.ContentLength, r.Close}
 }
 
-// fetch does a request with the client of a program.
+// fetch sends a request with an HTTP client.
 func fetch(t testing.TB, c *http.Client, method, url string) (answerHead, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -276,7 +276,7 @@ func fetch(t testing.TB, c *http.Client, method, url string) (answerHead, string
 	return headOf(resp), string(body)
 }
 
-// answer reads one answer to a request of a method.
+// answer reads the response to a request with a method.
 func (p *peer) answer(method string) (answerHead, string) {
 	p.t.Helper()
 	resp, err := http.ReadResponse(p.r, &http.Request{Method: method})
@@ -304,7 +304,7 @@ func (r *running) tunnel(t testing.TB, to string) *peer {
 	return p
 }
 
-// client is an HTTP client that uses the proxy.
+// client returns an HTTP client that uses the proxy.
 func (r *running) client(t testing.TB) *http.Client {
 	tr := &http.Transport{
 		Proxy:           http.ProxyURL(must(t, "http://"+r.addr)),
@@ -320,7 +320,7 @@ func (p *peer) rest() string {
 	return string(b)
 }
 
-// reason is the reason of the only refusal, or why there is not one.
+// reason returns the reason of the only refusal, or why there is not exactly one.
 func (r *running) reason() string {
 	list := r.Refusals()
 	if len(list) != 1 {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// echo answers with what it was asked, as the server saw it.
+// echo answers with the request as the server saw it.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s host=%s body=%s\n", r.Method, r.RequestURI, r.Host, body)
@@ -83,7 +83,7 @@ func TestRefusedRequest(t *testing.T) {
 	}
 }
 
-// What two readers could read in two ways is never passed on.
+// A request that two parsers could read differently is never passed on.
 func TestBadRequests(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -168,7 +168,7 @@ func TestLargeHead(t *testing.T) {
 	}
 }
 
-// Each request of a connection is judged, and connections to servers are kept.
+// Each request of a connection is checked, and connections to servers are kept.
 func TestKeepAlive(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -192,8 +192,8 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// A server that closed a kept connection is connected to again.
-func TestKeptConnectionWasClosed(t *testing.T) {
+// If a server has closed a kept connection, the proxy connects again.
+func TestKeptConnectionClosed(t *testing.T) {
 	n := newInternet(t)
 	plain, _ := n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
@@ -264,8 +264,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Events reach the client while the server still sends.
-func TestStreamIsNotHeld(t *testing.T) {
+// Events reach the client while the server is still sending.
+func TestStreamNotBuffered(t *testing.T) {
 	n := newInternet(t)
 	next := make(chan bool)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -347,8 +347,7 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// A server that answers before it has the whole body ends the connection, and the
-// client gets the answer.
+// A server that answers before it has the whole body ends the connection, and the client gets the response.
 func TestEarlyAnswer(t *testing.T) {
 	n := newInternet(t)
 	l := listen(t)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Many connections to one host ask the name server once; later ones ask again.
+// Many connections to one host query the name server once; later ones query it again.
 func TestLookups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
@@ -57,8 +57,8 @@ func TestLookups(t *testing.T) {
 	})
 }
 
-// Whoever goes away does not take the answer from the others, and what is kept is bounded.
-func TestLookupsBound(t *testing.T) {
+// A caller that leaves does not cancel the query of the others, and the number of kept answers is limited.
+func TestLookupLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newLookups(func(ctx context.Context, _ string) ([]netip.Addr, error) {
 			time.Sleep(time.Second)

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
-// The page on the sandbox lists every registry with its hosts.
-func TestRegistriesAreListed(t *testing.T) {
+// The reference page of the sandbox lists every registry with its hosts.
+func TestRegistriesDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/sandbox.md")
 	if err != nil {
 		t.Fatal(err)

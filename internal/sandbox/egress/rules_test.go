@@ -160,7 +160,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudgeNotesTheWildcard(t *testing.T) {
+func TestJudgeReturnsWildcard(t *testing.T) {
 	for _, tt := range []struct {
 		layers []Layer
 		want   string

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestRefusalsAreBounded(t *testing.T) {
+func TestRefusalLimit(t *testing.T) {
 	var s Session
 	for i := range maxLogged + 1 {
 		logs := s.note(&Refusal{Host: fmt.Sprint(i % (maxRefusals + 1)), Reason: "r"})
@@ -115,7 +115,7 @@ func TestAskWithoutAnswer(t *testing.T) {
 	r = n.proxy(&Options{Ask: ask}, Layer{Ask: true})
 	r.connect(t).send("CONNECT allowed.test:443 HTTP/1.1\r\nHost: a\r\n\r\n")
 	<-waiting
-	r.stop() // the command ended; Serve must not wait for a person
+	r.stop() // the command ended; Serve must not wait for the approver
 	if len(r.Allowed()) != 0 {
 		t.Error("it was allowed")
 	}
@@ -126,7 +126,7 @@ func TestAskWithoutAnswer(t *testing.T) {
 	}
 }
 
-func TestQuestionsAreBounded(t *testing.T) {
+func TestAskLimit(t *testing.T) {
 	var s Session
 	ask := func(target string) (bool, string) {
 		return s.ask(t.Context(), target, func(f func()) { go f() }, func() (bool, string) { return true, "" })
@@ -144,7 +144,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// Names under a wildcard can carry something to who owns it: how many is limited.
+// Names under a wildcard can carry data to the owner of the domain: their number is limited.
 func TestNamesUnderWildcard(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -176,7 +176,7 @@ func TestNamesUnderWildcard(t *testing.T) {
 	}
 }
 
-func TestNamesAreForgotten(t *testing.T) {
+func TestWildcardNamesExpire(t *testing.T) {
 	n := wildcardNames{limit: 1}
 	now := time.Unix(1, 0)
 	for _, tt := range []struct {
@@ -190,8 +190,8 @@ func TestNamesAreForgotten(t *testing.T) {
 	}
 }
 
-// Connections beyond the limit wait until one is free.
-func TestConnectionsAreBounded(t *testing.T) {
+// Connections beyond the limit wait until one ends.
+func TestConnectionLimit(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(&Options{Limits: Limits{Connections: 1}}, allow("allowed.test"))
@@ -210,7 +210,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// When the command is done nothing of it is left: no connection, no goroutine.
+// When the command has ended, no connection and no goroutine is left.
 func TestServeEndsAll(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))

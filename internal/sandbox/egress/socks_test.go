@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// socksRequest is a request for a host, as its text or as an address.
+// socksRequest encodes a request for a host, as a name or as an address.
 func socksRequest(command byte, host string, port int) string {
 	b := []byte{5, command, 0}
 	if a, err := netip.ParseAddr(host); err == nil && a.Is4() {
@@ -22,7 +22,7 @@ func socksRequest(command byte, host string, port int) string {
 	return string(append(b, byte(port>>8), byte(port)))
 }
 
-// socks greets and asks for a host; it returns the code of the answer.
+// socks sends a greeting and a request for a host; it returns the code of the answer.
 func (r *running) socks(t testing.TB, request string) (*peer, byte) {
 	t.Helper()
 	p := r.connect(t).send("\x05\x02\x02\x00")
@@ -92,7 +92,7 @@ func TestSOCKS(t *testing.T) {
 	}
 }
 
-// The tunnel of SOCKS is judged as that of CONNECT.
+// A SOCKS tunnel is checked like a CONNECT tunnel.
 func TestSOCKSTunnel(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// handshake does TLS over a connection, for a name.
+// handshake does a TLS handshake over a connection, for a name.
 func handshake(c net.Conn, name string) (*tls.Conn, error) {
 	s := tls.Client(c, &tls.Config{ServerName: name, InsecureSkipVerify: true})
 	return s, s.Handshake()
@@ -59,7 +59,7 @@ func TestTunnelTLS(t *testing.T) {
 	}
 }
 
-// slowWriter sends what is written in small pieces, and cuts TLS records apart.
+// slowWriter sends data in small pieces, and splits TLS records.
 type slowWriter struct{ net.Conn }
 
 func (c slowWriter) Write(b []byte) (int, error) {
@@ -85,7 +85,7 @@ func TestHelloInPieces(t *testing.T) {
 	}
 }
 
-// What some servers read over before a hello does not hide the hello.
+// Records before a hello that some servers skip do not hide the hello.
 func TestHelloBehindOtherRecords(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -108,7 +108,7 @@ func TestHelloBehindOtherRecords(t *testing.T) {
 	}
 }
 
-// clientHello is the first flight of a client.
+// clientHello returns the first message of a client.
 func clientHello(t testing.TB, name string) []byte {
 	var b bytes.Buffer
 	c := tls.Client(&writeOnly{w: &b}, &tls.Config{ServerName: name, InsecureSkipVerify: true})
@@ -156,7 +156,7 @@ func TestReadHello(t *testing.T) {
 	}
 }
 
-// splitRecord makes two TLS records of one.
+// splitRecord splits a TLS record into two.
 func splitRecord(hello []byte, at int) []byte {
 	head, body := hello[:3], hello[5:]
 	out := append(bytes.Clone(head), byte(at>>8), byte(at))
@@ -181,7 +181,7 @@ func FuzzReadHello(f *testing.F) {
 	})
 }
 
-// HTTP in a tunnel is judged by its Host, request by request.
+// HTTP in a tunnel is checked by its Host, request by request.
 func TestTunnelHTTP(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
@@ -254,7 +254,7 @@ func TestTunnelOfOtherProtocols(t *testing.T) {
 		k, _ := c.Read(b)
 		c.Write(bytes.ToUpper(b[:k]))
 	})
-	n.serveRaw(allowedIP+":5432", func(c net.Conn) { // the client does, and waits
+	n.serveRaw(allowedIP+":5432", func(c net.Conn) { // the client speaks, and waits
 		b := make([]byte, 4)
 		io.ReadFull(c, b)
 		c.Write(b)
@@ -287,7 +287,7 @@ func TestTunnelOfOtherProtocols(t *testing.T) {
 	}
 }
 
-// A client that does not say what it holds is cut off, whatever it began.
+// A client that does not reveal its protocol is disconnected, whatever it started with.
 func TestTunnelTimesOut(t *testing.T) { synctest.Test(t, tunnelTimesOut) }
 
 func tunnelTimesOut(t *testing.T) {

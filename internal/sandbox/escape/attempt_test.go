@@ -106,7 +106,7 @@ func (a *attempt) sandboxed(t *testing.T, c caller, strict bool) {
 		}
 	case len(o.harm) > 0:
 		t.Errorf("ESCAPED: %s: %s; %s", a.what, strings.Join(o.harm, "; "), o)
-	case o.code == 0 && !strict && strings.Contains(o.told, "was moved to quarantine, because its name is protected"):
+	case o.code == 0 && !strict && strings.Contains(o.report, "was moved to quarantine, because its name is protected"):
 	case o.code == 0 && a.private:
 	case o.code == 0:
 		t.Errorf("ESCAPED: %s: %s", a.what, o)

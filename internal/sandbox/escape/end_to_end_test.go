@@ -193,12 +193,12 @@ func testTwo(t *testing.T) {
 				must(t, os.Chown(dir, f.caller.uid, f.caller.uid))
 			}
 		}
-		theirs := f.box
-		theirs.Folders, theirs.Dir = []string{other}, other
-		theirs.Settings, _ = json.Marshal(&sandbox.Settings{Network: &sandbox.Network{AllowedDomains: []string{"allowed.test"}}})
-		theirs.Probe = []string{"/bin/sh", "-c", "echo " + f.token + " >own; echo " + f.token + " >/tmp/own; echo " + f.token + " >/dev/shm/own; K=" + f.token +
+		otherBox := f.box
+		otherBox.Folders, otherBox.Dir = []string{other}, other
+		otherBox.Settings, _ = json.Marshal(&sandbox.Settings{Network: &sandbox.Network{AllowedDomains: []string{"allowed.test"}}})
+		otherBox.Probe = []string{"/bin/sh", "-c", "echo " + f.token + " >own; echo " + f.token + " >/tmp/own; echo " + f.token + " >/dev/shm/own; K=" + f.token +
 			" sleep 0.01; touch up; while [ ! -e stop ]; do sleep 0.02; done"}
-		must(t, writeJSON(f.Base+"/first/order.json", theirs))
+		must(t, writeJSON(f.Base+"/first/order.json", otherBox))
 		c := exec.Command(f.Bin, "supervise", f.Base+"/first")
 		c.Dir, c.Env = other, []string{"PATH=/usr/bin:/bin", "HOME=" + f.Home}
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

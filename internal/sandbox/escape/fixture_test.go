@@ -223,7 +223,7 @@ type outcome struct {
 	total   int    // bytes of output
 	tail    string // the end of it
 	notices string
-	told    string   // by the sandbox, after the end
+	report  string   // by the sandbox, after the end
 	harm    []string // what the host saw
 }
 
@@ -344,7 +344,7 @@ func (f *fixture) supervise(t *testing.T, a *attempt, plain bool) *outcome {
 	if r.Limits {
 		f.beat("the supervisor's limits were changed")
 	}
-	return &outcome{absent: r.Absent, open: r.Open, code: r.Code, out: r.Out + out.String(), total: r.Total, tail: r.Tail, notices: r.Notices, told: r.Told}
+	return &outcome{absent: r.Absent, open: r.Open, code: r.Code, out: r.Out + out.String(), total: r.Total, tail: r.Tail, notices: r.Notices, report: r.Report}
 }
 
 // remove takes away what the run left, and then the files.

@@ -42,9 +42,9 @@ func proxiedSandbox(f *fixture, ended <-chan struct{}) {
 	if !f.waitsReady(ended) {
 		return
 	}
-	goOn := func() { _ = os.WriteFile(f.WS+"/go", nil, 0o666) }
+	resume := func() { _ = os.WriteFile(f.WS+"/go", nil, 0o666) }
 	if f.box.Plain {
-		goOn()
+		resume()
 		return
 	}
 	o := f.box
@@ -59,12 +59,12 @@ func proxiedSandbox(f *fixture, ended <-chan struct{}) {
 		select {
 		case <-over:
 			f.beat("the other sandbox did not run")
-			goOn()
+			resume()
 			return
 		default:
 		}
 	}
-	goOn()
+	resume()
 	<-ended
 	_ = os.WriteFile(f.WS+"/done", nil, 0o666)
 	<-over

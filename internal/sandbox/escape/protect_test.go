@@ -108,8 +108,8 @@ var protects = []attempt{
 	{
 		id: "C25", what: "make a barred name after somebody on the host removed the placeholder", during: removePlaceholders, strict: true,
 		documented: func(_ *fixture, o *outcome) string { // no mount holds a name whose place was taken away: it is told
-			if !strings.Contains(o.told, "although its name is protected") {
-				return "it is not told: " + o.told
+			if !strings.Contains(o.report, "although its name is protected") {
+				return "it is not told: " + o.report
 			}
 			return ""
 		},

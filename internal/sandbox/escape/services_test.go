@@ -21,7 +21,7 @@ const flush = "flush"
 // services are the host's servers; none of them may hear anything.
 type services struct {
 	mu      sync.Mutex
-	said    []string
+	log     []string
 	flushed map[string]chan struct{}
 	socks   []socketPlace
 }
@@ -70,7 +70,7 @@ func (s *services) note(where, what string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.said = append(s.said, fmt.Sprintf("%s heard %q", where, what))
+	s.log = append(s.log, fmt.Sprintf("%s heard %q", where, what))
 }
 
 // stream listens, and hears one connection after the other.
@@ -158,7 +158,7 @@ func (s *services) drain(t *testing.T) {
 func (s *services) heard(*fixture) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.said...)
+	return append([]string(nil), s.log...)
 }
 
 // memory makes a segment of System V shared memory that everybody may attach.

@@ -53,7 +53,7 @@ type report struct {
 	Total   int    // bytes of output
 	Tail    string // the end of it
 	Notices string
-	Told    string // what the sandbox says of the command, after its end
+	Report  string // what the sandbox says of the command, after its end
 	Lingers bool   // something went on after the end
 	Limits  bool   // its limits were changed
 }
@@ -135,7 +135,7 @@ func (o *order) obey() *report {
 	}
 	err = c.Wait()
 	if c, ok := c.(*sandbox.Cmd); ok {
-		r.Told = c.Report().Text()
+		r.Report = c.Report().Text()
 	}
 	r.Code, r.Out, r.Total, r.Tail = status(err), out.String(), out.total, out.tail
 	if err != nil && r.Code < 0 {

@@ -284,10 +284,10 @@ func TestSignal(t *testing.T) {
 		if err := proc.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		settle, _ := io.ReadAll(r)
+		rest, _ := io.ReadAll(r)
 		s, err := proc.Wait()
-		if err != nil || s.Status.ExitStatus() != 7 || string(settle) != "got\n" {
-			t.Errorf("%v, %v, %q", s, err, settle)
+		if err != nil || s.Status.ExitStatus() != 7 || string(rest) != "got\n" {
+			t.Errorf("%v, %v, %q", s, err, rest)
 		}
 		if err := proc.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
 			t.Errorf("after the end: %v", err)
@@ -365,7 +365,7 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-func TestRefusedCallsAreTold(t *testing.T) {
+func TestRefusedCallsReported(t *testing.T) {
 	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := prepare(&Policy{Read: []string{"/"}, Notify: true})
 		got := sh(t, j, "/", "unshare -Ur true; unshare -Ur true")
@@ -400,7 +400,7 @@ func TestAppeared(t *testing.T) {
 }
 
 // Two sandboxes share placeholders: the first to end leaves them to the other.
-func TestPlaceholdersAreShared(t *testing.T) {
+func TestPlaceholdersShared(t *testing.T) {
 	work := t.TempDir()
 	p := &Policy{Read: []string{"/"}, Write: []string{work}, Forbid: []Name{{work + "/.mcp.json", false}, {work + "/commondir", true}}}
 	a, err := Prepare(p)

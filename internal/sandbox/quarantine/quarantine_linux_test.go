@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// put puts a folder with a file into quarantine, and returns where it was.
+// put moves a folder with a file into quarantine, and returns its original path.
 func put(t *testing.T, f Folder) (path string, i *Item) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), ".tool")
@@ -91,7 +91,7 @@ func TestListAndRemove(t *testing.T) {
 	}
 }
 
-// A mark is for the file that was made, and no other of its name.
+// A mark is valid only for the created file, and not for another file with the same name.
 func TestKeep(t *testing.T) {
 	f, dir := Folder(filepath.Join(t.TempDir(), "q")), t.TempDir()
 	path := filepath.Join(dir, ".tool", "deep", "settings")

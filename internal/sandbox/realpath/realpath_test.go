@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// makeTree makes a small tree with links and returns its root, without links.
+// makeTree creates a small tree with links and returns its resolved root.
 func makeTree(t testing.TB) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -94,7 +94,7 @@ func TestNormalize(t *testing.T) {
 		{"b/", root + "/a/b"},
 		{"./b//c/.", root + "/a/b/c"},
 		{"f", root + "/a/f"},
-		{"f/../b", root + "/a/b"}, // a file is no folder: as if it were not there
+		{"f/../b", root + "/a/b"}, // a file is not a folder: as if it did not exist
 		{"..", root},
 		{"../l1/c", root + "/a/b/c"},
 		{"../l2/c", root + "/a/b/c"},
@@ -114,7 +114,7 @@ func TestNormalize(t *testing.T) {
 		{"Case", root + "/a/Case"},
 		{"with space", root + "/a/with space"},
 		{"x~", root + "/a/x~"},
-		{"$HOME/x", root + "/a/$HOME/x"}, // a shell's business
+		{"$HOME/x", root + "/a/$HOME/x"}, // left to a shell
 	} {
 		got, err := Normalize(tt.path, root+"/a", root+"/home/u")
 		if err != nil || got != tt.want {
@@ -123,7 +123,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// A chain of as many links as a kernel follows is followed; one more is not.
+// A chain of as many links as a kernel follows is followed; a longer one is not.
 func TestNormalizeCountsLinks(t *testing.T) {
 	root := makeTree(t)
 	name := "d"
@@ -142,8 +142,8 @@ func TestNormalizeCountsLinks(t *testing.T) {
 	}
 }
 
-// Normalize is idempotent, gives clean absolute paths without links, and agrees
-// with the file system about everything that exists.
+// Normalize is idempotent, returns clean absolute paths without links, and agrees with the file system about
+// everything that exists.
 func TestNormalizeProperties(t *testing.T) {
 	root := makeTree(t)
 	parts := []string{"a", "b", "c", "d", "f", "l1", "l2", "abs", "up", "slash", "top", "dangle", "loop", "home", "no", ".", "..", "..", "", "x y"}

@@ -121,11 +121,11 @@ func BenchmarkOpenForWriting(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, told := range []bool{false, true} {
-		b.Run(fmt.Sprintf("told=%t", told), func(b *testing.B) {
+	for _, reported := range []bool{false, true} {
+		b.Run(fmt.Sprintf("told=%t", reported), func(b *testing.B) {
 			var w *Watcher
 			onOwnThread(func() {
-				listener, err := install(&Options{Notify: true, Writes: told}, false)
+				listener, err := install(&Options{Notify: true, Writes: reported}, false)
 				if err != nil {
 					b.Error(err)
 					return

@@ -197,7 +197,7 @@ func TestCalls(t *testing.T) {
 }
 
 // A call through the 32-bit interface fails.
-func TestForeign(t *testing.T) {
+func TestForeignABI(t *testing.T) {
 	if o := run(t, job{Foreign: true}); o.Foreign <= 0 {
 		testneed.Need(t, "the kernel has no 32-bit interface (%d): IA32_EMULATION makes this run", o.Foreign)
 	}
@@ -213,7 +213,7 @@ func TestForeign(t *testing.T) {
 }
 
 // Allowed calls and quietly refused calls are not reported; all others are reported by name.
-func TestTold(t *testing.T) {
+func TestReportedCalls(t *testing.T) {
 	by := map[Options][]genuine{}
 	for _, c := range slices.Concat(realCalls, plainCalls()) {
 		c.options.Notify = true
@@ -229,8 +229,8 @@ func TestTold(t *testing.T) {
 				if verdict, _, err := judge(program, arch, c.Number, c.Args); err != nil {
 					t.Fatal(err)
 				} else if verdict == returnNotify {
-					told := call{number: c.Number, arch: arch, args: c.Args}
-					want[told.name()]++
+					reported := call{number: c.Number, arch: arch, args: c.Args}
+					want[reported.name()]++
 				}
 			}
 			out := run(t, job{Filter: true, Options: o, Calls: calls})

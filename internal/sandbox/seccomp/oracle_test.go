@@ -17,21 +17,21 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 		lacks = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 		busy  = unix.SECCOMP_RET_ERRNO | uint32(unix.EBUSY)
 	)
-	told := func(quietly uint32) uint32 {
+	notified := func(quietly uint32) uint32 {
 		if o.Notify {
 			return unix.SECCOMP_RET_USER_NOTIF
 		}
 		return quietly
 	}
 	if of != arch {
-		return told(lacks)
+		return notified(lacks)
 	}
 	known := nr <= unix.SYS_RSEQ_SLICE_YIELD && oracleKnown(nr)
 	if !known || slices.Contains(oracleAbsent, nr) || slices.Contains(archAbsent, nr) {
 		return lacks
 	}
 	if slices.Contains(oracleNever, nr) || slices.Contains(archNever, nr) {
-		return told(no)
+		return notified(no)
 	}
 	if slices.Contains(oracleQuiet, nr) || slices.Contains(archQuiet, nr) {
 		return no
@@ -39,7 +39,7 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	a := func(i int) int { return int(int32(args[i])) } // as the kernel reads it
 	refuseIf := func(bad bool) uint32 {
 		if bad {
-			return told(no)
+			return notified(no)
 		}
 		return ok
 	}
@@ -56,7 +56,7 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	case "open":
 		switch creates := a(flags)&(unix.O_CREAT|0o20000000) != 0; {
 		case creates && a(mode)&setid != 0:
-			return told(no)
+			return notified(no)
 		case creates || a(flags)&0o1003 != 0:
 			return writes
 		}
@@ -64,7 +64,7 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 		if a(mode)&setid == 0 {
 			return writes
 		}
-		return told(no)
+		return notified(no)
 	case "mkdir":
 		return writes
 	case "mknod":
@@ -88,7 +88,7 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 		if o.Nested {
 			return lacks
 		}
-		return told(no)
+		return notified(no)
 	case unix.SYS_IOCTL:
 		return refuseIf(a(1) == 0x5412 || a(1) == 0x541c)
 	case unix.SYS_PERSONALITY:
@@ -119,12 +119,12 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 		kind := a(1) & 15
 		return refuseIf(a(0) != 1 || !o.Unix && kind != 1 && kind != 5)
 	case unix.SYS_SOCKET:
-		return oracleSocket(o, a(0), a(1)&15, a(2), ok, no, told(no))
+		return oracleSocket(o, a(0), a(1)&15, a(2), ok, no, notified(no))
 	}
 	return ok
 }
 
-func oracleSocket(o Options, family, kind, protocol int, ok, quiet, told uint32) uint32 {
+func oracleSocket(o Options, family, kind, protocol int, ok, quiet, notified uint32) uint32 {
 	switch {
 	case family == 1 && o.Unix:
 		return ok
@@ -133,7 +133,7 @@ func oracleSocket(o Options, family, kind, protocol int, ok, quiet, told uint32)
 	case family == 16:
 		return quiet
 	case family != 2 && family != 10 || !o.Inet:
-		return told
+		return notified
 	case kind == 1 && (protocol == 0 || protocol == 6):
 		return ok
 	case kind == 1 && protocol == 262 && o.TCPOnly:
@@ -143,7 +143,7 @@ func oracleSocket(o Options, family, kind, protocol int, ok, quiet, told uint32)
 	case kind == 2 && !o.TCPOnly && slices.Contains([]int{0, 17, 1, 58}, protocol):
 		return ok
 	}
-	return told
+	return notified
 }
 
 // oracleShape returns which arguments of a call are a mode and flags.

@@ -151,7 +151,7 @@ func randomArgs(r *rand.Rand) (args [6]uint64) {
 }
 
 // The table contains exactly the calls of the list from which it was made.
-func TestKnown(t *testing.T) {
+func TestKnownCalls(t *testing.T) {
 	listed := map[uint32]string{}
 	for name, nr := range numbers(t) {
 		listed[nr] = name
@@ -221,7 +221,7 @@ func mayRefuse(d *decision) bool {
 }
 
 // Positions beyond the range of a conditional jump are reached by additional jumps.
-func TestFar(t *testing.T) {
+func TestLongJumps(t *testing.T) {
 	var spans []span
 	for i := range uint32(900) { // every decision is different, so none is shared
 		spans = append(spans, span{i, masked(low(0), i|1<<20, 1<<20, allow, refuse)})

@@ -34,13 +34,13 @@ func watchedJob(t *testing.T, j job) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := os.NewFile(uintptr(pair[1]), "theirs")
+	childEnd := os.NewFile(uintptr(pair[1]), "theirs")
 	defer unix.Close(pair[0])
 	w := &watched{Cmd: start(t, j)}
-	w.ExtraFiles = []*os.File{theirs}
+	w.ExtraFiles = []*os.File{childEnd}
 	w.Stdout, w.Stderr = &w.stdout, &w.stderr
 	err = w.Start()
-	theirs.Close()
+	childEnd.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestPrograms(t *testing.T) {
 				testneed.Need(t, "no %s on the PATH: install it and this runs", argv[0])
 			}
 			t.Chdir(t.TempDir())
-			if told := watchedJob(t, job{Exec: argv}).finish(t); len(told) > 0 {
-				t.Errorf("told of %v", told)
+			if reported := watchedJob(t, job{Exec: argv}).finish(t); len(reported) > 0 {
+				t.Errorf("told of %v", reported)
 			}
 		})
 	}
@@ -105,9 +105,9 @@ func TestWrites(t *testing.T) {
 	}
 	t.Chdir(dir)
 	const script = "mkdir a; cd a; : >b; : >>../c; cat b; cat >/dev/full; mkdir /nowhere/d; (umask 0; chmod 600 b); exec 9</dev/null"
-	var told []string
+	var reported []string
 	w := watchedJob(t, job{Options: Options{Writes: true}, Exec: []string{"sh", "-c", script + "; exit 0"}})
-	watcher := Watch(w.listener, func(path string) { told = append(told, path) })
+	watcher := Watch(w.listener, func(path string) { reported = append(reported, path) })
 	defer watcher.Close()
 	if err := w.Wait(); err != nil {
 		t.Errorf("%v: %s%s", err, &w.stdout, &w.stderr)
@@ -116,8 +116,8 @@ func TestWrites(t *testing.T) {
 		t.Errorf("refused %v", refused)
 	}
 	want := []string{dir + "/a", dir + "/a/b", dir + "/c", "/dev/full", "/nowhere/d"}
-	if !slices.Equal(told, want) {
-		t.Errorf("told of %q, want %q", told, want)
+	if !slices.Equal(reported, want) {
+		t.Errorf("told of %q, want %q", reported, want)
 	}
 	for _, name := range []string{"a/b", "c"} {
 		if _, err := os.Stat(name); err != nil {
@@ -127,7 +127,7 @@ func TestWrites(t *testing.T) {
 }
 
 // A unix socket is reported unless it belongs to the C library's name lookup.
-func TestClientsAreTold(t *testing.T) {
+func TestClientSocketsReported(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		testneed.Need(t, "no python3 on the PATH: apt-get install python3 makes this run")
 	}
@@ -135,9 +135,9 @@ func TestClientsAreTold(t *testing.T) {
 try: socket.socket(socket.AF_UNIX)
 except PermissionError: pass
 else: raise SystemExit("a unix socket")`
-	told := watchedJob(t, job{Exec: []string{"python3", "-c", client}}).finish(t)
-	if want := []Refusal{{"socket(AF_UNIX)", 1}}; !slices.Equal(told, want) {
-		t.Errorf("told of %v, want %v", told, want)
+	reported := watchedJob(t, job{Exec: []string{"python3", "-c", client}}).finish(t)
+	if want := []Refusal{{"socket(AF_UNIX)", 1}}; !slices.Equal(reported, want) {
+		t.Errorf("told of %v, want %v", reported, want)
 	}
 
 	// Go's clients pass the same arguments, but from their own code.
@@ -154,12 +154,12 @@ func TestConcurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := slices.Concat(slices.Repeat([]attempt{peek}, 200), slices.Repeat([]attempt{at(unix.SYS_KEYCTL, wrong)}, 100))
-	told := watchedJob(t, job{
+	reported := watchedJob(t, job{
 		Exec: []string{"sh", "-c", `"$0" & "$0" & "$0" & "$0" & wait`, self},
 		Then: &job{Calls: calls},
 	}).finish(t)
-	if want := []Refusal{{"ptrace", 800}, {"keyctl", 400}}; !slices.Equal(told, want) {
-		t.Errorf("told of %v, want %v", told, want)
+	if want := []Refusal{{"ptrace", 800}, {"keyctl", 400}}; !slices.Equal(reported, want) {
+		t.Errorf("told of %v, want %v", reported, want)
 	}
 }
 
@@ -227,7 +227,7 @@ func waitForCall(t *testing.T, listener *os.File) {
 }
 
 // A process that waits for an answer gets an error when the watcher is closed.
-func TestCloseFreesWaiting(t *testing.T) {
+func TestCloseUnblocksWaiting(t *testing.T) {
 	w := watchedJob(t, job{Calls: []attempt{peek}})
 	waitForCall(t, w.listener)
 	w.listener.Close()
@@ -248,8 +248,8 @@ func TestKilledWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.Wait()
-	if told := Watch(w.listener, nil).Done(); len(told) != 0 {
-		t.Errorf("told of %v", told)
+	if reported := Watch(w.listener, nil).Done(); len(reported) != 0 {
+		t.Errorf("told of %v", reported)
 	}
 }
 
@@ -262,21 +262,21 @@ func TestClose(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if told := watcher.Done(); len(told) != 0 {
-		t.Errorf("told of %v", told)
+	if reported := watcher.Done(); len(reported) != 0 {
+		t.Errorf("told of %v", reported)
 	}
 }
 
 // Watch of a descriptor that is not a listener fails, and Close returns the error.
-func TestWatchNothing(t *testing.T) {
+func TestWatchInvalidDescriptor(t *testing.T) {
 	closed, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed.Close()
 	w := Watch(closed, nil)
-	if told := w.Done(); len(told) != 0 {
-		t.Errorf("told of %v", told)
+	if reported := w.Done(); len(reported) != 0 {
+		t.Errorf("told of %v", reported)
 	}
 	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "refused calls") {
 		t.Errorf("%v, want why there is nothing to listen on", err)
@@ -286,7 +286,7 @@ func TestWatchNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := Watch(file, nil).Done(); len(told) != 0 {
-		t.Errorf("a plain file told of %v", told)
+	if reported := Watch(file, nil).Done(); len(reported) != 0 {
+		t.Errorf("a plain file told of %v", reported)
 	}
 }

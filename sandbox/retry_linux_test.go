@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What is protected may go away at any time, when a git outside removes a worktree:
-// commands start nevertheless, with all that they read.
+// Protected paths may disappear at any time, if git outside removes a worktree: commands start nevertheless,
+// and can read everything else.
 func TestProtectedPathAppears(t *testing.T) {
 	root := plant(t, "ws/.git/hooks/", "ws/.git/config", "ws/.git/worktrees/", "home/")
 	s := opened(t, root)
@@ -21,7 +21,7 @@ func TestProtectedPathAppears(t *testing.T) {
 				dir := root + "/ws/.git/worktrees/" + name
 				_ = os.Mkdir(dir, 0o755)
 				_ = os.WriteFile(dir+"/commondir", []byte("../..\n"), 0o644)
-				_ = os.RemoveAll(dir) // not whole when a placeholder comes meanwhile
+				_ = os.RemoveAll(dir) // not complete if a placeholder is created meanwhile
 			}
 			select {
 			case <-over:

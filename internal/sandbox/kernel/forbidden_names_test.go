@@ -106,7 +106,7 @@ func TestRepeatedOffenderKilled(t *testing.T) {
 }
 
 // Without inotify the result of a command is the same.
-func TestBarredNamesWithoutInotify(t *testing.T) {
+func TestForbiddenNamesWithoutInotify(t *testing.T) {
 	j, work, _ := watching(t)
 	none, err := os.Open(os.DevNull)
 	if err != nil {
@@ -214,7 +214,7 @@ func TestOwnFilesStay(t *testing.T) {
 }
 
 // Placeholders of a killed sandbox of the last version are removed; those that a running one holds stay.
-func TestPlaceholdersAreSwept(t *testing.T) {
+func TestPlaceholdersRemoved(t *testing.T) {
 	j, work, _ := watching(t)
 	take := func() {
 		t.Helper()
@@ -241,7 +241,7 @@ func TestPlaceholdersAreSwept(t *testing.T) {
 }
 
 // If a folder is replaced by another one, both are watched.
-func TestAFolderThatIsReplacedIsWatched(t *testing.T) {
+func TestReplacedFolderWatched(t *testing.T) {
 	j, work, store := watching(t)
 	idle(t, j, work)
 	if err := errors.Join(os.Rename(work+"/sub", work+"/old"), os.Mkdir(work+"/sub", 0o755)); err != nil {

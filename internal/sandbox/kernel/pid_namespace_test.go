@@ -22,7 +22,7 @@ func open(t *testing.T, prepare func(*Policy) *Jail) *Jail {
 	return prepare(&Policy{Open: true})
 }
 
-func TestOpenHoldsNothing(t *testing.T) {
+func TestOpenUnconfined(t *testing.T) {
 	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := open(t, prepare)
 		dir := t.TempDir()
@@ -42,7 +42,7 @@ func TestOpenHoldsNothing(t *testing.T) {
 }
 
 // All processes of a command end with it, however they detached themselves.
-func TestOpenKeepsTogether(t *testing.T) {
+func TestOpenKillsDescendants(t *testing.T) {
 	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
 		j := open(t, prepare)
 		for name, script := range map[string]string{

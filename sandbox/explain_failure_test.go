@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// A commit that cannot be signed tells that the key is a secret, and what to do.
+// A failed commit signature reports that the key is a secret, and what to do.
 func TestSigningIsExplained(t *testing.T) {
 	root := plant(t, "ws/", "home/.gnupg/pubring.kbx", "home/.ssh/id_ed25519.pub", "home/.holdfast/")
 	s := opened(t, root, testLayer{Settings: Settings{AllowedReadPaths: []string{"@/home", "@/ws"}}})
@@ -31,14 +31,15 @@ func TestSigningIsExplained(t *testing.T) {
 		c.Stderr = new(strings.Builder)
 		_ = c.Run()
 		text := c.Report().Text()
-		if told := strings.Contains(text, "git -c commit.gpgsign=false commit"); told != (tt.what != "") || told && !strings.Contains(text, "/home/"+tt.what+" ") {
+		if reported := strings.Contains(text, "git -c commit.gpgsign=false commit"); reported != (tt.what != "") || reported && !strings.Contains(text, "/home/"+tt.what+" ") {
 			t.Errorf("%s: %q", tt.message, text)
 		}
 	}
 }
 
-// A socket of a program outside is no question: the setting that opens sockets does not open that one.
-func TestSocketsOfOthers(t *testing.T) {
+// The socket of a program outside the sandbox is not offered for approval: the setting for unix sockets does
+// not allow it.
+func TestForeignSockets(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		testneed.Need(t, "no python3 on the PATH: apt-get install python3 makes this run")
 	}

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// A write that the sandbox refused is told of a command that failed, whatever the command said about it, and
-// also if it said nothing.
+// If a command failed, a refused write is reported, whatever error the command printed, and even if it
+// printed none.
 func TestSilentWriteFailures(t *testing.T) {
 	box, home := openerBox(t, ".known/file", ".cache/", ".file")
 	for _, tt := range []struct {
 		name, line string
-		want       []string // below the home
+		want       []string // below the home folder
 	}{
 		{"a folder", "mkdir $H/.new 2>&- || exit 1", []string{".new"}},
 		{"a file", "(: >$H/.known/x) 2>&- || exit 1", []string{".known/x"}},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// before has something happen right before the system watches a folder, once.
+// before calls a function right before the system watches a folder, once.
 func before(w *Watcher, folder string, happen func()) {
 	add, done := w.add, false
 	w.add = func(dir string) error {
@@ -20,12 +20,12 @@ func before(w *Watcher, folder string, happen func()) {
 	}
 }
 
-// What comes or goes while a folder is about to be watched is not missed.
-func TestMeanwhile(t *testing.T) {
+// Files that are created or removed while a folder is about to be watched are not missed.
+func TestChangeDuringRegistration(t *testing.T) {
 	for name, tt := range map[string]struct {
-		there  []string // folders, before
+		there  []string // existing folders
 		folder string   // about to be watched when
-		make   string   // this is made, or
+		make   string   // this is created, or
 		gone   string   // this is removed
 	}{
 		"a folder comes below":  {nil, "deep", "deep/er", ""},
@@ -35,8 +35,8 @@ func TestMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "deep/er/b.txt")
-			told := make(chan string, 10)
-			w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { told <- c.Kind }})
+			reported := make(chan string, 10)
+			w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { reported <- c.Kind }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,25 +68,25 @@ func TestMeanwhile(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if got := <-told; got != Add {
+			if got := <-reported; got != Add {
 				t.Fatalf("told %s", got)
 			}
 			if err := os.WriteFile(file, []byte("1"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if got := <-told; got != Edit {
+			if got := <-reported; got != Edit {
 				t.Fatalf("told %s", got)
 			}
 		})
 	}
 }
 
-// What happens to a file while Watch begins belongs to how it is at first.
-func TestMeanwhileItIsNamed(t *testing.T) {
+// A change of a file while Watch is running belongs to the initial state.
+func TestChangeDuringWatch(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
-	told := make(chan string, 10)
-	w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { told <- c.Kind }})
+	reported := make(chan string, 10)
+	w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { reported <- c.Kind }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestMeanwhileItIsNamed(t *testing.T) {
 	if err := os.WriteFile(file, []byte("1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-told; got != Edit {
+	if got := <-reported; got != Edit {
 		t.Fatalf("told %s", got)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The person's store is covered if commands would see it, and could not write it.
-func TestCovers(t *testing.T) {
+// The user's store is covered if commands would see it and could not write to it.
+func TestCacheMountCovers(t *testing.T) {
 	const store, own = "home/.local/share/pnpm/store/", "caches/pnpm-store/"
 	for name, tt := range map[string]struct {
 		tree  []string

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// openerBox is a sandbox with a home folder outside of /tmp, where commands have one of their own.
+// openerBox opens a sandbox with a home folder outside of /tmp, which is private to commands.
 func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 	t.Helper()
 	outside, ok := testneed.OutsideTmp()
@@ -42,9 +42,9 @@ func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 	return box, home
 }
 
-// What would be opened for a write is as narrow as it can be, and never a folder that holds more than
-// what one program writes.
-func TestRemedy(t *testing.T) {
+// The tree that Widen opens for a write is as narrow as possible, and never a folder that contains more than
+// the files of one program.
+func TestSettingFor(t *testing.T) {
 	box, home := openerBox(t, ".known/data/file", ".file", ".cache/", "lib/", ".git/config")
 	for _, tt := range []struct{ write, tree string }{
 		{".new", ".new"},
@@ -91,8 +91,8 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
-// A sandbox that opens more differs in nothing else, and each of the ones that are made is made once.
-func TestWith(t *testing.T) {
+// A widened sandbox differs in nothing else, and is created once per set of permissions.
+func TestWiden(t *testing.T) {
 	box, home := openerBox(t)
 	tree := home + "/.tool"
 	wide, err := box.Widen(&Settings{AdditionalWritePaths: []string{tree}})
@@ -116,7 +116,7 @@ func TestWith(t *testing.T) {
 	if v := box.Explain(tree+"/x", policy.OpWrite); v == nil {
 		t.Error("the sandbox that it is made from has changed")
 	}
-	// What protects names leaves as little in the folder as without the opening.
+	// Widening does not add placeholders to the folder.
 	c := wide.Command(t.Context(), "/bin/sh", "-c", "echo x >"+tree+"/x && cat "+tree+"/x && ls -A && mkdir .vscode")
 	if out, err := c.Output(); err != nil || string(out) != "x\n" {
 		t.Errorf("%q, %v", out, err)
@@ -126,8 +126,8 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// An administrator's settings are not opened by anybody else.
-func TestRemedyOfManagedSettings(t *testing.T) {
+// Managed settings cannot be widened.
+func TestSettingForManaged(t *testing.T) {
 	_, home := openerBox(t)
 	c, err := NewChecker(&Settings{}, &Options{Home: home, Dir: home, Origin: policy.Origin{Layer: "managed"}})
 	if err != nil {
@@ -143,7 +143,7 @@ func TestRemedyOfManagedSettings(t *testing.T) {
 	}
 }
 
-// The socket of another user in a folder that commands do not reach keeps none from starting.
+// The socket of another user in a folder that commands cannot reach does not prevent a start.
 func TestSocketsOutOfReach(t *testing.T) {
 	testneed.Root(t, "giving a folder to another user")
 	box, home := openerBox(t)

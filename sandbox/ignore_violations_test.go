@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMuted(t *testing.T) {
+func TestIgnoreViolations(t *testing.T) {
 	const some = `user: {"ignoreViolations": {
 		"*": ["/usr/lib/x", "quiet.org"], "path": ["~/.cache", "tmp"], "host": ["*.ads.org", "one.org:8443"], "syscall": ["socket", "ioctl(TIOCSTI)"],
 		"limit": ["wallTime"], "npm test": ["ptrace", "/proc/self"], "git": ["*"]}}`

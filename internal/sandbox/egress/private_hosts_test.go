@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// One question is about a name and the private address that it leads to; another address is another question.
-func TestOneQuestionAboutANameAndItsPrivateAddress(t *testing.T) {
+// One approval request covers a name and the private address to which it resolves; another address needs
+// another request.
+func TestAskNameWithPrivateAddress(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
 	n.name("registry.test", "10.0.0.1")
@@ -54,8 +55,8 @@ func TestOneQuestionAboutANameAndItsPrivateAddress(t *testing.T) {
 	}
 }
 
-// What a command puts into a name is not looked up before a person has allowed it.
-func TestNoNameIsLookedUpForStrangers(t *testing.T) {
+// Names that a command chooses are not looked up before the user has allowed them.
+func TestNoLookupBeforeApproval(t *testing.T) {
 	n := newInternet(t)
 	o := &Options{Ask: func(context.Context, string, int, string) (bool, error) { return false, nil }}
 	r := n.proxy(o, Layer{Ask: true})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What programs say, each as it was seen.
+// Messages of real programs.
 func TestComplaints(t *testing.T) {
 	for _, tt := range []struct {
 		text  string
@@ -62,7 +62,7 @@ func TestComplaints(t *testing.T) {
 		{"java.io.FileNotFoundException: /etc/x (Read-only file system)", faultReadOnly, "/etc/x", false},
 		{"java.nio.file.AccessDeniedException: /etc/x", faultDenied, "/etc/x", false},
 		{"ruby: No such file\n/x.rb:1:in `initialize': Read-only file system @ rb_sysopen - /etc/x (Errno::EROFS)", faultReadOnly, "/etc/x", false},
-		// Node, which hides what the kernel said
+		// Node, which does not report the kernel's error
 		{"Error: ENOENT: no such file or directory, mkdir '/h/.tool'", faultMissing, "/h/.tool", true},
 		// git
 		{"error: could not lock config file .git/config: Read-only file system", faultReadOnly, ".git/config", true},
@@ -92,11 +92,11 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// What is no error of the system is none.
+// Messages that do not report a system error.
 func TestNoComplaints(t *testing.T) {
 	for _, text := range []string{
 		"", "ok", "cat: x: No such file or directory", "syntax error near '/etc/x'", "PASS", "it's all fine",
-		strings.Repeat("\u212a", 10) + "read-only file system", // a letter whose lower case is shorter
+		strings.Repeat("\u212a", 10) + "read-only file system", // a letter whose lower case form is shorter
 	} {
 		if list := complaints(text); len(list) != 0 {
 			t.Errorf("%q: %+v", text, list)
@@ -104,7 +104,7 @@ func TestNoComplaints(t *testing.T) {
 	}
 }
 
-func TestComplaintsAreBounded(t *testing.T) {
+func TestComplaintLimit(t *testing.T) {
 	text := strings.Repeat("cat: /x: Permission denied\n", 10_000)
 	if n := len(complaints(text)); n != maxComplaints {
 		t.Errorf("%d complaints", n)

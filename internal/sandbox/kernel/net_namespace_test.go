@@ -28,7 +28,7 @@ func spacesOf(t *testing.T, j *Jail, names ...string) []string {
 	return strings.Fields(string(out))
 }
 
-func prepareRoom(t *testing.T, p Policy) *Jail {
+func prepareShared(t *testing.T, p Policy) *Jail {
 	t.Helper()
 	if mustReexec {
 		t.Skip("the race detector does not allow it")
@@ -42,8 +42,8 @@ func prepareRoom(t *testing.T, p Policy) *Jail {
 	return j
 }
 
-func TestRoomIsSharedFromTheSecondCommandOn(t *testing.T) {
-	j := prepareRoom(t, Policy{})
+func TestNamespacesSharedFromSecondCommand(t *testing.T) {
+	j := prepareShared(t, Policy{})
 	names := []string{"user", "net", "uts", "mnt", "pid", "ipc"}
 	runs := [][]string{spacesOf(t, j, names...), spacesOf(t, j, names...), spacesOf(t, j, names...)}
 	for i, name := range names {
@@ -67,11 +67,11 @@ func TestRoomIsSharedFromTheSecondCommandOn(t *testing.T) {
 }
 
 // Concurrent commands share the user, network and UTS namespaces and nothing else.
-func TestRoomKeepsCommandsApart(t *testing.T) {
-	j := prepareRoom(t, Policy{})
+func TestSharedNamespacesIsolation(t *testing.T) {
+	j := prepareShared(t, Policy{})
 	spacesOf(t, j, "net")
 	names := []string{"net", "user", "mnt", "pid", "ipc"}
-	tell := "cd /proc/self/ns && readlink " + strings.Join(names, " ") + "; echo ready; read line <&3; ls -d /proc/[0-9]* | wc -l"
+	script := "cd /proc/self/ns && readlink " + strings.Join(names, " ") + "; echo ready; read line <&3; ls -d /proc/[0-9]* | wc -l"
 	type side struct {
 		proc *Process
 		out  *os.File
@@ -83,11 +83,11 @@ func TestRoomKeepsCommandsApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proc, out := start(t, j, Attr{Dir: "/", Files: []*os.File{r}}, tell)
+		proc, out := start(t, j, Attr{Dir: "/", Files: []*os.File{r}}, script)
 		r.Close()
 		sides = append(sides, side{proc, out, w})
 	}
-	var said [2]string
+	var output [2]string
 	for i, s := range sides { // both have printed their namespaces before either continues
 		var text strings.Builder
 		for buf := make([]byte, 256); !strings.Contains(text.String(), "ready"); {
@@ -97,20 +97,20 @@ func TestRoomKeepsCommandsApart(t *testing.T) {
 			}
 			text.Write(buf[:n])
 		}
-		said[i] = text.String()
+		output[i] = text.String()
 	}
 	for i, s := range sides {
 		s.gate.Close()
 		if _, err := s.proc.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		settle, err := io.ReadAll(s.out)
+		rest, err := io.ReadAll(s.out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said[i] += string(settle)
+		output[i] += string(rest)
 	}
-	a, b := strings.Fields(said[0]), strings.Fields(said[1])
+	a, b := strings.Fields(output[0]), strings.Fields(output[1])
 	for i, name := range names {
 		if shared := name == "net" || name == "user"; (a[i] == b[i]) != shared {
 			t.Errorf("%s: %s and %s", name, a[i], b[i])
@@ -123,8 +123,8 @@ func TestRoomKeepsCommandsApart(t *testing.T) {
 	}
 }
 
-func TestRoomIsEmpty(t *testing.T) {
-	j := prepareRoom(t, Policy{Write: []string{t.TempDir()}})
+func TestSharedNetworkEmpty(t *testing.T) {
+	j := prepareShared(t, Policy{Write: []string{t.TempDir()}})
 	spacesOf(t, j, "net")
 	proc, r := start(t, j, Attr{Dir: "/"}, `
 		grep -c : /proc/net/dev; cat /proc/net/tcp /proc/net/udp | grep -c -v local_address; cat /proc/net/route | wc -l
@@ -142,13 +142,13 @@ func TestRoomIsEmpty(t *testing.T) {
 }
 
 // Commands that could reach another one get their own namespaces.
-func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
+func TestSharedNamespacesExceptions(t *testing.T) {
 	for name, p := range map[string]Policy{
 		"proxy": {Network: ProxyNetwork}, "own sockets": {Unix: UnixOwnOnly},
 		"every socket": {Unix: UnixAll}, "nested": {Nested: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := prepareRoom(t, p)
+			j := prepareShared(t, p)
 			if j.shares() {
 				t.Fatal("its commands share a room")
 			}
@@ -162,7 +162,7 @@ func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 			}
 		})
 	}
-	j := prepareRoom(t, Policy{})
+	j := prepareShared(t, Policy{})
 	j.rlimits = []rlimit{{unix.RLIMIT_NPROC, 10}}
 	if j.shares() {
 		t.Error("processes of all commands would be counted together")
@@ -171,8 +171,8 @@ func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 
 // Commands of a jail with a localhost share it from the first one on, unless only one command will run;
 // another jail has a different one.
-func TestRoomWithALocalhost(t *testing.T) {
-	j, other := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
+func TestSharedLocalhost(t *testing.T) {
+	j, other := prepareShared(t, Policy{LocalBind: true}), prepareShared(t, Policy{LocalBind: true})
 	a, b := spacesOf(t, j, "net"), spacesOf(t, j, "net")
 	if a[0] != b[0] {
 		t.Errorf("the first command is in %s, the second in %s", a, b)
@@ -180,7 +180,7 @@ func TestRoomWithALocalhost(t *testing.T) {
 	if c := spacesOf(t, other, "net"); c[0] == a[0] {
 		t.Error("two jails share a localhost")
 	}
-	single := prepareRoom(t, Policy{LocalBind: true, Single: true})
+	single := prepareShared(t, Policy{LocalBind: true, Single: true})
 	spacesOf(t, single, "net")
 	if single.sharedSpaces.spaces != nil {
 		t.Error("there is a room for one command")
@@ -193,8 +193,8 @@ func TestRoomWithALocalhost(t *testing.T) {
 }
 
 // Commands that share a localhost each have a proxy listener at a different address.
-func TestRoomWithProxies(t *testing.T) {
-	j := prepareRoom(t, Policy{LocalBind: true, Network: ProxyNetwork})
+func TestSharedLocalhostProxies(t *testing.T) {
+	j := prepareShared(t, Policy{LocalBind: true, Network: ProxyNetwork})
 	var nets []string
 	for _, at := range []string{"127.83.0.1", "127.83.0.2"} {
 		served := make(chan string, 1)
@@ -217,8 +217,8 @@ func TestRoomWithProxies(t *testing.T) {
 		if got := <-served; got != at+":3128" {
 			t.Errorf("the listener is at %s", got)
 		}
-		space, said, _ := strings.Cut(string(out), "\n")
-		if said != "proxy\n" {
+		space, output, _ := strings.Cut(string(out), "\n")
+		if output != "proxy\n" {
 			t.Errorf("%s: %q", at, out)
 		}
 		nets = append(nets, space)
@@ -231,7 +231,7 @@ func TestRoomWithProxies(t *testing.T) {
 // A jail that replaces another one takes over its localhost, even if that one is closed first. Jails without
 // a localhost share nothing.
 func TestNamespaceReused(t *testing.T) {
-	old, j := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
+	old, j := prepareShared(t, Policy{LocalBind: true}), prepareShared(t, Policy{LocalBind: true})
 	a := spacesOf(t, old, "net")
 	j.TakeFrom(old)
 	old.Close()
@@ -244,7 +244,7 @@ func TestNamespaceReused(t *testing.T) {
 		t.Error("the room is left")
 	}
 	for _, p := range [][2]Policy{{{}, {}}, {{LocalBind: true}, {}}, {{}, {LocalBind: true}}, {{LocalBind: true}, {LocalBind: true, Network: ProxyNetwork}}} {
-		old, j := prepareRoom(t, p[0]), prepareRoom(t, p[1])
+		old, j := prepareShared(t, p[0]), prepareShared(t, p[1])
 		if j.TakeFrom(old); j.sharedSpaces == old.sharedSpaces {
 			t.Errorf("%+v: they share a room", p)
 		}
@@ -253,7 +253,7 @@ func TestNamespaceReused(t *testing.T) {
 
 // If the shared namespaces cannot be entered, commands get their own.
 func TestNamespaceClosed(t *testing.T) {
-	j := prepareRoom(t, Policy{})
+	j := prepareShared(t, Policy{})
 	spacesOf(t, j, "net")
 	in := spacesOf(t, j, "net")
 	null, err := os.Open(os.DevNull)
@@ -273,8 +273,8 @@ func TestNamespaceClosed(t *testing.T) {
 
 // A command that cannot be executed returns the same error as without shared namespaces, and leaves no
 // process and no descriptor.
-func TestRoomLeavesNothing(t *testing.T) {
-	j := prepareRoom(t, Policy{})
+func TestSharedNamespacesCleanup(t *testing.T) {
+	j := prepareShared(t, Policy{})
 	spacesOf(t, j, "net")
 	spacesOf(t, j, "net")
 	waitUntil(t, "no process is left", func() bool { return children(t) == 0 })

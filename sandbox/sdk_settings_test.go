@@ -12,9 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// The settings of seed 000's two examples, with the session's folder for /project. Real
-// commands run under them: they read what is allowed, and what is denied is closed,
-// names and sizes included.
+// The settings of the Open Agent SDK's two examples, with the session's folder for /project. Real commands
+// run under them: they read what is allowed; denied paths are inaccessible, including names and sizes.
 func TestSeedSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name, settings string
@@ -66,7 +65,7 @@ func TestSeedSettings(t *testing.T) {
 	}
 }
 
-// projectOutsideTmp makes the folder of a project that is not below /tmp.
+// projectOutsideTmp creates the folder of a project outside of /tmp.
 func projectOutsideTmp(t *testing.T) string {
 	t.Helper()
 	under, ok := testneed.OutsideTmp()

@@ -12,7 +12,7 @@ import (
 )
 
 // A git that runs outside meanwhile either reads a whole placeholder or finds none.
-func TestDottedPlaceholdersAreNeverHalfMade(t *testing.T) {
+func TestDotPlaceholderAtomic(t *testing.T) {
 	for name, dot := range map[string]func(string) error{"without a name": createDotPlaceholder, "beside": createDotPlaceholderByRename} {
 		t.Run(name, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "commondir")
@@ -46,7 +46,7 @@ func TestDottedPlaceholdersAreNeverHalfMade(t *testing.T) {
 }
 
 // Two sandboxes of a folder that start at the same time take the same names.
-func TestPlaceholdersOfTwoThatBeginAtOnce(t *testing.T) {
+func TestPlaceholdersConcurrentStarts(t *testing.T) {
 	dir := t.TempDir()
 	names := []Name{{Path: filepath.Join(dir, "commondir"), Dot: true}, {Path: filepath.Join(dir, "other")}}
 	for range 100 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// slowly is a way that a byte takes a second for.
+// slowly is a connection on which a byte takes a second.
 func slowly(to io.WriteCloser, from io.Reader) {
 	defer to.Close()
 	for b := make([]byte, 1); ; time.Sleep(time.Second) {
@@ -33,17 +33,17 @@ func dead(l *link) bool {
 	}
 }
 
-// A frame may take long to come, its line as well as its data, from either side: what says
-// it is alive, and so is who hears it.
-func TestSlowWay(t *testing.T) {
+// A frame may take long to arrive, its line as well as its data, in both directions: every byte is a sign of
+// life.
+func TestSlowConnection(t *testing.T) {
 	text := strings.Repeat("x", 200)
 	for name, most := range map[string]int{"host": maxAnswer, "inside": maxHeader} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, ways := net.Pipe()
 				b, wayTo := net.Pipe()
-				go slowly(wayTo, ways)                      // what near says
-				go func() { _, _ = io.Copy(ways, wayTo) }() // and far
+				go slowly(wayTo, ways)                      // sent by near
+				go func() { _, _ = io.Copy(ways, wayTo) }() // and by far
 				near, far := newLink(a, maxAnswer+maxHeader-most), newLink(b, most)
 				var came []string
 				near.run(func(*frame) error { return nil })
@@ -72,8 +72,8 @@ func TestSlowWay(t *testing.T) {
 	}
 }
 
-// Who does for long what a frame says, as starting a program on a slow machine, hears
-// nothing meanwhile: that does not make the other side silent.
+// A side that takes long to handle a frame, such as starting a program on a slow machine, reads nothing
+// meanwhile: that does not count as silence of the other side.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe()
@@ -99,16 +99,16 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// What is encoded keeps nobody from sending.
-func TestEncodesBeforeItSends(t *testing.T) {
+// Encoding a frame does not block other senders.
+func TestEncodeOutsideLock(t *testing.T) {
 	l := newLink(nil, maxAnswer)
-	l.sending <- struct{}{} // somebody does
+	l.sending <- struct{}{} // another sender does
 	if err := l.send(&frame{Type: typeRefused, Error: strings.Repeat("x", maxHeader)}, nil); !errors.Is(err, errFrame) {
 		t.Error(err)
 	}
 }
 
-// A process that did not run for a while heard nothing, and may still have something to hear.
+// A process that did not run for a while has received nothing, and may still have data to read.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -138,9 +138,8 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// Somebody who sits in the supervisor's place may not keep the host waiting with a hello
-// that never ends.
-func TestHelloThatNeverEnds(t *testing.T) {
+// A process in the supervisor's place cannot keep the host waiting with an endless hello.
+func TestEndlessHello(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host, inside := net.Pipe()
 		go slowly(inside, io.MultiReader(strings.NewReader(hello[:len(hello)-1]), endlessSpaces{}))
@@ -150,11 +149,11 @@ func TestHelloThatNeverEnds(t *testing.T) {
 		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "no hello") || time.Since(began) != startTime {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		time.Sleep(time.Minute) // who speaks notices
+		time.Sleep(time.Minute) // the sender notices
 	})
 }
 
-// endlessSpaces never end.
+// endlessSpaces is an endless stream of spaces.
 type endlessSpaces struct{}
 
 func (endlessSpaces) Read(p []byte) (int, error) {
