@@ -103,7 +103,7 @@ func TestContainMemory(t *testing.T) {
 			t.Errorf("%d of 8 went on: %+v", n, r)
 		}
 		if !strings.Contains(r.Report, "memory") {
-			t.Errorf("nobody is told: %q", r.Report)
+			t.Errorf("not reported: %q", r.Report)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestContainOutput(t *testing.T) {
 			t.Errorf("%d bytes, status %d: %s", len(r.Out), r.Code, r.Report)
 		}
 		if !strings.Contains(r.Out[len(r.Out)-200:]+r.Report, "limit") {
-			t.Errorf("nobody is told: %s", r.Report)
+			t.Errorf("not reported: %s", r.Report)
 		}
 	})
 }

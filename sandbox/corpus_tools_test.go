@@ -174,7 +174,7 @@ func checkAutoAllowCase(t *testing.T, c corpus.Case) {
 	case err != nil && want == "run":
 		t.Errorf("got %v", err)
 	case err == nil && want == "deny" && host.CanUseTool == "" && host.Hooks == nil:
-		t.Error("nobody else could have denied it")
+		t.Error("nothing else could have denied it")
 	case err == nil:
 		t.Logf("the checker has no objection; %q is for the guard to say", want)
 	}

@@ -19,7 +19,7 @@ func TestProxyEnviron(t *testing.T) {
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
 		if names[name] {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("%s occurs twice", name)
 		}
 		names[name] = true
 		if strings.Contains(value, "://") && !strings.HasSuffix(value, "://"+kernel.ProxyAddr) {

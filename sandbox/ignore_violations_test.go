@@ -46,7 +46,7 @@ func TestIgnoreViolations(t *testing.T) {
 	}
 	v := &Violation{Kind: "path", Subject: "/x"}
 	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`), false).muted(v, "ls") {
-		t.Error("an untrusted folder keeps refusals from being told")
+		t.Error("an untrusted folder suppresses the report of refusals")
 	}
 	if mergeCheckers(nil, false).muted(v, "ls") || mergeCheckers(layers(t, `user: {"ignoreViolations": {}}`), false).muted(v, "ls") {
 		t.Error("muted by nothing")

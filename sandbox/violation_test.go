@@ -67,12 +67,12 @@ func TestViolations(t *testing.T) {
 		}
 		if tt.op == "" {
 			if len(found) > 0 {
-				t.Errorf("%s: %q, told %+v", tt.line, errs.String(), found)
+				t.Errorf("%s: %q, reported %+v", tt.line, errs.String(), found)
 			}
 			continue
 		}
 		if len(found) != 1 || found[0].Op != tt.op || !strings.HasSuffix(found[0].Subject, tt.what) || found[0].Setting != tt.setting {
-			t.Errorf("%s: %q, told %+v", tt.line, errs.String(), found)
+			t.Errorf("%s: %q, reported %+v", tt.line, errs.String(), found)
 			continue
 		}
 		text := c.Report().Text()
@@ -116,7 +116,7 @@ func TestViolationsOfPrograms(t *testing.T) {
 		if !slices.ContainsFunc(c.Report().Violations, func(v Violation) bool {
 			return v.Kind == kindPath && v.Op == "write" && strings.HasPrefix(v.Subject, "/etc/") && v.Setting == fieldWritePaths
 		}) {
-			t.Errorf("%q: %q, told %+v", argv, out, c.Report())
+			t.Errorf("%q: %q, reported %+v", argv, out, c.Report())
 		}
 	}
 }

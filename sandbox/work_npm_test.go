@@ -102,7 +102,7 @@ func TestWorkNpm(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		if len(r.asked) == 0 {
-			t.Error("nobody asked the registry")
+			t.Error("npm did not ask the registry")
 		}
 	})
 }

@@ -131,7 +131,7 @@ func (d *workEnv) refused(line string, words []string, flags ...string) {
 	}
 	for _, w := range words {
 		if e.code == 0 || !strings.Contains(report, w) {
-			d.t.Errorf("%s: exit status %d, %q is not told:\n%s", line, e.code, w, e.errs)
+			d.t.Errorf("%s: exit status %d, %q is not reported:\n%s", line, e.code, w, e.errs)
 		}
 	}
 }

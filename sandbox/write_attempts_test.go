@@ -44,7 +44,7 @@ func TestSilentWriteFailures(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, tt.want) {
-				t.Errorf("told of %q, want %q", got, tt.want)
+				t.Errorf("reported %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func TestPeers(t *testing.T) {
 	// From inside it is a stranger, directly and through attach.
 	refused := h.start(os.Args[0] + " test-attach " + h.socket)
 	if out := output(t, refused); !strings.Contains(out, `"refused"`) || strings.Contains(out, `"hello"`) {
-		t.Errorf("a process inside was told %q", out)
+		t.Errorf("a process inside received %q", out)
 	}
 	// A process that an engine starts inside has no parent there.
 	bridge := exec.Command("nsenter", "-t", itoa(init), "-U", "-p", "-m", "--preserve-credentials", os.Args[0], "test-attach", h.socket)

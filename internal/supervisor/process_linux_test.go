@@ -352,7 +352,7 @@ func TestChannel(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	if p := h.start("true"); p.Channel() != nil {
-		t.Error("a channel that nobody asked for")
+		t.Error("a channel that was not requested")
 	}
 	// Closing it ends both directions.
 	p = h.start("cat <&3 >/dev/null; while echo x >&3; do :; done; echo out", func(s *Spec) { s.Channel = true; s.Grace = -1 })

@@ -69,13 +69,13 @@ func TestChangeDuringRegistration(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := <-reported; got != Add {
-				t.Fatalf("told %s", got)
+				t.Fatalf("reported %s", got)
 			}
 			if err := os.WriteFile(file, []byte("1"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if got := <-reported; got != Edit {
-				t.Fatalf("told %s", got)
+				t.Fatalf("reported %s", got)
 			}
 		})
 	}
@@ -103,6 +103,6 @@ func TestChangeDuringWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-reported; got != Edit {
-		t.Fatalf("told %s", got)
+		t.Fatalf("reported %s", got)
 	}
 }

@@ -117,10 +117,10 @@ func (h *watchEnv) wants(want string) {
 	select {
 	case got := <-h.reported:
 		if got != want {
-			h.t.Fatalf("told %q, want %q", got, want)
+			h.t.Fatalf("reported %q, want %q", got, want)
 		}
 	case <-time.After(20 * time.Second):
-		h.t.Fatalf("%q was never told", want)
+		h.t.Fatalf("%q was never reported", want)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestFolder(t *testing.T) {
 		if got == "add later/x" {
 			break
 		}
-		t.Fatalf("told %q", got)
+		t.Fatalf("reported %q", got)
 	}
 	h.quiet("q")
 }
@@ -287,7 +287,7 @@ func TestChangesWhileFiring(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	if _, err := watch.New(nil); err == nil {
-		t.Error("a watcher for nobody")
+		t.Error("a watcher without Fire")
 	}
 	h := newHouse(t, watch.Options{Limit: 3}, "a")
 	for _, bad := range []string{"relative", "", "/a\x00b"} {

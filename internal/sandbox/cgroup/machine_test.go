@@ -58,7 +58,7 @@ func load(t *testing.T, file string) (*fake, string) {
 
 func (f *fake) group(w []string) {
 	if len(w) != 6 {
-		f.t.Fatalf("a group is told as %q", w)
+		f.t.Fatalf("invalid line of a group: %q", w)
 	}
 	list := func(s string) string { return strings.ReplaceAll(strings.Trim(s, "-"), ",", " ") + "\n" }
 	dir := unescape(w[0])

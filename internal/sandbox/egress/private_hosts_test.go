@@ -51,7 +51,7 @@ func TestAskNameWithPrivateAddress(t *testing.T) {
 	list := r.Refusals()
 	i := slices.IndexFunc(list, func(f Refusal) bool { return f.Host == "refused.test" })
 	if f := list[i]; f.Address != "10.0.0.2" || !slices.Equal(f.Allow(), []string{"refused.test", "10.0.0.2:80"}) {
-		t.Errorf("told %+v", f)
+		t.Errorf("reported %+v", f)
 	}
 }
 

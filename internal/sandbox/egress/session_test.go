@@ -90,7 +90,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("asked %d times", calls.Load())
 	}
 	if _, ok := asked.Load(question{"allowed.test", 80}); !ok {
-		t.Error("host and port were not told")
+		t.Error("host and port were not passed")
 	}
 	if got := r.Allowed(); !slices.Equal(got, []string{"allowed.test:80"}) {
 		t.Errorf("allowed %v", got)

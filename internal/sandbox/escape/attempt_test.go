@@ -13,37 +13,37 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// attempt is one way out of the sandbox. What it does is a function or a script of
-// the shell; it succeeds with nil or status 0.
+// attempt is one attempt to escape. Its action is a function or a shell script; it succeeds with nil or
+// status 0.
 type attempt struct {
 	id, what string
 	try      func(*outside) error
 	script   string
 
-	root     bool // takes root's power where there is no sandbox: so the control is root's
-	apart    bool // the control has mounts of its own, so that the machine keeps its own as they are
-	inner    bool // success is seen by the command alone; the host has nothing to look at
-	private  bool // that it works is right as long as the host sees nothing: the command has such a place of its own
+	root     bool // uses root's rights without a sandbox: so the control runs as root
+	apart    bool // the control has a separate mount namespace, so that the machine's mounts do not change
+	inner    bool // only the command sees its success; the host has nothing to check
+	private  bool // success is correct if the host sees no effect: the command has a private place of that kind
 	strict   bool // it is about placeholders
-	refused  bool // that the sandbox does not open is as good
+	refused  bool // a sandbox that does not open is also a pass
 	stdin    bool // standard input is outside/file, open for reading
 	stdout   bool // standard output is outside/file, open for appending
-	lingers  bool // what appears in the workspace after the end is harm
+	lingers  bool // files that appear in the workspace after the end are harm
 	tty      bool // the supervisor has a terminal
 	terminal bool // and the command, too
 
-	absent     func() string                        // why this machine has not what the control needs; "" is nothing
+	absent     func() string                        // why this machine lacks something that the control needs; "": nothing
 	settings   func(*fixture) *sandbox.Settings     // default: the secrets are denied
 	folders    func(*fixture) []string              // default: the workspace
 	arrange    func(*testing.T, *fixture)           // on the host, before
-	before     string                               // a script that is an earlier command of the same sandbox
-	beside     string                               // one that runs, in the same sandbox, while the probe waits for it
+	before     string                               // a script for an earlier command of the same sandbox
+	beside     string                               // a script that runs in the same sandbox while the probe waits for it
 	during     func(*fixture, <-chan struct{})      // on the host, meanwhile; the channel closes at the end
-	after      func(*testing.T, *fixture, *outcome) // on the host, when all is over
-	documented func(*fixture, *outcome) string      // success is documented where this says nothing
+	after      func(*testing.T, *fixture, *outcome) // on the host, after the end
+	documented func(*fixture, *outcome) string      // success is documented if this returns ""
 }
 
-// run makes the attempt plainly and under the sandbox, as one caller.
+// run makes the attempt with and without the sandbox, as one caller.
 func (a *attempt) run(t *testing.T, c caller) {
 	t.Helper()
 	t.Run("control", func(t *testing.T) { a.control(t, c) })
@@ -55,7 +55,7 @@ func (a *attempt) run(t *testing.T, c caller) {
 	}
 }
 
-// control wants that the attempt succeeds where nothing stops it.
+// control checks that the attempt succeeds without a sandbox.
 func (a *attempt) control(t *testing.T, c caller) {
 	if a.absent != nil {
 		if why := a.absent(); why != "" {
@@ -82,8 +82,8 @@ func (a *attempt) control(t *testing.T, c caller) {
 	tally.control(a.id)
 }
 
-// sandboxed wants that the attempt fails under the sandbox, or comes to nothing: what it made was
-// moved away and is told. Strict, it fails.
+// sandboxed checks that the attempt fails in the sandbox, or has no effect because its files were moved and
+// reported. With strict, it must fail.
 func (a *attempt) sandboxed(t *testing.T, c caller, strict bool) {
 	f := newFixture(t, c, a)
 	if strict {
@@ -114,7 +114,7 @@ func (a *attempt) sandboxed(t *testing.T, c caller, strict bool) {
 	tally.tried(a.id, c, !t.Failed())
 }
 
-// tally counts what was shown, so that what was skipped is never silent.
+// tally counts the results, so that skipped attempts are always reported.
 var tally = &counts{controls: map[string]bool{}, skipped: map[string]string{}, stopped: map[string]int{}, tries: map[string]int{}}
 
 type counts struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// endToEnd are the cases that are not one command against one sandbox.
+// endToEnd are the cases that consist of more than one command in one sandbox.
 var endToEnd = map[string]func(*testing.T){
 	"X02": testInsideItself,
 	"X03": testBadFolders,
@@ -50,7 +50,7 @@ func (f *fixture) obey(t *testing.T, script string) *outcome {
 	return o
 }
 
-// A sandbox in a sandbox is refused, or works; what the outer one holds back stays so.
+// A sandbox inside a sandbox is refused, or works; the restrictions of the outer one remain.
 func testInsideItself(t *testing.T) {
 	eachCaller(t, func(t *testing.T, f *fixture) {
 		inner := filepath.Join(f.WS, "inner")
@@ -76,7 +76,7 @@ func testInsideItself(t *testing.T) {
 	})
 }
 
-// A folder that cannot be a workspace is refused; a strange name is none.
+// A folder that cannot be a workspace is rejected, and so is one with an unsuitable name.
 func testBadFolders(t *testing.T) {
 	eachCaller(t, func(t *testing.T, f *fixture) {
 		link := filepath.Join(f.Base, "link")
@@ -110,7 +110,7 @@ func testBadFolders(t *testing.T) {
 	})
 }
 
-// Where namespaces are refused nothing opens, unless the settings accept less.
+// If namespaces are refused, no sandbox opens, unless the settings accept less.
 func testNoNamespaces(t *testing.T) {
 	eachCaller(t, func(t *testing.T, f *fixture) {
 		for _, weaker := range []bool{false, true} {
@@ -142,15 +142,15 @@ func testNoNamespaces(t *testing.T) {
 	})
 }
 
-// withoutNamespaces runs the supervisor where it can make no namespace: in one of
-// users that may hold none. The machine's own limit stays as it is.
+// withoutNamespaces runs the supervisor in a user namespace whose users can create no namespaces. The
+// machine's own limit stays as it is.
 func (f *fixture) withoutNamespaces(t *testing.T) *report {
 	t.Helper()
 	c := exec.Command("/bin/sh", "-c", `echo 0 >/proc/sys/user/max_user_namespaces && exec "$0" supervise "$1"`, f.Bin, f.Base)
 	c.Dir, c.Env = f.WS, []string{"PATH=/usr/bin:/bin", "HOME=" + f.Home, "API_KEY=" + f.token, "HOLDFAST_ESCAPE=" + f.Base}
 	c.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER,
-		Credential:  &syscall.Credential{NoSetGroups: true}, // root there, the caller here
+		Credential:  &syscall.Credential{NoSetGroups: true}, // root in the namespace, the caller here
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: f.caller.uid, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: f.caller.uid, Size: 1}},
 	}
@@ -164,7 +164,7 @@ func (f *fixture) withoutNamespaces(t *testing.T) *report {
 	return r
 }
 
-// What may run outside is a whole line, as it is read, and never a start of its text.
+// Only a whole parsed line may run outside, never the beginning of its text.
 func testExcluded(t *testing.T) {
 	k, err := sandbox.NewChecker(&sandbox.Settings{ExcludedCommands: []string{"git", "docker ps"}}, &sandbox.Options{Home: "/home/u", Dir: "/project"})
 	must(t, err)
@@ -183,7 +183,7 @@ func testExcluded(t *testing.T) {
 	}
 }
 
-// Two sandboxes see nothing of each other.
+// Two sandboxes cannot see each other.
 func testTwo(t *testing.T) {
 	eachCaller(t, func(t *testing.T, f *fixture) {
 		other := filepath.Join(f.Base, "theirs")

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-// attempts are all there are.
+// attempts returns all attempts.
 func attempts() [][]attempt {
 	return [][]attempt{
 		reads, ipcs, writes, streams, protects, homeAttempts(), processes, limits, denied(), terminals, calls, networks, exchange, linked, insides,
@@ -24,7 +24,7 @@ func elsewhere() map[string]string {
 	return named
 }
 
-// Every attempt of the corpus is stopped, and succeeds where nothing stops it.
+// Every attempt of the corpus fails in the sandbox, and succeeds without it.
 func TestCorpusEscapes(t *testing.T) {
 	cases := corpus.Load(t, "escapes.json")
 	handled := map[string]func(*testing.T, corpus.Case){}
@@ -39,8 +39,7 @@ func TestCorpusEscapes(t *testing.T) {
 	corpus.Claim(t, cases, handled, elsewhere())
 }
 
-// stopped checks that a case expects what every attempt here is held against: it says in words
-// how it is stopped.
+// stopped checks that a case expects what every attempt here must show: its text says how it is stopped.
 func stopped(t *testing.T, c corpus.Case) {
 	t.Helper()
 	var how string
@@ -49,7 +48,7 @@ func stopped(t *testing.T, c corpus.Case) {
 	}
 }
 
-// So is every attempt of ours, which is written by who has read the design.
+// The same holds for Holdfast's own attempts, which were written with knowledge of the design.
 func TestOwnEscapes(t *testing.T) {
 	listed := map[string]bool{}
 	for _, c := range corpus.Load(t, "escapes.json") {
@@ -64,13 +63,13 @@ func TestOwnEscapes(t *testing.T) {
 	}
 }
 
-// An id stands for one attempt.
+// Ids are unique.
 func TestIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, list := range attempts() {
 		for _, a := range list {
 			if seen[a.id] || (a.try == nil) == (a.script == "") {
-				t.Errorf("%s is there twice, or has not one of a function and a script", a.id)
+				t.Errorf("%s occurs twice, or does not have exactly one of a function and a script", a.id)
 			}
 			seen[a.id] = true
 		}

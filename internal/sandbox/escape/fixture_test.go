@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// caller is who opens sandboxes.
+// caller is the user who opens sandboxes.
 type caller struct {
 	name string
 	uid  int
@@ -34,7 +34,7 @@ var (
 	rootCaller = caller{"root", 0}
 )
 
-// callers are root and an ordinary user; only the latter where the tests are run by one.
+// callers are root and an ordinary user; only the latter if an ordinary user runs the tests.
 func callers() []caller {
 	if isRoot {
 		return []caller{rootCaller, {"user", 12345}}
@@ -42,8 +42,7 @@ func callers() []caller {
 	return []caller{{"user", os.Getuid()}}
 }
 
-// program is this program at a place that is visible in sandboxes, which have a
-// /tmp of their own.
+// program copies this program to a path that is visible in sandboxes, which have a private /tmp.
 var program = sync.OnceValues(func() (string, error) {
 	under, ok := testneed.OutsideTmp()
 	if !ok {
@@ -70,12 +69,12 @@ func removeBinary() {
 	}
 }
 
-// fixture is what one run attacks.
+// fixture contains the targets of one run.
 type fixture struct {
 	outside
 
 	caller   caller
-	token    string // nothing inside may print it
+	token    string // no output of the probe may contain it
 	box      order
 	services *services
 	before   map[string]string
@@ -131,8 +130,7 @@ func newFixture(t *testing.T, c caller, a *attempt) *fixture {
 	return f
 }
 
-// fill makes the files: a workspace with a repository and one in a folder of it,
-// and what lies around it.
+// fill creates the files: a workspace with a repository and a nested one, and the files around it.
 func (f *fixture) fill(t *testing.T) {
 	t.Helper()
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
@@ -167,7 +165,7 @@ func (f *fixture) fill(t *testing.T) {
 	f.Net, _ = os.Readlink("/proc/self/ns/net")
 }
 
-// own gives all to the caller, so that no ordinary permission stops it.
+// own makes the caller the owner of everything, so that no ordinary permission stops it.
 func (f *fixture) own(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(f.Base, func(name string, _ fs.DirEntry, err error) error {
@@ -181,7 +179,7 @@ func (f *fixture) own(t *testing.T) {
 	}
 }
 
-// startVictim starts a process of the caller's that has a secret.
+// startVictim starts a process of the caller that has a secret.
 func (f *fixture) startVictim(t *testing.T) {
 	t.Helper()
 	f.victim = exec.Command("/bin/sleep", "300")
@@ -193,12 +191,12 @@ func (f *fixture) startVictim(t *testing.T) {
 	}
 	f.Victim = f.victim.Process.Pid
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		// The environment first: the name changes before the new memory is laid out, and until then the address is 0.
+		// The process's name changes before its new memory is laid out; until then the address is 0.
 		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", f.Victim))
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.Victim))
 		if fields := strings.Fields(string(stat)); strings.Contains(string(env), f.token) && len(fields) > 50 && fields[1] == "(sleep)" {
 			if _, err := fmt.Sscan(fields[49], &f.VictimEnv); err != nil || f.VictimEnv == 0 {
-				t.Fatalf("where the victim's environment lies is not told: %q, %v", fields[49], err)
+				t.Fatalf("the address of the victim's environment is unknown: %q, %v", fields[49], err)
 			}
 			return
 		}
@@ -213,15 +211,15 @@ func (f *fixture) become(c *exec.Cmd) {
 	}
 }
 
-// outcome is what a run came to.
+// outcome is the result of a run.
 type outcome struct {
 	absent  bool
 	open    string
-	killed  bool // the supervisor
+	killed  bool // the supervisor's exit status
 	code    int
 	out     string
 	total   int    // bytes of output
-	tail    string // the end of it
+	tail    string // the end of the output
 	notices string
 	report  string   // by the sandbox, after the end
 	harm    []string // what the host saw
@@ -235,8 +233,7 @@ func (o *outcome) String() string {
 	return fmt.Sprintf("it ended with %d and said %q%s", o.code, out, o.open)
 }
 
-// run makes one attempt: what the supervisor and the probe do, and what of it the
-// host sees.
+// run makes one attempt: it runs the supervisor and the probe, and checks what the host sees.
 func (f *fixture) run(t *testing.T, a *attempt, plain bool) *outcome {
 	t.Helper()
 	f.box.Plain = plain
@@ -347,7 +344,7 @@ func (f *fixture) supervise(t *testing.T, a *attempt, plain bool) *outcome {
 	return &outcome{absent: r.Absent, open: r.Open, code: r.Code, out: r.Out + out.String(), total: r.Total, tail: r.Tail, notices: r.Notices, report: r.Report}
 }
 
-// remove takes away what the run left, and then the files.
+// remove removes what the run left, and then the files.
 func (f *fixture) remove(t *testing.T) {
 	for _, p := range f.processes() {
 		_ = syscall.Kill(p, syscall.SIGKILL)
@@ -366,12 +363,12 @@ func (f *fixture) remove(t *testing.T) {
 		if err := os.RemoveAll(f.Base); err == nil {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // what was killed may hold a mount for a moment
+		time.Sleep(10 * time.Millisecond) // a killed process may hold a mount for a moment
 	}
 	t.Errorf("%s cannot be removed", f.Base)
 }
 
-// put makes one more file, before the run.
+// put creates one more file, before the run.
 func (f *fixture) put(t *testing.T, name, text string) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -391,7 +388,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// without gives the reason why a machine without a file has no control.
+// without returns why a machine without a file has no control.
 func without(names ...string) func() string {
 	return func() string {
 		for _, name := range names {
@@ -403,7 +400,7 @@ func without(names ...string) func() string {
 	}
 }
 
-// lacks gives the reason why a control that needs a program cannot run.
+// lacks returns why a control that needs a program cannot run.
 func lacks(program string) func() string {
 	return func() string {
 		if _, err := exec.LookPath(program); err != nil {

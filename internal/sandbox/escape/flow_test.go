@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// waitsReady waits until the probe does; false when it ended first.
+// waitsReady waits until the probe waits; it returns false if the probe ended first.
 func (f *fixture) waitsReady(ended <-chan struct{}) bool {
 	for {
 		select {
@@ -28,16 +28,15 @@ func (f *fixture) waitsReady(ended <-chan struct{}) bool {
 	}
 }
 
-// secondSandbox opens a sandbox of another process on the same workspace, runs
-// nothing of note in it, and ends it.
+// secondSandbox opens a sandbox of another process on the same workspace, runs a trivial command in it, and
+// closes it.
 func (f *fixture) secondSandbox() {
 	o := f.box
 	o.Plain, o.Probe, o.Before, o.Beside, o.Terminal = false, []string{"/bin/true"}, nil, nil, false
 	f.other(o)
 }
 
-// proxiedSandbox holds a sandbox open that has a proxy, while the probe, in another
-// one, looks for it.
+// proxiedSandbox keeps a sandbox with a proxy open while the probe, in another one, searches for it.
 func proxiedSandbox(f *fixture, ended <-chan struct{}) {
 	if !f.waitsReady(ended) {
 		return
@@ -70,7 +69,7 @@ func proxiedSandbox(f *fixture, ended <-chan struct{}) {
 	<-over
 }
 
-// other runs another supervisor with an order of its own.
+// other runs another supervisor with a separate order.
 func (f *fixture) other(o order) {
 	dir := filepath.Join(f.Base, "other")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

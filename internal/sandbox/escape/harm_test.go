@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protected are the names in the workspace that nobody inside may make or change.
+// protected are the names in the workspace that no command may create or change.
 var protected = []string{
 	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/modules/lib/hooks", ".git/modules/lib/config",
 	".git/modules/lib/commondir",
@@ -27,7 +27,7 @@ var protected = []string{
 	".mcp.json", ".claude", ".vscode", ".idea", ".holdfast", ".githooks", "shared.gitconfig",
 }
 
-// snapshot describes all that must stay as it is.
+// snapshot describes everything that must stay unchanged.
 func (f *fixture) snapshot() map[string]string {
 	s := map[string]string{}
 	for _, dir := range []string{f.Out, f.Secret, f.Home, f.State} {
@@ -58,7 +58,7 @@ func (f *fixture) snapshot() map[string]string {
 	return s
 }
 
-// describe adds what a file is, and those below it.
+// describe adds the state of a file, and of those below it.
 func (f *fixture) describe(s map[string]string, root string) {
 	_ = filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
 		var st unix.Stat_t
@@ -88,7 +88,7 @@ func (f *fixture) describe(s map[string]string, root string) {
 	})
 }
 
-// fileFlags are what lsattr shows.
+// fileFlags returns the flags that lsattr shows.
 func fileFlags(name string) int {
 	file, err := os.Open(name)
 	if err != nil {
@@ -108,7 +108,7 @@ func (f *fixture) markers() []string {
 	return names
 }
 
-// victimState is what must not change of the victim.
+// victimState returns the state of the victim, which must not change.
 func (f *fixture) victimState() string {
 	dir := "/proc/" + strconv.Itoa(f.Victim)
 	stat, err := os.ReadFile(dir + "/stat")
@@ -131,14 +131,14 @@ func (f *fixture) victimState() string {
 		hex.EncodeToString(sum[:4]), affinity.Count(), strings.TrimSpace(string(oom)))
 }
 
-// beat notes harm that a hook of the attempt saw.
+// beat records harm that a hook of the attempt saw.
 func (f *fixture) beat(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.beaten = append(f.beaten, fmt.Sprintf(format, args...))
 }
 
-// harm is what a run did to the outside.
+// harm returns what a run changed outside.
 func (f *fixture) harm(o *outcome) []string {
 	var harm []string
 	now := f.snapshot()
@@ -163,8 +163,8 @@ func (f *fixture) harm(o *outcome) []string {
 	return append(harm, f.services.heard(f)...)
 }
 
-// awaitHarm waits until the host has seen something, but not for ever. Where it has
-// nothing to look at, it looks once.
+// awaitHarm waits until the host has seen something, for a limited time. If it has nothing to check, it
+// checks once.
 func (f *fixture) awaitHarm(a *attempt, o *outcome) {
 	for end := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
 		if o.harm = f.harm(o); len(o.harm) > 0 || o.killed || a.inner || o.code != 0 || time.Now().After(end) {
@@ -173,8 +173,8 @@ func (f *fixture) awaitHarm(a *attempt, o *outcome) {
 	}
 }
 
-// ending says whether all processes that the run left are inits. One has told that
-// nothing is left but itself, and ends in its own time.
+// ending reports whether all processes left by the run are inits. Such a process has reported that nothing
+// else is left, and is about to end.
 func (f *fixture) ending() bool {
 	list := f.processes()
 	return len(list) > 0 && !slices.ContainsFunc(list, func(pid int) bool {
@@ -183,7 +183,7 @@ func (f *fixture) ending() bool {
 	})
 }
 
-// leftovers are processes and mounts that the run left.
+// leftovers are the processes and mounts that the run left.
 func (f *fixture) leftovers() []string {
 	var left []string
 	for end := time.Now().Add(2 * time.Second); f.ending() && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -209,7 +209,7 @@ func (f *fixture) leftovers() []string {
 	return left
 }
 
-// processes are those that belong to the run, but for the victim.
+// processes returns the processes of the run, except the victim.
 func (f *fixture) processes() []int {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	var pids []int
@@ -222,7 +222,7 @@ func (f *fixture) processes() []int {
 	return pids
 }
 
-// owns says whether a process belongs to the run: its environment or line names it.
+// owns reports whether a process belongs to the run: its environment or command line names the run.
 func (f *fixture) owns(pid int) bool {
 	for _, file := range []string{"environ", "cmdline"} {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// insides are what must work in the sandbox: the same as in the attempts, where it
-// is the command's own.
+// insides are actions that must work in the sandbox: those of the attempts, on the command's own resources.
 var insides = []attempt{
 	{id: "Y01", what: "write, change, move and remove files of the workspace", script: `cd "$WS" && echo x >f && echo y >>f && chmod 600 f && touch -d 2001-01-01 f && mv f g && ln g h && ln -s g i && truncate -s 0 g && mkfifo p && rm -r f? g h i p 2>/dev/null; [ ! -e g ]`},
 	{id: "Y02", what: "set attributes and flags of own files", try: func(p *outside) error {
@@ -78,7 +77,7 @@ var insides = []attempt{
 	{id: "Y18", what: "run a program that was just made", script: `printf '#!/bin/sh\necho made\n' >"$WS/s" && chmod +x "$WS/s" && "$WS/s" | grep -q made`},
 }
 
-// What a command may do works, as root and as an ordinary user.
+// Allowed actions work, as root and as an ordinary user.
 func TestInside(t *testing.T) {
 	for i := range insides {
 		a := &insides[i]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain makes one binary of three programs: see the package's comment.
+// TestMain combines three programs in one binary: see the package's comment.
 func TestMain(m *testing.M) {
 	if len(os.Args) >= 3 {
 		switch os.Args[1] {

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// networks try to reach somebody.
+// networks try to reach other programs.
 var networks = []attempt{
 	{id: "N02", what: "connect to the host's localhost by IPv6", try: func(p *outside) error { return say("tcp", join("::1", p.Port6), "hi") }},
 	{id: "N03", what: "connect to 0.0.0.0", try: func(p *outside) error { return say("tcp", join("0.0.0.0", p.Port), "hi") }},
@@ -172,7 +172,7 @@ var networks = []attempt{
 	{id: "E21", what: "list the host's sockets", inner: true, script: `awk 'FNR>1' /proc/net/tcp /proc/net/unix | grep -q .`},
 }
 
-// linked is the second half of an attempt that begins as a script.
+// linked is the second half of an attempt that starts as a script.
 var linked = []attempt{{id: "E04x", try: func(p *outside) error { return say("unix", p.WS+"/s", "hi") }}}
 
 func join(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
@@ -201,7 +201,7 @@ func connect(family, kind, protocol, port int) error {
 	return err
 }
 
-// routed says whether there is a way to an address. Nothing is sent.
+// routed reports whether there is a route to an address. It sends nothing.
 func routed(to [4]byte) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {
@@ -220,8 +220,8 @@ func sockets(family, kind, protocol int) func(*outside) error {
 	}
 }
 
-// throughProxy tries to reach a server of the host by the proxy of a sandbox, by
-// what the environment says, and straight.
+// throughProxy tries to reach a server of the host through the proxy of a sandbox, by the environment's
+// variables, and directly.
 func throughProxy(p *outside) error {
 	target := join("127.0.0.1", p.Port)
 	return anyOf(
@@ -237,14 +237,14 @@ func throughProxy(p *outside) error {
 			b := make([]byte, 256)
 			n, err := c.Read(b)
 			if !strings.Contains(string(b[:n]), " 200 ") {
-				return errors.Join(err, fmt.Errorf("the proxy said %q", b[:n]))
+				return errors.Join(err, fmt.Errorf("the proxy answered %q", b[:n]))
 			}
 			return nil
 		},
 	)
 }
 
-// connectsInside connects, from the host, to where the probe listens.
+// connectsInside connects, from the host, to the port on which the probe listens.
 func connectsInside(f *fixture, ended <-chan struct{}) {
 	if !f.waitsReady(ended) {
 		return
@@ -269,7 +269,7 @@ func ownSockets(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, Network: &sandbox.Network{AllowedDomains: []string{}, AllowUnixSockets: true}}
 }
 
-// serviceInRun starts a service like a container engine's, whose socket everybody may use.
+// serviceInRun starts a service like a container engine's, with a socket that every user may use.
 func serviceInRun(t *testing.T, f *fixture) {
 	if isRoot {
 		f.services.stream(t, "unix", "/run/"+f.Marker)

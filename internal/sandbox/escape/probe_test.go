@@ -14,39 +14,39 @@ import (
 	"time"
 )
 
-// How a probe ends.
+// The exit codes of a probe.
 const (
 	codeEscaped = 0
 	codeStopped = 1
-	codeBroken  = 77 // it did not get to its attempt
+	codeBroken  = 77 // it did not reach its attempt
 )
 
-// errBroken: the probe did not get to its attempt.
+// errBroken means that the probe did not reach its attempt.
 var errBroken = errors.New("broken")
 
-// outside is what a probe knows of the outside: where things are, but no secret.
+// outside describes the outside for a probe: paths and addresses, but no secrets.
 type outside struct {
 	Base, WS, Out, Secret, Home, State, Bin string
 
 	Address                  string // of an interface of the host
 	Port, Port6, PortAddress int    // of servers on 127.0.0.1, ::1 and Address
 	UDP                      int
-	Free                     int // a port that nobody uses
+	Free                     int // an unused port
 	SockOut, SockWS          string
 	Abstract, AbstractDgram  string
 	Shm                      int // key of a segment
 	Queue                    string
 	Victim                   int
-	VictimEnv                uint64 // where the victim's environment is in its memory
+	VictimEnv                uint64 // address of the victim's environment in its memory
 	Pts                      string // a terminal of the host
-	Marker                   string // a name that nobody else uses
+	Marker                   string // an unused name
 	KeySize                  int64  // of Secret/key
 	Net                      string // the host's network, as /proc names it
 
 	args []string
 }
 
-// probe runs in the place of a command: one attempt by its id.
+// probe runs in place of a command: one attempt by its id.
 func probe(id string, args []string) int {
 	p, err := readPlace(args[0])
 	if err != nil {
@@ -83,7 +83,7 @@ func readPlace(base string) (*outside, error) {
 	return p, json.Unmarshal(b, p)
 }
 
-// shell becomes a shell that runs a script; the places are in its environment.
+// shell executes a shell that runs a script; the paths are in its environment.
 func (p *outside) shell(script string) int {
 	env := append(os.Environ(),
 		"WS="+p.WS, "OUT="+p.Out, "SECRET="+p.Secret, "REALHOME="+p.Home, "STATE="+p.State, "BIN="+p.Bin, "BASE="+p.Base,
@@ -104,7 +104,7 @@ func find(id string) *attempt {
 	return nil
 }
 
-// appears waits until a file is there.
+// appears waits until a file exists.
 func appears(name string, limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if _, err := os.Lstat(name); err == nil {
@@ -114,18 +114,18 @@ func appears(name string, limit time.Duration) bool {
 	return false
 }
 
-// ready tells the host that the probe waits, and waits until it may go on.
+// ready informs the host that the probe waits, and waits until it may continue.
 func (p *outside) ready() error {
 	if err := os.WriteFile(p.WS+"/ready", nil, 0o666); err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
 	if !appears(p.WS+"/go", 20*time.Second) {
-		return fmt.Errorf("%w: nobody said go", errBroken)
+		return fmt.Errorf("%w: no go from the host", errBroken)
 	}
 	return nil
 }
 
-// anyOf tries all, and succeeds when one does.
+// anyOf tries all, and succeeds if one does.
 func anyOf(tries ...func() error) error {
 	var errs []error
 	for _, try := range tries {
@@ -138,7 +138,7 @@ func anyOf(tries ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// errno is a number as an error: 0 is none.
+// errno returns a number as an error: 0 is nil.
 func errno(e syscall.Errno) error {
 	if e == 0 {
 		return nil
@@ -146,7 +146,7 @@ func errno(e syscall.Errno) error {
 	return e
 }
 
-// opened says whether a file can be opened with these flags.
+// opened returns nil if a file can be opened with these flags.
 func opened(name string, flags int) error {
 	fd, err := syscall.Open(name, flags|syscall.O_CLOEXEC, 0o666)
 	if err != nil {
@@ -155,7 +155,7 @@ func opened(name string, flags int) error {
 	return syscall.Close(fd)
 }
 
-// openedOne says whether one of several files can be opened.
+// openedOne returns nil if one of several files can be opened.
 func openedOne(flags int, patterns ...string) error {
 	var errs []error
 	for _, pattern := range patterns {

@@ -20,10 +20,10 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// killParent kills the parent and waits until it is gone.
+// killParent kills the parent and waits until it has ended.
 const killParent = `kill -%s $PPID; n=0; while [ -d /proc/$PPID ] && [ $n -lt 30 ]; do n=$((n+1)); sleep 0.01; done; [ ! -d /proc/$PPID ]`
 
-// processes try to touch processes outside, to outlive the command, or to gain power.
+// processes try to affect processes outside, to outlive the command, or to gain rights.
 var processes = []attempt{
 	{id: "P02", what: "kill the supervisor", script: fmt.Sprintf(killParent, "9")},
 	{id: "P04", what: "change another process's limits", try: func(p *outside) error {
@@ -40,7 +40,7 @@ var processes = []attempt{
 			if !strings.Contains(o.out, "\x1b]52") {
 				return "what a program says is changed on its way"
 			}
-			return "" // a program's output is kept as it is; who shows it to a person escapes it
+			return "" // a program's output is stored unchanged; the program that displays it escapes it
 		},
 	},
 	{
@@ -141,7 +141,7 @@ var processes = []attempt{
 	{id: "K23", what: "have the host's user ids", root: true, inner: true, script: `[ "$(id -u)" = 0 ] || [ "$(awk '{print $3}' /proc/self/uid_map)" -gt 1 ]`},
 }
 
-// limits are bounds of what a command uses.
+// limits are limits on what a command uses.
 var limits = []attempt{
 	{id: "P27", what: "take 1 GiB of memory", inner: true, refused: !isRoot, settings: limited, try: func(*outside) error {
 		b, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -169,7 +169,7 @@ var limits = []attempt{
 			if err != nil {
 				return fmt.Errorf("%w: %w", errBroken, err)
 			}
-			if unix.Ftruncate(fd, 5<<30) == nil { // a hole: the control takes no room
+			if unix.Ftruncate(fd, 5<<30) == nil { // a sparse file: the control takes no space
 				return nil
 			}
 			return unix.Fallocate(fd, 0, 0, 5<<30)
@@ -203,7 +203,7 @@ func nested(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, AllowNestedSandbox: new(true)}
 }
 
-// survivor lets what outlived the command show itself.
+// survivor lets a process that outlived the command show itself.
 func survivor(_ *testing.T, f *fixture, _ *outcome) {
 	if !f.box.Plain && len(f.processes()) == 0 {
 		return
@@ -266,7 +266,7 @@ func enter(name string, kind int) error {
 	return unix.Setns(fd, kind)
 }
 
-// writeMemory writes a byte of a process's memory, the one that is there.
+// writeMemory writes a byte of a process's memory, with the value that it already has.
 func writeMemory(pid int) error {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -291,7 +291,7 @@ func writeMemory(pid int) error {
 	return errors.New("nothing to write to")
 }
 
-// denied runs a program that the settings deny, each time by another way.
+// denied runs a program that the settings deny, each time in a different way.
 func denied() []attempt {
 	const it = "/usr/bin/shred"
 	ways := []struct{ id, script string }{
@@ -320,8 +320,8 @@ func denyShred(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, DeniedCommands: []string{"shred"}}
 }
 
-// pretend leaves a process, and tells whoever listens on a socket that this one left
-// behind that all is over. Where somebody does, this process goes on, too.
+// pretend leaves a process behind, and sends a false end message on every socket. If a receiver believes it,
+// this process continues, too.
 func pretend(p *outside) error {
 	c := exec.Command("/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.02; done; echo x >survivor")
 	c.Dir, c.SysProcAttr = p.WS, &syscall.SysProcAttr{Setsid: true}
@@ -340,7 +340,7 @@ func pretend(p *outside) error {
 	return nil
 }
 
-// fromMemory runs a program that has no name any more.
+// fromMemory runs a program that no longer has a name.
 func fromMemory(name string, args ...string) error {
 	from, err := os.Open(name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const evilHook = `printf '#!/bin/sh\n' >`
 
-// protects try to leave something in the workspace that runs on the host later.
+// protects try to leave a file in the workspace that runs on the host later.
 var protects = []attempt{
 	{id: "G01", what: "make a hook", script: evilHook + `"$WS/.git/hooks/pre-commit"`},
 	{id: "G03", what: "move the repository away and make one with a hook", script: `mv "$WS/.git" "$WS/.git_old" && mkdir -p "$WS/.git/hooks" && ` + evilHook + `"$WS/.git/hooks/pre-commit"`},
@@ -27,7 +27,7 @@ var protects = []attempt{
 		id: "G13", what: "plant a bare repository that runs a program", script: `
 			mkdir -p "$WS/planted/objects" "$WS/planted/refs" "$WS/planted/wt" && echo 'ref: refs/heads/main' >"$WS/planted/HEAD" &&
 			printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = wt\n\tfsmonitor = "touch %s/pwned; false"\n' "$OUT" >"$WS/planted/config"`,
-		absent: lacks("git"), after: gitIn("planted"), private: true, // git does not look at it with safe.bareRepository=explicit
+		absent: lacks("git"), after: gitIn("planted"), private: true, // git ignores it with safe.bareRepository=explicit
 	},
 	{
 		id: "G15", what: "write the settings through a link that lies in their place", script: `mkdir -p "$WS/decoy" && echo '{}' >"$WS/.claude/settings.json"`,
@@ -107,9 +107,9 @@ var protects = []attempt{
 	},
 	{
 		id: "C25", what: "make a barred name after somebody on the host removed the placeholder", during: removePlaceholders, strict: true,
-		documented: func(_ *fixture, o *outcome) string { // no mount holds a name whose place was taken away: it is told
+		documented: func(_ *fixture, o *outcome) string { // no mount protects a name whose placeholder was removed: it is reported
 			if !strings.Contains(o.report, "although its name is protected") {
-				return "it is not told: " + o.report
+				return "it is not reported: " + o.report
 			}
 			return ""
 		},
@@ -159,8 +159,8 @@ var protects = []attempt{
 	},
 }
 
-// homeNames are files of the home folder that run later or let somebody in. The
-// workspace is the home folder in these attempts.
+// homeNames are files of the home folder that run later or grant access. The workspace is the home folder in
+// these attempts.
 var homeNames = []string{
 	".bashrc", ".bash_profile", ".zshenv", ".ssh/authorized_keys", ".gitconfig", ".config/git/config", ".config/fish/config.fish",
 	".config/systemd/user/x.service", ".config/autostart/x.desktop", ".claude/settings.json", ".holdfast/settings.json",
@@ -188,7 +188,7 @@ func protectMain(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, ProtectedPaths: []string{f.WS + "/main.go", f.WS + "/deploy"}}
 }
 
-// barred makes a name that must not be made.
+// barred creates a forbidden name.
 func barred(p *outside) error {
 	return anyOf(
 		func() error { return os.WriteFile(p.WS+"/.mcp.json", []byte("{}"), 0o644) },
@@ -197,7 +197,7 @@ func barred(p *outside) error {
 	)
 }
 
-// noHook says that there must be no such file.
+// noHook checks that a file does not exist.
 func noHook(name string) func(*testing.T, *fixture, *outcome) {
 	return func(_ *testing.T, f *fixture, _ *outcome) {
 		if _, err := os.Lstat(f.WS + "/" + name); err == nil {
@@ -214,7 +214,7 @@ func unchanged(name, text string) func(*testing.T, *fixture, *outcome) {
 	}
 }
 
-// gitIn is what happens when a person, or we, look at a folder with git.
+// gitIn does what happens when the user, or Holdfast, runs git in a folder.
 func gitIn(dir string) func(*testing.T, *fixture, *outcome) {
 	return func(t *testing.T, f *fixture, _ *outcome) {
 		args := []string{"-C", f.WS + "/" + dir, "-c", "safe.directory=*", "status"}
@@ -228,7 +228,7 @@ func gitIn(dir string) func(*testing.T, *fixture, *outcome) {
 	}
 }
 
-// otherSandbox opens and ends another sandbox on the same workspace, while the probe waits.
+// otherSandbox opens and closes another sandbox on the same workspace, while the probe waits.
 func otherSandbox(f *fixture, ended <-chan struct{}) {
 	if !f.waitsReady(ended) {
 		return
@@ -239,7 +239,7 @@ func otherSandbox(f *fixture, ended <-chan struct{}) {
 	_ = os.WriteFile(f.WS+"/go", nil, 0o666)
 }
 
-// removePlaceholders removes what lies in the workspace in the place of barred names.
+// removePlaceholders removes the placeholders in the workspace.
 func removePlaceholders(f *fixture, ended <-chan struct{}) {
 	if !f.waitsReady(ended) {
 		return
@@ -250,7 +250,7 @@ func removePlaceholders(f *fixture, ended <-chan struct{}) {
 	_ = os.WriteFile(f.WS+"/go", nil, 0o666)
 }
 
-// exchange is the second half of an attempt that begins as a script.
+// exchange is the second half of an attempt that starts as a script.
 var exchange = []attempt{{id: "C10x", try: func(p *outside) error {
 	return unix.Renameat2(unix.AT_FDCWD, p.WS+"/e", unix.AT_FDCWD, p.WS+"/.git", unix.RENAME_EXCHANGE)
 }}}

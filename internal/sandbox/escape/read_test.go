@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reads try to learn what is hidden.
+// reads try to read hidden data.
 var reads = []attempt{
 	{id: "R01", what: "read a denied file", script: `cat "$SECRET/key"`},
 	{
@@ -175,7 +175,7 @@ var reads = []attempt{
 	}},
 }
 
-// searchMemory looks for a word in the memory of a process and prints what follows.
+// searchMemory searches for a word in the memory of a process and prints what follows.
 func searchMemory(pid int, word string) error {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -219,7 +219,7 @@ func printFile(name string) error {
 	return err
 }
 
-// ipcs try to reach others by what is neither a file nor the network.
+// ipcs try to reach other processes by means other than files and the network.
 var ipcs = []attempt{
 	{id: "R23", what: "leave a key in the user's keyring", inner: true, try: func(p *outside) error {
 		b := []byte("x")

@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/freeport"
 )
 
-// flush is what the test itself sends to a server, to know that all before it was heard.
+// flush is sent to a server by the test itself, to know that the server has received everything before it.
 const flush = "flush"
 
-// services are the host's servers; none of them may hear anything.
+// services are the host's servers; none of them may receive anything.
 type services struct {
 	mu      sync.Mutex
 	log     []string
@@ -28,7 +28,7 @@ type services struct {
 
 type socketPlace struct{ network, address string }
 
-// serve starts the servers, makes shared memory and a queue with the secret in it.
+// serve starts the servers, and creates shared memory and a queue that contain the secret.
 func serve(t *testing.T, f *fixture) *services {
 	t.Helper()
 	s := &services{flushed: map[string]chan struct{}{}}
@@ -52,7 +52,7 @@ func serve(t *testing.T, f *fixture) *services {
 	return s
 }
 
-// ownAddress is an address of an interface of this machine, or "".
+// ownAddress returns an address of an interface of this machine, or "".
 func ownAddress() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {
@@ -73,7 +73,7 @@ func (s *services) note(where, what string) {
 	s.log = append(s.log, fmt.Sprintf("%s heard %q", where, what))
 }
 
-// stream listens, and hears one connection after the other.
+// stream listens, and reads one connection after the other.
 func (s *services) stream(t *testing.T, network, address string) int {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -105,7 +105,7 @@ func (s *services) stream(t *testing.T, network, address string) int {
 	return 0
 }
 
-// packets hears datagrams.
+// packets receives datagrams.
 func (s *services) packets(t *testing.T, network, address string) int {
 	t.Helper()
 	c, err := net.ListenPacket(network, address)
@@ -133,7 +133,7 @@ func (s *services) packets(t *testing.T, network, address string) int {
 	return 0
 }
 
-// drain waits until each server has heard all that was sent to it so far.
+// drain waits until each server has received everything sent to it so far.
 func (s *services) drain(t *testing.T) {
 	t.Helper()
 	for _, p := range s.socks {
@@ -154,14 +154,14 @@ func (s *services) drain(t *testing.T) {
 	}
 }
 
-// heard is what reached a server.
+// heard returns what reached a server.
 func (s *services) heard(*fixture) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.log...)
 }
 
-// memory makes a segment of System V shared memory that everybody may attach.
+// memory creates a segment of System V shared memory that every user may attach.
 func (s *services) memory(t *testing.T, f *fixture) {
 	t.Helper()
 	f.Shm = int(time.Now().UnixNano()&0x3fffffff) | 1
@@ -178,7 +178,7 @@ func (s *services) memory(t *testing.T, f *fixture) {
 	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
 }
 
-// queue makes a POSIX queue that everybody may read, with the secret in it.
+// queue creates a POSIX queue that every user may read, with the secret in it.
 func (s *services) queue(t *testing.T, f *fixture) {
 	t.Helper()
 	f.Queue = f.Marker

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// streams try to use a file that the caller gave as a standard stream for more than
-// it was opened for. What they get is a pipe, of which they may change what they like.
+// streams try to use a file that the caller passed as a standard stream for more than it was opened for. They
+// receive a pipe, which they may change in any way.
 var streams = []attempt{
 	{id: "Q01", what: "change the mode of the file that is standard input", stdin: true, private: true, try: func(*outside) error { return unix.Fchmod(0, 0o777) }},
 	{id: "Q02", what: "write to the file that is standard input, by /proc", stdin: true, private: true, try: func(*outside) error {
@@ -33,11 +33,11 @@ var streams = []attempt{
 	{id: "Q08", what: "empty the file that is standard input", stdin: true, try: func(*outside) error { return unix.Truncate("/proc/self/fd/0", 0) }},
 	{id: "Q09", what: "change the mode of the file that is standard output", stdout: true, private: true, try: func(*outside) error { return unix.Fchmod(1, 0o777) }},
 	{id: "Q10", what: "overwrite what the file that is standard output held before", stdout: true, try: func(*outside) error {
-		if _, err := unix.FcntlInt(1, unix.F_SETFL, 0); err != nil { // no O_APPEND any more
+		if _, err := unix.FcntlInt(1, unix.F_SETFL, 0); err != nil { // without O_APPEND
 			return err
 		}
 		if _, err := unix.Pwrite(1, []byte("x"), 0); err != nil {
-			os.Exit(1) // words about it would go to the file
+			os.Exit(1) // a message about it would go to the file
 		}
 		return nil
 	}},

@@ -21,53 +21,53 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// order is what a supervisor does; it is told in a file.
+// order is what a supervisor does; it is stored in a file.
 type order struct {
 	Plain      bool // no sandbox: the control
 	Settings   json.RawMessage
 	Folders    []string
 	Home       string
 	State      string
-	Quarantine string // where what takes a protected name is moved; "": placeholders hold these names
-	Out        string // stays open, as what a careless parent leaves open
+	Quarantine string // where files with forbidden names are moved; "": placeholders block these names
+	Out        string // stays open, like a file that a careless parent leaves open
 	Dir        string
 	Before     []string
 	Probe      []string
 	Beside     []string
-	Ready      string // is there when the probe waits
-	Go         string // is there when the probe may go on
-	Linger     string // what appears when something of the command goes on after its end
+	Ready      string // exists when the probe waits
+	Go         string // exists when the probe may continue
+	Linger     string // appears if a process of the command continues after its end
 	Stdin      string // a file that the command reads
 	Stdout     string // a file that the command appends to
 	Terminal   bool
-	Apart      bool // what runs plainly has mounts of its own
+	Apart      bool // an unconfined command has a separate mount namespace
 }
 
-// report is what a supervisor says at the end.
+// report is what a supervisor reports at the end.
 type report struct {
-	Absent  bool // there is no kernel sandbox here
+	Absent  bool // this machine has no kernel sandbox
 	Open    string
 	Start   string
 	Code    int
 	Out     string
 	Total   int    // bytes of output
-	Tail    string // the end of it
+	Tail    string // the end of the output
 	Notices string
-	Report  string // what the sandbox says of the command, after its end
-	Lingers bool   // something went on after the end
+	Report  string // the sandbox's report about the command
+	Lingers bool   // a process continued after the end
 	Limits  bool   // its limits were changed
 }
 
-// leaked is the number of a descriptor that the supervisor forgot to close on exec.
+// leaked is the number of a descriptor that the supervisor leaves open on exec.
 const leaked = 9
 
-// runner is what exec.Cmd and sandbox.Cmd have in common.
+// runner is the common part of exec.Cmd and sandbox.Cmd.
 type runner interface {
 	Start() error
 	Wait() error
 }
 
-// supervise runs the order that lies in a folder, and leaves its report there.
+// supervise runs the order in a folder, and writes its report there.
 func supervise(base string) int {
 	var o order
 	if b, err := os.ReadFile(filepath.Join(base, "order.json")); err != nil || json.Unmarshal(b, &o) != nil {
@@ -150,17 +150,16 @@ func (o *order) obey() *report {
 	return r
 }
 
-// warm runs a command before the probe, which then enters the namespaces that the
-// commands of a sandbox without network share from the second one on. Those with
-// network settings have namespaces of their own each. That a sandbox starts nothing
-// is told by the probe.
+// warm runs a command before the probe, so that the probe enters the shared namespaces: the commands of a
+// sandbox without network share them from the second one on. Commands with network settings each have their
+// own. If the sandbox starts nothing, the probe reports it.
 func (o *order) warm(box *sandbox.Sandbox) {
 	if c := box.Command(context.Background(), "/bin/true"); c.Start() == nil {
 		_ = c.Wait()
 	}
 }
 
-// open opens the sandbox; there is none for a control.
+// open opens the sandbox; a control has none.
 func (o *order) open() (*sandbox.Sandbox, error) {
 	if o.Plain {
 		return nil, nil
@@ -186,7 +185,7 @@ func (o *order) command(box *sandbox.Sandbox, argv []string, out io.Writer) runn
 		if o.Apart {
 			c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 		}
-		c.WaitDelay = time.Second // what outlives it may keep the pipe
+		c.WaitDelay = time.Second // a surviving process may hold the pipe open
 		return c
 	}
 	c := box.Command(context.Background(), argv[0], argv[1:]...)
@@ -198,7 +197,7 @@ func (o *order) command(box *sandbox.Sandbox, argv []string, out io.Writer) runn
 	return c
 }
 
-// redirect gives a command files of the host as its standard streams.
+// redirect passes files of the host to a command as its standard streams.
 func redirect(r runner, streams [2]*os.File) {
 	in, out := streams[0], streams[1]
 	switch c := r.(type) {
@@ -219,8 +218,7 @@ func redirect(r runner, streams [2]*os.File) {
 	}
 }
 
-// status is how a command ended: 0 when it succeeded, its code, 128 and the signal,
-// or -1 when it was not run.
+// status returns how a command ended: its exit code, 128 plus the signal, or -1 if it did not run.
 func status(err error) int {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return 0
@@ -241,7 +239,7 @@ func shellCode(w syscall.WaitStatus) int {
 	return w.ExitStatus()
 }
 
-// words is an error with its hint.
+// words returns an error with its hint.
 func words(err error) string {
 	if h, ok := errors.AsType[interface {
 		error
@@ -252,7 +250,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-// ending keeps the first bytes that are written to it, and the last.
+// ending keeps the first and the last bytes that are written to it.
 type ending struct {
 	first bytes.Buffer
 	max   int

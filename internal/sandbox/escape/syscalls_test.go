@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call makes a system call; nil says that it worked.
+// call makes a system call; nil means that it succeeded.
 func call(nr uintptr, args ...uintptr) error {
 	_, err := result(nr, args...)
 	return err
 }
 
-// result makes a system call.
+// result makes a system call and returns its result.
 func result(nr uintptr, args ...uintptr) (uintptr, error) {
 	var a [6]uintptr
 	copy(a[:], args)
@@ -23,8 +23,8 @@ func result(nr uintptr, args ...uintptr) (uintptr, error) {
 	return r, errno(e)
 }
 
-// permitted makes a call that cannot work as it is given. That it is refused for
-// what it is, and not for how, is what stops the attempt.
+// permitted makes a call with arguments that cannot succeed. The attempt is stopped if the call is refused as
+// such, and not for its arguments.
 func permitted(nr uintptr, args ...uintptr) error {
 	switch err := call(nr, args...); err { //nolint:errorlint // the number that the kernel said
 	case unix.EPERM, unix.ENOSYS, unix.EACCES:
@@ -34,14 +34,14 @@ func permitted(nr uintptr, args ...uintptr) error {
 	}
 }
 
-// text is a string for the kernel.
+// text returns a string for the kernel.
 func text(s string) uintptr {
 	b, _ := unix.BytePtrFromString(s)
 	kept = append(kept, b)
 	return uintptr(unsafe.Pointer(b))
 }
 
-// kept are the strings that the kernel was given: a probe is short.
+// kept prevents the collection of the strings passed to the kernel: a probe is short.
 var kept []*byte
 
 func ioctlByte(fd int, request uintptr, c *byte) error {
@@ -49,7 +49,7 @@ func ioctlByte(fd int, request uintptr, c *byte) error {
 	return errno(e)
 }
 
-// memoryOf reads memory of another process in two ways.
+// memoryOf reads the memory of another process in two ways.
 func memoryOf(pid int, at uint64, size int) ([]byte, error) {
 	b := make([]byte, size)
 	local := []unix.Iovec{{Base: &b[0], Len: uint64(size)}}
@@ -60,7 +60,7 @@ func memoryOf(pid int, at uint64, size int) ([]byte, error) {
 	return b[:n], nil
 }
 
-// inChild makes a system call that makes a process, in which nothing happens.
+// inChild makes a system call that creates a process, which does nothing.
 func inChild(nr uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)

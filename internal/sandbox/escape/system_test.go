@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls try system calls that nobody inside needs.
+// calls try system calls that no command needs.
 var calls = []attempt{
 	{id: "P14", what: "make a map for programs in the kernel (bpf)", root: true, inner: true, try: func(*outside) error {
 		attr := [4]uint32{unix.BPF_MAP_TYPE_ARRAY, 4, 4, 1}
@@ -105,7 +105,7 @@ var calls = []attempt{
 		return unix.MoveMount(unix.AT_FDCWD, p.WS+"/p", unix.AT_FDCWD, p.WS+"/sub", 0)
 	}},
 	{id: "S11", what: "use calls of 32 bits from a program of 64 (int 0x80)", inner: true, absent: notAMD64, try: func(p *outside) error {
-		// getpid, by number 20 of the old table; its answer is compared with nothing but an error.
+		// getpid, number 20 of the old table; only an error matters
 		return runCode(p.WS+"/int80", elf.EM_X86_64, []byte{
 			0xb8, 20, 0, 0, 0, 0xcd, 0x80, // mov eax, 20; int 0x80
 			0x85, 0xc0, 0x7e, 9, // test eax, eax; jle fail
@@ -147,7 +147,7 @@ func noX32() string {
 	return ""
 }
 
-// runCode runs a few instructions as a program of their own.
+// runCode runs a few instructions as a separate program.
 func runCode(name string, machine elf.Machine, code []byte) error {
 	const at = 0x400000
 	var b []byte

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a terminal; a marker that is typed or printed on it is seen by
-// the host.
+// openTerminal creates a terminal; the host sees a marker that is typed or printed on it.
 func (f *fixture) openTerminal(t *testing.T) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -60,8 +59,8 @@ func (f *fixture) openTerminal(t *testing.T) {
 	t.Cleanup(func() { master.Close(); reading.Wait() })
 }
 
-// slave is the terminal's other end. One stays open as long as the test runs, since
-// the reader of the master ends with the last.
+// slave returns the terminal's other end. One stays open during the test, because reading the master ends
+// with the last one.
 func (f *fixture) slave(t *testing.T) *os.File {
 	t.Helper()
 	var last *os.File
@@ -90,8 +89,8 @@ func typeInto(fd int, request uintptr, marker string) error {
 	return nil
 }
 
-// ownTerminal makes a terminal of the probe's own and takes it for its own, as a
-// program that typed into it would.
+// ownTerminal creates a terminal of the probe and makes it the controlling one, as a program that types into
+// it would.
 func ownTerminal() (int, error) {
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// writes try to change what lies outside of the workspace.
+// writes try to change files outside of the workspace.
 var writes = []attempt{
 	{id: "W03", what: "write beside the workspace with ..", script: `cd "$WS" && echo x >>../outside/file`},
 	{id: "W07", what: "write beside the workspace by /proc/self/cwd", script: `cd "$WS" && echo x >>/proc/self/cwd/../outside/file`},
@@ -56,7 +56,7 @@ var writes = []attempt{
 		if err := unix.Mknod(p.WS+"/blk", unix.S_IFBLK|0o666, int(st.Dev)); err != nil {
 			return err
 		}
-		fmt.Println(opened(p.WS+"/blk", unix.O_RDONLY)) // the machine itself may refuse root its disks
+		fmt.Println(opened(p.WS+"/blk", unix.O_RDONLY)) // the machine itself may deny root access to its disks
 		return nil
 	}},
 	{id: "W31", what: "make a character device in the workspace and open it", root: true, try: func(p *outside) error {
@@ -156,7 +156,7 @@ var writes = []attempt{
 	}},
 }
 
-// withFile runs on a descriptor of a file outside that is open for reading.
+// withFile passes the descriptor of a file outside that is open for reading.
 func withFile(do func(fd int) error) func(*outside) error {
 	return func(p *outside) error {
 		fd, err := unix.Open(p.Out+"/file", unix.O_RDONLY, 0)
@@ -167,7 +167,7 @@ func withFile(do func(fd int) error) func(*outside) error {
 	}
 }
 
-// nameless makes a file without a name in a folder and gives it one.
+// nameless creates a file without a name in a folder and then links it to a name.
 func nameless(dir, name string) error {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR, 0o755)
 	if err != nil {
@@ -187,7 +187,7 @@ func disk() string {
 	return ""
 }
 
-// noFirst is why nobody can look into process 1 here.
+// noFirst returns why process 1 cannot be inspected here.
 func noFirst() string {
 	if _, err := os.Stat("/proc/1/root/"); isRoot && err != nil {
 		return "root may not look into process 1 of this machine"
@@ -204,7 +204,7 @@ func releaseAgent() string {
 
 func workspace(f *fixture) []string { return []string{f.WS} }
 
-// writeOnly lets only these folders be written.
+// writeOnly makes only these folders writable.
 func writeOnly(names ...string) func(*fixture) *sandbox.Settings {
 	return func(f *fixture) *sandbox.Settings {
 		s := &sandbox.Settings{DeniedPaths: []string{f.Secret}}

@@ -86,7 +86,7 @@ func TestForbiddenNameQuarantined(t *testing.T) {
 					t.Errorf("in quarantine: %v, %v", items, err)
 				}
 				if again := sh(t, j, work, "true"); len(again.Quarantined) > 0 {
-					t.Errorf("told again: %v", again.Quarantined)
+					t.Errorf("reported again: %v", again.Quarantined)
 				}
 			})
 		}

@@ -395,7 +395,7 @@ func TestAppeared(t *testing.T) {
 		t.Error(s, err)
 	}
 	if got := sh(t, j, work, "true"); len(got.Appeared) != 0 {
-		t.Errorf("told again: %v", got.Appeared)
+		t.Errorf("reported again: %v", got.Appeared)
 	}
 }
 

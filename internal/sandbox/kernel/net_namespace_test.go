@@ -150,7 +150,7 @@ func TestSharedNamespacesExceptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := prepareShared(t, p)
 			if j.shares() {
-				t.Fatal("its commands share a room")
+				t.Fatal("its commands share namespaces")
 			}
 			spacesOf(t, j, "net")
 			a := spacesOf(t, j, "net")
@@ -158,7 +158,7 @@ func TestSharedNamespacesExceptions(t *testing.T) {
 				t.Error("a command is in our network")
 			}
 			if j.sharedSpaces.spaces != nil {
-				t.Error("there is a room")
+				t.Error("there are shared namespaces")
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestSharedLocalhost(t *testing.T) {
 	single := prepareShared(t, Policy{LocalBind: true, Single: true})
 	spacesOf(t, single, "net")
 	if single.sharedSpaces.spaces != nil {
-		t.Error("there is a room for one command")
+		t.Error("there are shared namespaces for one command")
 	}
 	proc, r := start(t, j, Attr{Dir: "/", PrivateLocalhost: true}, "readlink /proc/self/ns/net")
 	_, err := proc.Wait()
@@ -241,12 +241,12 @@ func TestNamespaceReused(t *testing.T) {
 	spaces := j.sharedSpaces.spaces
 	j.Close()
 	if j.sharedSpaces.spaces != nil || spaces[0].Close() == nil {
-		t.Error("the room is left")
+		t.Error("the shared namespaces are still open")
 	}
 	for _, p := range [][2]Policy{{{}, {}}, {{LocalBind: true}, {}}, {{}, {LocalBind: true}}, {{LocalBind: true}, {LocalBind: true, Network: ProxyNetwork}}} {
 		old, j := prepareShared(t, p[0]), prepareShared(t, p[1])
 		if j.TakeFrom(old); j.sharedSpaces == old.sharedSpaces {
-			t.Errorf("%+v: they share a room", p)
+			t.Errorf("%+v: they share namespaces", p)
 		}
 	}
 }
@@ -264,10 +264,10 @@ func TestNamespaceClosed(t *testing.T) {
 	j.sharedSpaces.spaces[1] = null
 	out := spacesOf(t, j, "net")
 	if host, _ := os.Readlink("/proc/self/ns/net"); out[0] == host || out[0] == in[0] {
-		t.Errorf("a command is in %s, which is ours or the room's", out[0])
+		t.Errorf("a command is in %s, which is the namespace of this process or the shared one", out[0])
 	}
 	if !j.sharedSpaces.refused {
-		t.Error("the room is tried again")
+		t.Error("the shared namespaces are tried again")
 	}
 }
 
@@ -295,7 +295,7 @@ func TestSharedNamespacesCleanup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if j.sharedSpaces.spaces != nil {
-		t.Error("the room is there after Close")
+		t.Error("the shared namespaces exist after Close")
 	}
 }
 

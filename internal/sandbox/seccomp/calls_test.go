@@ -207,7 +207,7 @@ func TestForeignABI(t *testing.T) {
 			t.Errorf("getpid by int 0x80, notify %v: %d, want %d", notify, o.Foreign, -int64(unix.ENOSYS))
 		}
 		if notify && (len(o.Refusals) != 1 || o.Refusals[0].Call != "32-bit call") {
-			t.Errorf("told of %v", o.Refusals)
+			t.Errorf("reported %v", o.Refusals)
 		}
 	}
 }

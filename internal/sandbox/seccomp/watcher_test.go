@@ -90,7 +90,7 @@ func TestPrograms(t *testing.T) {
 			}
 			t.Chdir(t.TempDir())
 			if reported := watchedJob(t, job{Exec: argv}).finish(t); len(reported) > 0 {
-				t.Errorf("told of %v", reported)
+				t.Errorf("reported %v", reported)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func TestWrites(t *testing.T) {
 	}
 	want := []string{dir + "/a", dir + "/a/b", dir + "/c", "/dev/full", "/nowhere/d"}
 	if !slices.Equal(reported, want) {
-		t.Errorf("told of %q, want %q", reported, want)
+		t.Errorf("reported %q, want %q", reported, want)
 	}
 	for _, name := range []string{"a/b", "c"} {
 		if _, err := os.Stat(name); err != nil {
@@ -137,13 +137,13 @@ except PermissionError: pass
 else: raise SystemExit("a unix socket")`
 	reported := watchedJob(t, job{Exec: []string{"python3", "-c", client}}).finish(t)
 	if want := []Refusal{{"socket(AF_UNIX)", 1}}; !slices.Equal(reported, want) {
-		t.Errorf("told of %v, want %v", reported, want)
+		t.Errorf("reported %v, want %v", reported, want)
 	}
 
 	// Go's clients pass the same arguments, but from their own code.
 	own := socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if o := run(t, job{Filter: true, Options: Options{Notify: true}, Calls: []attempt{own}}); len(o.Refusals) != 1 {
-		t.Errorf("told of %v, want the socket", o.Refusals)
+		t.Errorf("reported %v, want the socket", o.Refusals)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestConcurrent(t *testing.T) {
 		Then: &job{Calls: calls},
 	}).finish(t)
 	if want := []Refusal{{"ptrace", 800}, {"keyctl", 400}}; !slices.Equal(reported, want) {
-		t.Errorf("told of %v, want %v", reported, want)
+		t.Errorf("reported %v, want %v", reported, want)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 	}
 	_ = w.Wait()
 	if reported := Watch(w.listener, nil).Done(); len(reported) != 0 {
-		t.Errorf("told of %v", reported)
+		t.Errorf("reported %v", reported)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestClose(t *testing.T) {
 		}
 	}
 	if reported := watcher.Done(); len(reported) != 0 {
-		t.Errorf("told of %v", reported)
+		t.Errorf("reported %v", reported)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestWatchInvalidDescriptor(t *testing.T) {
 	closed.Close()
 	w := Watch(closed, nil)
 	if reported := w.Done(); len(reported) != 0 {
-		t.Errorf("told of %v", reported)
+		t.Errorf("reported %v", reported)
 	}
 	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "refused calls") {
 		t.Errorf("%v, want why there is nothing to listen on", err)
@@ -287,6 +287,6 @@ func TestWatchInvalidDescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if reported := Watch(file, nil).Done(); len(reported) != 0 {
-		t.Errorf("a plain file told of %v", reported)
+		t.Errorf("a plain file reported %v", reported)
 	}
 }
