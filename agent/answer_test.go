@@ -13,28 +13,27 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What an answer allows is decided by the policy as it is when the answer is applied, in the
-// same way wherever the answer comes from: what the mode or a rule denies by then is not run,
-// and nothing is remembered.
+// The policy at the time when an answer is applied decides about the call, wherever the answer comes
+// from. A call that the mode or a rule denies by then does not run and leaves no grant.
 func TestAnswerUsesCurrentPolicy(t *testing.T) {
 	meanwhile := map[string]policy.Change{
 		"dontAsk":    {Mode: policy.ModeDontAsk, By: "bob"},
 		"restricted": {Mode: policy.ModeRestricted, By: "bob"},
 		"silent":     {Mode: policy.ModeSilent, By: "bob"},
 		"denied":     {Grant: &policy.Grant{ID: "g1", Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git push"}, By: "bob"},
-		"plan":       {Mode: policy.ModePlan, By: "bob"}, // which asks, as the person was
+		"plan":       {Mode: policy.ModePlan, By: "bob"}, // plan mode asks, and the approver has already answered
 		"nothing":    {},
 	}
-	routes := []string{"here", "elsewhere", "while nobody runs", "before the next start"}
+	routes := []string{"here", "elsewhere", "between runs", "before the next start"}
 	for name, change := range meanwhile {
 		for _, d := range []approval.Decision{approval.Allow, approval.AllowSession} {
 			for _, route := range routes {
 				for _, child := range []bool{false, true} {
-					if child && (route == "while nobody runs" || route == "before the next start") {
+					if child && (route == "between runs" || route == "before the next start") {
 						continue
 					}
 					if name == "denied" && route == "before the next start" {
-						continue // a start asks for a mode only
+						continue // only a mode can be requested at a start
 					}
 					t.Run(fmt.Sprintf("%s, %s, %s, sub-agent %v", name, d, route, child), func(t *testing.T) {
 						runs, granted := 0, 0
@@ -59,7 +58,7 @@ func TestAnswerUsesCurrentPolicy(t *testing.T) {
 	}
 }
 
-// answered is a call that is asked about; the policy changes, and then comes the answer.
+// answered is a call that needs approval. The policy changes before the answer.
 type answered struct {
 	t      *testing.T
 	disk   *memory.Store
@@ -77,7 +76,7 @@ func (w *answered) play(route string, child bool) {
 			changes(t, s, "lead", w.change)
 		}
 	}
-	elsewhere := func(id string) {
+	answerElsewhere := func(id string) {
 		a := w.answer
 		a.RequestID = id
 		if _, err := approval.Resolve(context.WithoutCancel(t.Context()), s, "lead", a); err != nil {
@@ -92,19 +91,19 @@ func (w *answered) play(route string, child bool) {
 			return w.answer, nil
 		case "elsewhere":
 			meanwhile()
-			elsewhere(q.ID)
+			answerElsewhere(q.ID)
 			<-ctx.Done()
 			return approval.Answer{}, ctx.Err()
 		}
 		left = q.ID
 		return approval.Answer{}, approval.ErrSuspend
 	}}})
-	steps := []step{pushing(1), {text: "so"}}
+	steps := []step{pushCall(1), {text: "so"}}
 	if child {
 		steps = []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}
 	}
-	a := leadOf(t, s, o, steps, pushing(1), step{text: "well"})
-	if route == "while nobody runs" || route == "before the next start" {
+	a := leadOf(t, s, o, steps, pushCall(1), step{text: "well"})
+	if route == "between runs" || route == "before the next start" {
 		_, _ = a.parent.Prompt(t.Context(), "go")
 		if err := a.parent.Suspend(); err != nil {
 			t.Fatal(err)
@@ -115,7 +114,7 @@ func (w *answered) play(route string, child bool) {
 		} else {
 			meanwhile()
 		}
-		elsewhere(left)
+		answerElsewhere(left)
 		var err error
 		a.parent, err = agent.New(play(t, step{text: "so"}), &agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "lead"}, Tools: o.Tools, Permissions: agent.Permissions{Config: policy.Config{Mode: mode}},
@@ -123,7 +122,7 @@ func (w *answered) play(route string, child bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goOn(t, a.parent)
+		continueRun(t, a.parent)
 	} else {
 		prompt(t, a.parent, "go")
 	}

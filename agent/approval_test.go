@@ -21,13 +21,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// asking are options that ask about everything.
+// asking returns options with which every call needs approval.
 func asking(o agent.Options) agent.Options {
 	o.Permissions.Config.Mode = policy.ModeDefault
 	return o
 }
 
-// fixedAnswer answers every question alike and counts them.
+// fixedAnswer gives every approval request the same answer and counts them.
 type fixedAnswer struct {
 	answer approval.Answer
 	err    error
@@ -39,7 +39,7 @@ func (g *fixedAnswer) ask(_ context.Context, q approval.Request) (approval.Answe
 	return g.answer, g.err
 }
 
-func pushing(n int) step {
+func pushCall(n int) step {
 	var s step
 	for i := range n {
 		s.uses = append(s.uses, use("c"+string(rune('1'+i)), "Bash", push))
@@ -50,13 +50,13 @@ func pushing(n int) step {
 func TestAnswers(t *testing.T) {
 	yes, no := approval.Allow, approval.Deny
 	for _, c := range []struct {
-		name   string
-		answer approval.Answer
-		err    error
-		asked  int // about two calls of the same
-		ran    int
-		told   string // about the first
-		reason event.Reason
+		name     string
+		answer   approval.Answer
+		err      error
+		asked    int // about two calls of the same
+		ran      int
+		reported string // about the first
+		reason   event.Reason
 	}{
 		{"yes", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, event.ReasonCompleted},
 		{"yes for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, event.ReasonCompleted},
@@ -76,13 +76,13 @@ func TestAnswers(t *testing.T) {
 				if stored {
 					o.Sessions = sessions(t)
 				}
-				a := newAgent(t, play(t, pushing(2), step{text: "ok"}), o)
+				a := newAgent(t, play(t, pushCall(2), step{text: "ok"}), o)
 				res := prompt(t, a, "go")
 				if len(person.asked) != c.asked || len(bash.inputs) != c.ran || res.Reason != c.reason {
 					t.Errorf("asked %d, ran %d, ended by %s", len(person.asked), len(bash.inputs), res.Reason)
 				}
-				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-					t.Errorf("told %q, want %q", got, c.told)
+				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+					t.Errorf("got %q, want %q", got, c.reported)
 				}
 				if err := transcript.Validate(a.Snapshot().Items); err != nil {
 					t.Error(err)
@@ -93,10 +93,10 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAQuestionSaysEverything(t *testing.T) {
+func TestApprovalRequestFields(t *testing.T) {
 	s := sessions(t)
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Actor: "ann", Via: "test"}}
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+	a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, AgentName: "helper", Tools: registry(t, command("Bash")),
 		Permissions: agent.Permissions{
 			Ask:        person.ask,
@@ -105,21 +105,21 @@ func TestAQuestionSaysEverything(t *testing.T) {
 			Config:     policy.Config{Folders: []string{"/w"}, Home: "/home/ann"},
 		},
 	}))
-	var told []string
+	var reported []string
 	for _, e := range events(t, a, "go") {
 		switch e := e.(type) {
 		case event.ApprovalAsked:
-			told = append(told, "asked")
+			reported = append(reported, "asked")
 		case event.ApprovalResolved:
-			told = append(told, "resolved by "+e.Answer.Actor)
+			reported = append(reported, "resolved by "+e.Answer.Actor)
 		case event.DecisionMade:
-			told = append(told, "decided "+e.Decision.By)
+			reported = append(reported, "decided "+e.Decision.By)
 		case event.ToolStarted:
-			told = append(told, "started")
+			reported = append(reported, "started")
 		}
 	}
-	if want := []string{"asked", "resolved by ann", "decided ann", "started"}; !slices.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
+	if want := []string{"asked", "resolved by ann", "decided ann", "started"}; !slices.Equal(reported, want) {
+		t.Errorf("got %v, want %v", reported, want)
 	}
 	q := person.asked[0]
 	switch {
@@ -147,14 +147,14 @@ func TestAQuestionSaysEverything(t *testing.T) {
 	a.Close()
 }
 
-func TestAPersonReplacesTheInput(t *testing.T) {
+func TestApproverReplacesInput(t *testing.T) {
 	const patched = `{"command":"git push --dry-run"}`
 	for _, c := range []struct {
-		name string
-		in   string
-		p    policy.Config
-		ran  string
-		told string
+		name     string
+		in       string
+		p        policy.Config
+		ran      string
+		reported string
 	}{
 		{"with another", patched, policy.Config{}, patched, "ran"},
 		{"with one that a policy forbids", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
@@ -175,15 +175,15 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 			bash := command("Bash")
 			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.in)}}
 			s := sessions(t)
-			a := newAgent(t, play(t, pushing(1), step{text: "ok"}, pushing(1), step{text: "ok"}), asking(agent.Options{
+			a := newAgent(t, play(t, pushCall(1), step{text: "ok"}, pushCall(1), step{text: "ok"}), asking(agent.Options{
 				Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask, Config: c.p}, Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
 			}))
 			prompt(t, a, "go")
 			if got := strings.Join(bash.inputs, " "); got != c.ran {
 				t.Errorf("ran %q, want %q", got, c.ran)
 			}
-			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-				t.Errorf("told %q, want %q", got, c.told)
+			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+				t.Errorf("got %q, want %q", got, c.reported)
 			}
 			if in := a.Snapshot().Items[1].Uses()[0].Input; string(in) != push {
 				t.Errorf("the transcript holds %s", in)
@@ -201,7 +201,7 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 	}
 }
 
-// changingRequestsTool is a tool whose calls touch something else each time one looks.
+// changingRequestsTool is a tool whose requests differ each time.
 type changingRequestsTool struct {
 	*runner
 	base *string
@@ -211,18 +211,18 @@ func (s changingRequestsTool) Requests(c *tool.Call) ([]policy.Request, error) {
 	return []policy.Request{{Operation: policy.OpWrite, Resource: "/w/a", Base: *s.base}}, nil
 }
 
-func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
+func TestApprovalCoversOnlyShown(t *testing.T) {
 	for _, decision := range []approval.Decision{approval.Allow, approval.AllowSession} {
 		base := "one"
 		edit := changingRequestsTool{command("Edit"), &base}
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{text: "ok"})
 		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
-			base = "two" // while the person thinks
+			base = "two" // while the approver decides
 			return approval.Answer{Decision: decision}, nil
 		}}}))
 		res := prompt(t, a, "go")
 		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "changed after it was approved") {
-			t.Errorf("%s: ran %d times, told %q", decision, len(edit.inputs), got)
+			t.Errorf("%s: ran %d times, got %q", decision, len(edit.inputs), got)
 		}
 		if len(res.Denials) != 1 || !res.Denials[0].PersonAsked || len(a.Guards().Grants()) != 0 {
 			t.Errorf("%s: %+v, %d grants", decision, res.Denials, len(a.Guards().Grants()))
@@ -230,7 +230,7 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 	}
 }
 
-// checking is a tool that knows of the calls that would fail.
+// checking is a tool that reports in advance which calls fail.
 type checking struct{ *runner }
 
 func (checking) Check(c *tool.Call) error {
@@ -240,7 +240,7 @@ func (checking) Check(c *tool.Call) error {
 	return nil
 }
 
-func TestNoNeedlessQuestion(t *testing.T) {
+func TestNoNeedlessApproval(t *testing.T) {
 	bash := command("Bash")
 	var asked int
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"touch unread"}`), use("c2", "Bash", `{"command":"touch read"}`)}}, step{text: "ok"})
@@ -253,24 +253,24 @@ func TestNoNeedlessQuestion(t *testing.T) {
 		t.Errorf("asked %d times, ran %v, results %+v", asked, bash.inputs, got)
 	}
 	if len(res.Denials) != 0 {
-		t.Errorf("nobody has denied anything: %+v", res.Denials)
+		t.Errorf("unexpected denials: %+v", res.Denials)
 	}
 }
 
-func TestChangeDuringQuestion(t *testing.T) {
+func TestPolicyChangeDuringApproval(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
-	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
+	a = newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		_, err := a.Change(ctx, policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(git push:*)"}})
 		return approval.Answer{Decision: approval.Allow}, err
 	}}}))
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: ") {
-		t.Errorf("ran %v, told %q", bash.inputs, got)
+		t.Errorf("ran %v, got %q", bash.inputs, got)
 	}
 }
 
-func TestASessionDenyCanBeOverriddenOnce(t *testing.T) {
+func TestSessionDenyOverriddenOnce(t *testing.T) {
 	const exception = `{"command":"git push","override":true}`
 	bash := command("Bash")
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
@@ -289,8 +289,8 @@ func TestASessionDenyCanBeOverriddenOnce(t *testing.T) {
 	}
 }
 
-// elsewhere answers the open question of a session as another program would.
-func elsewhere(t testing.TB, s *session.Sessions, id string, ans approval.Answer) (approval.Answer, error) {
+// elsewhere answers the open approval request of a session like another program.
+func answerElsewhere(t testing.TB, s *session.Sessions, id string, ans approval.Answer) (approval.Answer, error) {
 	t.Helper()
 	open, err := approval.Pending(t.Context(), s, id)
 	if err != nil || len(open) != 1 {
@@ -300,12 +300,12 @@ func elsewhere(t testing.TB, s *session.Sessions, id string, ans approval.Answer
 	return approval.Resolve(t.Context(), s, id, ans)
 }
 
-func TestSomebodyElseAnswersFirst(t *testing.T) {
+func TestOtherProgramAnswersFirst(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		ans  approval.Answer
-		ran  int
-		told string
+		name     string
+		ans      approval.Answer
+		ran      int
+		reported string
 	}{
 		{"yes", approval.Answer{Decision: approval.Allow, Actor: "bob"}, 2, "ran"},
 		{"yes for the session", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, 2, "ran"},
@@ -316,14 +316,14 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				s := session.New(memory.New(), nil)
 				bash := command("Bash")
 				asked := 0
-				a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
+				a := newAgent(t, play(t, pushCall(2), step{text: "ok"}), asking(agent.Options{
 					Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 					Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 						asked++
-						if _, err := elsewhere(t, s, "one", c.ans); err != nil {
+						if _, err := answerElsewhere(t, s, "one", c.ans); err != nil {
 							t.Error(err)
 						}
-						<-ctx.Done() // the person here is slow
+						<-ctx.Done() // the approver of this process is slow
 						return approval.Answer{}, context.Cause(ctx)
 					}},
 				}))
@@ -343,11 +343,11 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				if len(bash.inputs) != c.ran || asked != want || len(by) != want || by[0] != "bob" {
 					t.Errorf("ran %d, asked %d, resolved by %v", len(bash.inputs), asked, by)
 				}
-				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-					t.Errorf("told %q", got)
+				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+					t.Errorf("got %q", got)
 				}
 				if n := len(payloads(t, s, "one", record.KindApprovalResolved)); n != want {
-					t.Errorf("%d answers on record", n)
+					t.Errorf("%d answers recorded", n)
 				}
 				if err := a.Close(); err != nil {
 					t.Error(err)
@@ -357,24 +357,24 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 	}
 }
 
-func TestTheAnswerHereComesTooLate(t *testing.T) {
+func TestLateLocalAnswer(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+	a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 		Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
-			_, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"})
+			_, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"})
 			return approval.Answer{Decision: approval.Allow, Actor: "ann"}, err
 		}},
 	}))
-	var told *event.ApprovalResolved
+	var reported *event.ApprovalResolved
 	for _, e := range events(t, a, "go") {
 		if r, ok := e.(event.ApprovalResolved); ok {
-			told = &r
+			reported = &r
 		}
 	}
-	if len(bash.inputs) != 0 || told == nil || told.Answer.Actor != "bob" || told.LateAnswer == nil || told.LateAnswer.Actor != "ann" {
-		t.Errorf("ran %v, told %+v", bash.inputs, told)
+	if len(bash.inputs) != 0 || reported == nil || reported.Answer.Actor != "bob" || reported.LateAnswer == nil || reported.LateAnswer.Actor != "ann" {
+		t.Errorf("ran %v, got %+v", bash.inputs, reported)
 	}
 	a.Close()
 }
@@ -382,7 +382,7 @@ func TestTheAnswerHereComesTooLate(t *testing.T) {
 func TestDriverAnsweredElsewhere(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
-	a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
+	a := newAgent(t, play(t, pushCall(2), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 	}))
 	d := a.Driver(nil)
@@ -401,7 +401,7 @@ func TestDriverAnsweredElsewhere(t *testing.T) {
 	if err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: "maybe"}); !errors.Is(err, approval.ErrInvalid) {
 		t.Errorf("a useless answer: %v", err)
 	}
-	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
+	if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: approval.Deny})
@@ -413,8 +413,8 @@ func TestDriverAnsweredElsewhere(t *testing.T) {
 	if len(bash.inputs) != 1 || second.ID == q.ID {
 		t.Fatalf("ran %v, asked %s again", bash.inputs, q.ID)
 	}
-	// Next itself finds what another program has said.
-	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
+	// Next finds the other program's answer.
+	if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	if st := next(); !st.AfterToolResult() || len(bash.inputs) != 2 {

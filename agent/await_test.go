@@ -15,20 +15,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// part is a slow tool that is part of the work.
+// part is a slow tool whose background tasks are awaited.
 type part struct{ *slow }
 
 func (part) Awaited(*tool.Call) bool { return true }
 
-// works has an agent work, and does something when its first turn has ended.
-func works(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []event.Event) {
+// works runs Agent.Work and calls then after the first turn.
+func runWork(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []event.Event) {
 	t.Helper()
 	for e, err := range a.Work(ctx, transcript.Text{Text: "begin"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e)
-		if _, ok := e.(event.TurnFinished); ok && told[event.TurnFinished](all) == 1 {
+		if _, ok := e.(event.TurnFinished); ok && countEvents[event.TurnFinished](all) == 1 {
 			then()
 		}
 	}
@@ -98,7 +98,7 @@ func TestAwaitSeesNotifications(t *testing.T) {
 	})
 }
 
-func TestWorkAnswersBackgroundQuestions(t *testing.T) {
+func TestWorkBackgroundApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		store := memory.New()
@@ -106,7 +106,7 @@ func TestWorkAnswersBackgroundQuestions(t *testing.T) {
 		a := newAgent(t, m, agent.Options{
 			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 3},
 		})
-		all := works(t.Context(), t, a, func() {
+		all := runWork(t.Context(), t, a, func() {
 			go func() {
 				time.Sleep(time.Minute)
 				work.end <- tool.Text("done")
@@ -116,8 +116,8 @@ func TestWorkAnswersBackgroundQuestions(t *testing.T) {
 		if res.Duration < time.Minute {
 			t.Errorf("it took %v: the wait is not counted", res.Duration)
 		}
-		if told[event.Result](all) != 1 || told[event.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != event.ReasonCompleted {
-			t.Errorf("%d results, %d turns, %+v", told[event.Result](all), told[event.TurnFinished](all), res)
+		if countEvents[event.Result](all) != 1 || countEvents[event.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != event.ReasonCompleted {
+			t.Errorf("%d results, %d turns, %+v", countEvents[event.Result](all), countEvents[event.TurnFinished](all), res)
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -130,7 +130,7 @@ func TestWorkLimits(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})
 		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}, Limits: agent.Limits{MaxTurns: 2}})
-		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
+		all := runWork(t.Context(), t, a, func() { work.end <- tool.Text("done") })
 		if res := last(t, all); res.Reason != event.ReasonMaxTurns || res.Turns != 2 {
 			t.Errorf("%+v", res)
 		}
@@ -140,14 +140,14 @@ func TestWorkLimits(t *testing.T) {
 	})
 }
 
-func TestWorkIsInterruptedWhileItWaits(t *testing.T) {
+func TestWorkInterruptedWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
 		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: &agent.Background{}})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		all := works(ctx, t, a, stop)
+		all := runWork(ctx, t, a, stop)
 		if res := last(t, all); res.Reason != event.ReasonInterrupted || res.Text != "it runs" {
 			t.Errorf("%+v", res)
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// resumed goes on with a session of a store in a new process, and answers what is queued.
+// resumed resumes a session in a new process and answers its queued input.
 func resumed(t *testing.T, store session.Store, id string) []transcript.Encoded {
 	t.Helper()
 	a := newAgent(t, play(t, step{text: "I see"}, step{text: "ok"}), agent.Options{
@@ -35,7 +35,7 @@ func resumed(t *testing.T, store session.Store, id string) []transcript.Encoded 
 	return items
 }
 
-// finishes reports whether a batch has the end of a call.
+// finishes reports whether a batch has the ToolFinished record of a call.
 func finishes(b session.Batch, use string) bool {
 	return slices.ContainsFunc(b.Records, func(r session.Record) bool {
 		var f record.ToolFinished
@@ -43,9 +43,9 @@ func finishes(b session.Batch, use string) bool {
 	})
 }
 
-// A store that fails while the end of a call is recorded: nothing runs any more, and the
-// next process tells of the call once, of its end or that it is lost.
-func TestAStoreThatFailsAtTheEndOfABackgroundCall(t *testing.T) {
+// If the store fails while the end of a task is recorded, the agent stops. The next process reports
+// the task once: its end, or that it was lost.
+func TestBackgroundEndStoreFails(t *testing.T) {
 	for name, written := range map[string]bool{"before it is written": false, "after it is written": true} {
 		t.Run(name, func(t *testing.T) {
 			inner, broken := memory.New(), false
@@ -67,10 +67,10 @@ func TestAStoreThatFailsAtTheEndOfABackgroundCall(t *testing.T) {
 			}
 			if !written {
 				if _, err := a.Prompt(t.Context(), "go on"); err == nil {
-					t.Error("it goes on with an end that is not on record")
+					t.Error("the agent continues although the end was not recorded")
 				}
 			}
-			_ = a.Close() // it cannot be recorded, which was said
+			_ = a.Close() // fails: the end cannot be recorded
 			want := map[bool]string{false: "outcome is unknown", true: "42"}[written]
 			n, notes := answersOf(resumed(t, inner, a.SessionID()), "c1")
 			if n != 1 || len(notes) != 1 || !strings.Contains(notes[0], want) {
@@ -79,13 +79,13 @@ func TestAStoreThatFailsAtTheEndOfABackgroundCall(t *testing.T) {
 			b := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: session.New(inner, nil), Session: session.RestoreOptions{SessionID: a.SessionID()}})
 			prompt(t, b, "and now?")
 			if _, notes := answersOf(b.Snapshot().Items, "c1"); len(notes) != 1 {
-				t.Errorf("told again: %q", notes)
+				t.Errorf("notified again: %q", notes)
 			}
 		})
 	}
 }
 
-func TestAToolThatPanicsInTheBackground(t *testing.T) {
+func TestBackgroundToolPanics(t *testing.T) {
 	for name, run := range map[string]func(){"it panics": func() { panic("kaboom") }, "it ends its goroutine": runtime.Goexit, "it fails": func() {}} {
 		t.Run(name, func(t *testing.T) {
 			begun := make(chan struct{})
@@ -116,9 +116,9 @@ func TestAToolThatPanicsInTheBackground(t *testing.T) {
 	}
 }
 
-// A store that fails while an agent is closed, of whose calls one is about to go on behind
-// its turn: nobody waits for ever for that to be on record.
-func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
+// If the store fails while an agent is closed and a call is being detached, Close does not wait forever
+// for the record.
+func TestDetachStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := false
 		store := &faulty{memory.New(), func(session.Batch) (bool, bool) { return broken, false }}
@@ -126,8 +126,8 @@ func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
 		work.readOnly = true
 		bash := command("Bash")
 		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: &agent.Background{}, Permissions: agent.Permissions{Ask: person.ask}})
-		h := newHouse(t, o, []step{{uses: []transcript.ToolUse{use("c1", "work", `{}`), delegate("c2", "scout", "push", "")}}},
-			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
+		h := newSubagentEnv(t, o, []step{{uses: []transcript.ToolUse{use("c1", "work", `{}`), delegate("c2", "scout", "push", "")}}},
+			map[string]*fake{"scout": play(t, pushCall(1))}, kind("scout"))
 		if _, err := h.parent.Prompt(t.Context(), "begin"); !errors.Is(err, approval.ErrSuspend) {
 			t.Fatal(err)
 		}
@@ -145,8 +145,8 @@ func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
 	})
 }
 
-// What a call writes is bounded, whatever comes; how much is gone is told.
-func TestAFloodInTheBackground(t *testing.T) {
+// The kept output of a task is bounded, and the number of dropped bytes is reported.
+func TestBackgroundOutputBounded(t *testing.T) {
 	const size = 10 << 20
 	written := make(chan struct{})
 	flood := struct {
@@ -178,9 +178,9 @@ func TestAFloodInTheBackground(t *testing.T) {
 	}
 }
 
-// A call that ends at the moment at which it would go on behind its turn has one result,
-// and a notification when that result says that it goes on.
-func TestDetachAndEndAtOnce(t *testing.T) {
+// A call that ends while it is being detached has one result, and a notification if that result says
+// that it continues.
+func TestDetachWhileEnding(t *testing.T) {
 	const calls = 60
 	quick := struct {
 		probe
@@ -197,7 +197,7 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 	})
 	all := events(t, a, "begin")
 	for i := range calls {
-		_ = back.Wait(t.Context(), fmt.Sprint("c", i)) // most were never there
+		_ = back.Wait(t.Context(), fmt.Sprint("c", i)) // most were not detached
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -215,9 +215,9 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 	}
 }
 
-// A call that runs in the background outlives that its use is forgotten: no other call has
-// its id, and after a crash it is told of, once.
-func TestACompactionWhileACallRunsInTheBackground(t *testing.T) {
+// A background task continues after a compaction drops its use: no other call gets its id, and after a
+// crash it is reported once.
+func TestCompactionDuringBackgroundTask(t *testing.T) {
 	store := memory.New()
 	work := newSlow("work", 0)
 	back := &agent.Background{}

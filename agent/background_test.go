@@ -20,19 +20,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestCorpusOfBackground(t *testing.T) {
+func TestCorpusBackground(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "background"), map[string]func(*testing.T, corpus.Case){
 		"ak-task-001": corpus.Test(`{"given": {"routing":"foreground"}, "when": ["c1 completes"], "expect": {"tool results for c1":1,"notifications":0}}`, by(TestDetachNeedsRequest)),
 		"ak-task-003": corpus.Test(`{"given": {"routing":"detach after 500 ms, completes at once"}, "when": ["run"], "expect": {"tool results":1,"notifications":0,"placeholder":false}}`, by(TestQuickCallNotDetached)),
-		"ak-task-006": corpus.Test(`{"given": {"state":"placeholder"}, "when": ["events"], "expect": {"placeholder is":"progress event","terminal result event":"only at the real completion, once"}}`, by(TestACallGoesOnInTheBackground)),
-		"ak-task-007": corpus.Test(`{"given": {"state":"foreground f and background b running"}, "when": ["interrupt"], "expect": {"f":"cancelled","b":"keeps running"}}`, by(TestInterruptLeavesTheBackground)),
-		"ak-task-009": corpus.Test(`{"given": {"state":"continue policy request-continue"}, "when": ["task completes"], "expect": {"continue requested event":true}}`, by(TestACallGoesOnInTheBackground)),
-		"ak-task-013": corpus.Test(`{"given": {"state":"10k tasks completed"}, "when": ["list"], "expect": {"retained":"bounded"}}`, by(TestTheBackgroundForgets)),
-		"ak-task-014": corpus.Test(`{"given": {"state":"background approval cancelled"}, "when": ["drained"], "expect": {"auto resolved":true}}`, by(TestAQuestionKeepsACallInItsTurn)),
+		"ak-task-006": corpus.Test(`{"given": {"state":"placeholder"}, "when": ["events"], "expect": {"placeholder is":"progress event","terminal result event":"only at the real completion, once"}}`, by(TestCallContinuesInBackground)),
+		"ak-task-007": corpus.Test(`{"given": {"state":"foreground f and background b running"}, "when": ["interrupt"], "expect": {"f":"cancelled","b":"keeps running"}}`, by(TestInterruptKeepsBackgroundTasks)),
+		"ak-task-009": corpus.Test(`{"given": {"state":"continue policy request-continue"}, "when": ["task completes"], "expect": {"continue requested event":true}}`, by(TestCallContinuesInBackground)),
+		"ak-task-013": corpus.Test(`{"given": {"state":"10k tasks completed"}, "when": ["list"], "expect": {"retained":"bounded"}}`, by(TestBackgroundMaxFinished)),
+		"ak-task-014": corpus.Test(`{"given": {"state":"background approval cancelled"}, "when": ["drained"], "expect": {"auto resolved":true}}`, by(TestNestedRequestDelaysDetach)),
 	}, nil)
 }
 
-// slow is a tool whose calls end when they are told to, or with their context.
+// slow is a tool whose calls end on request or with their context.
 type slow struct {
 	probe
 	began chan *tool.Call
@@ -58,7 +58,7 @@ func newSlow(name string, after time.Duration) *slow {
 func (s *slow) Detach(*tool.Call) time.Duration { return s.after }
 func (s *slow) Awaited(*tool.Call) bool         { return false }
 
-// answersOf counts the results of a use in a transcript, and lists the notifications.
+// answersOf returns the number of results of a use in a transcript, and the notifications.
 func answersOf(items []transcript.Encoded, use string) (n int, notes []string) {
 	for _, e := range items {
 		it, err := e.Decode()
@@ -77,7 +77,7 @@ func answersOf(items []transcript.Encoded, use string) (n int, notes []string) {
 	return n, notes
 }
 
-func told[E event.Event](all []event.Event) (n int) {
+func countEvents[E event.Event](all []event.Event) (n int) {
 	for _, e := range all {
 		if _, ok := e.(E); ok {
 			n++
@@ -86,7 +86,7 @@ func told[E event.Event](all []event.Event) (n int) {
 	return n
 }
 
-// detached counts the calls that have a result and have not ended.
+// detached counts the calls that have a result but have not ended.
 func detached(all []event.Event) (n int) {
 	running := map[string]bool{}
 	for _, e := range all {
@@ -106,7 +106,7 @@ func detached(all []event.Event) (n int) {
 	return n
 }
 
-// answerQueue runs the turn that answers what is queued.
+// answerQueue runs a turn on the queued input.
 func answerQueue(t testing.TB, a *agent.Agent) (all []event.Event) {
 	t.Helper()
 	for e, err := range a.Run(t.Context()) {
@@ -118,7 +118,7 @@ func answerQueue(t testing.TB, a *agent.Agent) (all []event.Event) {
 	return all
 }
 
-func TestACallGoesOnInTheBackground(t *testing.T) {
+func TestCallContinuesInBackground(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
@@ -126,8 +126,8 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	back := &agent.Background{OnNotification: func() { woken <- struct{}{} }}
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
 	first := events(t, a, "begin")
-	if detached(first) != 1 || told[event.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
-		t.Errorf("the first turn told %T", first)
+	if detached(first) != 1 || countEvents[event.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
+		t.Errorf("events of the first turn: %T", first)
 	}
 	<-work.began
 	if about, text, _, err := back.Output("c1"); err != nil || string(text) != "begun " || !about.Running {
@@ -136,8 +136,8 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	work.end <- tool.Text("42")
 	<-woken
 	second := answerQueue(t, a)
-	if told[event.ToolFinished](second) != 1 || last(t, second).Text != "it is done" {
-		t.Errorf("the second turn told %T", second)
+	if countEvents[event.ToolFinished](second) != 1 || last(t, second).Text != "it is done" {
+		t.Errorf("events of the second turn: %T", second)
 	}
 	n, notes := answersOf(a.Snapshot().Items, "c1")
 	if n != 1 || len(notes) != 1 || !strings.Contains(notes[0], "42") || !strings.Contains(notes[0], "c1") {
@@ -153,7 +153,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 		}
 	}
 	if finished != 1 {
-		t.Errorf("%d ends on record", finished)
+		t.Errorf("%d ends recorded", finished)
 	}
 }
 
@@ -173,8 +173,8 @@ func TestDetachNeedsRequest(t *testing.T) {
 			}()
 			all := events(t, a, "begin")
 			n, notes := answersOf(a.Snapshot().Items, "c1")
-			if n != 1 || len(notes) != 0 || detached(all) != 0 || told[event.ToolFinished](all) != 1 {
-				t.Errorf("%d results, notifications %q, told %T", n, notes, all)
+			if n != 1 || len(notes) != 0 || detached(all) != 0 || countEvents[event.ToolFinished](all) != 1 {
+				t.Errorf("%d results, notifications %q, got %T", n, notes, all)
 			}
 			if back.Running() != 0 || len(back.List()) != 0 {
 				t.Errorf("in the background: %+v", back.List())
@@ -195,7 +195,7 @@ func TestQuickCallNotDetached(t *testing.T) {
 	all := events(t, a, "begin")
 	n, notes := answersOf(a.Snapshot().Items, "c1")
 	if n != 1 || len(notes) != 0 || detached(all) != 0 {
-		t.Errorf("%d results, notifications %q, told %T", n, notes, all)
+		t.Errorf("%d results, notifications %q, got %T", n, notes, all)
 	}
 }
 
@@ -204,7 +204,7 @@ type late time.Duration
 func (l late) Detach(*tool.Call) time.Duration { return time.Duration(l) }
 func (l late) Awaited(*tool.Call) bool         { return false }
 
-func TestInterruptLeavesTheBackground(t *testing.T) {
+func TestInterruptKeepsBackgroundTasks(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	behind, front := newSlow("behind", 0), newSlow("front", -1)
 	never := newSlow("never", 0)
@@ -241,7 +241,7 @@ func TestInterruptLeavesTheBackground(t *testing.T) {
 	}
 }
 
-func TestStopAndCloseEndTheBackground(t *testing.T) {
+func TestStopAndCloseEndBackgroundTasks(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`), use("c2", "work", `{}`)}}, step{text: "both run"})
@@ -294,18 +294,18 @@ func TestCrashNotifiesBackgroundCalls(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	// What the first one has to say now is of a session that is another's.
+	// The first agent has lost its session.
 	if err := a.Close(); err == nil {
 		t.Error("the first agent closed a session that it had lost without a word")
 	}
 	c := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: a.SessionID()}})
 	prompt(t, c, "and now?")
 	if n, notes := answersOf(c.Snapshot().Items, "c1"); n != 1 || len(notes) != 1 {
-		t.Errorf("told again: %d results, %q", n, notes)
+		t.Errorf("notified again: %d results, %q", n, notes)
 	}
 }
 
-func TestTheBackgroundForgets(t *testing.T) {
+func TestBackgroundMaxFinished(t *testing.T) {
 	const keep, calls = 5, 40
 	done := struct {
 		probe
@@ -331,13 +331,13 @@ func TestTheBackgroundForgets(t *testing.T) {
 	}
 }
 
-func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
+func TestNestedRequestDelaysDetach(t *testing.T) {
 	asks := struct {
 		probe
 		late
 	}{probe{name: "asks", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		if err := c.Ask(ctx, policy.Request{Tool: "asks", Operation: policy.OpConnect, Resource: "example.com", Input: c.Input}); err != nil {
-			return tool.Failure("no: " + err.Error()), nil //nolint:nilerr // the model is told
+			return tool.Failure("no: " + err.Error()), nil //nolint:nilerr // the model gets the error
 		}
 		return tool.Text("yes"), nil
 	}}, late(time.Millisecond)}
@@ -401,7 +401,7 @@ func TestTaskTools(t *testing.T) {
 		}
 	}
 	first, _ := resultText(t, a, "o1")
-	second, _ := resultText(t, a, "o2") // they run side by side
+	second, _ := resultText(t, a, "o2") // they run in parallel
 	if strings.Count(first+second, "begun") != 1 {
 		t.Errorf("what was written is shown as %q and %q", first, second)
 	}

@@ -21,13 +21,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What a sub-agent spends between two turns of its parent is on record as a cost of the next.
+// The cost of a sub-agent between two turns of its parent is recorded with the next turn.
 func TestUsageBetweenTurnsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
 		scout := play(t, step{text: "found it", usage: &transcript.Usage{Input: 1e6}, during: func(context.Context) { <-let }})
 		scout.info.Price = &model.Price{Input: 2}
-		h := newHouse(t, agent.Options{Background: &agent.Background{}},
+		h := newSubagentEnv(t, agent.Options{Background: &agent.Background{}},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "look", `,"run_in_background":true`)}}, {text: "meanwhile"}, {text: "I see"}},
 			map[string]*fake{"scout": scout}, kind("scout"))
 		prompt(t, h.parent, "begin")
@@ -53,7 +53,7 @@ func TestUsageBetweenTurnsRecorded(t *testing.T) {
 	})
 }
 
-// dollar is what a call of a model from dear costs.
+// dollar is the usage of one call of an expensive model.
 var dollar = &transcript.Usage{Output: 1}
 
 // expensive is a model whose calls cost a dollar each.
@@ -82,22 +82,22 @@ func stateOf(t testing.TB, s *session.Sessions, id string) *session.State {
 	return st
 }
 
-func TestABudgetOutlivesPrompts(t *testing.T) {
+func TestBudgetSpansPrompts(t *testing.T) {
 	a := newAgent(t, expensive(t, step{text: "1"}, step{text: "2"}, step{text: "3"}, step{text: "4"}), agent.Options{Limits: agent.Limits{MaxBudgetUSD: 2.5}})
 	for i, want := range []event.Reason{event.ReasonCompleted, event.ReasonCompleted, event.ReasonBudget, event.ReasonBudget} {
 		res := prompt(t, a, "go")
 		if res.Reason != want || res.BudgetUSD != 2.5 || res.RunCostUSD != float64(min(i+1, 3)) {
 			t.Errorf("prompt %d: %s, %v of %v USD", i, res.Reason, res.RunCostUSD, res.BudgetUSD)
 		}
-		if wants := []string{"1", "2", "3", ""}[i]; res.Text != wants { // the third is said, and passes the bound
+		if wants := []string{"1", "2", "3", ""}[i]; res.Text != wants { // the third answer exceeds the limit
 			t.Errorf("prompt %d: %q", i, res.Text)
 		}
 	}
 }
 
-// A call that was paid before a kill is paid after it, though no turn was closed; the bound
-// holds on without being given again, until it is lifted.
-func TestABudgetOutlivesAKill(t *testing.T) {
+// The cost of a call before a kill counts after it, although no turn was closed. The limit stays in
+// force without being set again, until it is removed.
+func TestBudgetSurvivesKill(t *testing.T) {
 	s := sessions(t)
 	hang := probe{name: "Hang", run: func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		<-ctx.Done()
@@ -110,12 +110,12 @@ func TestABudgetOutlivesAKill(t *testing.T) {
 		ctx, kill := context.WithCancel(context.Background())
 		defer func() {
 			kill()
-			_ = killed.Close() // its lease was taken
+			_ = killed.Close() // its lease was taken over
 		}()
 		go func() { _, _ = killed.Prompt(ctx, "go") }()
 		synctest.Wait()
 		if st := stateOf(t, s, "s"); st.CostUSD != 1 || st.Budget.USD != 1.5 {
-			t.Errorf("on record are %v of %v USD", st.CostUSD, st.Budget.USD)
+			t.Errorf("recorded: %v of %v USD", st.CostUSD, st.Budget.USD)
 		}
 		again := func(o agent.Options, steps ...step) *event.Result {
 			o.Sessions, o.Session = s, session.RestoreOptions{SessionID: "s", Takeover: true}
@@ -145,8 +145,8 @@ func TestABudgetOutlivesAKill(t *testing.T) {
 	})
 }
 
-// Whatever a call was made for, it is on record when it was made, and only once.
-func TestEveryModelCallIsOnRecord(t *testing.T) {
+// Every model call is recorded once, right after it was made, whatever its purpose.
+func TestEveryModelCallRecorded(t *testing.T) {
 	s := sessions(t)
 	failed := step{text: "half", err: &model.Error{Kind: model.ErrorNetwork, Usage: dollar}}
 	cutOff := step{text: "four", err: &model.Error{Kind: model.ErrorNetwork}}
@@ -156,7 +156,7 @@ func TestEveryModelCallIsOnRecord(t *testing.T) {
 	count := func(when string, want float64) {
 		t.Helper()
 		if st := stateOf(t, s, a.SessionID()); st.CostUSD != want || st.Tokens < int64(want) {
-			t.Errorf("%s: %v USD and %d tokens are on record, want %v", when, st.CostUSD, st.Tokens, want)
+			t.Errorf("%s: %v USD and %d tokens are recorded, want %v", when, st.CostUSD, st.Tokens, want)
 		}
 	}
 	if res := prompt(t, a, "one"); res.CostUSD != 3 {
@@ -175,8 +175,8 @@ func TestEveryModelCallIsOnRecord(t *testing.T) {
 	count("a compaction between turns", 6)
 }
 
-// What sub-agents cost is on the record of the run that they work for, at once.
-func TestASubagentsCostIsOnTheRunsRecord(t *testing.T) {
+// The cost of sub-agents is recorded in the run's log immediately.
+func TestSubagentCostRecordedInRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
 		scout := expensive(t, step{uses: []transcript.ToolUse{use("x", "T", "{}")}}, step{text: "found it"})
@@ -184,7 +184,7 @@ func TestASubagentsCostIsOnTheRunsRecord(t *testing.T) {
 			<-hold
 			return tool.Text("x"), nil
 		}}
-		h := newHouse(t, agent.Options{Tools: registry(t, waits)},
+		h := newSubagentEnv(t, agent.Options{Tools: registry(t, waits)},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "look", "")}}, {text: "I see"}}, map[string]*fake{"scout": scout}, kind("scout"))
 		defer h.parent.Close()
 		done := make(chan *event.Result)
@@ -194,22 +194,22 @@ func TestASubagentsCostIsOnTheRunsRecord(t *testing.T) {
 		}()
 		synctest.Wait()
 		if st := stateOf(t, h.sessions, h.parent.SessionID()); st.CostUSD != 1 {
-			t.Errorf("before the turn is closed, %v USD are on record", st.CostUSD)
+			t.Errorf("before the turn is closed, %v USD are recorded", st.CostUSD)
 		}
 		if st := stateOf(t, h.sessions, h.children()[0].ID); st.CostUSD != 1 {
-			t.Errorf("the sub-agent itself has %v USD on record", st.CostUSD)
+			t.Errorf("%v USD are recorded in the sub-agent's own log", st.CostUSD)
 		}
 		close(hold)
 		if res := <-done; res.CostUSD != 2 || res.RunCostUSD != 2 {
 			t.Errorf("the run cost %v, %v", res.CostUSD, res.RunCostUSD)
 		}
 		if st := stateOf(t, h.sessions, h.parent.SessionID()); st.CostUSD != 2 {
-			t.Errorf("%v USD are on record", st.CostUSD)
+			t.Errorf("%v USD are recorded", st.CostUSD)
 		}
 	})
 }
 
-// paidModel is a model that many ask at once; each call takes a while and costs a dollar.
+// paidModel is a model for concurrent calls. Each call takes a while and costs a dollar.
 type paidModel struct {
 	*fake
 	mu    sync.Mutex
@@ -233,9 +233,9 @@ func (c *paidModel) Stream(_ context.Context, req *model.Request) iter.Seq2[mode
 	}
 }
 
-// Sub-agents that work side by side go beyond the budget by one call at most.
+// Parallel sub-agents exceed the budget by one call at most.
 func TestParallelSubagentsReserve(t *testing.T) {
-	for _, maxOutput := range []int{0, 1} { // what a call may cost at most is not known, or is
+	for _, maxOutput := range []int{0, 1} { // the maximum cost of a call is unknown, or known
 		synctest.Test(t, func(t *testing.T) {
 			m := &paidModel{fake: expensive(t)}
 			m.info.MaxOutput = maxOutput
@@ -253,14 +253,14 @@ func TestParallelSubagentsReserve(t *testing.T) {
 				t.Errorf("%s after %d calls and %v USD", res.Reason, m.calls, res.RunCostUSD)
 			}
 			if st := stateOf(t, s, a.SessionID()); st.CostUSD != res.RunCostUSD {
-				t.Errorf("on record are %v of %v USD", st.CostUSD, res.RunCostUSD)
+				t.Errorf("recorded: %v of %v USD", st.CostUSD, res.RunCostUSD)
 			}
 		})
 	}
 }
 
-// A budget that nobody could keep to is refused, with the hint how to give a price.
-func TestABudgetNeedsAPrice(t *testing.T) {
+// A budget without known prices is rejected, with a hint how to set a price.
+func TestBudgetNeedsPrice(t *testing.T) {
 	unpriced := play(t, step{text: "x", usage: dollar})
 	refused := func(what string, err error) {
 		t.Helper()
@@ -293,8 +293,8 @@ func TestABudgetNeedsAPrice(t *testing.T) {
 	refused("a session that has a budget", err)
 }
 
-// What a provider says that a call cost goes before the price, and does where there is none.
-func TestAProvidersOwnCostCounts(t *testing.T) {
+// The cost that a provider reports has priority over the price, and is enough without a price.
+func TestProviderCostPreferred(t *testing.T) {
 	m := &fixedModel{expensive(t), []model.Answer{answer("one", false, 0.25)}}
 	if res := prompt(t, newAgent(t, m, agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}}), "go"); res.RunCostUSD != 0.25 {
 		t.Errorf("%v USD", res.RunCostUSD)
@@ -313,7 +313,7 @@ func TestAProvidersOwnCostCounts(t *testing.T) {
 	}
 }
 
-func TestATokenBudgetOutlivesPrompts(t *testing.T) {
+func TestTokenBudgetSpansPrompts(t *testing.T) {
 	a := newAgent(t, expensive(t, step{text: "1", usage: &transcript.Usage{Input: 5, Output: 1}}, step{text: "2"}), agent.Options{Limits: agent.Limits{MaxTotalTokens: 6}})
 	if one, two := prompt(t, a, "go"), prompt(t, a, "go"); one.Reason != event.ReasonCompleted || two.Reason != event.ReasonBudget {
 		t.Errorf("%s, %s", one.Reason, two.Reason)

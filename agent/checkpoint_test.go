@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// fileTools are the file tools over a folder.
+// fileTools returns the file tools for a folder.
 func fileTools(t testing.TB, dir string) []tool.Tool {
 	t.Helper()
 	folders, err := workdir.Open(dir)
@@ -35,7 +35,7 @@ func fileTools(t testing.TB, dir string) []tool.Tool {
 	return f.Tools()
 }
 
-// savedIn reads what a session's log keeps of files.
+// savedIn returns the file.saved records of a session.
 func savedIn(t testing.TB, s *session.Sessions, id string) (list []record.FileSaved, seqs []int64) {
 	t.Helper()
 	for r, err := range s.Records(t.Context(), id, session.Range{}) {
@@ -56,7 +56,7 @@ func savedIn(t testing.TB, s *session.Sessions, id string) (list []record.FileSa
 
 var allowAll = policy.Config{Mode: policy.ModeBypass}
 
-func TestFilesAreSavedInTheLog(t *testing.T) {
+func TestFilesSavedInLog(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o640); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 			t.Errorf("%s %s %s", order[i-1], k, order[i+1])
 		}
 	}
-	// A session that is gone on with knows what its log has.
+	// A resumed session knows the contents in its log.
 	m = play(t, step{uses: usesOf(use("r3", "Read", `{"file_path":"a"}`))}, step{uses: usesOf(use("w6", "Write", `{"file_path":"a","content":"three"}`))}, step{text: "done"})
 	o.Session = session.RestoreOptions{SessionID: id}
 	prompt(t, newAgent(t, m, o), "go on")
@@ -120,12 +120,12 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 	}
 }
 
-// TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents says where the parent's log ended,
-// so that its rewind knows what was later.
-func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
+// The records of a sub-agent's files have the head of the parent's log, so that a rewind of the parent
+// knows which are later.
+func TestSubagentFilesRecordParentHeads(t *testing.T) {
 	dir := t.TempDir()
 	child := play(t, step{uses: usesOf(use("w", "Write", `{"file_path":"a","content":"x"}`))}, step{text: "done"})
-	h := newHouse(t, agent.Options{Tools: registry(t, fileTools(t, dir)...), Permissions: agent.Permissions{Config: allowAll}},
+	h := newSubagentEnv(t, agent.Options{Tools: registry(t, fileTools(t, dir)...), Permissions: agent.Permissions{Config: allowAll}},
 		[]step{{uses: usesOf(delegate("c1", "a", "do it", ""))}, {text: "fine"}}, map[string]*fake{"a": child}, kind("a"))
 	prompt(t, h.parent, "begin")
 	children := h.children()
@@ -149,9 +149,8 @@ func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 
 func usesOf(list ...transcript.ToolUse) []transcript.ToolUse { return list }
 
-// TestBeforeACompactionAgain goes back to the transcript of before a compaction, and on
-// from there.
-func TestBeforeACompactionAgain(t *testing.T) {
+// A session can be rewound to the transcript before a compaction and continue from there.
+func TestRewindBeforeCompaction(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	o := agent.Options{Sessions: s, Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{agent.CompactionStep{Step: "keepRecent", Items: 2}}}}
 	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}, step{text: "three"}), o)

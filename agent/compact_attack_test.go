@@ -21,7 +21,7 @@ import (
 
 var long = strings.Repeat("x", 3000)
 
-// tooLong is how a provider says that the transcript does not fit.
+// tooLong is a provider's error for a transcript that is too long.
 func tooLong() step { return failing(model.ErrorTooLong) }
 
 func notices(all []event.Event) (out []string) {
@@ -33,11 +33,11 @@ func notices(all []event.Event) (out []string) {
 	return out
 }
 
-// A transcript that the model finds too long is compacted, and the model is asked again.
-func TestTooLongForTheModel(t *testing.T) {
+// A transcript that the model rejects as too long is compacted, and the model is called again.
+func TestTooLongTranscriptCompacted(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		steps     []step // of the third turn
+		steps     []step // steps of the third turn
 		o         agent.Compact
 		reason    event.Reason
 		compacted int
@@ -58,24 +58,24 @@ func TestTooLongForTheModel(t *testing.T) {
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			all := events(t, a, "c")
-			if r := last(t, all); r.Reason != c.reason || told[event.TranscriptRewritten](all) != c.compacted || len(m.steps) != 0 {
-				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, told[event.TranscriptRewritten](all), len(m.steps))
+			if r := last(t, all); r.Reason != c.reason || countEvents[event.TranscriptRewritten](all) != c.compacted || len(m.steps) != 0 {
+				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, countEvents[event.TranscriptRewritten](all), len(m.steps))
 			}
 		})
 	}
 }
 
-// What went wrong once is not tried before each call of the turn.
-func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
+// A compaction that failed is not tried again in the same turn.
+func TestFailedCompactionTriedOncePerTurn(t *testing.T) {
 	round := func(id string) step { return step{uses: []transcript.ToolUse{use(id, "T", "{}")}} }
 	for name, story := range map[string]step{
-		"the model fails":             failing(model.ErrorAuth),
-		"it says nothing":             {text: "  "},
-		"it says too much":            {text: strings.Repeat("y", 20000)},
-		"it refuses":                  {text: "I cannot", finish: transcript.FinishRefusal},
-		"it wants tools":              {uses: []transcript.ToolUse{use("s", "T", "{}")}},
-		"the stream has no answer":    {err: errors.New("torn")},
-		"the key is of somebody else": failing(model.ErrorAuth),
+		"the model fails":          failing(model.ErrorAuth),
+		"it says nothing":          {text: "  "},
+		"it says too much":         {text: strings.Repeat("y", 20000)},
+		"it refuses":               {text: "I cannot", finish: transcript.FinishRefusal},
+		"it wants tools":           {uses: []transcript.ToolUse{use("s", "T", "{}")}},
+		"the stream has no answer": {err: errors.New("torn")},
+		"invalid key":              failing(model.ErrorAuth),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
@@ -96,20 +96,20 @@ func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
 	}
 }
 
-func TestASummaryIsAskedForAgain(t *testing.T) {
+func TestSummaryRetried(t *testing.T) {
 	m := play(t, step{text: long}, step{text: long}, failing(model.ErrorOverloaded), step{text: "the story"}, step{text: "on"})
 	m.info.Context = 2000
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	all := events(t, a, "c")
-	if r := last(t, all); r.Reason != event.ReasonCompleted || told[event.ModelRetrying](all) != 1 || told[event.TranscriptRewritten](all) != 1 {
-		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, told[event.ModelRetrying](all))
+	if r := last(t, all); r.Reason != event.ReasonCompleted || countEvents[event.ModelRetrying](all) != 1 || countEvents[event.TranscriptRewritten](all) != 1 {
+		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, countEvents[event.ModelRetrying](all))
 	}
 }
 
-// Steps that do not make it small enough are not taken before each call.
-func TestACompactionThatDoesNotHelp(t *testing.T) {
+// A compaction that does not reduce the transcript enough is not repeated in the same turn.
+func TestUselessCompactionNotRepeated(t *testing.T) {
 	hooks := hook.New(nil)
 	fired := 0
 	add(t, hooks, hook.PreCompact, func(hook.Input) { fired++ })
@@ -133,16 +133,16 @@ func TestACompactionThatDoesNotHelp(t *testing.T) {
 	}
 }
 
-// After a restart the usage of an answer from before the compaction says nothing.
-func TestACompactedSessionIsNotCompactedAgainWhenItIsResumed(t *testing.T) {
+// After a restart, the usage of an answer from before the compaction is not used.
+func TestCompactedSessionNotCompactedOnResume(t *testing.T) {
 	store := memory.New()
 	m := play(t, step{text: long}, step{text: "b", usage: &transcript.Usage{Input: 1900}}, step{text: "the story"}, step{err: errors.New("the end")})
 	m.info.Context = 2000
 	a := newAgent(t, m, agent.Options{Sessions: session.New(store, nil), Compact: agent.Compact{KeepTokens: 100}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
-	if all := events(t, a, "c"); told[event.TranscriptRewritten](all) != 1 {
-		t.Fatalf("compacted %d times", told[event.TranscriptRewritten](all))
+	if all := events(t, a, "c"); countEvents[event.TranscriptRewritten](all) != 1 {
+		t.Fatalf("compacted %d times", countEvents[event.TranscriptRewritten](all))
 	}
 	m = play(t, step{text: "on"})
 	m.info.Context = 2000
@@ -150,12 +150,12 @@ func TestACompactedSessionIsNotCompactedAgainWhenItIsResumed(t *testing.T) {
 		Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true}, Compact: agent.Compact{KeepTokens: 100},
 	})
 	all := events(t, b, "d")
-	if r := last(t, all); r.Text != "on" || told[event.TranscriptRewritten](all) != 0 {
-		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, told[event.TranscriptRewritten](all))
+	if r := last(t, all); r.Text != "on" || countEvents[event.TranscriptRewritten](all) != 0 {
+		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, countEvents[event.TranscriptRewritten](all))
 	}
 }
 
-// faulty is a store that fails when told to, before or after it has written.
+// faulty is a store that fails on request, before or after it has written.
 type faulty struct {
 	session.Store
 	fails func(session.Batch) (before, after bool)
@@ -179,8 +179,8 @@ func has(b session.Batch, k session.Kind) bool {
 	return slices.ContainsFunc(b.Records, func(r session.Record) bool { return r.Kind == k })
 }
 
-// A store that fails while the rewrite is written leaves the old transcript or the new one.
-func TestAStoreThatFailsDuringACompaction(t *testing.T) {
+// If the store fails during the rewrite, the session has either the old or the new transcript.
+func TestCompactionStoreFails(t *testing.T) {
 	for name, after := range map[string]bool{"before it is written": false, "after it is written": true} {
 		t.Run(name, func(t *testing.T) {
 			inner := memory.New()
@@ -200,10 +200,10 @@ func TestAStoreThatFailsDuringACompaction(t *testing.T) {
 			}
 			want := 3
 			if after {
-				want = 4 // the rewrite is on record, and the model is asked on it
+				want = 4 // the rewrite is recorded, and the model is called with it
 			}
 			if len(m.asked) != want {
-				t.Errorf("%d requests, want %d: the model was asked on something that is not on record", len(m.asked), want)
+				t.Errorf("%d requests, want %d: the model was called with an unrecorded transcript", len(m.asked), want)
 			}
 			m = play(t, step{text: "the story"}, step{text: "on"})
 			m.info.Context = 100_000
@@ -219,7 +219,7 @@ func TestAStoreThatFailsDuringACompaction(t *testing.T) {
 	}
 }
 
-func TestASummaryCounts(t *testing.T) {
+func TestSummaryUsageCounted(t *testing.T) {
 	m := play(t, step{text: long}, step{text: long}, step{text: "the story", usage: &transcript.Usage{Output: 1000}}, step{text: "on"})
 	m.info.Context, m.info.Price = 2000, &model.Price{Output: 1000}
 	a := newAgent(t, m, agent.Options{Limits: agent.Limits{MaxBudgetUSD: 0.5}})
@@ -230,7 +230,7 @@ func TestASummaryCounts(t *testing.T) {
 	}
 }
 
-func TestASummaryIsMasked(t *testing.T) {
+func TestSummaryMasked(t *testing.T) {
 	mask, err := secret.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -247,8 +247,8 @@ func TestASummaryIsMasked(t *testing.T) {
 	}
 }
 
-// A mutator that returns what cannot be sent is refused, and nothing is changed.
-func TestMutatorsThatReturnGarbage(t *testing.T) {
+// An invalid result of a mutator is rejected, and nothing changes.
+func TestInvalidMutatorResults(t *testing.T) {
 	for name, f := range map[string]func([]transcript.Encoded) []transcript.Encoded{
 		"an item twice":  func(l []transcript.Encoded) []transcript.Encoded { return append(slices.Clone(l), l[0]) },
 		"a result alone": func(l []transcript.Encoded) []transcript.Encoded { return l[2:] },
@@ -289,9 +289,8 @@ func TestMutatorsThatReturnGarbage(t *testing.T) {
 	}
 }
 
-// The thinking that led to the calls whose results go out next stays, also when a prompt
-// came in behind them.
-func TestDropThinkingKeepsWhatAProviderWants(t *testing.T) {
+// The thinking before the calls whose results are sent next stays, even if a prompt follows them.
+func TestDropThinkingKeepsRequiredThinking(t *testing.T) {
 	thinking := func(id string) transcript.Item {
 		it := asks(id)
 		it.Parts = append([]transcript.Part{transcript.Thinking{Text: "hm " + id, Signature: "s"}}, it.Parts...)
@@ -308,8 +307,8 @@ func TestDropThinkingKeepsWhatAProviderWants(t *testing.T) {
 	}
 }
 
-// A picture counts for what it costs a model, not for its bytes.
-func TestImagesCountLittle(t *testing.T) {
+// An image counts with its cost for the model, not with its bytes.
+func TestImageEstimate(t *testing.T) {
 	picture := transcript.Media{MIME: "image/png", Data: make([]byte, 200_000)}
 	m := play(t, step{text: "1"}, step{text: "2"}, step{text: "3"})
 	m.info.Context = 20_000
@@ -326,7 +325,7 @@ func TestImagesCountLittle(t *testing.T) {
 	}
 }
 
-// With a bound on items alone a summary leaves about half, whatever the model can see.
+// With only a limit of items, a summary leaves about half, whatever the model's context is.
 func TestItemLimitWithoutKeep(t *testing.T) {
 	var steps []step
 	for i := range 10 {
@@ -337,7 +336,7 @@ func TestItemLimitWithoutKeep(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: agent.Compact{Items: 10}})
 	compacted := 0
 	for range 6 {
-		compacted += told[event.TranscriptRewritten](events(t, a, "go on"+strings.Repeat(" please", 20)))
+		compacted += countEvents[event.TranscriptRewritten](events(t, a, "go on"+strings.Repeat(" please", 20)))
 	}
 	if n := len(a.Snapshot().Items); compacted != 1 || n > 9 {
 		t.Errorf("compacted %d times, %d items are left", compacted, n)

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// approvalCase plays a call that is asked about, by the words of the case.
+// approvalCase plays a call that needs approval, as the case describes it.
 func approvalCase(t *testing.T, c corpus.Case) {
 	var when []string
 	var expect map[string]json.RawMessage
@@ -29,7 +29,7 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Setup(), &given)
 	text := strings.Join(when, "; ")
 	verb := regexp.MustCompile(`cancel|deny|denied|reject|approve|allow|approval given`)
-	if !verb.MatchString(text) { // what was said is where the case begins
+	if !verb.MatchString(text) { // the case begins with the answer
 		text = given.State
 	}
 	said := func(words string) bool { return regexp.MustCompile(words).MatchString(text) }
@@ -150,17 +150,16 @@ func approvalCase(t *testing.T, c corpus.Case) {
 				t.Errorf("asked %d times about the same call, %d grants", asked, len(a.Guards().Grants()))
 			}
 		default:
-			t.Errorf("nobody looks at %s: %s", key, raw)
+			t.Errorf("unchecked expectation %s: %s", key, raw)
 		}
 	}
 }
 
-// testAnswersGoByID: one question of a round waits at a time, since what the next
-// call would do may depend on the first; an answer to another is refused, and the
-// one that waits is surfaced again.
-func testAnswersGoByID(t *testing.T) {
+// testAnswersByID checks that one approval request of a round waits at a time, because the next call
+// may depend on the first. An answer to another one is rejected, and the waiting one is returned again.
+func testAnswersByID(t *testing.T) {
 	bash := command("Bash")
-	a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash)}))
+	a := newAgent(t, play(t, pushCall(2), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash)}))
 	d := a.Driver(nil)
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
 		t.Fatal(err)

@@ -21,9 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// TestCorpusOfHooks plays the cases in which an agent takes part; package hook has
-// those of the registry alone.
-func TestCorpusOfHooks(t *testing.T) {
+// TestCorpusHooks plays the cases that need an agent. Package hook plays those of the registry.
+func TestCorpusHooks(t *testing.T) {
 	named := map[string]string{}
 	for _, n := range strings.Fields("026 028 029 030 031 032 033 034 035 041 042 043 045 046 049 050 051 055 057 059 061 065 083") {
 		named["hook_registry-"+n] = "it is about the registry alone: package hook has it"
@@ -42,7 +41,7 @@ func hookCase(t *testing.T, c corpus.Case) {
 	var in struct {
 		Event, Tool, Op string
 	}
-	_ = json.Unmarshal(c.Input(), &in) // some are no objects
+	_ = json.Unmarshal(c.Input(), &in) // some are not objects
 	expect := map[string]json.RawMessage{}
 	_ = json.Unmarshal(c.Expect(), &expect)
 	field, isEffect := strings.CutPrefix(c.Name, "output field effect: ")
@@ -62,8 +61,8 @@ func hookCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// firedCase: the event is fired by a real run, or by the part that will have the
-// moment, of which the host's tool takes the place.
+// firedCase checks that the event is fired by a real run, or by a tool in place of the part that fires
+// it.
 func firedCase(t *testing.T, name string, want bool) {
 	event, err := hook.Event(name).Canonical()
 	if err != nil {
@@ -87,7 +86,7 @@ func firedCase(t *testing.T, name string, want bool) {
 	}
 }
 
-// inputCase: what the input of an event carries.
+// inputCase checks the input of an event.
 func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.RawMessage) {
 	event, err := hook.Event(name).Canonical()
 	if err != nil {
@@ -129,7 +128,7 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 	t.Fatalf("no run makes %s happen", event)
 }
 
-// seedFields are an input's fields by the seed's names.
+// seedFields returns the fields of an input by the Open Agent SDK's names.
 func seedFields(in hook.Input) map[string]string {
 	f := map[string]string{
 		"event": in.Event.Spelled("seed"), "sessionId": in.SessionID, "cwd": in.CWD, "permissionMode": in.PermissionMode,
@@ -143,7 +142,7 @@ func seedFields(in hook.Input) map[string]string {
 	return f
 }
 
-// promptCase: a prompt fires these events in this order.
+// promptCase checks that a prompt fires these events in this order.
 func promptCase(t *testing.T, c corpus.Case) {
 	var expect struct{ Events []string }
 	c.Decode(t, c.Expect(), &expect)
@@ -159,7 +158,7 @@ func promptCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// callCase: a call with these hooks before it.
+// callCase checks a call with these hooks.
 func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.RawMessage) {
 	synctest.Test(t, func(t *testing.T) { // hooks may sleep
 		var settings struct {
@@ -200,7 +199,7 @@ func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.R
 			c.Decode(t, expect["content"], &content)
 		}
 		if !strings.Contains(got.Text(), strings.TrimPrefix(content, "Error: ")) || strings.HasPrefix(content, "Error: ") && !got.IsError {
-			t.Errorf("told %q, want %q", got.Text(), content)
+			t.Errorf("got %q, want %q", got.Text(), content)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -208,16 +207,16 @@ func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.R
 	})
 }
 
-// effectCase: a field of what a hook answers has its effect.
+// effectCase checks the effect of a field of a hook's output.
 func effectCase(t *testing.T, field string) {
 	name, value, _ := strings.Cut(field, "=")
 	name, _, _ = strings.Cut(name, "{")
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.TrimSpace(name)
 	moment, mode, out := hook.PreToolUse, policy.ModeBypass, hook.Output{}
-	var holds func(e *echo, m *fake, told string, all []event.Event) bool
-	blocked := func(e *echo, _ *fake, told string, _ []event.Event) bool {
-		return len(e.ran) == 0 && strings.Contains(told, "because")
+	var holds func(e *echo, m *fake, reported string, all []event.Event) bool
+	blocked := func(e *echo, _ *fake, reported string, _ []event.Event) bool {
+		return len(e.ran) == 0 && strings.Contains(reported, "because")
 	}
 	reads := func(text string) func(*echo, *fake, string, []event.Event) bool {
 		return func(_ *echo, m *fake, _ string, _ []event.Event) bool {
@@ -250,8 +249,8 @@ func effectCase(t *testing.T, field string) {
 			mode = policy.ModeDefault
 			holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool { return len(e.ran) == 1 }
 		case "ask":
-			holds = func(e *echo, _ *fake, told string, _ []event.Event) bool {
-				return len(e.ran) == 0 && strings.Contains(told, "no one can answer")
+			holds = func(e *echo, _ *fake, reported string, _ []event.Event) bool {
+				return len(e.ran) == 0 && strings.Contains(reported, "no one can answer")
 			}
 		default:
 			holds = blocked
@@ -277,16 +276,16 @@ func effectCase(t *testing.T, field string) {
 			return slices.Contains(all, event.Event(event.Notification{Title: "t", Body: "b", Level: "info", By: "hook"}))
 		}
 	default:
-		t.Fatalf("nobody knows the field %q", field)
+		t.Fatalf("unknown field %q", field)
 	}
 	var e echo
 	m := calls(t, "Bash", `{"command":"make"}`)
 	a := newAgent(t, m, agent.Options{
-		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: agent.Hooks{Registry: hooking(t, moment, saying(out))},
+		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: agent.Hooks{Registry: registryWith(t, moment, returning(out))},
 		Permissions: agent.Permissions{Config: policy.Config{Mode: mode, Folders: []string{"/p"}}},
 	})
 	all := events(t, a, "go")
-	if told := results(t, a)["c1"].Text(); !holds(&e, m, told, all) {
-		t.Errorf("%s has no effect: ran %v, told %q", field, e.ran, told)
+	if reported := results(t, a)["c1"].Text(); !holds(&e, m, reported, all) {
+		t.Errorf("%s has no effect: ran %v, got %q", field, e.ran, reported)
 	}
 }

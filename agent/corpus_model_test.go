@@ -36,7 +36,7 @@ data: {"type":"message_stop"}
 
 `
 
-// provider answers with these statuses, the last of them for good; 0 breaks the connection.
+// provider answers with these statuses and then always with the last; 0 breaks the connection.
 func provider(t *testing.T, key string, statuses []int) (a *agent.Agent, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -62,7 +62,7 @@ func provider(t *testing.T, key string, statuses []int) (a *agent.Agent, asked *
 	return newAgent(t, m, agent.Options{}), asked
 }
 
-// checkStatuses runs a case that gives what a provider's server answers.
+// checkStatuses runs a case with the statuses of a provider's server.
 func checkStatuses(t *testing.T, c corpus.Case) {
 	var in struct{ Status json.RawMessage }
 	var want struct {
@@ -91,7 +91,7 @@ func checkStatuses(t *testing.T, c corpus.Case) {
 	}
 }
 
-// checkStops runs a case that gives why the model stopped, each time.
+// checkStops runs a case with the finish reasons of the model.
 func checkStops(t *testing.T, c corpus.Case) {
 	var in struct {
 		Stop json.RawMessage `json:"stop_reason"`
@@ -140,8 +140,8 @@ func checkStops(t *testing.T, c corpus.Case) {
 	}
 }
 
-// What cases of the same kind would say.
-func TestModelCallsNearTheCorpus(t *testing.T) {
+// Variants of the corpus cases.
+func TestCorpusModelVariants(t *testing.T) {
 	for _, c := range []struct{ input, expect string }{
 		{`{"status":[503,503,200]}`, `{"status":"success","requests":3}`},
 		{`{"status":[500,200]}`, `{"status":"success","requests":2}`},

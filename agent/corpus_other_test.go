@@ -16,25 +16,25 @@ import (
 func TestCorpusOther(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "cancel", "security", "time", "reporting"), map[string]func(*testing.T, corpus.Case){
 		"xx-019":      corpus.Test(`{"given": {"state":"cancel at each of: before dispatch, streaming, tool queued, approval pending, tool running, background"}, "when": ["next turn"], "expect": {"transcript valid in every case, exactly one result per call":true}}`, testCancelInEveryState),
-		"xx-012":      corpus.Test(`{"given": {"state":"secret in tool output"}, "when": ["log, events, crash report"], "expect": {"redaction":"applied before storage where configured, marker kept"}}`, by(testASecretInToolOutput)),
-		"xx-018":      corpus.Test(`{"given": {"state":"clock jumps back 1 h"}, "when": ["append"], "expect": {"order by seq is right; timeouts use the monotonic clock":true}}`, by(testTheClockJumpsBack)),
-		"ak-tool-014": corpus.Test(`{"given": {"policy":"ignore/accumulate/fail-fast"}, "when": ["reporter error"], "expect": {"ignore":"swallowed","accumulate":"collected","fail-fast":"raises"}}`, by(TestTranscriptObserver)), // a mirror that fails stops the loop; who only looks on has no error to give
+		"xx-012":      corpus.Test(`{"given": {"state":"secret in tool output"}, "when": ["log, events, crash report"], "expect": {"redaction":"applied before storage where configured, marker kept"}}`, by(testSecretInToolOutput)),
+		"xx-018":      corpus.Test(`{"given": {"state":"clock jumps back 1 h"}, "when": ["append"], "expect": {"order by seq is right; timeouts use the monotonic clock":true}}`, by(testClockJumpsBack)),
+		"ak-tool-014": corpus.Test(`{"given": {"policy":"ignore/accumulate/fail-fast"}, "when": ["reporter error"], "expect": {"ignore":"swallowed","accumulate":"collected","fail-fast":"raises"}}`, by(TestTranscriptObserver)), // a failing TranscriptObserver stops the loop; a LoopObserver cannot return an error
 	}, nil)
 }
 
 func testCancelInEveryState(t *testing.T, _ corpus.Case) {
 	for name, run := range map[string]func(*testing.T){
-		"before dispatch":      testInterruptBeforeTheModel,
-		"streaming":            TestInterruptKeepsThePartialAnswer,
+		"before dispatch":      testInterruptBeforeModel,
+		"streaming":            TestInterruptKeepsPartialAnswer,
 		"tool queued, running": TestInterruptAnswersEveryOpenCall,
-		"approval pending":     TestInterruptEndsAQuestion,
-		"background":           TestInterruptLeavesTheBackground,
+		"approval pending":     TestInterruptDeniesApproval,
+		"background":           TestInterruptKeepsBackgroundTasks,
 	} {
 		t.Run(name, run)
 	}
 }
 
-func testInterruptBeforeTheModel(t *testing.T) {
+func testInterruptBeforeModel(t *testing.T) {
 	var a *agent.Agent
 	m := play(t, step{text: "never"})
 	stops := rewriter(func(agent.MutatorContext) ([]transcript.Encoded, error) { a.Interrupt(); return nil, nil })
@@ -47,8 +47,8 @@ func testInterruptBeforeTheModel(t *testing.T) {
 	}
 }
 
-// The order of what happened is that of the records, whatever the clock says.
-func testTheClockJumpsBack(t *testing.T) {
+// The order of records does not depend on the clock.
+func testClockJumpsBack(t *testing.T) {
 	s := sessions(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := func() time.Time { now = now.Add(-time.Hour); return now }
@@ -77,7 +77,7 @@ func testTheClockJumpsBack(t *testing.T) {
 	}
 }
 
-func testASecretInToolOutput(t *testing.T) {
+func testSecretInToolOutput(t *testing.T) {
 	s := sessions(t)
 	key := "ghp_" + "Zq8Lx2Vn4Rb7Tc9Wk3Md6Yp1Hs5Jf0Ga8Ue2"
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "T", "{}")}}, step{text: "seen"})

@@ -25,32 +25,31 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestCorpusOfPermissions(t *testing.T) {
+func TestCorpusPermissions(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "can_use_tool", "gate_order"),
 		map[string]func(*testing.T, corpus.Case){
 			"can_use_tool": gateCase,
 			"gate_order":   gateCase,
-			// Hard limits, the sandbox among them, come before the callback here: their
-			// deny is final (DESIGN.md, permission order).
-			"gate_order-003": corpus.Test(`{"input": {"tool":"Bash"}, "expect": ["preToolUse","canUseTool","permissionMode","sandbox","execute","postToolUse"]}`, by(testOrderOfTheGates)),
+			// Limits, including the sandbox, come before the callback: their deny is final.
+			"gate_order-003": corpus.Test(`{"input": {"tool":"Bash"}, "expect": ["preToolUse","canUseTool","permissionMode","sandbox","execute","postToolUse"]}`, by(testGateOrder)),
 		}, nil)
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "approval"),
 		map[string]func(*testing.T, corpus.Case){
 			"approval":    approvalCase,
-			"ak-appr-005": corpus.Test(`{"given": {"state":"two calls c1,c2 pending"}, "when": ["resolve c2 then c1"], "expect": {"each":"tracked by call id, the unresolved one is surfaced again"}}`, by(testAnswersGoByID)),
-			"ak-appr-009": corpus.Test(`{"given": {"state":"gated tool"}, "when": ["before the approval"], "expect": {"started event":false}}`, by(TestAQuestionSaysEverything)), // asked before started
+			"ak-appr-005": corpus.Test(`{"given": {"state":"two calls c1,c2 pending"}, "when": ["resolve c2 then c1"], "expect": {"each":"tracked by call id, the unresolved one is surfaced again"}}`, by(testAnswersByID)),
+			"ak-appr-009": corpus.Test(`{"given": {"state":"gated tool"}, "when": ["before the approval"], "expect": {"started event":false}}`, by(TestApprovalRequestFields)), // asked before started
 		}, nil)
 }
 
-// The two cases of a guard that are about who answers.
-func TestCorpusOfQuestionsWithoutAnAnswer(t *testing.T) {
+// The two cases of a guard about the approver.
+func TestCorpusUnanswered(t *testing.T) {
 	cases := slices.DeleteFunc(corpus.Area(t, "agentkit-commaagents-parachute.json", "guard"), func(c corpus.Case) bool {
 		return c.ID != "cd-guard-008" && c.ID != "cd-guard-009"
 	})
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){"guard": unansweredCase}, nil)
 }
 
-// unansweredCase: a question that nobody answers is a no, which says why.
+// unansweredCase checks that an approval request without an answer is denied with a reason.
 func unansweredCase(t *testing.T, c corpus.Case) {
 	var given struct{ Policy, Handler string }
 	var expect struct{ Error string }
@@ -64,26 +63,25 @@ func unansweredCase(t *testing.T, c corpus.Case) {
 			return approval.Answer{}, errors.New(given.Handler)
 		}
 	}
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+	a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), o)
 	res := prompt(t, a, "go")
 	if len(bash.inputs) != 0 || len(res.Denials) != 1 || res.Denials[0].By != "nobody" {
 		t.Fatalf("ran %v, %+v", bash.inputs, res.Denials)
 	}
 	is := map[bool]string{true: "ask-aborted", false: "ask-no-handler"}[strings.HasSuffix(res.Denials[0].Reason, "the approver failed: "+given.Handler)]
 	if text := results(t, a)["c1"].Text(); is != expect.Error || !strings.Contains(text, res.Denials[0].Reason) {
-		t.Errorf("%s, told %q, want %s", is, text, expect.Error)
+		t.Errorf("%s, got %q, want %s", is, text, expect.Error)
 	}
 }
 
-// always is a policy that always answers the same.
+// always is a policy with a fixed verdict.
 type always policy.Effect
 
 func (s always) Evaluate(policy.Request) policy.Verdict {
 	return policy.Verdict{Effect: policy.Effect(s)}
 }
 
-// gate is one tool call of the seed's original: what is set, what is called and
-// what must come of it.
+// gate is one tool call of an agentkit case: the setup, the call and the expected result.
 type gate struct {
 	*testing.T
 	settings struct {
@@ -100,19 +98,19 @@ type gate struct {
 	}
 	expect map[string]json.RawMessage
 
-	called  []policy.Request        // of the callback
-	heard   map[string]int          // what hooks were told, by their word and by event
-	shown   map[hook.Event][]string // the inputs that hooks saw
-	ran     []string
-	started []string
-	result  transcript.ToolResult
-	end     *event.Result
-	agent   *agent.Agent
+	called   []policy.Request        // requests to the callback
+	hookRuns map[string]int          // number of hook runs, by the hook's word and by event
+	shown    map[hook.Event][]string // the inputs that hooks saw
+	ran      []string
+	started  []string
+	result   transcript.ToolResult
+	end      *event.Result
+	agent    *agent.Agent
 }
 
 func gateCase(t *testing.T, c corpus.Case) {
 	synctest.Test(t, func(t *testing.T) { // callbacks may hang
-		g := &gate{T: t, heard: map[string]int{}, shown: map[hook.Event][]string{}}
+		g := &gate{T: t, hookRuns: map[string]int{}, shown: map[hook.Event][]string{}}
 		c.Decode(t, c.Settings(), &g.settings)
 		c.Decode(t, c.Input(), &g.input)
 		c.Decode(t, c.Expect(), &g.expect)
@@ -127,7 +125,7 @@ func gateCase(t *testing.T, c corpus.Case) {
 	})
 }
 
-// hooks registers the case's hooks: words that count, record or block.
+// hooks registers the case's hooks, each a word that counts, records or blocks.
 func (g *gate) hooks() *hook.Registry {
 	g.Helper()
 	r := hook.New(nil)
@@ -145,8 +143,8 @@ func (g *gate) hooks() *hook.Registry {
 			g.Fatal(err)
 		}
 		err = r.HandleFunc(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			g.heard[word]++
-			g.heard[string(event)]++
+			g.hookRuns[word]++
+			g.hookRuns[string(event)]++
 			g.shown[event] = append(g.shown[event], string(in.Tool.Input))
 			return &hook.Output{Block: word == "block"}, nil
 		})
@@ -229,8 +227,7 @@ func (g *gate) operate(op string) {
 	}
 }
 
-// callback makes the case's callback: null for none, an object for an answer, a
-// word for one that behaves.
+// callback makes the case's callback: null for none, an object for a verdict, a word for a behavior.
 func (g *gate) callback(raw json.RawMessage) policy.CanUseTool {
 	g.Helper()
 	if len(raw) == 0 || string(raw) == "null" {
@@ -275,7 +272,7 @@ func (g *gate) verdict(raw json.RawMessage) policy.Verdict {
 	return policy.Verdict{Effect: policy.Effect(said.Behavior), Reason: said.Message, Input: said.UpdatedInput, Stop: said.Interrupt}
 }
 
-// gated is a tool of the case.
+// gated is the tool of the case.
 type gated struct {
 	g    *gate
 	name string
@@ -324,10 +321,10 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 		}
 	case "content", "content_contains":
 		if strings.HasPrefix(text, "Error: Unknown tool ") {
-			text = "tool not found: " + g.input.Tool // the other corpus has these words (ak-loop-012)
+			text = "tool not found: " + g.input.Tool // the text of the other corpus (ak-loop-012)
 		}
 		if !strings.Contains(g.result.Text(), text) {
-			g.Errorf("told %q, want %q", g.result.Text(), text)
+			g.Errorf("got %q, want %q", g.result.Text(), text)
 		}
 	case "loop":
 		if (g.end.Reason == event.ReasonInterrupted) != (text == "stopped") {
@@ -356,7 +353,7 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("a person would be asked: %v, want %v", got, yes)
 		}
 	case "within": // play has returned
-	case "hook_toolInput": // of the hook behind the call: what ran
+	case "hook_toolInput": // the hook after the call: the input that ran
 		g.sameInput(raw)
 		if got := g.shown[hook.PostToolUse]; !slices.Equal(got, g.ran) {
 			g.Errorf("the hook was shown %v, and %v ran", got, g.ran)
@@ -370,19 +367,19 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("the hook was shown %v, want %s", got, want)
 		}
 	case "hook_calls", "count":
-		if string(raw) != strconv.Itoa(g.heard["count"]) {
-			g.Errorf("hooks were told %v times, want %s", g.heard, raw)
+		if string(raw) != strconv.Itoa(g.hookRuns["count"]) {
+			g.Errorf("hooks ran %v times, want %s", g.hookRuns, raw)
 		}
 	case "c1", "c2", "c3":
 		want := string(raw)
 		if strings.Contains(string(g.settings.Hooks), `"permissionDenied": "`+key+`"`) || strings.Contains(string(g.settings.Hooks), `"permissionDenied":"`+key+`"`) {
-			want = "1" // it is fired here (gate_order-007)
+			want = "1" // fired here (gate_order-007)
 		}
-		if want != strconv.Itoa(g.heard[key]) {
-			g.Errorf("hook %s was told %d times, want %s", key, g.heard[key], want)
+		if want != strconv.Itoa(g.hookRuns[key]) {
+			g.Errorf("hook %s ran %d times, want %s", key, g.hookRuns[key], want)
 		}
 	default:
-		g.Errorf("nobody knows what %q: %s means", key, raw)
+		g.Errorf("unknown expectation %q: %s", key, raw)
 	}
 }
 
@@ -393,12 +390,12 @@ func (g *gate) sameInput(want json.RawMessage) {
 		g.Fatal(err)
 	}
 	if !slices.Equal(g.ran, []string{b.String()}) || !slices.Equal(g.started, g.ran) {
-		g.Errorf("ran %v, told %v, want %s", g.ran, g.started, &b)
+		g.Errorf("ran %v, got %v, want %s", g.ran, g.started, &b)
 	}
 }
 
-// equal: two answers of the callback that let the call pass have the same effect;
-// the input is not a part of it.
+// equal checks that two verdicts of the callback that allow the call have the same effect, apart from
+// the input.
 func (g *gate) equal() {
 	verdict := func(s string) policy.Verdict {
 		name, _, _ := strings.Cut(s, "(")
@@ -417,7 +414,7 @@ func (g *gate) equal() {
 	}
 }
 
-func testOrderOfTheGates(t *testing.T) {
+func testGateOrder(t *testing.T) {
 	var order []string
 	hooks := hook.New(nil)
 	for event, name := range map[hook.Event]string{hook.PreToolUse: "preToolUse", hook.PostToolUse: "postToolUse"} {

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// itemTold is an item as cases tell it: "assistant call c1 c2", "failed tool result c1", a role,
-// "reasoning", or what a user says.
-func itemTold(s string) transcript.Item {
+// itemTold parses the short form of an item in cases: "assistant call c1 c2", "failed tool result c1", a
+// role, "reasoning", or the text of a user.
+func parseItem(s string) transcript.Item {
 	s = strings.TrimSpace(s)
 	says := []transcript.Part{transcript.Text{Text: s}}
 	if ids, ok := strings.CutPrefix(s, "assistant call "); ok {
@@ -39,7 +39,7 @@ func itemTold(s string) transcript.Item {
 	return transcript.UserText(s)
 }
 
-// strategy is a step as cases tell it.
+// strategy parses the short form of a compaction step in cases.
 func strategy(t *testing.T, s string) agent.Mutator {
 	t.Helper()
 	if count, ok := strings.CutPrefix(s, "keep recent "); ok {
@@ -59,7 +59,7 @@ func strategy(t *testing.T, s string) agent.Mutator {
 	return nil
 }
 
-// checkReduced runs a case that gives a transcript, as a list or in one text, and a step.
+// checkReduced runs a case with a transcript, as a list or one text, and a step.
 func checkReduced(t *testing.T, c corpus.Case) {
 	var given struct {
 		Transcript json.RawMessage
@@ -75,15 +75,15 @@ func checkReduced(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Action(), &when)
 	c.Decode(t, c.Expect(), &expect)
-	var told []string
-	if err := json.Unmarshal(given.Transcript, &told); err != nil {
+	var reported []string
+	if err := json.Unmarshal(given.Transcript, &reported); err != nil {
 		var line string
 		c.Decode(t, given.Transcript, &line)
-		told = strings.Split(line, ",")
+		reported = strings.Split(line, ",")
 	}
 	var items []transcript.Item
-	for _, s := range told {
-		items = append(items, itemTold(s))
+	for _, s := range reported {
+		items = append(items, parseItem(s))
 	}
 	if given.Strategy == "" {
 		given.Strategy = when[0]
@@ -100,14 +100,14 @@ func checkReduced(t *testing.T, c corpus.Case) {
 			t.Errorf("%s is %d, want %d: %v", name, n.got, *n.want, idsOf(got))
 		}
 	}
-	pairs := slices.ContainsFunc(got, func(e transcript.Encoded) bool { return len(e.UseIDs()) > 0 }) // whole ones: it is valid
+	pairs := slices.ContainsFunc(got, func(e transcript.Encoded) bool { return len(e.UseIDs()) > 0 }) // whole pairs, because the transcript is valid
 	if expect.PairKept != nil && *expect.PairKept != pairs {
 		t.Errorf("a pair is kept: %v", pairs)
 	}
 }
 
-// What cases of the same kind would say.
-func TestReduceNearTheCorpus(t *testing.T) {
+// Variants of the corpus cases.
+func TestCorpusReduceVariants(t *testing.T) {
 	for _, c := range []struct{ transcript, strategy, expect string }{
 		{`["old","recent"]`, "keep recent 2", `{"result_len":2,"removed":0}`},
 		{`["old","recent"]`, "keep recent 100", `{"removed":0}`},
@@ -132,10 +132,10 @@ func TestReduceNearTheCorpus(t *testing.T) {
 	}
 }
 
-// What a host has laid down is neither told in a summary nor lost to it.
+// Fixed items of the host are neither summarized nor removed.
 func TestSummariseKeepsFixedItems(t *testing.T) {
 	big := strings.Repeat("word ", 200)
-	items := list(t, itemTold("system"), itemTold("one "+big), itemTold("assistant"), itemTold("developer"), itemTold("two "+big), itemTold("recent"))
+	items := list(t, parseItem("system"), parseItem("one "+big), parseItem("assistant"), parseItem("developer"), parseItem("two "+big), parseItem("recent"))
 	var asked string
 	got, err := agent.CompactionStep{Step: "summarise", Tokens: 10}.Mutate(t.Context(), agent.MutatorContext{
 		Items: items, NewID: func() string { return "new" },
@@ -148,6 +148,6 @@ func TestSummariseKeepsFixedItems(t *testing.T) {
 		t.Errorf("left %v: %v", idsOf(got), err)
 	}
 	if strings.Contains(asked, "developer") || !strings.Contains(asked, "two word") {
-		t.Errorf("asked to tell %.300q", asked)
+		t.Errorf("asked to summarize %.300q", asked)
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// slowRound is a round of calls that each take a second, and what was seen of them.
+// slowRound records how calls that each take a second run in a round.
 type slowRound struct {
-	mu      sync.Mutex
-	running []string
-	most    int
-	crowd   []string // who ran beside a call that writes
+	mu       sync.Mutex
+	running  []string
+	most     int
+	parallel []string // calls that ran in parallel with a call that writes
 }
 
 func (b *slowRound) tool(name string) tool.Tool {
@@ -35,7 +35,7 @@ func (b *slowRound) tool(name string) tool.Tool {
 		b.most = max(b.most, len(b.running))
 		writes := slices.ContainsFunc(b.running, func(n string) bool { return n == "Write" || n == "Edit" || n == "Bash" })
 		if writes && len(b.running) > 1 {
-			b.crowd = slices.Clone(b.running)
+			b.parallel = slices.Clone(b.running)
 		}
 		b.mu.Unlock()
 		time.Sleep(time.Second) // of the bubble's clock
@@ -47,7 +47,7 @@ func (b *slowRound) tool(name string) tool.Tool {
 	}}
 }
 
-// checkRound runs a case that gives the calls of one answer.
+// checkRound runs a case with the calls of one answer.
 func checkRound(t *testing.T, c corpus.Case) {
 	var in struct {
 		Calls    []string
@@ -86,15 +86,15 @@ func checkRound(t *testing.T, c corpus.Case) {
 		if want.MaxParallel > 0 && b.most != want.MaxParallel {
 			t.Errorf("%d at most side by side, want %d", b.most, want.MaxParallel)
 		}
-		if b.crowd != nil {
-			t.Errorf("a call that writes ran beside others: %v", b.crowd)
+		if b.parallel != nil {
+			t.Errorf("a call that writes ran beside others: %v", b.parallel)
 		}
 	})
 }
 
 var quoted = regexp.MustCompile(`'([^']*)'`)
 
-// checkNoAnswer runs a case of a call whose tool fails, or is not there.
+// checkNoAnswer runs a case with a call whose tool fails or does not exist.
 func checkNoAnswer(t *testing.T, c corpus.Case) {
 	var given struct{ Tool, State string }
 	var want struct {
@@ -123,7 +123,7 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", name, `{}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, tools...)})
 	all := events(t, a, "go")
-	if started := told[event.ToolStarted](all) == 1; started != want.Started {
+	if started := countEvents[event.ToolStarted](all) == 1; started != want.Started {
 		t.Errorf("started: %v, want %v", started, want.Started)
 	}
 	it, err := a.Snapshot().Items[2].Decode()
@@ -134,12 +134,12 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 		t.Errorf("%s: %q, error %v; want %+v", r.UseID, r.Text(), r.IsError, want.Result)
 	}
 	if last(t, all).Text != "ok" {
-		t.Error("the turn did not go on")
+		t.Error("the turn did not continue")
 	}
 }
 
-// What cases of the same kind would say.
-func TestRoundsNearTheCorpus(t *testing.T) {
+// Variants of the corpus cases.
+func TestCorpusRoundVariants(t *testing.T) {
 	for _, c := range []struct{ input, expect string }{
 		{`{"read_only_calls":1}`, `{"results":1,"max_parallel":1}`},
 		{`{"read_only_calls":10}`, `{"results":10,"max_parallel":10}`},

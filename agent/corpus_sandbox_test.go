@@ -21,14 +21,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestCorpusOfAutoAllow(t *testing.T) {
+func TestCorpusAutoAllow(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "auto_allow_bash"),
 		map[string]func(*testing.T, corpus.Case){"auto_allow_bash": autoAllowCase},
 		nil)
 }
 
-// confined are options of an agent whose Bash is held by a real sandbox, as a run
-// sets them up. Nil settings: no sandbox.
+// confined returns options of an agent whose Bash runs in a real sandbox, as in a run. Nil settings mean
+// no sandbox.
 func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -64,7 +64,7 @@ func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 	return o
 }
 
-func bashes(lines ...string) step {
+func bashCalls(lines ...string) step {
 	var s step
 	for i, l := range lines {
 		in, _ := json.Marshal(map[string]string{"command": l})
@@ -97,8 +97,8 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		o.Permissions.Config.Mode = given.PermissionMode
 	}
 	if o.Permissions.Config.Mode == policy.ModePlan {
-		// What certainly changes nothing runs in plan mode here (docs/reference/permissions.md):
-		// the case is about what the mode blocks.
+		// Harmless commands run in plan mode (docs/reference/permissions.md). The case is about
+		// commands that the mode blocks.
 		in.Command += " > made"
 	}
 	called := 0
@@ -113,7 +113,7 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Hooks.Registry = hooking(t, event, saying(hook.Output{Block: word == "block"}))
+		o.Hooks.Registry = registryWith(t, event, returning(hook.Output{Block: word == "block"}))
 	}
 	if in.Command == "" {
 		in.Command = "echo hi"
@@ -121,30 +121,30 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 	if in.Tool != "Bash" {
 		t.Fatalf("a case of an unknown shape: %s", c.Input())
 	}
-	a := newAgent(t, play(t, bashes(in.Command), step{text: "ok"}), o)
+	a := newAgent(t, play(t, bashCalls(in.Command), step{text: "ok"}), o)
 	prompt(t, a, "go")
 	got := results(t, a)["c1"]
 	if ran := !got.IsError; ran != (want == "run") {
-		t.Errorf("told %q, want %s", got.Text(), want)
+		t.Errorf("got %q, want %s", got.Text(), want)
 	}
 	if skips := s != nil && s.AutoAllowBashIfSandboxed != nil && *s.AutoAllowBashIfSandboxed; skips && called > 0 {
 		t.Errorf("the callback was asked %d times", called)
 	}
 }
 
-// A model under the real sandbox: what runs inside runs unasked, what is refused is
-// told, and the decision says what held it.
-func TestAModelInTheSandbox(t *testing.T) {
+// With a real sandbox, confined calls run without approval, the model gets the refusals, and the
+// decision names the sandbox.
+func TestSandboxedCalls(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AutoAllowBashIfSandboxed: new(true)})
 	s := sessions(t)
 	o.Sessions, o.Session.SessionID = s, "one"
-	a := newAgent(t, play(t, bashes("echo x > inside; cat inside", "echo x > /var/holdfast-agent-test"), step{text: "ok"}), o)
+	a := newAgent(t, play(t, bashCalls("echo x > inside; cat inside", "echo x > /var/holdfast-agent-test"), step{text: "ok"}), o)
 	prompt(t, a, "go")
-	told := results(t, a)
-	if got := told["c1"].Text(); got != "x\n" {
+	reported := results(t, a)
+	if got := reported["c1"].Text(); got != "x\n" {
 		t.Errorf("inside: %q", got)
 	}
-	if got := told["c2"].Text(); !strings.Contains(got, "sandbox: ") || !strings.Contains(got, "/var/holdfast-agent-test") {
+	if got := reported["c2"].Text(); !strings.Contains(got, "sandbox: ") || !strings.Contains(got, "/var/holdfast-agent-test") {
 		t.Errorf("outside: %q", got)
 	}
 	if _, err := os.Stat("/var/holdfast-agent-test"); err == nil {
@@ -159,20 +159,20 @@ func TestAModelInTheSandbox(t *testing.T) {
 	}
 }
 
-// Plan mode still asks, autoAllow or not.
-func TestPlanModeInTheSandboxAsks(t *testing.T) {
+// Plan mode asks even with autoAllow.
+func TestSandboxPlanModeAsks(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AutoAllowBashIfSandboxed: new(true)})
 	o.Permissions.Config.Mode = policy.ModePlan
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Deny}}
 	o.Permissions.Ask = person.ask
-	prompt(t, newAgent(t, play(t, bashes("touch x"), step{text: "ok"}), o), "go")
+	prompt(t, newAgent(t, play(t, bashCalls("touch x"), step{text: "ok"}), o), "go")
 	if len(person.asked) != 1 || !person.asked[0].Requests[0].Confined {
 		t.Errorf("asked %+v", person.asked)
 	}
 }
 
-// Outside of the sandbox is a question in the weakest mode, for once, and what was
-// approved in the sandbox does not run without it.
+// A call outside the sandbox needs approval even in the weakest mode, and a call approved for the sandbox
+// does not run without it.
 func TestRequestOutsideSandbox(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AllowUnsandboxedCommands: new(true)})
 	o.Permissions.Config.Mode = policy.ModeBypass
@@ -182,33 +182,32 @@ func TestRequestOutsideSandbox(t *testing.T) {
 	a := newAgent(t, play(t, first, step{text: "ok"}), o)
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"]; len(person.asked) != 1 || !strings.Contains(got.Text(), "only once") || person.asked[0].Sandbox != "none" || len(person.asked[0].Scopes) > 0 {
-		t.Errorf("asked %+v, told %q", person.asked, got.Text())
+		t.Errorf("asked %+v, got %q", person.asked, got.Text())
 	}
 	person.answer.Decision = approval.Allow
 	a = newAgent(t, play(t, first, step{text: "ok"}), o)
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"].Text(); len(person.asked) != 2 || got != ".\n" {
-		t.Errorf("asked %d times, told %q", len(person.asked), got)
+		t.Errorf("asked %d times, got %q", len(person.asked), got)
 	}
 }
 
-// A question about a command in the sandbox, answered when the next process has
-// none: it does not run.
+// A command that was approved for the sandbox does not run in a process without a sandbox.
 func TestSandboxAllowNotValidOutside(t *testing.T) {
 	o := confined(t, &sandbox.Settings{})
-	l := leave(t, o, bashes("touch ran"))
+	l := leave(t, o, bashCalls("touch ran"))
 	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "ann"})
 	bare := confined(t, nil)
 	bare.Permissions.Config.Folders = o.Permissions.Config.Folders
 	a := l.again(t, play(t, step{text: "ok"}), bare)
-	goOn(t, a)
+	continueRun(t, a)
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "changed after it was approved") {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
-// What a hook of the parent blocks, it blocks for a sub-agent's calls, too.
-func TestCorpusOfSubagents(t *testing.T) {
+// A hook of the parent also blocks calls of a sub-agent.
+func TestCorpusSubagents(t *testing.T) {
 	cases := slices.DeleteFunc(corpus.Area(t, "open-agent-sdk.json", "sandbox_bypass"), func(c corpus.Case) bool { return c.Group != "sub-agents" })
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){"sandbox_bypass": childCase}, nil)
 }
@@ -236,12 +235,12 @@ func childCase(t *testing.T, c corpus.Case) {
 			t.Fatalf("what does a hook that %ss?", verb)
 		}
 		hooks := hook.New(nil)
-		if err := hooks.HandleFunc(event, blocked, saying(hook.Output{Block: true})); err != nil {
+		if err := hooks.HandleFunc(event, blocked, returning(hook.Output{Block: true})); err != nil {
 			t.Fatal(err)
 		}
 		o.Hooks.Registry = hooks
 	}
-	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("d", "kid", "do it", "")}}, {text: "done"}}, map[string]*fake{
+	h := newSubagentEnv(t, o, []step{{uses: []transcript.ToolUse{delegate("d", "kid", "do it", "")}}, {text: "done"}}, map[string]*fake{
 		"kid": play(t, step{uses: []transcript.ToolUse{use("k", in.Calls, push)}}, step{text: "tried"}),
 	}, kind("kid"))
 	prompt(t, h.parent, "go")

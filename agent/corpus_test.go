@@ -24,8 +24,8 @@ func by(test func(*testing.T)) func(*testing.T, corpus.Case) {
 	return func(t *testing.T, _ corpus.Case) { test(t) }
 }
 
-func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
-	const elsewhere = "covered by the session package, where it is decided"
+func TestCorpusOpenAgentSDK(t *testing.T) {
+	const answerElsewhere = "covered by the session package, where it is decided"
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "agent_loop", "tool_executor"),
 		map[string]func(*testing.T, corpus.Case){
 			"agent_loop-001":    checkStatuses,
@@ -34,13 +34,13 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 			"agent_loop-006":    checkStatuses,
 			"agent_loop-011":    testCompactionThreshold,
 			"agent_loop-013":    corpus.Test(`{"settings": {"history":"huge"}, "input": {"prompt":"new question"}, "expect": {"last_message":"new question"}}`, by(TestCompaction)),
-			"agent_loop-015":    corpus.Test(`{"settings": {"fallbackModel":"m2"}, "input": {"primary":"fails","fallback":"tool_use"}, "expect": {"tool_executed":true}}`, by(TestFallbackModelGoesOnWithTheLoop)),
-			"agent_loop-016":    corpus.Test(`{"settings": {"stream":true}, "expect": {"first_delta_before_end":true}}`, by(testDeltasComeBeforeTheEnd)),
+			"agent_loop-015":    corpus.Test(`{"settings": {"fallbackModel":"m2"}, "input": {"primary":"fails","fallback":"tool_use"}, "expect": {"tool_executed":true}}`, by(TestFallbackModelContinues)),
+			"agent_loop-016":    corpus.Test(`{"settings": {"stream":true}, "expect": {"first_delta_before_end":true}}`, by(testDeltasBeforeEnd)),
 			"agent_loop-018":    corpus.Test(`{"input": {"cache_read":100000}, "expect": {"cost":"> 0"}}`, by(TestCostCountsCachedTokens)),
 			"agent_loop-020":    corpus.Test(`{"input": {"op":["prompt","getMessages"]}, "expect": {"count_min":1}}`, by(testItemsAreExposed)),
 			"tool_executor-001": checkRound,
 			"tool_executor-002": checkRound,
-			"tool_executor-009": corpus.Test(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, by(TestCallsThatWriteRunInOrderAndReadsSeeThem)),
+			"tool_executor-009": corpus.Test(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, by(TestWritesRunInOrder)),
 			"tool_executor-011": corpus.Test(`{"settings": {"allowedTools":["Read"]}, "input": {"call":"Bash"}, "expect": {"is_error":true}}`, by(testOnlyOfferedToolsRun)),
 		},
 		map[string]string{
@@ -58,39 +58,39 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 			"session_restore-011": corpus.Test(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s","forkSession":true}, "expect": {"source_messages":2,"request_messages_min":3}}`, by(TestContinueForkAndCut)),
 			"session_restore-014": corpus.Test(`{"settings": {"session":["m1:uuid-1","m2:uuid-2","m3:target","m4","m5"]}, "input": {"resumeSessionAt":"target"}, "expect": {"request_messages":4}}`, by(TestContinueForkAndCut)),
 			"session_restore-020": corpus.Test(`{"settings": {"session":1}, "input": {"persistSession":false}, "expect": {"stored_messages":1}}`, by(TestNoPersistWritesNothing)),
-			"session_restore-025": corpus.Test(`{"settings": {"session":3}, "input": {"stream":true,"option":"fork"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreAlike)),
-			"session_restore-026": corpus.Test(`{"settings": {"session":3}, "input": {"stream":true,"option":"resumeAt"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreAlike)),
+			"session_restore-025": corpus.Test(`{"settings": {"session":3}, "input": {"stream":true,"option":"fork"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreSame)),
+			"session_restore-026": corpus.Test(`{"settings": {"session":3}, "input": {"stream":true,"option":"resumeAt"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreSame)),
 			"session_restore-031": corpus.Test(`{"settings": {"sessionId":"s","forkSession":true}, "input": {"prompts":2}, "expect": {"forks":1,"second_sees_first":true}}`, by(TestContinueForkAndCut)),
-			"session_restore-034": corpus.Test(`{"settings": {"stream":true}, "input": {"end":["error","cancel","budget","maxModelCalls"]}, "expect": {"saved":true}}`, by(TestWhateverEndsARunIsSaved)),
-			"session_restore-035": corpus.Test(`{"input": {"end":"error"}, "expect": {"saved":true}}`, by(TestWhateverEndsARunIsSaved)),
+			"session_restore-034": corpus.Test(`{"settings": {"stream":true}, "input": {"end":["error","cancel","budget","maxModelCalls"]}, "expect": {"saved":true}}`, by(TestEveryEndOfRunSaved)),
+			"session_restore-035": corpus.Test(`{"input": {"end":"error"}, "expect": {"saved":true}}`, by(TestEveryEndOfRunSaved)),
 			"session_restore-036": corpus.Test(`{"settings": {"session":"absent"}, "input": {"op":"close"}, "expect": {"stored_messages":0}}`, by(TestCloseMarker)),
 			"session_restore-037": corpus.Test(`{"settings": {"session":3}, "input": {"op":"close"}, "expect": {"stored_messages":3}}`, by(TestCloseMarker)),
 			"session_restore-038": corpus.Test(`{"input": {"op":["close","close","prompt"]}, "expect": ["ok","error: Agent is already closed.","status errorDuringExecution, errors ['Agent is already closed']"]}`, by(TestRecordsBeforeEffects)),
 		},
 		map[string]string{
-			"session_restore-009": elsewhere, "session_restore-019": elsewhere,
-			"session_restore-030": elsewhere, "session_restore-039": elsewhere,
+			"session_restore-009": answerElsewhere, "session_restore-019": answerElsewhere,
+			"session_restore-030": answerElsewhere, "session_restore-039": answerElsewhere,
 		})
 }
 
-func TestCorpusOfAgentkit(t *testing.T) {
+func TestCorpusAgentkit(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "loop", "persistence"),
 		map[string]func(*testing.T, corpus.Case){
 			"ak-loop-004":    corpus.Test(`{"given": {"pending approval":true}, "when": ["submit_input"], "expect": {"error":"invalid state"}}`, by(TestDriverSteps)),
 			"ak-loop-011":    checkNoAnswer,
-			"ak-loop-008":    corpus.Test(`{"given": {"cancel":"while background c1 runs"}, "when": ["c1 completes later"], "expect": {"terminal results for c1":1,"late body":"a notification item"}}`, by(TestInterruptLeavesTheBackground)),
-			"ak-loop-010":    corpus.Test(`{"given": {"state":"call c2 never started when the turn was cancelled"}, "when": ["later"], "expect": {"c2":"not tracked as detached work"}}`, by(TestInterruptLeavesTheBackground)),
+			"ak-loop-008":    corpus.Test(`{"given": {"cancel":"while background c1 runs"}, "when": ["c1 completes later"], "expect": {"terminal results for c1":1,"late body":"a notification item"}}`, by(TestInterruptKeepsBackgroundTasks)),
+			"ak-loop-010":    corpus.Test(`{"given": {"state":"call c2 never started when the turn was cancelled"}, "when": ["later"], "expect": {"c2":"not tracked as detached work"}}`, by(TestInterruptKeepsBackgroundTasks)),
 			"ak-loop-012":    checkNoAnswer,
 			"ak-loop-013":    corpus.Test(`{"given": {"state":"tools added between turns"}, "when": ["next turn"], "expect": {"order":["catalog changed event","request carries the new specs"]}}`, by(TestToolsCanChangeBetweenTurns)),
 			"ak-loop-016":    corpus.Test(`{"given": {"mutator points":"a turn with one tool round"}, "when": ["run"], "expect": {"points seen":["after_turn_ended at the new turn","after_tool_result at the continuation"]}}`, by(TestMutators)),
 			"ak-persist-001": corpus.Test(`{"given": {"stored":[],"observer":"recording"}, "when": ["submit user 'hi'","model turn: assistant tool_call call-1","tool result for call-1","model turn: assistant text"], "expect": {"observed_kinds_in_order":["user","assistant","tool","assistant"],"observed_equals_snapshot":true}}`, by(TestTranscriptObserver)),
 			"ak-persist-002": corpus.Test(`{"given": {"stored":["user a","assistant b"],"loaded_as":"initial transcript"}, "when": ["start","next"], "expect": {"step":"interrupt awaiting_input","observer_calls":0,"model_calls":0,"snapshot_transcript":["user a","assistant b"]}}`, by(testRestoredTranscriptAwaitsInput)),
 			"ak-persist-005": corpus.Test(`{"given": {"item.created_at":null}, "when": ["append"], "expect": {"observer_sees_created_at":"set (ms epoch)","same_value_in_transcript":true}}`, by(TestTranscriptObserver)),
-			"ak-persist-007": corpus.Test(`{"given": {"mutator":"only reads"}, "when": ["turn"], "expect": {"mutation_finished":{"dirty":false},"store_writes_for_mutation":0}}`, by(TestMutators)), // nothing is announced: stronger than dirty: false
+			"ak-persist-007": corpus.Test(`{"given": {"mutator":"only reads"}, "when": ["turn"], "expect": {"mutation_finished":{"dirty":false},"store_writes_for_mutation":0}}`, by(TestMutators)), // no event at all, which is stronger than dirty: false
 			"ak-persist-008": corpus.Test(`{"given": {"mutator":"custom, does not emit MutationStarted/Finished"}, "when": ["mutator changes the transcript"], "expect": {"store_after":"equals transcript (the loop itself reports every change)"}}`, by(TestRewriteIsOneRecord)),
-			"ak-persist-013": corpus.Test(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, by(TestAfterACrash)),
-			"ak-persist-015": corpus.Test(`{"given": {"state":"session resumed in a new process"}, "when": ["start first turn after resume"], "expect": {"turn_id":"never used before in this session"}}`, by(TestAfterACrash)),
-			"ak-persist-017": corpus.Test(`{"given": {"provider":"fails on turn start"}, "when": ["submit user x","next"], "expect": {"user item":"stored once","turn":"recorded as failed with the error","retry":"does not store user x a second time"}}`, by(TestAFailedCallCanBeRetriedWithoutAskingTwice)),
+			"ak-persist-013": corpus.Test(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, by(TestResumeAfterCrash)),
+			"ak-persist-015": corpus.Test(`{"given": {"state":"session resumed in a new process"}, "when": ["start first turn after resume"], "expect": {"turn_id":"never used before in this session"}}`, by(TestResumeAfterCrash)),
+			"ak-persist-017": corpus.Test(`{"given": {"provider":"fails on turn start"}, "when": ["submit user x","next"], "expect": {"user item":"stored once","turn":"recorded as failed with the error","retry":"does not store user x a second time"}}`, by(TestFailedCallRetriedWithoutInput)),
 		},
 		map[string]string{
 			"ak-loop-015":    "two tools of one name are an error when the registry is made (package tool)",
@@ -131,7 +131,7 @@ func testCompactionThreshold(t *testing.T, given corpus.Case) {
 	}
 }
 
-func testDeltasComeBeforeTheEnd(t *testing.T) {
+func testDeltasBeforeEnd(t *testing.T) {
 	seen := false
 	var a *agent.Agent
 	m := play(t, step{text: "early", during: func(context.Context) {
@@ -202,7 +202,7 @@ func testResultTextIsOfThisRun(t *testing.T) {
 	}
 }
 
-func testPromptAndRunRestoreAlike(t *testing.T) {
+func testPromptAndRunRestoreSame(t *testing.T) {
 	s := sessions(t)
 	items := []transcript.Item{
 		{ID: "m1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "1"}}},

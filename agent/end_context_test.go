@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// deadStore is a store that refuses everything once it is gone, or answers nothing.
+// deadStore is a store that becomes unavailable: it returns errors or does not return.
 type deadStore struct {
 	*memory.Store
 	gone, hangs atomic.Bool
@@ -72,9 +72,8 @@ func (s *deadStore) Release(ctx context.Context, id string, l session.Lease) err
 	return s.Store.Release(ctx, id, l)
 }
 
-// A store that stays away keeps nobody from ending: whoever interrupts or closes an agent, or
-// ends its context, is told within half a minute, and that what was done last may not be on
-// record.
+// An unavailable store does not keep an agent from ending. Interrupt, Close and the end of the context
+// take effect within half a minute, and the error says that the last records may not be stored.
 func TestCloseWithStoreDown(t *testing.T) {
 	ends := map[string]func(a *agent.Agent, cancel func()) error{
 		"cancelled":   func(_ *agent.Agent, cancel func()) error { cancel(); return nil },
@@ -83,7 +82,7 @@ func TestCloseWithStoreDown(t *testing.T) {
 		"left":        func(a *agent.Agent, _ func()) error { return a.Suspend() },
 	}
 	for name, end := range ends {
-		for _, at := range []string{"a question waits", "a tool runs", "a call goes on in the background"} {
+		for _, at := range []string{"an approval waits", "a tool runs", "a background task runs"} {
 			for _, hangs := range []bool{false, true} {
 				t.Run(name+", "+at+map[bool]string{true: ", it hangs"}[hangs], func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
@@ -101,12 +100,12 @@ func TestCloseWithStoreDown(t *testing.T) {
 							Sleep: func(ctx context.Context, d time.Duration) error { time.Sleep(d); return ctx.Err() },
 						}
 						switch at {
-						case "a question waits":
+						case "an approval waits":
 							o.Permissions.Config.Mode = policy.ModeDefault
 							o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 								return approval.Answer{}, stuck(ctx)
 							}
-						case "a call goes on in the background":
+						case "a background task runs":
 							o.Tools = registry(t, &slow{probe: probe{name: "Do", run: func(ctx context.Context, _ *tool.Call) (tool.Result, error) { return tool.Result{}, stuck(ctx) }}})
 						}
 						a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Do", `{}`)}}, step{text: "done"}), o)
@@ -135,7 +134,7 @@ func TestCloseWithStoreDown(t *testing.T) {
 							t.Errorf("it was closed after %v", took)
 						}
 						if err == nil || !strings.Contains(err.Error(), "may not be stored") {
-							t.Errorf("told %v", err)
+							t.Errorf("got %v", err)
 						}
 						cancel()
 						_ = store.Close()

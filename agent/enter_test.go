@@ -11,8 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// A session begins where its host has gone, and is there again when it goes on, also when no
-// call has said so.
+// A session starts in the directory of EnterDir and resumes there, even if no call changed the directory.
 func TestSessionStartDir(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}
@@ -24,12 +23,12 @@ func TestSessionStartDir(t *testing.T) {
 		return "/p/side", "You are in /p/side.", nil
 	}})
 	prompt(t, a, "go")
-	told := false
+	reported := false
 	for _, e := range a.Snapshot().Items {
-		told = told || strings.Contains(string(e.JSON), "You are in /p/side.")
+		reported = reported || strings.Contains(string(e.JSON), "You are in /p/side.")
 	}
-	if err := a.Close(); err != nil || !told {
-		t.Errorf("told %v, %v", told, err)
+	if err := a.Close(); err != nil || !reported {
+		t.Errorf("got %v, %v", reported, err)
 	}
 	back := ""
 	b := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{Sessions: s, Session: open, RestoreDir: func(dir string) error { back = dir; return nil }})
@@ -45,8 +44,8 @@ func TestSessionStartDir(t *testing.T) {
 	_ = c.Close()
 }
 
-// A session that could not go back to where it was is told so once: it is where it goes on
-// from then on.
+// If a session cannot return to its directory, this is reported once, and it continues in the other
+// directory.
 func TestResumeRestoresDir(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}

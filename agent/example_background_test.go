@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A build that takes long does not hold its turn up: the model is told when it has ended.
+// A long build does not block its turn: the model is notified when it ends.
 func ExampleBackground() {
 	type input struct{}
-	goOn := make(chan struct{})
+	continueRun := make(chan struct{})
 	build, err := tool.New(tool.Spec{Name: "Build", Description: "builds everything", ReadOnly: true},
 		func(context.Context, *tool.Call, input) (tool.Result, error) {
-			<-goOn
+			<-continueRun
 			return tool.Text("built"), nil
 		}, nil)
 	if err != nil {
@@ -46,12 +46,12 @@ func ExampleBackground() {
 	fmt.Println(res.Text)
 
 	use := back.List()[0].UseID
-	close(goOn)
+	close(continueRun)
 	if err := back.Wait(ctx, use); err != nil {
 		fmt.Println(err)
 		return
 	}
-	for e, err := range a.Run(ctx) { // no input: it answers what has come
+	for e, err := range a.Run(ctx) { // without input it answers the notification
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -35,8 +35,7 @@ func reader() *tool.Registry {
 	return r
 }
 
-// All four parts of seed 000 in one constructor: a session that is kept, a policy, sandbox
-// settings, and hooks.
+// An agent with a stored session, a policy, sandbox settings and hooks.
 func ExampleNew_secure() {
 	box, err := sandbox.NewChecker(&sandbox.Settings{
 		AllowedReadPaths: []string{"/project/"}, DeniedPaths: []string{"/etc/", "/var/"}, DeniedCommands: []string{"rm", "sudo"},

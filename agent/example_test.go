@@ -17,12 +17,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// clock is a tool that tells the time, always the same.
+// clock is a tool that always returns the same time.
 func clock() *tool.Registry {
 	type input struct {
 		Zone string `json:"zone"`
 	}
-	t, err := tool.New(tool.Spec{Name: "Clock", Description: "tells the time", ReadOnly: true},
+	t, err := tool.New(tool.Spec{Name: "Clock", Description: "returns the time", ReadOnly: true},
 		func(_ context.Context, _ *tool.Call, in input) (tool.Result, error) {
 			return tool.Text("noon in " + in.Zone), nil
 		}, nil)
@@ -61,7 +61,7 @@ func ExampleNew() {
 	// Output: hello completed
 }
 
-// Run yields what happens as it happens.
+// Run yields events as they happen.
 func ExampleAgent_Run() {
 	m := playOf(`steps: [{tool_uses: [{tool: Clock, input: {zone: UTC}}]}, {text: "it is noon"}]`)
 	a, err := agent.New(m, &agent.Options{Tools: clock(), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}}})
@@ -87,7 +87,7 @@ func ExampleAgent_Run() {
 	// it is noon
 }
 
-// An agent with sessions goes on where the one before it stopped.
+// An agent with a session resumes where the previous agent stopped.
 func ExampleOptions_sessions() {
 	sessions := session.New(memory.New(), nil)
 	for range 2 {
@@ -112,7 +112,7 @@ func ExampleOptions_sessions() {
 	// turn-2 second
 }
 
-// A driver leaves it to the host when to go on, and how to ask.
+// With a driver, the host decides when the loop continues and how it asks for approval.
 func ExampleAgent_Driver() {
 	m := playOf(`steps: [{tool_uses: [{tool: Write, input: {}}]}, {text: as you wish}]`)
 	write, err := tool.NewRegistry(hasContent("Write", "written"))
@@ -159,8 +159,8 @@ func ExampleAgent_Driver() {
 	// as you wish
 }
 
-// Nobody answers here, so the question is left open. Another program answers it, and
-// the next agent of the session acts on that.
+// No one answers here, so the approval request stays open. Another program answers it, and the next
+// agent of the session acts on the answer.
 func ExampleOptions_ask() {
 	sessions := session.New(memory.New(), nil)
 	ctx := context.Background()
@@ -210,7 +210,7 @@ func ExampleOptions_ask() {
 	// done
 }
 
-// A change of policy is on record and in force from the next decision on.
+// A policy change is recorded and applies from the next decision on.
 func ExampleAgent_Change() {
 	a, err := agent.New(playOf(`steps: [{text: hello}]`), nil)
 	if err != nil {

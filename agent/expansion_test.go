@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// skill is a tool that narrows its agent as a skill does.
+// skill is a tool that limits the tools of its agent like a skill.
 type skill struct{ a *agent.Agent }
 
 func (s *skill) tool() probe {
@@ -45,7 +45,7 @@ func limited(s *session.Sessions, sk *skill, m *fake, t *testing.T, more func(*a
 	return sk.a
 }
 
-// verdicts are the decisions of a session as "Tool effect by".
+// verdicts returns the decisions of a session as "Tool effect by".
 func verdicts(t *testing.T, s *session.Sessions) (list []string) {
 	t.Helper()
 	for r, err := range s.Records(t.Context(), "one", session.Range{}) {
@@ -81,14 +81,14 @@ func TestSkillToolsLastOneTurn(t *testing.T) {
 	}
 }
 
-func TestASkillsListOutlivesAKillInItsTurn(t *testing.T) {
+func TestSkillLimitSurvivesKill(t *testing.T) {
 	for _, said := range []string{"", "something else"} {
 		s, sk := sessions(t), &skill{}
 		reached := make(chan struct{})
 		read := hasContent("Read", "r")
 		read.run = func(context.Context, *tool.Call) (tool.Result, error) {
 			close(reached)
-			select {} // as kill -9 would leave it
+			select {} // like kill -9
 		}
 		a := limited(s, sk, play(t, step{uses: []transcript.ToolUse{use("1", "Skill", "{}")}}, step{uses: []transcript.ToolUse{use("2", "Read", "{}")}}), t,
 			func(o *agent.Options) { o.Tools = registry(t, sk.tool(), read) })
@@ -129,8 +129,8 @@ func expanding(text string) (*agent.Expansion, error) {
 	return nil, nil
 }
 
-// The model that a command names answers in its turn, what it calls included, and in no other.
-func TestACommandsModelAnswersInItsTurn(t *testing.T) {
+// The model that a command names answers in its turn, including tool rounds, and in no other turn.
+func TestCommandModelForOneTurn(t *testing.T) {
 	s, sk := sessions(t), &skill{}
 	own := play(t, step{text: "mine"}, step{text: "mine again"})
 	other := play(t, step{uses: []transcript.ToolUse{use("1", "Write", "{}")}}, step{text: "theirs"}, step{text: "and once more"})
@@ -147,12 +147,12 @@ func TestACommandsModelAnswersInItsTurn(t *testing.T) {
 	if want := []string{"theirs", "mine", "and once more", "mine again"}; !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
 	}
-	if got := toldIn(own, 1); !strings.Contains(strings.Join(got, "\n"), "and once more") {
+	if got := requestTexts(own, 1); !strings.Contains(strings.Join(got, "\n"), "and once more") {
 		t.Errorf("the agent's own model has not heard the other's answers: %q", got)
 	}
 }
 
-// named is a model under another name.
+// named is a model with another name.
 type named struct{ model.Model }
 
 func (n named) Info() model.Info {
@@ -168,11 +168,11 @@ func TestSlashCommandLimitsTurn(t *testing.T) {
 		step{uses: []transcript.ToolUse{use("2", "Write", "{}")}}, step{text: "done"},
 		step{uses: []transcript.ToolUse{use("3", "Write", "{}")}}, step{text: "done"},
 	)
-	var heard []string
+	var hookRuns []string
 	a := limited(s, sk, m, t, func(o *agent.Options) {
 		o.Expand = func(_ context.Context, text string) (*agent.Expansion, error) { return expanding(text) }
-		o.Hooks.Registry = hooking(t, hook.UserPromptExpansion, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			heard = append(heard, in.Command.Type+" "+in.Command.Name+" "+in.Command.Args+" "+in.Command.Source+" "+in.Prompt)
+		o.Hooks.Registry = registryWith(t, hook.UserPromptExpansion, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			hookRuns = append(hookRuns, in.Command.Type+" "+in.Command.Name+" "+in.Command.Args+" "+in.Command.Source+" "+in.Prompt)
 			if strings.Contains(in.Command.Args, "secret") {
 				return &hook.Output{Block: true, Reason: "not that"}, nil
 			}
@@ -180,7 +180,7 @@ func TestSlashCommandLimitsTurn(t *testing.T) {
 		})
 	})
 	prompt(t, a, "/look src")
-	if got := toldIn(m, 0); !slices.Equal(got, []string{"user: Look at src"}) {
+	if got := requestTexts(m, 0); !slices.Equal(got, []string{"user: Look at src"}) {
 		t.Errorf("%q", got)
 	}
 	prompt(t, a, "/unknown is a path")
@@ -203,7 +203,7 @@ func TestSlashCommandLimitsTurn(t *testing.T) {
 	if got := verdicts(t, s); !slices.Equal(got, []string{denied, "Write allow mode bypassPermissions", denied}) {
 		t.Errorf("%q", got)
 	}
-	if want := []string{"slash_command look src user /look src", "slash_command look later user /look later", "slash_command look secret user /look secret"}; !slices.Equal(heard, want) {
-		t.Errorf("%q", heard)
+	if want := []string{"slash_command look src user /look src", "slash_command look later user /look later", "slash_command look secret user /look secret"}; !slices.Equal(hookRuns, want) {
+		t.Errorf("%q", hookRuns)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestQuestionTimeout(t *testing.T) {
+func TestApprovalTimeout(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			bash := command("Bash")
@@ -35,13 +35,13 @@ func TestQuestionTimeout(t *testing.T) {
 				o.Sessions = session.New(memory.New(), nil)
 			}
 			began := time.Now()
-			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+			a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), o)
 			res := prompt(t, a, "go")
 			if took := time.Since(began); took < 5*time.Minute || took > 6*time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "no answer in time") || res.Reason != event.ReasonCompleted {
-				t.Errorf("ran %v, told %q, ended by %s", bash.inputs, got, res.Reason)
+				t.Errorf("ran %v, got %q, ended by %s", bash.inputs, got, res.Reason)
 			}
 			if d := res.Denials; len(d) != 1 || d[0].By != "timeout" {
 				t.Errorf("denials %+v", d)
@@ -54,7 +54,7 @@ func TestQuestionTimeout(t *testing.T) {
 func TestLateAllowDenies(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	bash := command("Bash")
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+	a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{
 		Tools: registry(t, bash), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now },
 	}))
 	d := a.Driver(nil)
@@ -70,20 +70,20 @@ func TestLateAllowDenies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "in time") {
-		t.Errorf("ran %v, told %q", bash.inputs, got)
+		t.Errorf("ran %v, got %q", bash.inputs, got)
 	}
 }
 
-func TestCancellingAnswersTheQuestion(t *testing.T) {
+func TestCancelDeniesApproval(t *testing.T) {
 	for _, theirs := range []*approval.Answer{nil, {Decision: approval.Allow, Actor: "bob"}, {Decision: approval.Deny, Actor: "bob", Message: "no"}} {
 		s := sessions(t)
 		bash := command("Bash")
 		var a *agent.Agent
-		a = newAgent(t, play(t, pushing(2), step{text: "later"}), asking(agent.Options{
+		a = newAgent(t, play(t, pushCall(2), step{text: "later"}), asking(agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 			Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 				if theirs != nil {
-					if _, err := elsewhere(t, s, "one", *theirs); err != nil {
+					if _, err := answerElsewhere(t, s, "one", *theirs); err != nil {
 						t.Error(err)
 					}
 				}
@@ -110,7 +110,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 			t.Errorf("resolved %+v, ran %v", resolved, bash.inputs)
 		}
 		if got := results(t, a)["c1"]; !got.IsError || !strings.Contains(got.Text(), want) {
-			t.Errorf("told %q, want %q", got.Text(), want)
+			t.Errorf("got %q, want %q", got.Text(), want)
 		}
 		if open, err := approval.Pending(t.Context(), s, "one"); err != nil || len(open) != 0 {
 			t.Errorf("%d questions are open, %v", len(open), err)
@@ -122,11 +122,11 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 	}
 }
 
-func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
-	// The consumer of the events is inside the loop's call: nothing may be locked.
+func TestPolicyChangeInEventHandler(t *testing.T) {
+	// The events are consumed inside the loop's call, so no lock may be held.
 	s := sessions(t)
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}}))
+	a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}}))
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
 			t.Fatal(err)
@@ -144,26 +144,26 @@ func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
 	a.Close()
 }
 
-// Whoever does not answer for a minute is told of once, and nobody is told of a quick answer.
-func TestOpenQuestionAnnounced(t *testing.T) {
+// An approver who does not answer for a minute is reported to hooks once; a quick answer is not.
+func TestOpenApprovalAnnounced(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		want  string
 	}{{59 * time.Second, "permission_prompt"}, {10 * time.Minute, "permission_prompt idle_prompt"}} {
 		synctest.Test(t, func(t *testing.T) {
-			var told []string
+			var reported []string
 			var at time.Time
 			began := time.Now()
 			hooks := hook.New(nil)
 			err := hooks.Register(hook.Definition{Event: hook.Notification, Func: func(_ context.Context, in hook.Input) (*hook.Output, error) {
-				told, at = append(told, in.Note.Type), time.Now()
+				reported, at = append(reported, in.Note.Type), time.Now()
 				return nil, nil
 			}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := session.New(memory.New(), nil)
-			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+			a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{
 				Tools: registry(t, command("Bash")), Hooks: agent.Hooks{Registry: hooks}, Sessions: s,
 				Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 					time.Sleep(tt.after)
@@ -171,11 +171,11 @@ func TestOpenQuestionAnnounced(t *testing.T) {
 				}},
 			}))
 			prompt(t, a, "go")
-			if got := strings.Join(told, " "); got != tt.want {
-				t.Errorf("after %v: told %q, want %q", tt.after, got, tt.want)
+			if got := strings.Join(reported, " "); got != tt.want {
+				t.Errorf("after %v: got %q, want %q", tt.after, got, tt.want)
 			}
 			if tt.after > time.Minute && at.Sub(began) != time.Minute {
-				t.Errorf("told after %v", at.Sub(began))
+				t.Errorf("notified after %v", at.Sub(began))
 			}
 			if err := errors.Join(a.Close(), hooks.Close()); err != nil {
 				t.Error(err)

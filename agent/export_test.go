@@ -1,6 +1,6 @@
 package agent
 
-// The errors that the external tests check.
+// Errors for the external tests.
 var (
 	ErrNoTask    = errNoTask
 	ErrNameTaken = errNameTaken

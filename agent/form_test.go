@@ -21,12 +21,12 @@ import (
 
 const seatForm = `{"server":"asker","message":"Which seat?","requestedSchema":{"type":"object","properties":{"seat":{"type":"string"}},"required":["seat"]},"content":{}}`
 
-// filling is a tool that puts a form to a person while it runs.
-func filling(form string) probe {
+// filling is a tool that asks the user to fill in a form while it runs.
+func formTool(form string) probe {
 	return probe{name: "mcp__asker__book", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		in, err := c.Fill(ctx, policy.Request{Tool: c.Tool, Resource: "answer asker", Input: json.RawMessage(form)})
 		if errors.Is(err, tool.ErrUndecided) {
-			return tool.Text("nobody: " + err.Error()), nil
+			return tool.Text("undecided: " + err.Error()), nil
 		}
 		if err != nil {
 			return tool.Text("no: " + err.Error()), nil //nolint:nilerr // the test reads it
@@ -36,28 +36,28 @@ func filling(form string) probe {
 	}}
 }
 
-func booking() (s step) {
+func formCall() (s step) {
 	s.uses = append(s.uses, use("c1", "mcp__asker__book", `{}`))
 	return s
 }
 
-// giving is the input of an answer; none when it is empty.
-func giving(text string) json.RawMessage {
+// giving returns the input of an answer, or nil for "".
+func formAnswer(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}
 	return json.RawMessage(text)
 }
 
-// A form is filled in by the person who is asked: the answer is on record before the tool has it.
-func TestAFormIsFilledIn(t *testing.T) {
+// The user fills in a form. The answer is recorded before the tool gets it.
+func TestFormFilledIn(t *testing.T) {
 	says := func(d approval.Decision, input string) *approval.Answer {
-		return &approval.Answer{Decision: d, Input: giving(input), Actor: "ann"}
+		return &approval.Answer{Decision: d, Input: formAnswer(input), Actor: "ann"}
 	}
 	proposing := strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"9F"}`, 1)
 	for name, c := range map[string]struct {
 		form   string
-		answer *approval.Answer // nil: nobody is there
+		answer *approval.Answer // nil: no approver
 		want   string
 	}{
 		"filled in":             {seatForm, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
@@ -68,21 +68,21 @@ func TestAFormIsFilledIn(t *testing.T) {
 		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a string`},
 		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `may differ from the requested input`},
 		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "ann"}, "no: permission denied by the user"},
-		"nobody":                {seatForm, nil, "nobody: "},
-		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "timeout"}, "nobody: "},
+		"no approver":           {seatForm, nil, "undecided: "},
+		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "timeout"}, "undecided: "},
 		"a yes for the session": {seatForm, says(approval.AllowSession, ``), "needs a new answer from a person"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
-			o := guarded(t, s, registry(t, filling(c.form)), "allow mcp__asker__book")
+			o := guarded(t, s, registry(t, formTool(c.form)), "allow mcp__asker__book")
 			if c.answer != nil {
 				person := &fixedAnswer{answer: *c.answer}
 				o.Permissions.Ask = person.ask
 			}
-			a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
+			a := newAgent(t, play(t, formCall(), step{text: "ok"}), o)
 			prompt(t, a, "go")
 			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.want) {
-				t.Errorf("told %q, want %q", got, c.want)
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 			if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
 				t.Errorf("open: %v, %v", open, err)
@@ -91,9 +91,9 @@ func TestAFormIsFilledIn(t *testing.T) {
 	}
 }
 
-// Nobody but the person fills in a form: the callback, policies and hooks that allow it, or
-// that bring another input, are no yes.
-func TestOthersDoNotFillInAForm(t *testing.T) {
+// Only the user fills in a form. An allow or another input from the callback, policies or hooks does not
+// answer it.
+func TestOnlyUserFillsInForm(t *testing.T) {
 	forged := json.RawMessage(`{"content":{"seat":"forged"}}`)
 	ofForm := func(r policy.Request) bool { return r.Form }
 	for name, change := range map[string]func(*agent.Options){
@@ -124,44 +124,44 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 	} {
 		for _, there := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				o := guarded(t, sessions(t), registry(t, filling(seatForm)), "allow mcp__asker__book")
+				o := guarded(t, sessions(t), registry(t, formTool(seatForm)), "allow mcp__asker__book")
 				change(&o)
 				if there {
 					person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
 					o.Permissions.Ask = person.ask
 				}
-				a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
+				a := newAgent(t, play(t, formCall(), step{text: "ok"}), o)
 				prompt(t, a, "go")
 				got := results(t, a)["c1"].Text()
 				if strings.Contains(got, "forged") && strings.Contains(got, "filled in") || !there && strings.Contains(got, "filled in") {
-					t.Errorf("told %q", got)
+					t.Errorf("got %q", got)
 				}
 			})
 		}
 	}
 }
 
-// An answer from elsewhere counts as one from here, and a plain yes is refused while the
-// question stays open.
-func TestAFormIsFilledInFromElsewhere(t *testing.T) {
+// An answer from another program counts like one from here. A plain allow is rejected, and the form stays
+// open.
+func TestFormFilledInByOtherProgram(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	o := guarded(t, s, registry(t, filling(seatForm)), "allow mcp__asker__book")
+	o := guarded(t, s, registry(t, formTool(seatForm)), "allow mcp__asker__book")
 	o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		for _, wrong := range []string{"", `{"content":{}}`, `{"content":{"seat":"1A","more":1}}`} {
-			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Input: giving(wrong)}); !errors.Is(err, approval.ErrInvalid) {
+			if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Input: formAnswer(wrong)}); !errors.Is(err, approval.ErrInvalid) {
 				t.Errorf("%q: %v", wrong, err)
 			}
 		}
-		if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob", Input: json.RawMessage(`{"content":{"seat":"2B"}}`)}); err != nil {
+		if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob", Input: json.RawMessage(`{"content":{"seat":"2B"}}`)}); err != nil {
 			t.Error(err)
 		}
 		<-ctx.Done()
 		return approval.Answer{}, context.Cause(ctx)
 	}
-	a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
+	a := newAgent(t, play(t, formCall(), step{text: "ok"}), o)
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"].Text(); got != `filled in: {"seat":"2B"}` {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	for _, p := range payloads(t, s, "one", record.KindDecision) {
 		var d policy.Decision
@@ -174,17 +174,17 @@ func TestAFormIsFilledInFromElsewhere(t *testing.T) {
 	}
 }
 
-// kill -9 between the answer and its use: what the call did is unknown, it does not run
-// again, and nobody is asked any more.
-func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
+// After kill -9 between the answer and its use, the outcome of the call is unknown. It does not run again,
+// and the form is not shown again.
+func TestFormAnswerEndsWithProcess(t *testing.T) {
 	s := sessions(t)
 	filled, end := make(chan struct{}), make(chan struct{})
-	tools := filling(seatForm)
+	tools := formTool(seatForm)
 	run := tools.run
 	tools.run = func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		res, err := run(ctx, c)
 		close(filled)
-		<-end // the process is gone
+		<-end // the process has been killed
 		return res, err
 	}
 	o := guarded(t, s, registry(t, tools), "allow mcp__asker__book")
@@ -193,12 +193,12 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_, _ = newAgent(t, play(t, booking(), step{text: "ok"}), o).Prompt(context.Background(), "go")
+		_, _ = newAgent(t, play(t, formCall(), step{text: "ok"}), o).Prompt(context.Background(), "go")
 	}()
 	<-filled
 	killed(t, s, o.Session.SessionID)
 	o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
-		t.Error("it is asked again")
+		t.Error("approval was requested again")
 		return approval.Answer{Decision: approval.Deny}, nil
 	}
 	again := probe{name: "mcp__asker__book", run: func(context.Context, *tool.Call) (tool.Result, error) {
@@ -211,7 +211,7 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 		t.Errorf("ended by %s", res.Reason)
 	}
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "unknown") {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	close(end)
 	<-gone

@@ -17,8 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// BenchmarkHooks is what a tool call costs in a run, without hooks and with 20
-// functions that say nothing.
+// BenchmarkHooks measures a tool call in a run, without hooks and with 20 functions without an outcome.
 func BenchmarkHooks(b *testing.B) {
 	for _, store := range []string{"memory", "sqlite"} {
 		for _, n := range []int{0, 20} {
@@ -45,7 +44,7 @@ func benchCalls(b *testing.B, s session.Store, hooks int) {
 			b.Fatal(err)
 		}
 	}
-	const calls = 100 // a fresh session after that many, so that its length does not count
+	const calls = 100 // calls per session, so that the length of the session does not matter
 	tools := registry(b, tool.Tool(hasContent("Edit", "edited")))
 	b.ResetTimer()
 	for range b.N {
@@ -58,7 +57,7 @@ func benchCalls(b *testing.B, s session.Store, hooks int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*calls), "ns/call")
 }
 
-// caller is a model that makes one call after the other and looks at nothing.
+// caller is a model that makes one call after another and ignores its input.
 type caller struct{ left int }
 
 func (*caller) Info() model.Info { return model.Info{Provider: "fake", Model: "m", API: "fake"} }

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// witness is a registry whose hooks note every event that is fired.
+// witness is a registry whose hooks record every fired event.
 type witness struct {
 	*hook.Registry
 	mu  sync.Mutex
@@ -46,7 +46,7 @@ func (w *witness) note(_ context.Context, in hook.Input) (*hook.Output, error) {
 	return nil, nil
 }
 
-// of returns the inputs of one event.
+// of returns the inputs of an event.
 func (w *witness) of(e hook.Event) (list []hook.Input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +58,7 @@ func (w *witness) of(e hook.Event) (list []hook.Input) {
 	return list
 }
 
-// order lists the events in the order in which they were fired.
+// order returns the events in the order in which they were fired.
 func (w *witness) order() (list []hook.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,19 +77,19 @@ type scene struct {
 	tools []tool.Tool
 	fork  bool
 	check func(t *testing.T, in hook.Input)
-	later string // the part that will fire it; until then a tool of the host does
+	later string // the package that fires it; a tool of the host takes its place here
 	fires hook.Input
-	says  string // to the model, by a hook of the event
+	says  string // the text of the event's hook for the model
 }
 
 func wants(ok bool, t *testing.T, in hook.Input) {
 	t.Helper()
 	if !ok {
-		t.Errorf("told %+v", in)
+		t.Errorf("got %+v", in)
 	}
 }
 
-// calls is a play of one call and an answer.
+// calls is a model that makes one call and then answers.
 func calls(t testing.TB, name, input string) *fake {
 	return play(t, step{uses: []transcript.ToolUse{use("c1", name, input)}}, step{text: "done"})
 }
@@ -100,7 +100,7 @@ func answers(d approval.Decision) func(context.Context, approval.Request) (appro
 	}
 }
 
-// scenes is every event and a run that does the thing.
+// scenes returns every event with a run that fires it.
 func scenes(t *testing.T) []scene {
 	asks := policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}}
 	long := strings.Repeat("many words ", 4000)
@@ -188,8 +188,7 @@ func scenes(t *testing.T) []scene {
 	return append(list, laterScenes(t)...)
 }
 
-// laterScenes are events whose moment comes with a later part: a tool of the host
-// does the thing and fires them.
+// laterScenes returns the events that other packages fire. A tool of the host fires them here.
 func laterScenes(t *testing.T) []scene {
 	var list []scene
 	add := func(part string, in hook.Input) {
@@ -216,7 +215,7 @@ func (s *scene) run(t *testing.T) *witness {
 	t.Helper()
 	w := watched(t)
 	if s.says != "" {
-		if err := w.HandleFunc(s.event, "", saying(hook.Output{Context: s.says})); err != nil {
+		if err := w.HandleFunc(s.event, "", returning(hook.Output{Context: s.says})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -250,8 +249,8 @@ func (s *scene) run(t *testing.T) *witness {
 	return w
 }
 
-// TestEveryEventIsFired: each event by a run that does the thing.
-func TestEveryEventIsFired(t *testing.T) {
+// TestEveryHookEventFired checks that a run fires each event.
+func TestEveryHookEventFired(t *testing.T) {
 	have := map[hook.Event]bool{}
 	for _, s := range scenes(t) {
 		have[s.event] = true
@@ -278,11 +277,11 @@ func TestEveryEventIsFired(t *testing.T) {
 	}
 }
 
-// TestTheModelReadsWhatHooksSay at every moment after which there is a model call.
-func TestTheModelReadsWhatHooksSay(t *testing.T) {
+// TestHookTextsReachModel checks every event after which there is a model call.
+func TestHookTextsReachModel(t *testing.T) {
 	for _, s := range scenes(t) {
 		if s.later != "" || slices.Contains([]hook.Event{hook.SessionEnd, hook.Stop, hook.StopFailure, hook.InstructionsLoaded}, s.event) {
-			continue // the caller's to tell, or nobody is there to read, or it can say nothing
+			continue // the caller sends its text, there is no model call after it, or it has no text
 		}
 		t.Run(string(s.event), func(t *testing.T) {
 			s.says = "mind " + string(s.event)
@@ -304,8 +303,8 @@ func TestTheModelReadsWhatHooksSay(t *testing.T) {
 	}
 }
 
-// TestTheOrderOfEvents of a run with one call.
-func TestTheOrderOfEvents(t *testing.T) {
+// TestHookEventOrder checks a run with one call.
+func TestHookEventOrder(t *testing.T) {
 	s := scene{
 		event: hook.Stop, m: calls(t, "Edit", `{}`), tools: []tool.Tool{hasContent("Edit", "x")},
 		o: agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Allow)}},

@@ -24,7 +24,7 @@ import (
 type hookFunc = func(context.Context, hook.Input) (*hook.Output, error)
 
 // hooking returns a registry with one function.
-func hooking(t testing.TB, e hook.Event, f hookFunc) *hook.Registry {
+func registryWith(t testing.TB, e hook.Event, f hookFunc) *hook.Registry {
 	t.Helper()
 	r := hook.New(nil)
 	t.Cleanup(func() { _ = r.Close() })
@@ -34,11 +34,11 @@ func hooking(t testing.TB, e hook.Event, f hookFunc) *hook.Registry {
 	return r
 }
 
-func saying(o hook.Output) hookFunc {
+func returning(o hook.Output) hookFunc {
 	return func(context.Context, hook.Input) (*hook.Output, error) { return &o, nil }
 }
 
-// echo runs what it is given, and notes it.
+// echo is a tool that records its inputs.
 type echo struct{ ran []string }
 
 func (e *echo) tool(name string) probe {
@@ -60,13 +60,13 @@ func rules(t testing.TB, effect policy.Effect, text string) *policy.Rules {
 func TestPreToolUseOutcomes(t *testing.T) {
 	in := policy.ModeDefault
 	for _, c := range []struct {
-		name  string
-		event hook.Event
-		out   hook.Output
-		p     policy.Config
-		ran   bool
-		told  string // a part of what the model reads
-		by    string // who decided
+		name     string
+		event    hook.Event
+		out      hook.Output
+		p        policy.Config
+		ran      bool
+		reported string // part of the result
+		by       string // the actor of the decision
 	}{
 		{"block", hook.PreToolUse, hook.Output{Block: true, Reason: "not today", Message: "log"}, policy.Config{Mode: policy.ModeBypass}, false, "not today", "hook"},
 		{"block without a word", hook.PreToolUse, hook.Output{Block: true}, policy.Config{Mode: policy.ModeBypass}, false, "Tool execution blocked by hook", "hook"},
@@ -100,12 +100,12 @@ func TestPreToolUseOutcomes(t *testing.T) {
 			var e echo
 			c.p.Folders = []string{"/p"}
 			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
-				Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{Config: c.p}, Hooks: agent.Hooks{Registry: hooking(t, c.event, saying(c.out))},
+				Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{Config: c.p}, Hooks: agent.Hooks{Registry: registryWith(t, c.event, returning(c.out))},
 			})
 			res := prompt(t, a, "go")
 			got := results(t, a)["c1"]
-			if (len(e.ran) > 0) != c.ran || !strings.Contains(got.Text(), c.told) || got.IsError == c.ran {
-				t.Errorf("ran %v, told %q", e.ran, got.Text())
+			if (len(e.ran) > 0) != c.ran || !strings.Contains(got.Text(), c.reported) || got.IsError == c.ran {
+				t.Errorf("ran %v, got %q", e.ran, got.Text())
 			}
 			if !c.ran && c.by != "" && (len(res.Denials) != 1 || !strings.HasPrefix(res.Denials[0].By, c.by)) {
 				t.Errorf("denied by %+v, want %s", res.Denials, c.by)
@@ -117,7 +117,7 @@ func TestPreToolUseOutcomes(t *testing.T) {
 	}
 }
 
-func TestAHooksInputIsJudged(t *testing.T) {
+func TestHookInputJudged(t *testing.T) {
 	for _, c := range []struct {
 		name, input string
 		p           policy.Config
@@ -134,7 +134,7 @@ func TestAHooksInputIsJudged(t *testing.T) {
 			c.p.Folders = []string{"/p"}
 			a := newAgent(t, calls(t, "Bash", `{"command":"make"}`), agent.Options{
 				Sessions: sessions, Tools: registry(t, b), Permissions: agent.Permissions{Config: c.p},
-				Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(c.input)}))},
+				Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Input: json.RawMessage(c.input)}))},
 			})
 			prompt(t, a, "go")
 			var ran string
@@ -146,28 +146,28 @@ func TestAHooksInputIsJudged(t *testing.T) {
 			}
 			decided := payloads(t, sessions, a.SessionID(), record.KindDecision)
 			if len(decided) != 1 || c.ran != "" && !strings.Contains(decided[0], c.ran) {
-				t.Errorf("on record: %v", decided)
+				t.Errorf("recorded: %v", decided)
 			}
 		})
 	}
 }
 
-// hookRunner is a runner of hooks that is a function.
+// hookRunner is a hook runner made of a function.
 type hookRunner func(in *hook.Input) hook.RunResult
 
 func (o hookRunner) Run(_ context.Context, _ *hook.Definition, in *hook.Input) (hook.RunResult, error) {
 	return o(in), nil
 }
 
-// TestObserversAfterDurable is law 1 for hooks that are no functions of the
-// host: a call, and the result of the one before it.
+// TestObserversAfterDurable checks that hooks outside the host see a call only after it and the previous
+// result are durable.
 func TestObserversAfterDurable(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var e echo
 	var a *agent.Agent
-	heard := 0
+	hookRuns := 0
 	r := hook.New(&hook.Options{Runner: hookRunner(func(in *hook.Input) hook.RunResult {
-		heard++
+		hookRuns++
 		var on []string
 		for r, err := range sessions.Records(t.Context(), a.SessionID(), session.Range{}) {
 			if err != nil {
@@ -176,8 +176,8 @@ func TestObserversAfterDurable(t *testing.T) {
 			on = append(on, string(r.Payload))
 		}
 		all := strings.Join(on, "\n")
-		if !strings.Contains(all, `"id":"`+in.Tool.UseID+`"`) || heard == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
-			t.Errorf("hook %d: on disk is\n%s", heard, all)
+		if !strings.Contains(all, `"id":"`+in.Tool.UseID+`"`) || hookRuns == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
+			t.Errorf("hook %d: on disk is\n%s", hookRuns, all)
 		}
 		return hook.RunResult{}
 	})})
@@ -187,8 +187,8 @@ func TestObserversAfterDurable(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "done"})
 	a = newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: agent.Hooks{Registry: r}})
 	prompt(t, a, "go")
-	if heard != 2 || len(e.ran) != 2 {
-		t.Errorf("heard of %d, ran %d", heard, len(e.ran))
+	if hookRuns != 2 || len(e.ran) != 2 {
+		t.Errorf("heard of %d, ran %d", hookRuns, len(e.ran))
 	}
 }
 
@@ -197,16 +197,16 @@ func TestHooksRecorded(t *testing.T) {
 	var e echo
 	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
 		Sessions: sessions, Tools: registry(t, e.tool("Edit")),
-		Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "no"}))},
+		Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Block: true, Reason: "no"}))},
 	})
 	all := events(t, a, "go")
 	i := slices.IndexFunc(all, func(e event.Event) bool { _, ok := e.(event.HookRan); return ok })
 	if i < 0 {
-		t.Fatalf("nobody was told: %v", all)
+		t.Fatalf("no event: %v", all)
 	}
 	got := payloads(t, sessions, a.SessionID(), record.KindHookRan)
 	if len(got) != 1 || !strings.Contains(got[0], `"effect":"block"`) || !strings.Contains(got[0], `"use_id":"c1"`) {
-		t.Errorf("on record: %v", got)
+		t.Errorf("recorded: %v", got)
 	}
 	order := kinds(t, sessions, a.SessionID())
 	if slices.Index(order, record.KindHookRan) > slices.Index(order, record.KindDecision) {
@@ -219,7 +219,7 @@ func TestDeferredCallAskedAgain(t *testing.T) {
 	var e echo
 	later := false
 	fired := 0
-	r := hooking(t, hook.PreToolUse, func(context.Context, hook.Input) (*hook.Output, error) {
+	r := registryWith(t, hook.PreToolUse, func(context.Context, hook.Input) (*hook.Output, error) {
 		fired++
 		if later {
 			return nil, nil
@@ -267,7 +267,7 @@ func TestDeferredCallAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAPersonIsAskedWhenHooksSayNothing(t *testing.T) {
+func TestSilentHooksLeaveApproval(t *testing.T) {
 	var e echo
 	asked := 0
 	w := watched(t)
@@ -314,7 +314,7 @@ func TestSecretsMaskedInRecords(t *testing.T) {
 		t.Errorf("the call ran with %q", e.ran)
 	}
 	if asked == "" {
-		t.Error("nobody was asked")
+		t.Error("no approval was requested")
 	}
 	for r, err := range sessions.Records(t.Context(), a.SessionID(), session.Range{}) {
 		if err != nil {
@@ -333,8 +333,8 @@ func TestSecretsMaskedInRecords(t *testing.T) {
 	}
 }
 
-// What a hook allows is the input that it saw: whoever changes that, the hook is asked
-// again, and what it says then counts.
+// A hook's allow applies only to the input that the hook saw. If something changes the input, the hook
+// runs again, and its new verdict applies.
 func TestHookAllowBoundToInput(t *testing.T) {
 	const was, is = `{"a":1}`, `{"b":2}`
 	allows := func(inputs ...string) hookFunc {
@@ -353,18 +353,18 @@ func TestHookAllowBoundToInput(t *testing.T) {
 			return nil, nil
 		}
 	}
-	changes := saying(hook.Output{Input: json.RawMessage(is)})
-	request := saying(hook.Output{Permission: "allow", Input: json.RawMessage(is)})
+	changes := returning(hook.Output{Input: json.RawMessage(is)})
+	request := returning(hook.Output{Permission: "allow", Input: json.RawMessage(is)})
 	type hooks struct{ pre, request []hookFunc }
 	callback := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(is)}, nil
 	}
 	for _, c := range []struct {
-		name  string
-		hooks hooks
-		p     policy.Config
-		ran   string
-		told  string
+		name     string
+		hooks    hooks
+		p        policy.Config
+		ran      string
+		reported string
 	}{
 		{"another hook's", hooks{pre: []hookFunc{allows(was), changes}}, policy.Config{}, "", "no one can answer"},
 		{"another hook's, allowed as well", hooks{pre: []hookFunc{allows(was, is), changes}}, policy.Config{}, is, ""},
@@ -372,7 +372,7 @@ func TestHookAllowBoundToInput(t *testing.T) {
 		{"of a permission request", hooks{pre: []hookFunc{allows(was)}, request: []hookFunc{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "no one can answer"},
 		{"of a permission request, denied by a guard", hooks{pre: []hookFunc{denies(is)}, request: []hookFunc{request}}, policy.Config{}, "", "the guard says no"},
 		{"of a permission request, by two", hooks{request: []hookFunc{denies(is), request}}, policy.Config{}, "", "the guard says no"},
-		{"the callback's", hooks{pre: []hookFunc{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // which allows it itself
+		{"the callback's", hooks{pre: []hookFunc{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // the callback itself allows it
 		{"the callback's, denied by a guard with an opinion", hooks{pre: []hookFunc{allows(was), denies(is)}}, policy.Config{CanUseTool: callback}, "", "the guard says no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -399,16 +399,16 @@ func TestHookAllowBoundToInput(t *testing.T) {
 			if len(e.ran) > 0 {
 				ran = e.ran[0]
 			}
-			if got := results(t, a)["c1"].Text(); ran != c.ran || !strings.Contains(got, c.told) {
-				t.Errorf("ran %q, want %q; told %q", ran, c.ran, got)
+			if got := results(t, a)["c1"].Text(); ran != c.ran || !strings.Contains(got, c.reported) {
+				t.Errorf("ran %q, want %q; got %q", ran, c.ran, got)
 			}
 		})
 	}
 }
 
-// What a person puts in the place of a call's input is put to the guards among the hooks.
-func TestAPersonsInputIsPutToHooks(t *testing.T) {
-	for _, c := range []struct{ name, input, ran, told string }{
+// An input from the approver is passed to the PreToolUse hooks again.
+func TestApproverInputRefiresHooks(t *testing.T) {
+	for _, c := range []struct{ name, input, ran, reported string }{
 		{"another one", `{"b":2}`, `{"b":2}`, "ran"},
 		{"one that a hook denies", `{"b":3}`, "", "the guard says no"},
 	} {
@@ -421,16 +421,16 @@ func TestAPersonsInputIsPutToHooks(t *testing.T) {
 						return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.input)}, nil
 					},
 				},
-				Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+				Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 					if string(in.Tool.Input) == `{"b":3}` {
 						return &hook.Output{Block: true, Reason: "the guard says no"}, nil
 					}
-					return &hook.Output{Input: json.RawMessage(`{"a":"of the hook"}`)}, nil // which does not count for what a person wrote
+					return &hook.Output{Input: json.RawMessage(`{"a":"of the hook"}`)}, nil // ignored for an input from the approver
 				})},
 			})
 			prompt(t, a, "go")
-			if got := results(t, a)["c1"].Text(); strings.Join(e.ran, "") != c.ran || !strings.Contains(got, c.told) {
-				t.Errorf("ran %q, want %q; told %q", e.ran, c.ran, got)
+			if got := results(t, a)["c1"].Text(); strings.Join(e.ran, "") != c.ran || !strings.Contains(got, c.reported) {
+				t.Errorf("ran %q, want %q; got %q", e.ran, c.ran, got)
 			}
 		})
 	}

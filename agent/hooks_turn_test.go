@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestHooksAroundAPrompt(t *testing.T) {
+func TestPromptHooks(t *testing.T) {
 	t.Run("context", func(t *testing.T) {
 		m := play(t, step{text: "done"})
-		r := hooking(t, hook.UserPromptSubmit, saying(hook.Output{Context: "it is Friday"}))
-		if err := r.HandleFunc(hook.SessionStart, "", saying(hook.Output{Context: "branch main", SessionTitle: "Friday"})); err != nil {
+		r := registryWith(t, hook.UserPromptSubmit, returning(hook.Output{Context: "it is Friday"}))
+		if err := r.HandleFunc(hook.SessionStart, "", returning(hook.Output{Context: "branch main", SessionTitle: "Friday"})); err != nil {
 			t.Fatal(err)
 		}
 		sessions := session.New(memory.New(), nil)
@@ -40,7 +40,7 @@ func TestHooksAroundAPrompt(t *testing.T) {
 	})
 	t.Run("block", func(t *testing.T) {
 		sessions := session.New(memory.New(), nil)
-		r := hooking(t, hook.UserPromptSubmit, saying(hook.Output{Block: true, Reason: "no secrets here"}))
+		r := registryWith(t, hook.UserPromptSubmit, returning(hook.Output{Block: true, Reason: "no secrets here"}))
 		a := newAgent(t, play(t), agent.Options{Hooks: agent.Hooks{Registry: r}, Sessions: sessions})
 		all := events(t, a, "the secret plan")
 		res := last(t, all)
@@ -54,14 +54,14 @@ func TestHooksAroundAPrompt(t *testing.T) {
 		for _, k := range record.Kinds() {
 			for _, p := range payloads(t, sessions, a.SessionID(), session.Kind(k)) {
 				if strings.Contains(p, "secret plan") {
-					t.Errorf("the blocked prompt is on record: %s", p)
+					t.Errorf("the blocked prompt was recorded: %s", p)
 				}
 			}
 		}
 	})
 	t.Run("first message", func(t *testing.T) {
 		m := play(t, step{text: "done"})
-		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, hook.SessionStart, saying(hook.Output{InitialMessage: "say hello"}))}})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: registryWith(t, hook.SessionStart, returning(hook.Output{InitialMessage: "say hello"}))}})
 		for _, err := range a.Run(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestStopHooks(t *testing.T) {
 	t.Run("once", func(t *testing.T) {
 		m := play(t, step{text: "half"}, step{text: "whole"})
 		var active []bool
-		r := hooking(t, hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		r := registryWith(t, hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			active = append(active, in.End.StopHookActive)
 			return &hook.Output{Block: !in.End.StopHookActive, Reason: "the tests fail"}, nil
 		})
@@ -89,14 +89,14 @@ func TestStopHooks(t *testing.T) {
 	})
 	t.Run("capped", func(t *testing.T) {
 		m := play(t, slices.Repeat([]step{{text: "x"}}, 20)...)
-		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, hook.Stop, saying(hook.Output{Block: true, Reason: "more"}))}})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: registryWith(t, hook.Stop, returning(hook.Output{Block: true, Reason: "more"}))}})
 		all := events(t, a, "go")
-		told := slices.ContainsFunc(all, func(e event.Event) bool {
+		reported := slices.ContainsFunc(all, func(e event.Event) bool {
 			n, ok := e.(event.Notice)
 			return ok && strings.Contains(n.Text, "8 times")
 		})
-		if len(m.asked) != 9 || !told || last(t, all).Reason != event.ReasonCompleted {
-			t.Errorf("%d model calls, told %v", len(m.asked), told)
+		if len(m.asked) != 9 || !reported || last(t, all).Reason != event.ReasonCompleted {
+			t.Errorf("%d model calls, got %v", len(m.asked), reported)
 		}
 	})
 	t.Run("every end", func(t *testing.T) {
@@ -110,13 +110,13 @@ func TestStopHooks(t *testing.T) {
 	})
 }
 
-func TestAHookEndsTheTurn(t *testing.T) {
+func TestHookEndsTurn(t *testing.T) {
 	for _, e := range []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.PostToolBatch} {
 		t.Run(string(e), func(t *testing.T) {
 			var tools echo
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "not reached"})
 			out := hook.Output{Stop: true, StopReason: "enough"}
-			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, e, saying(out))}, Tools: registry(t, tools.tool("Edit"))})
+			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: registryWith(t, e, returning(out))}, Tools: registry(t, tools.tool("Edit"))})
 			res := prompt(t, a, "go")
 			var he *event.Error
 			if len(m.asked) != 1 || res.Reason == event.ReasonCompleted || e != hook.PreToolUse && !errors.As(res.Err, &he) {
@@ -129,11 +129,11 @@ func TestAHookEndsTheTurn(t *testing.T) {
 	}
 }
 
-// A hook of the session's start ends the first turn before the model is asked.
-func TestAHookEndsTheFirstTurn(t *testing.T) {
+// A SessionStart hook ends the first turn before the model is called.
+func TestSessionStartHookEndsFirstTurn(t *testing.T) {
 	for _, e := range []hook.Event{hook.Setup, hook.SessionStart} {
 		m := play(t, step{text: "the second"})
-		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooking(t, e, saying(hook.Output{Stop: true, StopReason: "not here"}))}})
+		a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: registryWith(t, e, returning(hook.Output{Stop: true, StopReason: "not here"}))}})
 		res := prompt(t, a, "go")
 		var he *event.Error
 		if len(m.asked) != 0 || res.Reason != event.ReasonHook || !errors.As(res.Err, &he) || he.HookReason != "not here" {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestUpdatesOfHooks(t *testing.T) {
+func TestHookPolicyUpdates(t *testing.T) {
 	two := func() *fake {
 		return play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{uses: []transcript.ToolUse{use("c2", "Edit", `{}`)}}, step{text: "done"})
 	}
@@ -34,11 +34,11 @@ func TestUpdatesOfHooks(t *testing.T) {
 			var e echo
 			event := hook.PostToolUse
 			if c.ran == 0 || c.update.Behavior == "allow" {
-				event = hook.PostToolUseFailure // nobody: the first call is refused, and the hook must hear of it
+				event = hook.PostToolUseFailure // no approver: the first call is denied, and the hook must run
 			}
 			r := hook.New(nil)
 			for _, ev := range []hook.Event{event, hook.PermissionDenied} {
-				if err := r.HandleFunc(ev, "", saying(hook.Output{Updates: []hook.PermissionUpdate{c.update}})); err != nil {
+				if err := r.HandleFunc(ev, "", returning(hook.Output{Updates: []hook.PermissionUpdate{c.update}})); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -52,8 +52,8 @@ func TestUpdatesOfHooks(t *testing.T) {
 	}
 }
 
-// A hook changes the mode only as far as its allow would reach.
-func TestModesOfHooks(t *testing.T) {
+// A hook cannot loosen the mode.
+func TestHookModeChanges(t *testing.T) {
 	for _, c := range []struct{ from, to, want policy.Mode }{
 		{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAcceptEdits},
 		{policy.ModeAuto, policy.ModePlan, policy.ModePlan},
@@ -67,7 +67,7 @@ func TestModesOfHooks(t *testing.T) {
 	} {
 		a := newAgent(t, play(t, step{text: "done"}), agent.Options{
 			Permissions: agent.Permissions{Config: policy.Config{Mode: c.from, Folders: []string{"/p"}}},
-			Hooks:       agent.Hooks{Registry: hooking(t, hook.UserPromptSubmit, saying(hook.Output{Updates: []hook.PermissionUpdate{{Mode: string(c.to)}}}))},
+			Hooks:       agent.Hooks{Registry: registryWith(t, hook.UserPromptSubmit, returning(hook.Output{Updates: []hook.PermissionUpdate{{Mode: string(c.to)}}}))},
 		})
 		prompt(t, a, "go")
 		if a.Mode() != c.want {

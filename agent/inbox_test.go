@@ -16,11 +16,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// flakyStore is a store that loses an answer after the work, and cannot be read while it is away.
+// flakyStore is a store that returns an error after a successful append, and cannot be read while it is
+// unavailable.
 type flakyStore struct {
 	*memory.Store
 	lose  func(session.Batch) bool // once
-	stays bool                     // away after that, until it is back
+	stays bool                     // stays unavailable until it is restored
 	gone  atomic.Bool
 }
 
@@ -46,8 +47,8 @@ func (s *flakyStore) Read(ctx context.Context, id string, r session.Range) iter.
 	return s.Store.Read(ctx, id, r)
 }
 
-// Input whose append was carried out, while the answer was lost, is there once: when it is
-// told at once, when the caller gives it again, and when something else is given.
+// Input whose append succeeded although it returned an error is there once: when the session continues,
+// when the caller submits it again, and when the caller submits something else.
 func TestUnconfirmedInputOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		stays bool
@@ -118,7 +119,7 @@ func TestUnconfirmedInputOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check("on record", r.Transcript.Items())
+				check("recorded", r.Transcript.Items())
 				if n := len(r.State.Queue); n > 0 {
 					t.Errorf("%d items wait for their turn", n)
 				}
@@ -130,7 +131,7 @@ func TestUnconfirmedInputOnce(t *testing.T) {
 	}
 }
 
-// slowStore is a store whose appends wait until they may go on.
+// slowStore is a store whose appends wait until they are released.
 type slowStore struct {
 	*memory.Store
 	gate atomic.Pointer[chan struct{}]
@@ -143,7 +144,7 @@ func (s *slowStore) Append(ctx context.Context, id string, b session.Batch) erro
 	return s.Store.Append(ctx, id, b)
 }
 
-// While an append takes its time, nobody else has to wait for it.
+// A slow append does not block other calls.
 func TestSlowAppendDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{Store: memory.New()}
@@ -169,7 +170,7 @@ func TestSlowAppendDoesNotBlock(t *testing.T) {
 			_, err := a.QueueNotificationOnce(t.Context(), id, transcript.Text{Text: "news"})
 			return err
 		}
-		if err := once("told"); err != nil {
+		if err := once("note"); err != nil {
 			t.Fatal(err)
 		}
 		gate := make(chan struct{})
@@ -188,7 +189,7 @@ func TestSlowAppendDoesNotBlock(t *testing.T) {
 			"Interrupt":     func() { a.Interrupt() },
 			"SetCanUseTool": func() { a.SetCanUseTool(nil) },
 			"TellOnce, of what it knows": func() {
-				if err := once("told"); err != nil {
+				if err := once("note"); err != nil {
 					t.Error(err)
 				}
 			},
@@ -209,7 +210,7 @@ func TestSlowAppendDoesNotBlock(t *testing.T) {
 		select {
 		case <-stopped:
 		default:
-			t.Error("the tool was not told while the store was slow")
+			t.Error("the notification waited for the slow store")
 		}
 		store.gate.Store(nil)
 		close(gate)

@@ -13,22 +13,22 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// toldIn are the texts of a request's messages, by role.
-func toldIn(f *fake, n int) (list []string) {
+// toldIn returns the texts of a request's messages, with their roles.
+func requestTexts(f *fake, n int) (list []string) {
 	for _, e := range f.items(&f.asked[n]) {
 		list = append(list, string(e.Role())+": "+e.Text())
 	}
 	return list
 }
 
-func TestInstructionsComeFirstAndStay(t *testing.T) {
+func TestInstructionsFirstAndStable(t *testing.T) {
 	s := sessions(t)
-	var heard []string
+	var hookRuns []string
 	o := agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
 		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/w/AGENTS.md", Memory: "Project", LoadReason: "session_start"}}}},
-		Hooks: agent.Hooks{Registry: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			heard = append(heard, fmt.Sprint(in.Event, " ", in.File.LoadReason, " ", in.File.Memory, " ", in.File.Path))
+		Hooks: agent.Hooks{Registry: registryWith(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			hookRuns = append(hookRuns, fmt.Sprint(in.Event, " ", in.File.LoadReason, " ", in.File.Memory, " ", in.File.Path))
 			return nil, nil
 		})},
 	}
@@ -41,38 +41,38 @@ func TestInstructionsComeFirstAndStay(t *testing.T) {
 		return m
 	}
 	want := []string{"notification: Run the tests.", "user: hi"}
-	if got := toldIn(run("hi", step{text: "hello"}), 0); !slices.Equal(got, want) {
+	if got := requestTexts(run("hi", step{text: "hello"}), 0); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	want = append(want, "assistant: hello", "user: more")
-	if got := toldIn(run("more", step{text: "x"}), 0); !slices.Equal(got, want) {
+	if got := requestTexts(run("more", step{text: "x"}), 0); !slices.Equal(got, want) {
 		t.Errorf("the prefix has changed: %q", got)
 	}
 	o.Instructions.Text = "Run them all."
-	got := toldIn(run("third", step{text: "y"}), 0)
+	got := requestTexts(run("third", step{text: "y"}), 0)
 	if n := len(got); !slices.Equal(got[:4], want) || !strings.Contains(got[n-2], "files changed") || !strings.HasSuffix(got[n-2], "Run them all.") {
 		t.Errorf("%q", got)
 	}
-	if got := toldIn(run("fourth", step{text: "y"}), 0); strings.Count(strings.Join(got, "\n"), "Run them all.") != 1 {
-		t.Errorf("told twice: %q", got)
+	if got := requestTexts(run("fourth", step{text: "y"}), 0); strings.Count(strings.Join(got, "\n"), "Run them all.") != 1 {
+		t.Errorf("sent twice: %q", got)
 	}
 	o.Instructions.Text = ""
-	if got := toldIn(run("fifth", step{text: "y"}), 0); !strings.Contains(got[len(got)-2], "no longer apply") {
+	if got := requestTexts(run("fifth", step{text: "y"}), 0); !strings.Contains(got[len(got)-2], "no longer apply") {
 		t.Errorf("%q", got)
 	}
-	if len(heard) != 5 || heard[0] != "InstructionsLoaded session_start Project /w/AGENTS.md" {
-		t.Errorf("%q", heard)
+	if len(hookRuns) != 5 || hookRuns[0] != "InstructionsLoaded session_start Project /w/AGENTS.md" {
+		t.Errorf("%q", hookRuns)
 	}
 }
 
-func TestInstructionsAreToldAgainAfterACompaction(t *testing.T) {
-	var heard []string
+func TestInstructionsSentAgainAfterCompaction(t *testing.T) {
+	var hookRuns []string
 	m := play(t, step{text: strings.Repeat("x", 4000)}, step{text: "b"}, step{text: "the story"}, step{text: "on"})
 	a := newAgent(t, m, agent.Options{
 		Compact:      agent.Compact{KeepTokens: 100},
 		Instructions: agent.Instructions{Text: "Run the tests.", Loaded: []hook.Input{{File: hook.File{Path: "/w/AGENTS.md", LoadReason: "include"}}}},
-		Hooks: agent.Hooks{Registry: hooking(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
-			heard = append(heard, in.File.LoadReason)
+		Hooks: agent.Hooks{Registry: registryWith(t, hook.InstructionsLoaded, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			hookRuns = append(hookRuns, in.File.LoadReason)
 			return nil, nil
 		})},
 	})
@@ -82,11 +82,11 @@ func TestInstructionsAreToldAgainAfterACompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt(t, a, "c")
-	got := toldIn(m, 3)
+	got := requestTexts(m, 3)
 	if !slices.Contains(got, "notification: Run the tests.") || strings.HasPrefix(got[0], string(transcript.RoleNotification)) {
 		t.Errorf("%q", got)
 	}
-	if want := []string{"include", "compact"}; !slices.Equal(heard, want) {
-		t.Errorf("heard %q, want %q", heard, want)
+	if want := []string{"include", "compact"}; !slices.Equal(hookRuns, want) {
+		t.Errorf("heard %q, want %q", hookRuns, want)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// renewFailingStore is a store that cannot be reached for renewals while it is away.
+// renewFailingStore is a store that fails renewals of leases while it is unavailable.
 type renewFailingStore struct {
 	*memory.Store
 	away atomic.Bool
@@ -33,9 +33,9 @@ func (d *renewFailingStore) Renew(ctx context.Context, id string, l session.Leas
 	return d.Store.Renew(ctx, id, l)
 }
 
-// Everything that runs for a session ends when its lease is lost: calls in the background,
-// commands of hooks, whether somebody waits for them or not, and what the host runs.
-func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
+// When a session's lease is lost, everything that runs for it ends: background tasks, hook commands
+// (awaited or async), and what the host runs.
+func TestLeaseLossEndsEverything(t *testing.T) {
 	dir := t.TempDir()
 	runner, err := hook.NewCommands(&hook.CommandsOptions{Project: dir, NoSandbox: true})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d.Command += "exec 3> '" + pipe + "'; sleep 1000" // whoever reads the pipe sees its end
+		d.Command += "exec 3> '" + pipe + "'; sleep 1000" // a reader of the pipe sees its end
 		d.Timeout = time.Hour
 		if err := hooks.Register(d); err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 	}()
 	running := map[string]*os.File{}
 	for name := range kinds {
-		if running[name], err = os.Open(filepath.Join(dir, name)); err != nil { // once it has begun
+		if running[name], err = os.Open(filepath.Join(dir, name)); err != nil { // after its start
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 		t.Error(err)
 	}
 	for _, f := range running {
-		if _, err := io.Copy(io.Discard, f); err != nil { // until it has ended
+		if _, err := io.Copy(io.Discard, f); err != nil { // until its end
 			t.Error(err)
 		}
 		_ = f.Close()

@@ -24,34 +24,34 @@ func TestToolRoundThenAnswer(t *testing.T) {
 	)
 	a := newAgent(t, m, agent.Options{Tools: registry(t, hasContent("Look", "seen"))})
 	all := events(t, a, "hi")
-	var told []string
+	var reported []string
 	for _, e := range all {
 		switch e := e.(type) {
 		case event.SessionOpened:
-			told = append(told, "opened")
+			reported = append(reported, "opened")
 		case event.TurnStarted:
-			told = append(told, "turn "+e.Turn)
+			reported = append(reported, "turn "+e.Turn)
 		case event.TextDelta:
-			told = append(told, "delta "+e.Text)
+			reported = append(reported, "delta "+e.Text)
 		case event.ItemAppended:
-			told = append(told, "item "+string(e.Item.Role()))
+			reported = append(reported, "item "+string(e.Item.Role()))
 		case event.DecisionMade:
-			told = append(told, "decided "+string(e.Decision.Effect))
+			reported = append(reported, "decided "+string(e.Decision.Effect))
 		case event.ToolStarted:
-			told = append(told, "started "+e.Tool)
+			reported = append(reported, "started "+e.Tool)
 		case event.ToolFinished:
-			told = append(told, "finished "+e.Content[0].(transcript.Text).Text)
+			reported = append(reported, "finished "+e.Content[0].(transcript.Text).Text)
 		case event.TurnFinished:
-			told = append(told, "end "+string(e.Reason))
+			reported = append(reported, "end "+string(e.Reason))
 		case event.Result:
-			told = append(told, "result "+e.Text)
+			reported = append(reported, "result "+e.Text)
 		}
 	}
 	want := []string{
 		"opened", "turn turn-1", "item user", "delta let me look", "item assistant", "decided allow", "started Look",
 		"finished seen", "item tool", "delta done", "item assistant", "end completed", "result let me look\ndone",
 	}
-	if d := cmp.Diff(want, told); d != "" {
+	if d := cmp.Diff(want, reported); d != "" {
 		t.Errorf("events (-want +got):\n%s", d)
 	}
 }
@@ -85,7 +85,7 @@ func TestEveryCallGetsExactlyOneResult(t *testing.T) {
 	}
 }
 
-func TestReadOnlyCallsRunSideBySideResultsInOrder(t *testing.T) {
+func TestReadOnlyCallsParallelResultsOrdered(t *testing.T) {
 	const n = 4
 	gate := make(chan struct{})
 	arrived := make(chan string, n)
@@ -94,7 +94,7 @@ func TestReadOnlyCallsRunSideBySideResultsInOrder(t *testing.T) {
 		if len(arrived) == n {
 			close(gate)
 		}
-		<-gate // opens only when all four are inside
+		<-gate // opens only when all four calls run
 		return tool.Text("saw " + c.ID), nil
 	}}
 	var uses []transcript.ToolUse
@@ -113,7 +113,7 @@ func TestReadOnlyCallsRunSideBySideResultsInOrder(t *testing.T) {
 	}
 }
 
-func TestCallsThatWriteRunInOrderAndReadsSeeThem(t *testing.T) {
+func TestWritesRunInOrder(t *testing.T) {
 	state := "old"
 	write := probe{name: "Write", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		state = "new"
@@ -138,7 +138,7 @@ func TestCallsThatWriteRunInOrderAndReadsSeeThem(t *testing.T) {
 	}
 }
 
-func TestOutputLimitIsContinued(t *testing.T) {
+func TestOutputLimitContinues(t *testing.T) {
 	cut := func(s string) step { return step{text: s, finish: transcript.FinishMaxTokens} }
 	m := play(t, cut("Part 1"), cut("Part 2"), step{text: "Part 3"})
 	res := prompt(t, newAgent(t, m, agent.Options{}), "tell me")
@@ -178,7 +178,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestInterruptKeepsThePartialAnswer(t *testing.T) {
+func TestInterruptKeepsPartialAnswer(t *testing.T) {
 	var a *agent.Agent
 	m := play(t, step{text: "half an ans", during: func(context.Context) { a.Interrupt() }}, step{text: "again"})
 	a = newAgent(t, m, agent.Options{})
@@ -216,7 +216,7 @@ func TestInterruptAnswersEveryOpenCall(t *testing.T) {
 	}
 }
 
-func TestInterruptEndsAQuestion(t *testing.T) {
+func TestInterruptDeniesApproval(t *testing.T) {
 	var a *agent.Agent
 	ask := func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		a.Interrupt()
@@ -237,7 +237,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	}
 }
 
-func TestBreakingOffInterrupts(t *testing.T) {
+func TestBreakingOutInterrupts(t *testing.T) {
 	ran := 0
 	count := probe{name: "Count", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		ran++
@@ -274,7 +274,7 @@ func TestPermission(t *testing.T) {
 		denials int
 		reason  event.Reason
 	}{
-		{"nobody there", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}}, 0, 1, event.ReasonCompleted},
+		{"no approver", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}}, 0, 1, event.ReasonCompleted},
 		{"yes", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}}, 1, 0, event.ReasonCompleted},
 		{"no", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}}, 0, 1, event.ReasonCompleted},
 		{"no and stop", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}}, 0, 1, event.ReasonInterrupted},
@@ -345,7 +345,7 @@ func TestDriverSteps(t *testing.T) {
 	}
 }
 
-func TestInputQueuedDuringATurnIsTakenInAfterTheRound(t *testing.T) {
+func TestQueuedInputAdmittedAfterRound(t *testing.T) {
 	var a *agent.Agent
 	steer := probe{name: "Steer", run: func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		return tool.Text("x"), a.Submit(ctx, transcript.Text{Text: "also this"})

@@ -25,9 +25,8 @@ const (
 	hiding = `{"command":"git push postgres://me:` + `Kx9;reboot&q2@host"}`
 )
 
-// What was written down has no secret in it: after a restart it is not what the model
-// wanted to run.
-func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
+// The log has the input with masked secrets, so after a restart the original call cannot run.
+func TestMaskedCallsNotRunAfterRestart(t *testing.T) {
 	first := step{}
 	first.uses = append(first.uses, use("c1", "Bash", push), use("c2", "Bash", masked))
 	for _, c := range []struct {
@@ -44,12 +43,12 @@ func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
 			bash := command("Bash")
 			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 			a := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask}})
-			goOn(t, a)
+			continueRun(t, a)
 			if len(bash.inputs) != c.ran || len(person.asked) > 0 {
 				t.Errorf("ran %q, asked %d", bash.inputs, len(person.asked))
 			}
 			if got := results(t, a)["c2"].Text(); !strings.Contains(got, "a secret in the input was masked") {
-				t.Errorf("told %q", got)
+				t.Errorf("got %q", got)
 			}
 		})
 	}
@@ -57,8 +56,8 @@ func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
 
 func TestRemoteAllowCoversShown(t *testing.T) {
 	for _, c := range []struct {
-		name, input, told string
-		ran               int
+		name, input, reported string
+		ran                   int
 	}{
 		{"a secret", masked, "ran", 1},
 		{"more than a secret", hiding, "approve it where the agent runs", 0},
@@ -68,7 +67,7 @@ func TestRemoteAllowCoversShown(t *testing.T) {
 			a := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
 				Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Mask: masker(t),
 				Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
-					if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}); err != nil {
+					if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}); err != nil {
 						t.Error(err)
 					}
 					<-ctx.Done()
@@ -76,13 +75,13 @@ func TestRemoteAllowCoversShown(t *testing.T) {
 				}},
 			}))
 			prompt(t, a, "go")
-			if got := results(t, a)["c1"].Text(); len(bash.inputs) != c.ran || !strings.Contains(got, c.told) {
-				t.Errorf("ran %d, told %q", len(bash.inputs), got)
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != c.ran || !strings.Contains(got, c.reported) {
+				t.Errorf("ran %d, got %q", len(bash.inputs), got)
 			}
 			if n := len(a.Guards().Grants()); n != c.ran {
 				t.Errorf("%d grants", n)
 			}
-			here := command("Bash") // where it is shown whole
+			here := command("Bash") // here the input is shown unmasked
 			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 			b := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
 				Sessions: sessions(t), Tools: registry(t, here), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask},

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// begin starts an agent of session "one" in a mode that was asked for, or is usual.
+// beginIn starts an agent of session "one" in a mode that was requested or is the default.
 func beginIn(t *testing.T, s *session.Sessions, m policy.Mode, usual bool, steps ...step) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(play(t, steps...), &agent.Options{
@@ -26,7 +26,7 @@ func beginIn(t *testing.T, s *session.Sessions, m policy.Mode, usual bool, steps
 	return a
 }
 
-// modeOf is the mode in which the next process goes on.
+// modeOf returns the mode of the next process.
 func modeOf(t *testing.T, disk *memory.Store, m policy.Mode, usual bool) policy.Mode {
 	t.Helper()
 	a := beginIn(t, session.New(disk, nil), m, usual)
@@ -37,9 +37,8 @@ func modeOf(t *testing.T, disk *memory.Store, m policy.Mode, usual bool) policy.
 	return a.Mode()
 }
 
-// The mode in which a run began is the run's: it outlives the process, however that ended,
-// as a mode does that was set on the way. Plan mode outlives a kill, and not a turn that came
-// to its end; bypassPermissions outlives nothing.
+// The mode of a run survives its process, however the process ended. Plan mode survives a kill but not
+// the end of a turn. bypassPermissions ends with its process.
 func TestStartModeIsRunMode(t *testing.T) {
 	for _, m := range policy.Modes() {
 		for name, killed := range map[string]bool{"closed": false, "killed": true} {
@@ -52,7 +51,7 @@ func TestStartModeIsRunMode(t *testing.T) {
 				goesOn := func() { got = modeOf(t, disk, "", false) }
 				last := step{text: "so"}
 				if killed {
-					last.during = func(context.Context) { goesOn() } // the first process is never heard of again
+					last.during = func(context.Context) { goesOn() } // the first process does nothing more
 				}
 				s := session.New(disk, nil)
 				a := beginIn(t, s, m, false, last)
@@ -64,11 +63,11 @@ func TestStartModeIsRunMode(t *testing.T) {
 					goesOn()
 				}
 				if got != want {
-					t.Errorf("it goes on in mode %s, not %s", got, want)
+					t.Errorf("the session resumes in mode %s, not %s", got, want)
 				}
 				records := 1
 				if m == policy.ModeDefault || m == policy.ModeBypass {
-					records = 0 // an ordinary run pays nothing
+					records = 0 // a run in default mode needs no record
 				}
 				if n := len(payloads(t, s, "one", record.KindPolicyChanged)); n != records {
 					t.Errorf("%d records of the mode", n)
@@ -78,9 +77,8 @@ func TestStartModeIsRunMode(t *testing.T) {
 	}
 }
 
-// A mode that is asked for when a session goes on is a change on record: it counts, and is
-// what the next process finds. One that is usual here and that nobody has asked for is not on
-// record, and counts where it is stricter.
+// A mode that is requested when a session is resumed is recorded, and the next process restores it. A
+// default mode that was not requested is not recorded, and applies only if it is stricter.
 func TestRequestedModeChangesRun(t *testing.T) {
 	disk := memory.New()
 	s := session.New(disk, nil)
@@ -115,9 +113,8 @@ func TestRequestedModeChangesRun(t *testing.T) {
 	}
 }
 
-// A fork begins without the mode of its source, and says so, unless it is asked to take it
-// along.
-func TestAForkBeginsInAModeOfItsOwn(t *testing.T) {
+// A fork does not inherit the mode of its parent, and reports that, unless grants are copied.
+func TestForkDoesNotInheritMode(t *testing.T) {
 	for name, with := range map[string]bool{"without": false, "with": true} {
 		t.Run(name, func(t *testing.T) {
 			disk := memory.New()

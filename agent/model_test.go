@@ -93,7 +93,7 @@ func TestJitterStaysWithinAQuarter(t *testing.T) {
 	}
 }
 
-func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
+func TestFallbackModelContinues(t *testing.T) {
 	m := play(t, failing(model.ErrorOverloaded), step{text: "primary again"})
 	m2 := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "from the fallback"})
 	m2.info.Model = "m2"
@@ -116,9 +116,9 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 	}
 }
 
-// A provider that has us wait for longer than Retry.After is not waited for: the fallback
-// answers, also what is asked beside the transcript.
-func TestTheFallbackAnswersForAProviderThatAsksToWaitForLong(t *testing.T) {
+// If a provider asks for a wait longer than Retry.After, the fallback answers instead, also for side
+// calls.
+func TestFallbackOnLongRetryAfter(t *testing.T) {
 	for _, refused := range []*model.Error{
 		{Kind: model.ErrorRateLimit, Provider: "fake", RetryAfter: 24 * time.Hour},
 		{Kind: model.ErrorRateLimit, Provider: "fake", Retry: new(false)},
@@ -152,8 +152,8 @@ func TestTheFallbackAnswersForAProviderThatAsksToWaitForLong(t *testing.T) {
 	}
 }
 
-// The fallback writes a summary when the model stays ill, too.
-func TestTheFallbackSummarisesWhenRetriesAreExhausted(t *testing.T) {
+// The fallback also writes a summary if the model stays unavailable.
+func TestFallbackSummarizes(t *testing.T) {
 	ill := failing(model.ErrorOverloaded)
 	m := play(t, step{text: long}, step{text: long}, ill, ill, step{text: "primary"})
 	second := play(t, step{text: "the story"})
@@ -199,17 +199,17 @@ func TestToolsCanChangeBetweenTurns(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Tools: registry(t, hasContent("One", "1"))})
 	prompt(t, a, "go")
 	a.SetTools(registry(t, hasContent("One", "1"), hasContent("Two", "2")))
-	told := false
+	reported := false
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if e, ok := e.(event.ToolsChanged); ok {
-			told = len(m.asked) == 1 && len(e.Tools) == 2
+			reported = len(m.asked) == 1 && len(e.Tools) == 2
 		}
 	}
-	if !told || len(m.asked[1].Tools) != 2 {
-		t.Errorf("told before the request: %v, offered %d tools", told, len(m.asked[1].Tools))
+	if !reported || len(m.asked[1].Tools) != 2 {
+		t.Errorf("reported before the request: %v, offered %d tools", reported, len(m.asked[1].Tools))
 	}
 	said := words(m, 1)
 	if strings.Count(said, "These tools are now available: Two") != 1 || strings.Contains(said, "no longer") {
@@ -294,13 +294,13 @@ func TestRewriteIsOneRecord(t *testing.T) {
 	}
 }
 
-func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
+func TestMutationBreakingPairingRejected(t *testing.T) {
 	s := sessions(t)
 	breaks := rewriter(func(c agent.MutatorContext) ([]transcript.Encoded, error) {
 		if c.TurnEnded {
 			return nil, nil
 		}
-		return c.Items[:2], nil // leaves the tool use open
+		return c.Items[:2], nil // the tool use has no result
 	})
 	m := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{
@@ -365,7 +365,7 @@ func TestCompaction(t *testing.T) {
 			t.Errorf("request %d has about %d tokens", i, size/4)
 		}
 	}
-	// What was there before stays readable.
+	// The earlier transcript stays readable.
 	n := 0
 	for r, err := range s.Records(t.Context(), "one", session.Range{}) {
 		if err != nil {
@@ -380,7 +380,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// words are the messages of a request as their JSON has them.
+// words returns the messages of a request as JSON.
 func words(m *fake, request int) string {
 	var b strings.Builder
 	for _, w := range m.asked[request].Messages {

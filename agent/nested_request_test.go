@@ -23,28 +23,28 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// host is what a command in a sandbox asks for when it wants to connect.
+// host is the request of a sandboxed command to connect to a host.
 func host(name string) policy.Request {
 	in, _ := json.Marshal(map[string]string{"host": name})
 	return policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: name + ":443", Input: in, Confined: true}
 }
 
-// reaching is a command that asks for hosts, one after the other.
-func reaching(hosts ...string) probe {
+// reaching is a command that connects to hosts, one after another.
+func connecting(hosts ...string) probe {
 	return probe{name: "Bash", readOnly: true, run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
-		var told []string
+		var reported []string
 		for _, h := range hosts {
 			if err := c.Ask(ctx, host(h)); err != nil {
-				told = append(told, h+": "+err.Error())
+				reported = append(reported, h+": "+err.Error())
 				continue
 			}
-			told = append(told, h+": reached")
+			reported = append(reported, h+": reached")
 		}
-		return tool.Text(strings.Join(told, "\n")), nil
+		return tool.Text(strings.Join(reported, "\n")), nil
 	}}
 }
 
-// guarded are options of a session "one" in mode default, with rules.
+// guarded returns options of a session "one" in mode default, with rules.
 func guarded(t testing.TB, s *session.Sessions, tools *tool.Registry, rules ...string) agent.Options {
 	t.Helper()
 	var list []policy.RuleSource
@@ -62,7 +62,7 @@ func guarded(t testing.TB, s *session.Sessions, tools *tool.Registry, rules ...s
 	}
 }
 
-func bashing(n int) step {
+func bashCall(n int) step {
 	var s step
 	for i := range n {
 		s.uses = append(s.uses, use(fmt.Sprintf("c%d", i+1), "Bash", `{}`))
@@ -70,16 +70,16 @@ func bashing(n int) step {
 	return s
 }
 
-func TestARunningCallAsks(t *testing.T) {
+func TestNestedRequest(t *testing.T) {
 	yes := approval.Answer{Decision: approval.Allow, Actor: "ann"}
 	for _, c := range []struct {
-		name   string
-		rules  []string
-		answer *approval.Answer // nil: nobody is there
-		err    error
-		asked  int // about a.org twice and b.org once
-		told   string
-		reason event.Reason
+		name     string
+		rules    []string
+		answer   *approval.Answer // nil: no approver
+		err      error
+		asked    int // about a.org twice and b.org once
+		reported string
+		reason   event.Reason
 	}{
 		{"yes", nil, &yes, nil, 3, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"yes for the session", nil, &approval.Answer{Decision: approval.AllowSession}, nil, 2, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
@@ -89,13 +89,13 @@ func TestARunningCallAsks(t *testing.T) {
 		{"another input", nil, &approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"host":"c"}`)}, nil, 3, "cannot be changed", event.ReasonCompleted},
 		{"left open", nil, &yes, approval.ErrSuspend, 3, "cannot be suspended", event.ReasonCompleted},
 		{"a failure", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", event.ReasonCompleted},
-		{"nobody", nil, nil, nil, 0, "no one can answer", event.ReasonCompleted},
+		{"no approver", nil, nil, nil, 0, "no one can answer", event.ReasonCompleted},
 		{"a rule allows", []string{"allow WebFetch(domain:a.org)", "allow WebFetch(domain:b.org)"}, nil, nil, 0, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"a rule denies", []string{"deny WebFetch(domain:a.org)"}, &yes, nil, 1, "a.org: permission denied", event.ReasonCompleted},
 	} {
 		for _, stored := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
-				o := guarded(t, nil, registry(t, reaching("a.org", "a.org", "b.org")), c.rules...)
+				o := guarded(t, nil, registry(t, connecting("a.org", "a.org", "b.org")), c.rules...)
 				if o.Session = (session.RestoreOptions{}); stored {
 					o.Sessions = sessions(t)
 				}
@@ -103,13 +103,13 @@ func TestARunningCallAsks(t *testing.T) {
 				if c.answer != nil {
 					person.answer, o.Permissions.Ask = *c.answer, person.ask
 				}
-				a := newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
+				a := newAgent(t, play(t, bashCall(1), step{text: "ok"}), o)
 				res := prompt(t, a, "go")
 				if len(person.asked) != c.asked || res.Reason != c.reason || len(res.Denials) != 0 {
 					t.Errorf("asked %d, ended by %s, denials %v", len(person.asked), res.Reason, res.Denials)
 				}
-				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-					t.Errorf("told %q, want %q", got, c.told)
+				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+					t.Errorf("got %q, want %q", got, c.reported)
 				}
 				if err := a.Close(); err != nil {
 					t.Error(err)
@@ -119,21 +119,21 @@ func TestARunningCallAsks(t *testing.T) {
 	}
 }
 
-// The question is on record before it is put, behind the start of the call that
-// asks, and the answer before it counts.
-func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
+// The approval request is recorded before it is presented, after the start of its call, and the answer
+// is recorded before it takes effect.
+func TestNestedRequestRecorded(t *testing.T) {
 	s := sessions(t)
-	o := guarded(t, s, registry(t, reaching("a.org")))
+	o := guarded(t, s, registry(t, connecting("a.org")))
 	var q approval.Request
 	o.Permissions.Ask = func(_ context.Context, asked approval.Request) (approval.Answer, error) {
 		q = asked
 		if ks := kinds(t, s, "one"); ks[len(ks)-1] != record.KindApprovalAsked {
-			t.Errorf("asked, and on record is %v", ks)
+			t.Errorf("approval requested, but recorded is %v", ks)
 		}
 		return approval.Answer{Decision: approval.AllowSession, Actor: "ann"}, nil
 	}
 	o.Permissions.Sandbox, o.Permissions.Profile = "kernel", "abc"
-	a := newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
+	a := newAgent(t, play(t, bashCall(1), step{text: "ok"}), o)
 	prompt(t, a, "go")
 	want := []session.Kind{
 		"session.opened", "turn.opened", "item", "item", "decision", "tool.started",
@@ -163,9 +163,9 @@ func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
 	}
 }
 
-// A host that holds the reins answers while the call runs.
-func TestADriverAnswersARunningCall(t *testing.T) {
-	a := newAgent(t, play(t, bashing(1), step{text: "ok"}), guarded(t, sessions(t), registry(t, reaching("a.org"))))
+// The host of a Driver answers while the call runs.
+func TestDriverAnswersNestedRequest(t *testing.T) {
+	a := newAgent(t, play(t, bashCall(1), step{text: "ok"}), guarded(t, sessions(t), registry(t, connecting("a.org"))))
 	d := a.Driver(nil)
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
@@ -187,18 +187,17 @@ func TestADriverAnswersARunningCall(t *testing.T) {
 		t.Fatalf("%+v, %v", step, err)
 	}
 	if got := results(t, a)["c1"].Text(); got != "a.org: reached" {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
-// A call that ends while it is asked about, or that is interrupted, leaves no
-// question behind.
-func TestAQuestionEndsWithItsCall(t *testing.T) {
+// If a call ends or is interrupted while its nested request waits, the request is closed.
+func TestNestedRequestEndsWithCall(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		end    func(*agent.Agent, context.CancelFunc)
-		reason event.Reason
-		told   string
+		name     string
+		end      func(*agent.Agent, context.CancelFunc)
+		reason   event.Reason
+		reported string
 	}{
 		{"the command gave up", func(_ *agent.Agent, stop context.CancelFunc) { stop() }, event.ReasonCompleted, "it gave up"},
 		{"interrupted", func(a *agent.Agent, _ context.CancelFunc) { a.Interrupt() }, event.ReasonInterrupted, ""},
@@ -223,12 +222,12 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 					<-ctx.Done()
 					return approval.Answer{}, context.Cause(ctx)
 				}
-				a = newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
+				a = newAgent(t, play(t, bashCall(1), step{text: "ok"}), o)
 				if res := prompt(t, a, "go"); res.Reason != c.reason {
 					t.Errorf("ended by %s", res.Reason)
 				}
-				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-					t.Errorf("told %q", got)
+				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+					t.Errorf("got %q", got)
 				}
 				if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
 					t.Errorf("open: %v, %v", open, err)
@@ -240,48 +239,48 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 	}
 }
 
-func TestARunningCallIsAnsweredFromElsewhere(t *testing.T) {
+func TestNestedRequestAnsweredByOtherProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		o := guarded(t, s, registry(t, reaching("a.org")))
+		o := guarded(t, s, registry(t, connecting("a.org")))
 		o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
-			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
+			if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 				t.Error(err)
 			}
 			<-ctx.Done()
 			return approval.Answer{}, context.Cause(ctx)
 		}
-		a := newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
+		a := newAgent(t, play(t, bashCall(1), step{text: "ok"}), o)
 		prompt(t, a, "go")
 		if got := results(t, a)["c1"].Text(); got != "a.org: reached" {
-			t.Errorf("told %q", got)
+			t.Errorf("got %q", got)
 		}
 		a.Close()
 	})
 }
 
-func TestNobodyAnswersARunningCallInTime(t *testing.T) {
+func TestNestedRequestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
-		o := guarded(t, s, registry(t, reaching("a.org")))
+		o := guarded(t, s, registry(t, connecting("a.org")))
 		o.Permissions.AskTimeout = time.Minute
 		o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 			<-ctx.Done()
 			return approval.Answer{}, context.Cause(ctx)
 		}
-		a := newAgent(t, play(t, bashing(1), step{text: "ok"}), o)
+		a := newAgent(t, play(t, bashCall(1), step{text: "ok"}), o)
 		prompt(t, a, "go")
 		if got := results(t, a)["c1"].Text(); !strings.Contains(got, "in time") {
-			t.Errorf("told %q", got)
+			t.Errorf("got %q", got)
 		}
 		a.Close()
 	})
 }
 
-// Hosts that are asked for at once are asked about one by one, and what the first
-// answer settled is not asked again.
+// Concurrent nested requests are presented one by one, and one that an earlier answer covers is not
+// presented.
 func TestManyNestedRequests(t *testing.T) {
-	crowd := probe{name: "Bash", readOnly: true, run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+	parallel := probe{name: "Bash", readOnly: true, run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
@@ -293,35 +292,35 @@ func TestManyNestedRequests(t *testing.T) {
 		wg.Wait()
 		return tool.Text("done"), nil
 	}}
-	o := guarded(t, sessions(t), registry(t, crowd))
+	o := guarded(t, sessions(t), registry(t, parallel))
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	o.Permissions.Ask = person.ask
-	prompt(t, newAgent(t, play(t, bashing(1), step{text: "ok"}), o), "go")
+	prompt(t, newAgent(t, play(t, bashCall(1), step{text: "ok"}), o), "go")
 	if len(person.asked) != 2 {
 		t.Errorf("asked %d times", len(person.asked))
 	}
 }
 
-// kill -9 while a running call's question waits: what the call did is unknown, it
-// does not run again, and nobody is asked any more.
-func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
+// After kill -9 while a nested request waits, the outcome of the call is unknown. It does not run again,
+// and the request is closed.
+func TestNestedRequestEndsWithProcess(t *testing.T) {
 	s := sessions(t)
 	asked, end := make(chan struct{}), make(chan struct{})
-	o := guarded(t, s, registry(t, reaching("a.org")))
+	o := guarded(t, s, registry(t, connecting("a.org")))
 	o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		close(asked)
-		<-end // the process is gone
+		<-end // the process has been killed
 		return approval.Answer{Decision: approval.Allow}, nil
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		_, _ = newAgent(t, play(t, bashing(2), step{text: "ok"}), o).Prompt(context.Background(), "go")
+		_, _ = newAgent(t, play(t, bashCall(2), step{text: "ok"}), o).Prompt(context.Background(), "go")
 	}()
 	<-asked
 	o.Session.Takeover = true
 	o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
-		t.Error("it is asked again")
+		t.Error("approval was requested again")
 		return approval.Answer{Decision: approval.Allow}, nil
 	}
 	ran := probe{name: "Bash", readOnly: true, run: func(context.Context, *tool.Call) (tool.Result, error) {
@@ -334,7 +333,7 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 		t.Errorf("ended by %s", res.Reason)
 	}
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "unknown") {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
 		t.Errorf("open: %v, %v", open, err)
@@ -343,10 +342,10 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 	<-killed
 }
 
-// Closing an agent whose host has left a call running ends the call.
-func TestCloseEndsARunningCall(t *testing.T) {
+// Closing an agent ends a call that a Driver's host left running.
+func TestCloseEndsRunningCall(t *testing.T) {
 	s := sessions(t)
-	a := newAgent(t, play(t, bashing(1)), guarded(t, s, registry(t, reaching("a.org"))))
+	a := newAgent(t, play(t, bashCall(1)), guarded(t, s, registry(t, connecting("a.org"))))
 	d := a.Driver(nil)
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
 		t.Fatal(err)

@@ -19,14 +19,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// runner is a tool that counts its runs and keeps what it ran with.
+// runner is a tool that records the inputs of its runs.
 type runner struct {
 	probe
 	inputs  []string
 	resumed []bool
 }
 
-// command makes a tool whose calls run commands: its input is the command line.
+// command makes a tool whose calls run the command line in their input.
 func command(name string) *runner {
 	r := &runner{probe: probe{name: name}}
 	r.run = func(_ context.Context, c *tool.Call) (tool.Result, error) {
@@ -49,7 +49,7 @@ func (r *runner) Requests(c *tool.Call) ([]policy.Request, error) {
 	return []policy.Request{{Operation: policy.OpCommand, Resource: in.Command, Override: in.Again}}, nil
 }
 
-// results returns what the model was told, by use.
+// results returns the tool results, by use.
 func results(t testing.TB, a *agent.Agent) map[string]transcript.ToolResult {
 	t.Helper()
 	out := map[string]transcript.ToolResult{}
@@ -67,16 +67,16 @@ func results(t testing.TB, a *agent.Agent) map[string]transcript.ToolResult {
 	return out
 }
 
-func says2(v policy.Verdict) policy.CanUseTool {
+func fixedVerdict(v policy.Verdict) policy.CanUseTool {
 	return func(context.Context, policy.Request) (policy.Verdict, error) { return v, nil }
 }
 
 const push = `{"command":"git push"}`
 
-func TestWhatTheModelIsTold(t *testing.T) {
+func TestDenialTexts(t *testing.T) {
 	deny := func(v policy.Verdict) policy.Config {
 		v.Effect = policy.Deny
-		return policy.Config{Mode: policy.ModeBypass, CanUseTool: says2(v)}
+		return policy.Config{Mode: policy.ModeBypass, CanUseTool: fixedVerdict(v)}
 	}
 	for _, c := range []struct {
 		name  string
@@ -87,17 +87,17 @@ func TestWhatTheModelIsTold(t *testing.T) {
 	}{
 		{"a deny with a reason", push, deny(policy.Verdict{Reason: "not on Fridays"}), "permission denied: not on Fridays", "canUseTool"},
 		{"a bare deny", push, deny(policy.Verdict{}), `Permission denied for tool "Bash"`, "canUseTool"},
-		{"nobody is there", push, policy.Config{}, `Permission required for tool "Bash"`, "nobody"},
-		{"a question of the callback, and nobody there", push, policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and no one can answer`, "nobody"},
+		{"no approver", push, policy.Config{}, `Permission required for tool "Bash"`, "nobody"},
+		{"callback asks, no approver", push, policy.Config{CanUseTool: fixedVerdict(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and no one can answer`, "nobody"},
 		{"an input that makes no sense", `{"bad":true}`, policy.Config{Mode: policy.ModeBypass}, "Failed to decode input: it is bad", ""},
-		{"a mode that asks nobody", push, policy.Config{Mode: policy.ModeDontAsk}, "permission denied: ", "mode dontAsk"},
+		{"dontAsk mode", push, policy.Config{Mode: policy.ModeDontAsk}, "permission denied: ", "mode dontAsk"},
 		{"a callback that panics", push, policy.Config{Mode: policy.ModeBypass, CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { panic("bang") }}, "bang", "canUseTool"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bash := command("Bash")
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", c.input)}}, step{text: "ok"})
 			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: c.p}})
-			if c.p.Mode == "" { // newAgent's default is another
+			if c.p.Mode == "" { // newAgent has another default
 				var err error
 				c.p.Mode = policy.ModeDefault
 				if a, err = agent.New(m, options(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: c.p}})); err != nil {
@@ -107,7 +107,7 @@ func TestWhatTheModelIsTold(t *testing.T) {
 			res := prompt(t, a, "go")
 			got := results(t, a)["c1"]
 			if !got.IsError || !strings.Contains(got.Text(), c.want) || len(bash.inputs) != 0 {
-				t.Errorf("told %q, want %q; ran %v", got.Text(), c.want, bash.inputs)
+				t.Errorf("got %q, want %q; ran %v", got.Text(), c.want, bash.inputs)
 			}
 			var by []string
 			for _, d := range res.Denials {
@@ -120,11 +120,11 @@ func TestWhatTheModelIsTold(t *testing.T) {
 	}
 }
 
-func TestACallbackReplacesTheInput(t *testing.T) {
+func TestCallbackReplacesInput(t *testing.T) {
 	bash := command("Bash")
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"rm x"}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
-		CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"echo safe"}`)}),
+		CanUseTool: fixedVerdict(policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"echo safe"}`)}),
 	}}})
 	var started, decided string
 	for _, e := range events(t, a, "go") {
@@ -137,7 +137,7 @@ func TestACallbackReplacesTheInput(t *testing.T) {
 	}
 	const safe = `{"command":"echo safe"}`
 	if len(bash.inputs) != 1 || bash.inputs[0] != safe || started != safe || decided != safe {
-		t.Errorf("ran %v, told %s, recorded %s", bash.inputs, started, decided)
+		t.Errorf("ran %v, got %s, recorded %s", bash.inputs, started, decided)
 	}
 	if u := a.Snapshot().Items[1].Uses(); string(u[0].Input) != `{"command":"rm x"}` {
 		t.Errorf("the transcript holds %s", u[0].Input)
@@ -148,7 +148,7 @@ func TestPolicyStopEndsTurn(t *testing.T) {
 	for _, uses := range [][]transcript.ToolUse{
 		{use("c1", "Bash", push)},
 		{use("c1", "Bash", push), use("c2", "Bash", push)},
-		{use("c0", "Look", `{}`), use("c1", "Bash", push)}, // the last one of a round that ran something
+		{use("c0", "Look", `{}`), use("c1", "Bash", push)}, // the last call of a round in which another one ran
 	} {
 		look := probe{name: "Look", readOnly: true, run: hasContent("Look", "seen").run}
 		m := play(t, step{uses: uses}, step{text: "never"})
@@ -169,7 +169,7 @@ func TestPolicyStopEndsTurn(t *testing.T) {
 	}
 }
 
-func TestRequestsSayWhoAndWhere(t *testing.T) {
+func TestRequestFields(t *testing.T) {
 	var seen []policy.Request
 	silent := probe{name: "Todo", run: hasContent("Todo", "x").run}
 	p := policy.Config{Mode: policy.ModeBypass, Folders: []string{"/w"}, CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
@@ -200,12 +200,12 @@ func TestRequestsSayWhoAndWhere(t *testing.T) {
 	a.Close()
 }
 
-// noRequestTool is a tool whose calls touch nothing that has a name.
+// noRequestTool is a tool whose calls have no requests.
 type noRequestTool struct{ probe }
 
 func (noRequestTool) Requests(*tool.Call) ([]policy.Request, error) { return nil, nil }
 
-func TestAReadIsJudgedOnce(t *testing.T) {
+func TestReadJudgedOnce(t *testing.T) {
 	asked := map[string]int{}
 	look := probe{name: "Look", readOnly: true, run: hasContent("Look", "seen").run}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Look", `{"n":1}`), use("b", "Look", `{"n":2}`)}}, step{text: "ok"})
@@ -244,7 +244,7 @@ func TestGuardsOrPermissions(t *testing.T) {
 	}
 }
 
-func TestAChildIsNeverWeaker(t *testing.T) {
+func TestChildGuardsNeverWeaker(t *testing.T) {
 	parent := newAgent(t, play(t), agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDontAsk}}})
 	g, err := parent.Guards().Child("helper", policy.ModeBypass)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestAChildIsNeverWeaker(t *testing.T) {
 	if child.Mode() != policy.ModeDontAsk || len(bash.inputs) != 0 {
 		t.Errorf("the child is in mode %s and ran %v", child.Mode(), bash.inputs)
 	}
-	// Its end is not the end of the parent's run.
+	// The end of the child does not end the parent's run.
 	if _, err := parent.Change(t.Context(), policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"/secret/**"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -270,8 +270,8 @@ func TestAChildIsNeverWeaker(t *testing.T) {
 	}
 }
 
-func TestTheCallbackCanBeReplaced(t *testing.T) {
-	no := says2(policy.Verdict{Effect: policy.Deny, Reason: "no"})
+func TestSetCanUseTool(t *testing.T) {
+	no := fixedVerdict(policy.Verdict{Effect: policy.Deny, Reason: "no"})
 	for _, c := range []struct {
 		name   string
 		change func(*testing.T, *agent.Agent)
@@ -304,7 +304,7 @@ func TestTheCallbackCanBeReplaced(t *testing.T) {
 	}
 }
 
-func TestChangesAreDurableAndInForce(t *testing.T) {
+func TestChangesDurableAndApplied(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}
@@ -325,14 +325,14 @@ func TestChangesAreDurableAndInForce(t *testing.T) {
 	if _, err := a.Change(t.Context(), policy.Change{Mode: "yolo"}); err == nil {
 		t.Error("mode yolo was set")
 	}
-	var told []event.PolicyChanged
+	var reported []event.PolicyChanged
 	for _, e := range events(t, a, "again") {
 		if p, ok := e.(event.PolicyChanged); ok {
-			told = append(told, p)
+			reported = append(reported, p)
 		}
 	}
-	if len(told) != 1 || told[0].Change.Grant.ID != changed.Grant.ID || told[0].Change.Version != 1 {
-		t.Errorf("told %+v", told)
+	if len(reported) != 1 || reported[0].Change.Grant.ID != changed.Grant.ID || reported[0].Change.Version != 1 {
+		t.Errorf("got %+v", reported)
 	}
 	if len(bash.inputs) != 1 {
 		t.Errorf("ran %d times", len(bash.inputs))
@@ -346,7 +346,7 @@ func TestChangesAreDurableAndInForce(t *testing.T) {
 	if _, err := a.Change(t.Context(), policy.Change{Mode: policy.ModePlan}); !errors.Is(err, agent.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	// It is in force for whoever goes on with the session.
+	// It applies to the next agent of the session.
 	if got := payloads(t, s, "one", record.KindPolicyChanged); len(got) != 1 {
 		t.Errorf("recorded %v", got)
 	}
@@ -358,7 +358,7 @@ func TestChangesAreDurableAndInForce(t *testing.T) {
 	b.Close()
 }
 
-func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
+func TestOtherProgramChangeApplies(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	var a *agent.Agent
@@ -380,7 +380,7 @@ func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
 		share(policy.Change{Mode: policy.ModeDontAsk, Version: 1, By: "elsewhere"})
 		return tool.Text("done"), nil
 	}}
-	// The rename is met by an append of the agent, not by a look at the log.
+	// The agent finds the rename in an append, not by reading the log.
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push), use("c2", "Meddle", `{}`), use("c3", "Bash", push)}}, step{text: "ok"})
 	a = newAgent(t, m, agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
@@ -393,7 +393,7 @@ func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
 		}
 	}
 	if a.Mode() != policy.ModeDontAsk || len(bash.inputs) != 1 || !slices.Equal(by, []string{"elsewhere"}) {
-		t.Errorf("mode %s, ran %v, told %v", a.Mode(), bash.inputs, by)
+		t.Errorf("mode %s, ran %v, got %v", a.Mode(), bash.inputs, by)
 	}
 	share(policy.Change{Patch: &policy.Patch{Mode: "exec", Allow: []string{"**"}}})
 	if _, err := a.Prompt(t.Context(), "more"); err == nil {
@@ -419,9 +419,9 @@ func payloads(t testing.TB, s *session.Sessions, id string, k session.Kind) (out
 	return out
 }
 
-// What the callback wants of the policy with an allow holds from the next call on, is on record,
-// and outlives the callback.
-func TestUpdatesOfTheCallback(t *testing.T) {
+// Policy updates that the callback returns with an allow apply from the next call on, are recorded, and
+// outlive the callback.
+func TestCallbackUpdates(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	asked := 0

@@ -27,8 +27,8 @@ func sessions(t testing.TB) *session.Sessions {
 	return session.New(memory.New(), nil)
 }
 
-// killed gives a session back as the end of its process does: what hangs in a test is a
-// process of which nothing is heard again.
+// killed releases a session like the end of its process. The goroutines of the test that still hang
+// stand for the killed process.
 func killed(t testing.TB, s *session.Sessions, id string) {
 	t.Helper()
 	held, err := s.Lease(t.Context(), id)
@@ -98,17 +98,17 @@ func TestResumeRepeatsTheSameBytes(t *testing.T) {
 
 	o.System = "be long"
 	c := newAgent(t, play(t, step{text: "x"}), o)
-	told := false
+	reported := false
 	for _, e := range events(t, c, "more") {
 		n, ok := e.(event.Notice)
-		told = told || ok && strings.Contains(n.Text, "system prompt")
+		reported = reported || ok && strings.Contains(n.Text, "system prompt")
 	}
-	if !told {
+	if !reported {
 		t.Error("a changed system prompt was not noticed")
 	}
 }
 
-func TestAfterACrash(t *testing.T) {
+func TestResumeAfterCrash(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		mode policy.Mode
@@ -116,7 +116,7 @@ func TestAfterACrash(t *testing.T) {
 		turn string
 	}{
 		{"while the tool ran", policy.ModeBypass, "outcome unknown", "turn-2"},
-		{"while a question waited", policy.ModeDefault, "no one can answer", "turn-1"}, // it goes on
+		{"while a question waited", policy.ModeDefault, "no one can answer", "turn-1"}, // the turn continues
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)
@@ -127,7 +127,7 @@ func TestAfterACrash(t *testing.T) {
 				runs++
 				panic(crash)
 			}})
-			// The crash: the loop's goroutine is abandoned in the middle.
+			// The crash: the loop's goroutine never continues.
 			a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Pay", `{}`)}}), o)
 			abandon(t, a, "pay")
 			killed(t, s, "one")
@@ -144,7 +144,7 @@ func TestAfterACrash(t *testing.T) {
 			items := b.Snapshot().Items
 			it, _ := items[2].Decode()
 			if got := it.Parts[0].(transcript.ToolResult).Text(); !strings.Contains(got, c.want) {
-				t.Errorf("the model was told %q, want %q", got, c.want)
+				t.Errorf("the model read %q, want %q", got, c.want)
 			}
 			if res.Turn != c.turn {
 				t.Errorf("it is turn %s, want %s", res.Turn, c.turn)
@@ -153,8 +153,8 @@ func TestAfterACrash(t *testing.T) {
 	}
 }
 
-// abandon runs a until a tool has started or a question is asked and then
-// leaves it there, as kill -9 would: nothing after that reaches the log.
+// abandon runs a until a tool has started or an approval is requested, and then stops it like kill -9:
+// nothing after that reaches the log.
 func abandon(t *testing.T, a *agent.Agent, text string) {
 	t.Helper()
 	d := a.Driver(nil)
@@ -266,7 +266,7 @@ func TestCloseMarker(t *testing.T) {
 	}
 }
 
-func TestWhateverEndsARunIsSaved(t *testing.T) {
+func TestEveryEndOfRunSaved(t *testing.T) {
 	invalid := &model.Error{Kind: model.ErrorInvalid, Provider: "fake", Message: "no"}
 	for _, c := range []struct {
 		name string
@@ -296,7 +296,7 @@ func TestWhateverEndsARunIsSaved(t *testing.T) {
 	}
 }
 
-func TestAFailedCallCanBeRetriedWithoutAskingTwice(t *testing.T) {
+func TestFailedCallRetriedWithoutInput(t *testing.T) {
 	s := sessions(t)
 	m := play(t, step{err: &model.Error{Kind: model.ErrorAuth, Provider: "fake"}}, step{text: "now"})
 	a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}})
@@ -319,7 +319,7 @@ func TestAFailedCallCanBeRetriedWithoutAskingTwice(t *testing.T) {
 	}
 }
 
-func TestQueuedInputOutlivesTheProcess(t *testing.T) {
+func TestQueuedInputSurvivesProcess(t *testing.T) {
 	s := sessions(t)
 	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}}
 	a := newAgent(t, play(t), o)
@@ -342,7 +342,7 @@ func TestQueuedInputOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-func TestModeIsRecordedAndComesBack(t *testing.T) {
+func TestModeRestored(t *testing.T) {
 	s := sessions(t)
 	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}}
 	for _, c := range []struct{ set, back policy.Mode }{
@@ -369,7 +369,7 @@ func TestModeIsRecordedAndComesBack(t *testing.T) {
 		}
 		b.Close()
 		asked := o
-		asked.Permissions.Config.Mode = policy.ModeDefault // who says default means it
+		asked.Permissions.Config.Mode = policy.ModeDefault // an explicit default mode applies
 		d, _ := agent.New(play(t), &asked)
 		if _, err := d.Start(t.Context()); err != nil {
 			t.Fatal(err)

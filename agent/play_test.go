@@ -28,8 +28,8 @@ type step struct {
 	during func(ctx context.Context) // runs after the first delta
 }
 
-// fake is a model that answers with its steps one after the other and refuses
-// requests whose tool uses and results do not pair, as a provider would.
+// fake is a model that answers with its steps in order. Like a provider, it rejects requests whose tool
+// uses and results do not pair.
 type fake struct {
 	t     testing.TB
 	info  model.Info
@@ -147,7 +147,7 @@ func registry(t testing.TB, tools ...tool.Tool) *tool.Registry {
 	return r
 }
 
-// options are options without waiting: bypass, instant sleep, numbered ids.
+// options completes options for tests: bypassPermissions, no sleep, numbered ids.
 func options(o agent.Options) *agent.Options {
 	if o.Permissions.Config.Mode == "" && o.Permissions.Guards == nil {
 		o.Permissions.Config.Mode = policy.ModeBypass
@@ -186,7 +186,7 @@ func prompt(t testing.TB, a *agent.Agent, text string) *event.Result {
 	return res
 }
 
-// events runs a turn and returns what was told.
+// events runs a turn and returns its events.
 func events(t testing.TB, a *agent.Agent, text string) []event.Event {
 	t.Helper()
 	var all []event.Event

@@ -19,9 +19,9 @@ func opensTurn(b session.Batch) bool {
 	return slices.ContainsFunc(b.Records, func(r session.Record) bool { return r.Kind == record.KindTurnOpened })
 }
 
-// A store that fails while a turn takes in what is queued stops the agent, unless it had
-// written: the next one has all of it, once.
-func TestAStoreThatFailsWhileTheQueueIsTaken(t *testing.T) {
+// If the store fails while a turn takes in queued input, the agent stops. The next agent has all of the
+// input, once.
+func TestTakeQueueStoreFails(t *testing.T) {
 	next := func(t *testing.T, a *agent.Agent) error { _, err := a.Driver(nil).Next(t.Context()); return err }
 	run := func(t *testing.T, a *agent.Agent) error {
 		for _, err := range a.Run(t.Context()) {
@@ -47,10 +47,10 @@ func TestAStoreThatFailsWhileTheQueueIsTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := takes(t, a); (err == nil) != written {
-					t.Fatalf("written: %v, and told %v", written, err)
+					t.Fatalf("written: %v, and got %v", written, err)
 				}
 				if err := takes(t, a); !written && (err == nil || errors.Is(err, agent.ErrNoInput)) {
-					t.Errorf("it goes on without the message: %v", err)
+					t.Errorf("the agent continues without the message: %v", err)
 				}
 				if err := a.Close(); err != nil {
 					t.Error(err)
@@ -73,8 +73,8 @@ func TestAStoreThatFailsWhileTheQueueIsTaken(t *testing.T) {
 	}
 }
 
-// What is told while the session is being opened is durable, or refused.
-func TestTellWhileTheSessionIsOpened(t *testing.T) {
+// A notification during the opening of the session is durable or rejected.
+func TestQueueNotificationDuringOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opening, opened := make(chan struct{}), make(chan struct{})
 		store := memory.New()
@@ -99,7 +99,7 @@ func TestTellWhileTheSessionIsOpened(t *testing.T) {
 		select {
 		case err := <-came:
 			if !errors.Is(err, agent.ErrRunning) {
-				t.Errorf("told before there was a session to keep it: %v", err)
+				t.Errorf("accepted before the session was open: %v", err)
 			}
 		default:
 			t.Error("Tell waits")
@@ -111,7 +111,7 @@ func TestTellWhileTheSessionIsOpened(t *testing.T) {
 	})
 }
 
-// counted is a store whose reads are counted.
+// counted is a store that counts its reads.
 type counted struct {
 	session.Store
 	reads int
@@ -124,29 +124,29 @@ func (c *counted) Read(ctx context.Context, id string, r session.Range) iter.Seq
 	return c.Store.Read(ctx, id, r)
 }
 
-// What is told once is known after a restart and a compaction, and the log is not read for it.
-func TestTellOnceAfterRestart(t *testing.T) {
+// QueueNotificationOnce knows earlier ids after a restart and a compaction, without reading the log.
+func TestQueueNotificationOnceAfterRestart(t *testing.T) {
 	store := &counted{Store: memory.New()}
 	tell := func(a *agent.Agent, id string) bool {
 		before := store.reads
-		told, err := a.QueueNotificationOnce(t.Context(), id, transcript.Text{Text: long})
+		reported, err := a.QueueNotificationOnce(t.Context(), id, transcript.Text{Text: long})
 		if err != nil || store.reads != before {
 			t.Errorf("%s: %d reads, %v", id, store.reads-before, err)
 		}
-		return told
+		return reported
 	}
 	o := agent.Options{Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: "s"}, Compact: agent.Compact{KeepTokens: 10}}
 	a := newAgent(t, play(t, step{text: long}, step{text: "more"}, step{text: "the story"}), o)
 	prompt(t, a, "begin")
 	if !tell(a, "one") || tell(a, "one") {
-		t.Error("one is not told once")
+		t.Error("one is not queued exactly once")
 	}
 	answerQueue(t, a)
 	if _, _, err := a.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if !tell(a, "two") {
-		t.Error("two is not told")
+		t.Error("two is not queued")
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestTellOnceAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if tell(b, "one") || tell(b, "two") || !tell(b, "three") {
-		t.Error("after the restart it is told again, or not at all")
+		t.Error("after the restart one or two is queued again, or three is not")
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)

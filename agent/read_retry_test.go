@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// unreadable is a store of which nothing can be read while it is away.
+// unreadable is a store that cannot be read while it is unavailable.
 type unreadable struct {
 	*memory.Store
 	away  atomic.Bool
@@ -40,16 +40,16 @@ func (s *unreadable) Read(ctx context.Context, id string, r session.Range) iter.
 	return s.Store.Read(ctx, id, r)
 }
 
-// Reads that fail while a question waits are tried again: whoever answers meanwhile, here or
-// elsewhere, is heard. After ten minutes the run ends with the store's error.
-func TestReadsThatFailWhileAQuestionWaits(t *testing.T) {
+// Failed reads while an approval request waits are retried, and an answer from here or another program
+// is applied. After ten minutes the run ends with the store's error.
+func TestReadRetryDuringApproval(t *testing.T) {
 	for name, c := range map[string]struct {
-		away      time.Duration
-		elsewhere bool
-		ends      bool
+		away            time.Duration
+		answerElsewhere bool
+		ends            bool
 	}{
 		"answered here":      {away: 2 * time.Minute},
-		"answered elsewhere": {away: 2 * time.Minute, elsewhere: true},
+		"answered elsewhere": {away: 2 * time.Minute, answerElsewhere: true},
 		"for ever":           {away: time.Hour, ends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,13 +64,13 @@ func TestReadsThatFailWhileAQuestionWaits(t *testing.T) {
 							store.away.Store(true)
 							time.AfterFunc(c.away, func() {
 								store.away.Store(false)
-								if c.elsewhere {
+								if c.answerElsewhere {
 									if _, err := approval.Resolve(context.Background(), s, "x", approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "ann"}); err != nil {
 										t.Error(err)
 									}
 								}
 							})
-							if c.elsewhere || c.ends {
+							if c.answerElsewhere || c.ends {
 								<-ctx.Done()
 								return approval.Answer{}, ctx.Err()
 							}

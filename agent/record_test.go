@@ -18,9 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// onRecord returns the JSON of the events that are not provisional. Of an error only what it
-// says is on record.
-func onRecord(t testing.TB, all []event.Event) []string {
+// onRecord returns the JSON of the durable events. Only the message of an error is recorded.
+func durableJSON(t testing.TB, all []event.Event) []string {
 	t.Helper()
 	var list []string
 	for _, e := range all {
@@ -56,46 +55,46 @@ func fromLog(t testing.TB, s *session.Sessions, id string) (all []event.Event) {
 	return all
 }
 
-// What an agent tells while it works is what its log tells later, in the same order.
-func TestTheLogTellsWhatTheAgentTold(t *testing.T) {
+// The durable events of a running agent are the events of its log, in the same order.
+func TestLogGivesSameEvents(t *testing.T) {
 	plan := policy.Config{Mode: policy.ModePlan}
 	for name, tt := range map[string]struct {
 		o     agent.Options
 		steps []step
 	}{
 		"an answer":           {agent.Options{}, []step{{text: "hello"}}},
-		"a call":              {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushing(1), {text: "ok"}}},
-		"two calls":           {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushing(1), pushing(2), {text: "ok"}}},
-		"a denied call":       {agent.Options{Permissions: agent.Permissions{Config: plan}}, []step{pushing(1), {text: "ok"}}},
-		"an allowed call":     {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Allow)}}, []step{pushing(1), {text: "ok"}}},
-		"no":                  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Deny)}}, []step{pushing(1), {text: "ok"}}},
-		"yes for the session": {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.AllowSession)}}, []step{pushing(1), pushing(2), {text: "ok"}}},
-		"no for the session":  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushing(1), {text: "ok"}}},
+		"a call":              {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), {text: "ok"}}},
+		"two calls":           {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
+		"a denied call":       {agent.Options{Permissions: agent.Permissions{Config: plan}}, []step{pushCall(1), {text: "ok"}}},
+		"an allowed call":     {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Allow)}}, []step{pushCall(1), {text: "ok"}}},
+		"no":                  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Deny)}}, []step{pushCall(1), {text: "ok"}}},
+		"yes for the session": {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.AllowSession)}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
+		"no for the session":  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushCall(1), {text: "ok"}}},
 		"a hook says something": {
-			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Message: "a word"}))}},
-			[]step{pushing(1), {text: "ok"}},
+			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Message: "a word"}))}},
+			[]step{pushCall(1), {text: "ok"}},
 		},
 		"a hook changes the input": {
-			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(`{"command":"ls"}`)}))}},
-			[]step{pushing(1), {text: "ok"}},
+			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Input: json.RawMessage(`{"command":"ls"}`)}))}},
+			[]step{pushCall(1), {text: "ok"}},
 		},
 		"a hook blocks": {
-			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "because"}))}},
-			[]step{pushing(1), {text: "ok"}},
+			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Block: true, Reason: "because"}))}},
+			[]step{pushCall(1), {text: "ok"}},
 		},
 		"a tool that is not there": {agent.Options{}, []step{{uses: []transcript.ToolUse{use("a", "Nothing", `{}`)}}, {text: "ok"}}},
-		"too many turns":           {agent.Options{Limits: agent.Limits{MaxTurns: 1}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushing(1), {text: "ok"}}},
+		"too many turns":           {agent.Options{Limits: agent.Limits{MaxTurns: 1}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), {text: "ok"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.o.Sessions = session.New(memory.New(), nil)
 			tt.o.Session.SessionID = "s"
 			tt.o.Tools = registry(t, command("Bash"))
 			all := events(t, newAgent(t, play(t, tt.steps...), tt.o), "go")
-			got, want := onRecord(t, fromLog(t, tt.o.Sessions, "s")), onRecord(t, all)
+			got, want := durableJSON(t, fromLog(t, tt.o.Sessions, "s")), durableJSON(t, all)
 			if diff := cmp.Diff(want, got); diff != "" || len(want) < 4 {
-				t.Errorf("the agent told -, the log tells +:\n%s", diff)
+				t.Errorf("events of the agent -, of the log +:\n%s", diff)
 			}
-			if again := onRecord(t, fromLog(t, tt.o.Sessions, "s")); !slices.Equal(again, got) {
+			if again := durableJSON(t, fromLog(t, tt.o.Sessions, "s")); !slices.Equal(again, got) {
 				t.Error("the same records gave other events")
 			}
 		})

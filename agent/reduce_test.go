@@ -21,17 +21,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestCorpusOfCompaction(t *testing.T) {
+func TestCorpusCompaction(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "compaction"), map[string]func(*testing.T, corpus.Case){
 		"ak-comp-001": checkReduced,
 		"ak-comp-002": checkReduced,
-		"ak-comp-005": corpus.Test(`{"given": {"state":"pipeline [drop reasoning, keep recent]"}, "when": ["run"], "expect": {"order":"as listed","items left":2}}`, by(testStepsInTheirOrder)),
-		"ak-comp-006": corpus.Test(`{"given": {"state":"cancelled token"}, "when": ["run pipeline"], "expect": {"result":"cancelled, transcript unchanged"}}`, by(testACancelledCompactionChangesNothing)),
-		"ak-comp-009": corpus.Test(`{"given": {"state":"compaction fails after mutating half"}, "when": ["turn"], "expect": {"transcript":"unchanged (all or nothing)"}}`, by(testAFailedCompactionChangesNothing)),
+		"ak-comp-005": corpus.Test(`{"given": {"state":"pipeline [drop reasoning, keep recent]"}, "when": ["run"], "expect": {"order":"as listed","items left":2}}`, by(testStepsInOrder)),
+		"ak-comp-006": corpus.Test(`{"given": {"state":"cancelled token"}, "when": ["run pipeline"], "expect": {"result":"cancelled, transcript unchanged"}}`, by(testCancelledCompactionChangesNothing)),
+		"ak-comp-009": corpus.Test(`{"given": {"state":"compaction fails after mutating half"}, "when": ["turn"], "expect": {"transcript":"unchanged (all or nothing)"}}`, by(testFailedCompactionChangesNothing)),
 	}, nil)
 }
 
-// list encodes items with ids of their places.
+// list encodes items with their indexes as ids.
 func list(t testing.TB, items ...transcript.Item) []transcript.Encoded {
 	t.Helper()
 	var out []transcript.Encoded
@@ -95,7 +95,7 @@ func TestDropFailed(t *testing.T) {
 	}
 }
 
-func testStepsInTheirOrder(t *testing.T) {
+func testStepsInOrder(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var order []string
 	note := func(m agent.Mutator) agent.Mutator {
@@ -129,7 +129,7 @@ func (m mutator) Mutate(ctx context.Context, c agent.MutatorContext) ([]transcri
 	return m.do(ctx, c)
 }
 
-func testACancelledCompactionChangesNothing(t *testing.T) {
+func testCancelledCompactionChangesNothing(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var a *agent.Agent
 	stops := mutator{"stops", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
@@ -148,7 +148,7 @@ func testACancelledCompactionChangesNothing(t *testing.T) {
 	}
 }
 
-func testAFailedCompactionChangesNothing(t *testing.T) {
+func testFailedCompactionChangesNothing(t *testing.T) {
 	for name, steps := range map[string][]agent.Mutator{
 		"a step fails": {agent.CompactionStep{Step: "keepRecent", Items: 1}, mutator{"fails", func(context.Context, agent.MutatorContext) ([]transcript.Encoded, error) {
 			return nil, errors.New("no")
@@ -183,7 +183,7 @@ func TestDropThinking(t *testing.T) {
 	}
 }
 
-func TestRedactAsAMutator(t *testing.T) {
+func TestRedactMutator(t *testing.T) {
 	m, err := secret.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -195,8 +195,8 @@ func TestRedactAsAMutator(t *testing.T) {
 	}
 }
 
-// Whatever the transcript is, no step breaks a pair or loses the last prompt.
-func TestNoStepBreaksATranscript(t *testing.T) {
+// No step breaks a pair or removes the last prompt, whatever the transcript is.
+func TestStepsKeepTranscriptValid(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var items []transcript.Item
 		n := 0
@@ -227,7 +227,7 @@ func TestNoStepBreaksATranscript(t *testing.T) {
 		} {
 			got, err := m.Mutate(t.Context(), cur)
 			if err != nil && strings.Contains(err.Error(), "is not shorter") {
-				continue // and nothing was changed
+				continue // nothing was changed
 			}
 			if err != nil {
 				r.Fatalf("%s: %v", m.Name(), err)
@@ -251,17 +251,17 @@ func TestNoStepBreaksATranscript(t *testing.T) {
 	})
 }
 
-func TestCompactWhenAPersonWantsIt(t *testing.T) {
+func TestCompactOnRequest(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	hooks := hook.New(nil)
-	var heard []string
+	var hookRuns []string
 	for _, e := range []hook.Event{hook.PreCompact, hook.PostCompact} {
 		add(t, hooks, e, func(in hook.Input) {
 			line := fmt.Sprint(in.Event, " ", in.Trigger, " ", in.Summary != "")
 			if in.Instructions != nil {
 				line += " " + *in.Instructions
 			}
-			heard = append(heard, line)
+			hookRuns = append(hookRuns, line)
 		})
 	}
 	big := strings.Repeat("x", 4000)
@@ -274,10 +274,10 @@ func TestCompactWhenAPersonWantsIt(t *testing.T) {
 		t.Fatalf("%d items became %d: %v", before, after, err)
 	}
 	if !strings.Contains(m.asked[2].System, "keep the names") {
-		t.Error("the model was not told what the person wants")
+		t.Error("the model did not get the instructions")
 	}
-	if want := []string{"PreCompact manual false keep the names", "PostCompact manual true"}; !slices.Equal(heard, want) {
-		t.Errorf("hooks heard %q, want %q", heard, want)
+	if want := []string{"PreCompact manual false keep the names", "PostCompact manual true"}; !slices.Equal(hookRuns, want) {
+		t.Errorf("hooks heard %q, want %q", hookRuns, want)
 	}
 	if res := prompt(t, a, "c"); res.Reason != event.ReasonCompleted || res.Text != "on" {
 		t.Errorf("%+v", res)

@@ -18,9 +18,9 @@ import (
 
 var denyRm = policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(rm:*)"}}
 
-// Who only opens a session that waits, and closes it, has ended nothing.
-func TestOpeningAWaitingSessionEndsNoRun(t *testing.T) {
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+// Opening and closing a waiting session does not end its run.
+func TestOpeningWaitingSessionKeepsRun(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	share(t, l.Sessions, "one", record.KindPolicyChanged, mustCheck(t, denyRm))
 	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
 	if _, err := a.Start(t.Context()); err != nil {
@@ -42,11 +42,10 @@ func TestOpeningAWaitingSessionEndsNoRun(t *testing.T) {
 	b.Close()
 }
 
-// An interrupt right after a restart answers the question as any other does: it
-// does not stay open with nobody to take the answer.
-func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
+// An interrupt right after a restart denies the open approval request like any other interrupt.
+func TestInterruptBeforeReask(t *testing.T) {
 	for _, answered := range []bool{false, true} {
-		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(2))
 		if answered {
 			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		}
@@ -76,12 +75,11 @@ func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
 	}
 }
 
-// An interrupt after a yes was recorded, and before the tool ran, answers nothing
-// a second time.
-func TestAnInterruptAfterTheAnswer(t *testing.T) {
+// An interrupt after a recorded allow and before the tool ran does not answer a second time.
+func TestInterruptAfterAnswer(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
-	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+	a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 		Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}).ask},
 	}))
@@ -99,8 +97,8 @@ func TestAnInterruptAfterTheAnswer(t *testing.T) {
 	a.Close()
 }
 
-// What is changed before the session is opened is on record once it is.
-func TestAChangeBeforeTheFirstTurnOutlivesAKill(t *testing.T) {
+// A policy change before the session is open is recorded when it opens.
+func TestEarlyChangeSurvivesKill(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash"))})
 	a := newAgent(t, play(t), o)
@@ -122,7 +120,7 @@ func TestAChangeBeforeTheFirstTurnOutlivesAKill(t *testing.T) {
 	b.Close()
 }
 
-// breaking is an observer that stops the agent at a tool's result.
+// breaking is an observer that stops the agent at a tool result.
 type breaking struct{}
 
 func (breaking) ItemAppended(_ string, it transcript.Encoded) error {
@@ -132,9 +130,8 @@ func (breaking) ItemAppended(_ string, it transcript.Encoded) error {
 	return nil
 }
 
-// What a person has granted for the session is in force again, also when something of the
-// host's has stopped the agent.
-func TestGrantsOutliveAnAgentThatBroke(t *testing.T) {
+// A session grant applies again on resume, even if the host's code stopped the agent.
+func TestGrantsSurviveBrokenAgent(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
@@ -142,7 +139,7 @@ func TestGrantsOutliveAnAgentThatBroke(t *testing.T) {
 	})
 	broken := o
 	broken.TranscriptObservers = []agent.TranscriptObserver{breaking{}}
-	a := newAgent(t, play(t, pushing(1), step{text: "1"}), broken)
+	a := newAgent(t, play(t, pushCall(1), step{text: "1"}), broken)
 	if _, err := a.Prompt(t.Context(), "go"); err == nil {
 		t.Fatal("the observer did not stop the agent")
 	}
@@ -159,8 +156,7 @@ func TestGrantsOutliveAnAgentThatBroke(t *testing.T) {
 	b.Close()
 }
 
-// A scope that a person wrote stays about the folder in which it was written, also
-// when the session goes on in another one.
+// A scope written by the approver keeps its folder, even if the session is resumed in another folder.
 func TestScopeKeepsFolder(t *testing.T) {
 	write := func() *probe {
 		return &probe{name: "Write", run: hasContent("Write", "written").run}
@@ -170,7 +166,7 @@ func TestScopeKeepsFolder(t *testing.T) {
 	ask := &fixedAnswer{answer: approval.Answer{Decision: approval.Deny}}
 	o := agent.Options{Tools: registry(t, paths{write()}), Permissions: agent.Permissions{Ask: ask.ask, Config: policy.Config{Folders: []string{"/one"}}}}
 	a := l.again(t, play(t, step{text: "ok"}), o)
-	goOn(t, a)
+	continueRun(t, a)
 	if n := len(a.Guards().Grants()); n != 1 || len(ask.asked) != 0 {
 		t.Fatalf("%d grants, asked %d", n, len(ask.asked))
 	}
@@ -184,7 +180,7 @@ func TestScopeKeepsFolder(t *testing.T) {
 	b.Close()
 }
 
-// paths is a tool that writes the file that its input names.
+// paths is a tool that writes the file in its input.
 type paths struct{ *probe }
 
 func (p paths) Requests(c *tool.Call) ([]policy.Request, error) {
@@ -203,9 +199,9 @@ func mustCheck(t testing.TB, c policy.Change) policy.Change {
 	return c
 }
 
-// A question of the previous version does not say what exactly was shown: it is
-// closed, and the person is asked anew. A yes to it runs nothing.
-func TestAQuestionOfThePreviousVersion(t *testing.T) {
+// An approval request of an earlier version does not record what exactly was shown. It is closed, and
+// approval is requested again. An allow for it runs nothing.
+func TestOldApprovalRequestReasked(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		s := sessions(t)
 		log, err := s.Create(t.Context(), session.Opened{SessionID: "one"})
@@ -236,7 +232,7 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 		bash := command("Bash")
 		person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
-		goOn(t, a)
+		continueRun(t, a)
 		if len(person.asked) != 1 || person.asked[0].ID == "old" || person.asked[0].Digest == "" || len(bash.inputs) != 1 {
 			t.Errorf("answered %v: asked %+v, ran %v: %s", answered, person.asked, bash.inputs, results(t, a)["c1"].Text())
 		}
@@ -247,11 +243,11 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 	}
 }
 
-// What was allowed and cannot be read any more, here because the home folder is
-// not known, keeps nobody from the session; what was denied does.
+// An allow that cannot be read, here because the home folder is unknown, does not prevent opening the
+// session. A deny that cannot be read does.
 func TestInvalidGrantOnResume(t *testing.T) {
 	for _, effect := range []policy.Effect{policy.Allow, policy.Deny} {
-		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 		share(t, l.Sessions, "one", record.KindPolicyChanged, policy.Change{Grant: &policy.Grant{
 			ID: "g", Name: "notes", Effect: effect, Tool: "Write", Scope: "Edit(~/notes/**)",
 		}})

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// rewrites are what observers are told of rewrites.
+// rewrites is an observer that records TranscriptRewritten events.
 type rewrites []event.TranscriptRewritten
 
 func (r *rewrites) Observe(_ string, e event.Event) {
@@ -18,7 +18,7 @@ func (r *rewrites) Observe(_ string, e event.Event) {
 	}
 }
 
-// cutOff is a transcript that stops in the middle of a call.
+// cutOff returns a transcript that ends in the middle of a call.
 func cutOff() []transcript.Item {
 	return []transcript.Item{
 		{ID: "u", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "look"}}},
@@ -26,12 +26,12 @@ func cutOff() []transcript.Item {
 	}
 }
 
-// A host that keeps transcripts of its own learns that one was repaired or cut at the start,
-// wherever it came from; one that was sound is not told of.
+// A host that stores transcripts gets an event if one was repaired or cut at the start, wherever it came
+// from, and no event otherwise.
 func TestRepairReported(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options       func(t *testing.T) agent.Options
-		before, after int // 0: nothing is told
+		before, after int // 0: no event
 	}{
 		"given": {func(*testing.T) agent.Options { return agent.Options{Transcript: cutOff()} }, 2, 3},
 		"sound": {func(*testing.T) agent.Options { return agent.Options{Transcript: cutOff()[:1]} }, 0, 0},
@@ -52,26 +52,26 @@ func TestRepairReported(t *testing.T) {
 		}, 2, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told rewrites
+			var reported rewrites
 			o := tt.options(t)
-			o.LoopObservers = []agent.LoopObserver{&told}
+			o.LoopObservers = []agent.LoopObserver{&reported}
 			a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}), o)
 			prompt(t, a, "go on")
 			if tt.before == 0 {
-				if len(told) > 0 {
-					t.Errorf("told of %+v", told)
+				if len(reported) > 0 {
+					t.Errorf("events %+v", reported)
 				}
 				return
 			}
 			want := event.TranscriptRewritten{Mutator: "repair", When: "at_start", Before: tt.before, After: tt.after}
-			if len(told) != 1 || told[0] != want {
-				t.Errorf("told of %+v, want %+v", told, want)
+			if len(reported) != 1 || reported[0] != want {
+				t.Errorf("events %+v, want %+v", reported, want)
 			}
 		})
 	}
 }
 
-// saved puts items into the session "one", which nobody holds.
+// saved writes items to session "one" and releases it.
 func saved(t *testing.T, s *session.Sessions, items []transcript.Item) {
 	t.Helper()
 	l, err := s.Create(t.Context(), session.Opened{SessionID: "one"})

@@ -24,13 +24,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// suspendedSession is a session "one" whose question was left open by the agent that asked.
+// suspendedSession is a session "one" with an open approval request.
 type suspendedSession struct {
 	*session.Sessions
 	question approval.Request
 }
 
-// leave runs a first answer and leaves its first question open.
+// leave runs a first answer and leaves its first approval request open.
 func leave(t testing.TB, o agent.Options, first step) suspendedSession {
 	t.Helper()
 	l := suspendedSession{Sessions: sessions(t)}
@@ -52,7 +52,7 @@ func leave(t testing.TB, o agent.Options, first step) suspendedSession {
 	return l
 }
 
-// again is the agent of the next process.
+// again returns the agent of the next process.
 func (l suspendedSession) again(t testing.TB, m *fake, o agent.Options) *agent.Agent {
 	t.Helper()
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
@@ -67,8 +67,8 @@ func (l suspendedSession) answer(t testing.TB, a approval.Answer) {
 	}
 }
 
-// goOn runs without input.
-func goOn(t testing.TB, a *agent.Agent) event.Result {
+// goOn runs a turn without input.
+func continueRun(t testing.TB, a *agent.Agent) event.Result {
 	t.Helper()
 	var all []event.Event
 	for e, err := range a.Run(t.Context()) {
@@ -80,18 +80,18 @@ func goOn(t testing.TB, a *agent.Agent) event.Result {
 	return last(t, all)
 }
 
-func TestAQuestionOutlivesItsProcess(t *testing.T) {
+func TestApprovalSurvivesProcess(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		before *approval.Answer // between the processes
-		after  *approval.Answer // of the person at the second
-		asked  int              // at the second, about two calls
-		ran    int
-		told   string
+		name     string
+		before   *approval.Answer // between the processes
+		after    *approval.Answer // the approver's answer in the second process
+		asked    int              // approvals requested in the second process, for two calls
+		ran      int
+		reported string
 	}{
 		{"answered by the second process", nil, &approval.Answer{Decision: approval.Allow}, 2, 2, "ran"},
 		{"refused by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
-		{"and nobody there", nil, nil, 0, 0, "no one can answer"},
+		{"no approver", nil, nil, 0, 0, "no one can answer"},
 		{"allowed in between", &approval.Answer{Decision: approval.Allow, Actor: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
 		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, nil, 0, 2, "ran"},
 		{"refused in between", &approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
@@ -99,7 +99,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := command("Bash")
-			l := leave(t, agent.Options{Tools: registry(t, first)}, pushing(2))
+			l := leave(t, agent.Options{Tools: registry(t, first)}, pushCall(2))
 			if c.before != nil {
 				l.answer(t, *c.before)
 			}
@@ -111,7 +111,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 			}
 			m := play(t, step{text: "done"})
 			a := l.again(t, m, o)
-			res := goOn(t, a)
+			res := continueRun(t, a)
 			if res.Reason != event.ReasonCompleted || res.Turn != "turn-1" || res.Text != "done" {
 				t.Errorf("%+v", res)
 			}
@@ -121,8 +121,8 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 			if c.before == nil && c.asked > 0 && person.asked[0].ID != l.question.ID {
 				t.Error("it is another question")
 			}
-			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-				t.Errorf("told %q, want %q", got, c.told)
+			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+				t.Errorf("got %q, want %q", got, c.reported)
 			}
 			if err := transcript.Validate(a.Snapshot().Items); err != nil {
 				t.Error(err)
@@ -141,8 +141,8 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-func TestQuestionReaskedAfterRestart(t *testing.T) {
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+func TestApprovalReaskedAfterRestart(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	for range 3 {
 		person := &fixedAnswer{err: approval.ErrSuspend}
 		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}})
@@ -163,14 +163,14 @@ func TestQuestionReaskedAfterRestart(t *testing.T) {
 		a.Close()
 	}
 	if n := len(payloads(t, l.Sessions, "one", record.KindApprovalAsked)); n != 1 {
-		t.Errorf("%d questions on record", n)
+		t.Errorf("%d approval requests recorded", n)
 	}
 }
 
-func TestTheSameAgentMayAskAgain(t *testing.T) {
+func TestSameAgentAsksAgain(t *testing.T) {
 	bash := command("Bash")
 	person := &fixedAnswer{err: approval.ErrSuspend}
-	a := newAgent(t, play(t, pushing(1), step{text: "done"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}))
+	a := newAgent(t, play(t, pushCall(1), step{text: "done"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}))
 	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatal(err)
 	}
@@ -186,9 +186,9 @@ func TestTheSameAgentMayAskAgain(t *testing.T) {
 	}
 }
 
-func TestNewInputWaitsForTheRound(t *testing.T) {
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
-	// The first try is left open too: the input must outlive it.
+func TestNewInputWaitsForRound(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
+	// The first attempt stays open, too: the input must survive it.
 	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
 	if _, err := a.Prompt(t.Context(), "one more thing"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestNewInputWaitsForTheRound(t *testing.T) {
 	b.Close()
 }
 
-func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
+func TestChangedCallNotRun(t *testing.T) {
 	yes := approval.Answer{Decision: approval.Allow, Actor: "bob"}
 	t.Run("the file", func(t *testing.T) {
 		base := "one"
@@ -221,61 +221,61 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 		l.answer(t, yes)
 		base = "two"
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, edit)})
-		goOn(t, a)
+		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "changed after it was approved") {
-			t.Errorf("ran %v, told %q", edit.inputs, got)
+			t.Errorf("ran %v, got %q", edit.inputs, got)
 		}
 		a.Close()
 	})
 	t.Run("the policy", func(t *testing.T) {
-		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 		l.answer(t, yes)
 		bash := command("Bash")
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
 			Limits: []policy.NamedPolicy{{Name: "managed", Policy: refusing{}}},
 		}}})
-		goOn(t, a)
+		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: never") {
-			t.Errorf("ran %v, told %q", bash.inputs, got)
+			t.Errorf("ran %v, got %q", bash.inputs, got)
 		}
 		a.Close()
 	})
 	t.Run("the tool", func(t *testing.T) {
-		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(2))
 		l.answer(t, yes)
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{})
-		goOn(t, a)
+		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); !strings.Contains(got, "no longer available") {
-			t.Errorf("told %q", got)
+			t.Errorf("got %q", got)
 		}
 		a.Close()
 	})
 	t.Run("the time", func(t *testing.T) {
 		now := time.Now()
-		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now }}, pushing(1))
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now }}, pushCall(1))
 		now = now.Add(time.Hour)
 		bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}, Clock: func() time.Time { return now }})
-		goOn(t, a)
+		continueRun(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || len(person.asked) != 0 || !strings.Contains(got, "in time") {
-			t.Errorf("ran %v, asked %d, told %q", bash.inputs, len(person.asked), got)
+			t.Errorf("ran %v, asked %d, got %q", bash.inputs, len(person.asked), got)
 		}
 		a.Close()
 	})
 }
 
-// What the callback had made of the input is what was asked about, and what runs.
-func TestAReplacedInputOutlivesItsProcess(t *testing.T) {
+// The callback's input is shown for approval, and it is the input that runs.
+func TestReplacedInputSurvivesProcess(t *testing.T) {
 	const safe = `{"command":"git push --dry-run"}`
-	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.NamedPolicy{{Name: "careful", Policy: askingAlways{}}}}
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Config: p}}, pushing(1))
+	p := policy.Config{CanUseTool: fixedVerdict(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.NamedPolicy{{Name: "careful", Policy: askingAlways{}}}}
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Config: p}}, pushCall(1))
 	if got := l.question.Requests[0].Resource; got != "git push --dry-run" {
 		t.Fatalf("asked about %q", got)
 	}
 	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 	bash := command("Bash")
 	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: p}})
-	goOn(t, a)
+	continueRun(t, a)
 	if !slices.Equal(bash.inputs, []string{safe}) || !bash.resumed[0] {
 		t.Errorf("ran %v, resumed %v: %q", bash.inputs, bash.resumed, results(t, a)["c1"].Text())
 	}
@@ -288,7 +288,7 @@ func (askingAlways) Evaluate(policy.Request) policy.Verdict {
 	return policy.Verdict{Effect: policy.Ask, Reason: "always"}
 }
 
-func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
+func TestApprovedEditRunsInNextProcess(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -307,9 +307,9 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 	}
 	name := filepath.Join(dir, "a.txt")
 	for _, c := range []struct {
-		meddle bool
-		want   string
-		told   string
+		meddle   bool
+		want     string
+		reported string
 	}{
 		{false, "two\n", "Successfully edited"},
 		{true, "one, but longer\n", "changed after it was approved"},
@@ -330,29 +330,29 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 		}
 		l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}})
-		goOn(t, a)
+		continueRun(t, a)
 		got, err := os.ReadFile(name)
 		if err != nil || string(got) != c.want {
 			t.Errorf("the file holds %q, %v", got, err)
 		}
-		if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
-			t.Errorf("told %q, want %q", got, c.told)
+		if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
+			t.Errorf("got %q, want %q", got, c.reported)
 		}
 		a.Close()
 	}
 }
 
-// A grant lasts as long as the session, until it is revoked.
-func TestGrantsOutliveAKillAndAClose(t *testing.T) {
+// A grant applies for the life of the session, until it is revoked.
+func TestGrantsSurviveKillAndClose(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
-	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
+	a := newAgent(t, play(t, pushCall(1), step{text: "1"}), o)
 	prompt(t, a, "go")
-	// The kill: the agent is never heard of again.
+	// The kill: the agent does nothing more.
 	o.Session.Takeover = true
-	b := newAgent(t, play(t, pushing(1), step{text: "2"}), o)
+	b := newAgent(t, play(t, pushCall(1), step{text: "2"}), o)
 	prompt(t, b, "again")
 	if len(person.asked) != 1 || len(bash.inputs) != 2 || len(b.Guards().Grants()) != 1 {
 		t.Errorf("after a kill: asked %d, ran %d, %d grants", len(person.asked), len(bash.inputs), len(b.Guards().Grants()))
@@ -360,7 +360,7 @@ func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c := newAgent(t, play(t, pushing(1), step{text: "3"}), o)
+	c := newAgent(t, play(t, pushCall(1), step{text: "3"}), o)
 	prompt(t, c, "again")
 	if len(person.asked) != 1 || len(bash.inputs) != 3 {
 		t.Errorf("after a close: asked %d, ran %d", len(person.asked), len(bash.inputs))
@@ -369,7 +369,7 @@ func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
-	d := newAgent(t, play(t, pushing(1), step{text: "4"}), o)
+	d := newAgent(t, play(t, pushCall(1), step{text: "4"}), o)
 	prompt(t, d, "again")
 	if len(person.asked) != 2 {
 		t.Errorf("after it was revoked: asked %d", len(person.asked))
@@ -377,8 +377,8 @@ func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 	d.Close()
 }
 
-func TestARunGoesOnWhileAQuestionIsOpen(t *testing.T) {
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
+func TestRunWithOpenApproval(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(2))
 	l.answer(t, approval.Answer{Decision: approval.AllowSession, Actor: "bob"})
 	bash := command("Bash")
 	other := step{uses: []transcript.ToolUse{use("c3", "Bash", `{"command":"rm x"}`)}}
@@ -388,17 +388,17 @@ func TestARunGoesOnWhileAQuestionIsOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a.Close() // leaves the question about c3
+	a.Close() // leaves the approval request for c3 open
 	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}).ask}})
-	goOn(t, b)
+	continueRun(t, b)
 	if len(bash.inputs) != 3 || len(b.Guards().Grants()) != 1 {
 		t.Errorf("ran %v with %d grants", bash.inputs, len(b.Guards().Grants()))
 	}
 	b.Close()
 }
 
-func TestADriverGoesOnWithAnOpenQuestion(t *testing.T) {
-	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+func TestDriverWithOpenApproval(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 	bash := command("Bash")
 	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 	d := a.Driver(nil)
@@ -420,7 +420,7 @@ func TestADriverGoesOnWithAnOpenQuestion(t *testing.T) {
 	a.Close()
 }
 
-// Records that no program of ours would write do not open anything.
+// Invalid records do not allow anything.
 func TestResumeBadRecords(t *testing.T) {
 	for name, ans := range map[string]approval.Answer{
 		"a scope that is no rule":       {Decision: approval.AllowSession, Scope: "Bash(((", Actor: "bob"},
@@ -429,7 +429,7 @@ func TestResumeBadRecords(t *testing.T) {
 		"an input that is not for once": {Decision: approval.Deny, Input: []byte(`{"command":"rm"}`), Actor: "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 			ans.RequestID = l.question.ID
 			d, err := session.NewDraft(record.KindApprovalResolved, ans)
 			if err != nil {
@@ -444,7 +444,7 @@ func TestResumeBadRecords(t *testing.T) {
 			}
 			bash := command("Bash")
 			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
-			if res := goOn(t, a); len(bash.inputs) != 0 || len(res.Denials) != 1 || len(a.Guards().Grants()) != 0 {
+			if res := continueRun(t, a); len(bash.inputs) != 0 || len(res.Denials) != 1 || len(a.Guards().Grants()) != 0 {
 				t.Errorf("ran %v, denials %+v", bash.inputs, res.Denials)
 			}
 			a.Close()
@@ -452,13 +452,13 @@ func TestResumeBadRecords(t *testing.T) {
 	}
 }
 
-func TestARunThatWasTakenOverIsNotEnded(t *testing.T) {
+func TestTakenOverRunNotEnded(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
 		Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
 	})
-	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
+	a := newAgent(t, play(t, pushCall(1), step{text: "1"}), o)
 	prompt(t, a, "go")
 	o.Session.Takeover = true
 	b := newAgent(t, play(t, step{text: "2"}), o)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// Two agents that work for one session decide by one policy.
+// Two agents of one run share one policy.
 func ExampleNewRun() {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// changes records a change of policy as another program does.
+// changes records a policy change like another program.
 func changes(t testing.TB, s *session.Sessions, id string, c policy.Change) {
 	t.Helper()
 	m, err := s.Get(t.Context(), id)
@@ -33,16 +33,16 @@ func changes(t testing.TB, s *session.Sessions, id string, c policy.Change) {
 	}
 }
 
-// lead is a parent in session "lead" that gives its sub-agent scout the task to push.
+// leadOf returns a parent in session "lead" whose sub-agent scout must push.
 func leadOf(t testing.TB, s *session.Sessions, o agent.Options, steps []step, child ...step) *subagentEnv {
 	t.Helper()
 	o.Sessions, o.Session = s, session.RestoreOptions{SessionID: "lead", Takeover: true}
-	return newHouse(t, o, steps, map[string]*fake{"scout": play(t, child...)}, kind("scout"))
+	return newSubagentEnv(t, o, steps, map[string]*fake{"scout": play(t, child...)}, kind("scout"))
 }
 
-// What a person decides for the session about a question of a sub-agent is decided for the
-// run: it is in the run's log, and holds for everybody, whatever has ended the process.
-func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
+// A session decision about an approval request of a sub-agent applies to the whole run: it is in the
+// run's log and applies to all its agents, however the process ended.
+func TestSubagentGrantAppliesToRun(t *testing.T) {
 	for decision, ran := range map[approval.Decision]int{approval.AllowSession: 1, approval.DenySession: 0} {
 		for name, end := range map[string]func(*agent.Agent) error{
 			"close": (*agent.Agent).Close, "leave": (*agent.Agent).Suspend, "kill": func(*agent.Agent) error { return nil },
@@ -51,7 +51,7 @@ func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 				s := sessions(t)
 				bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: decision, Actor: "ann"}}
 				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
-				a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
+				a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushCall(1), step{text: "well"})
 				prompt(t, a.parent, "go")
 				child := a.children()[0].ID
 				if len(person.asked) != 1 || person.asked[0].Session != "lead" || person.asked[0].Asker != child || person.asked[0].Agent != "scout" {
@@ -68,11 +68,11 @@ func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 				if err := end(a.parent); err != nil {
 					t.Fatal(err)
 				}
-				o.Permissions.Config.Mode = policy.ModeBypass // which asks about nothing: only the person's word counts
+				o.Permissions.Config.Mode = policy.ModeBypass // this mode needs no approvals: only the grant matters
 				if decision == approval.AllowSession {
 					o.Permissions.Config.Mode = policy.ModeDefault
 				}
-				b := leadOf(t, s, o, []step{pushing(1), {uses: []transcript.ToolUse{delegate("d2", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
+				b := leadOf(t, s, o, []step{pushCall(1), {uses: []transcript.ToolUse{delegate("d2", "scout", "push", "")}}, {text: "so"}}, pushCall(1), step{text: "well"})
 				prompt(t, b.parent, "again")
 				if len(person.asked) != 1 || len(bash.inputs) != 3*ran {
 					t.Errorf("asked %d times, ran %d times", len(person.asked), len(bash.inputs))
@@ -86,8 +86,8 @@ func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 	}
 }
 
-// A change of the run's mode reaches a sub-agent that works, at its next decision.
-func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
+// A change of the run's mode applies to a running sub-agent at its next decision.
+func TestModeChangeReachesSubagent(t *testing.T) {
 	for name, more := range map[string]string{"foreground": "", "background": `,"run_in_background":true`} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
@@ -95,7 +95,7 @@ func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
 			o := agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Background: &agent.Background{}}
 			restrict := func(context.Context) { changes(t, s, "lead", policy.Change{Mode: policy.ModeRestricted, By: "ann"}) }
 			last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: restrict}
-			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", more)}}, {text: "so"}, {text: "so"}}, pushing(1), last, step{text: "well"})
+			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", more)}}, {text: "so"}, {text: "so"}}, pushCall(1), last, step{text: "well"})
 			for _, err := range a.parent.Work(t.Context(), transcript.Text{Text: "go"}) {
 				if err != nil {
 					t.Fatal(err)
@@ -109,8 +109,8 @@ func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
 	}
 }
 
-// A grant that a sub-agent was given is revoked in the run, from its next decision on.
-func TestARevocationReachesAWorkingSubagent(t *testing.T) {
+// Revoking a sub-agent's grant in the run applies to its next decision.
+func TestRevocationReachesSubagent(t *testing.T) {
 	s := sessions(t)
 	bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	var a *subagentEnv
@@ -120,7 +120,7 @@ func TestARevocationReachesAWorkingSubagent(t *testing.T) {
 	}
 	last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: revoke}
 	a = leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}),
-		[]step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), last, step{text: "well"})
+		[]step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushCall(1), last, step{text: "well"})
 	prompt(t, a.parent, "go")
 	if len(bash.inputs) != 1 || len(person.asked) != 2 || len(a.parent.Guards().Grants()) != 0 {
 		t.Errorf("ran %d times, asked %d times, grants %v", len(bash.inputs), len(person.asked), a.parent.Guards().Grants())
@@ -128,11 +128,11 @@ func TestARevocationReachesAWorkingSubagent(t *testing.T) {
 	a.parent.Close()
 }
 
-// A sub-agent that a kill has ended while it asked finds the answer that came meanwhile in the
-// run's log, or asks anew.
-func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
+// A resumed sub-agent that was killed while it waited for approval finds the answer in the run's log, or
+// asks again.
+func TestSubagentFindsAnswerInRunLog(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer     approval.Decision // given while nobody runs
+		answer     approval.Decision // given between the processes
 		asks, runs int
 		grants     int
 	}{
@@ -147,8 +147,8 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 			s := session.New(disk, nil)
 			bash, first := command("Bash"), &fixedAnswer{err: approval.ErrSuspend}
 			o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
-			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
-			_, _ = a.parent.Prompt(t.Context(), "go") // the process is never heard of again
+			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushCall(1))
+			_, _ = a.parent.Prompt(t.Context(), "go") // the process does nothing more
 			asker, id := first.asked[0].Asker, first.asked[0].ID
 			s = session.New(disk, nil)
 			if c.answer != "" {
@@ -174,9 +174,9 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 	}
 }
 
-// The question of a sub-agent that has ended with its program is closed when the run goes on:
-// nobody waits with it, and its text can be erased.
-func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
+// When a run is resumed, the approval request of a sub-agent that ended with the earlier process is
+// closed, and its text can be erased.
+func TestDeadSubagentApprovalClosed(t *testing.T) {
 	for name, end := range map[string]func(*agent.Agent) error{
 		"leave": (*agent.Agent).Suspend, "kill": func(*agent.Agent) error { return nil },
 	} {
@@ -184,14 +184,14 @@ func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 			disk := memory.New()
 			first := &fixedAnswer{err: approval.ErrSuspend}
 			o := asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: first.ask}})
-			a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+			a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushCall(1))
 			_, _ = a.parent.Prompt(t.Context(), "go")
 			if err := end(a.parent); err != nil {
 				t.Fatal(err)
 			}
 			s := session.New(disk, nil)
 			if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 1 {
-				t.Fatalf("open %+v, %v: what nobody goes on with may still be answered", open, err)
+				t.Fatalf("open %+v, %v: the request can still be answered", open, err)
 			}
 			b := leadOf(t, s, o, []step{{text: "so"}, {text: "so"}})
 			if _, err := b.parent.Start(t.Context()); err != nil {
@@ -215,21 +215,21 @@ func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 	}
 }
 
-// The answer for the session to a question of a sub-agent that nobody goes on with holds all
-// the same.
-func TestADenialOfADeadSubagentHolds(t *testing.T) {
+// A session decision about an approval request of a sub-agent applies even if the sub-agent is not
+// resumed.
+func TestDeadSubagentDenialApplies(t *testing.T) {
 	disk := memory.New()
 	s := session.New(disk, nil)
 	bash, first := command("Bash"), &fixedAnswer{err: approval.ErrSuspend}
 	o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
-	a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+	a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushCall(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	s = session.New(disk, nil)
 	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{RequestID: first.asked[0].ID, Decision: approval.DenySession, Actor: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	o.Permissions.Config.Mode = policy.ModeBypass
-	b := leadOf(t, s, o, []step{pushing(1), {text: "so"}})
+	b := leadOf(t, s, o, []step{pushCall(1), {text: "so"}})
 	prompt(t, b.parent, "do it yourself")
 	if len(bash.inputs) != 0 {
 		t.Error("what a person denied for the session has run")
@@ -237,9 +237,9 @@ func TestADenialOfADeadSubagentHolds(t *testing.T) {
 	b.parent.Close()
 }
 
-// What an earlier version has recorded in the log of a sub-agent: what forbids is the run's
-// from now on, what allowed is asked about again, and its question, too.
-func TestAnOldLogOfASubagent(t *testing.T) {
+// Of the changes that an earlier version recorded in a sub-agent's log, denials are copied to the run.
+// Allowed calls and the open approval request need approval again.
+func TestOldSubagentLog(t *testing.T) {
 	s := sessions(t)
 	lead, err := s.Create(t.Context(), session.Opened{SessionID: "lead"})
 	if err != nil {
@@ -312,21 +312,21 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 	b.parent.Close()
 }
 
-// A person who goes on with a sub-agent's session runs it for itself: its question is asked
-// anew, in its own log.
+// If the user resumes a sub-agent's session directly, it is a run of its own: its approval is requested
+// again, in its own log.
 func TestResumeSubagentSessionAlone(t *testing.T) {
 	disk := memory.New()
 	first := &fixedAnswer{err: approval.ErrSuspend}
 	bash := command("Bash")
 	o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
-	a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+	a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushCall(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	asker, id := first.asked[0].Asker, first.asked[0].ID
 	s := session.New(disk, nil)
 	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 	o.Permissions.Ask, o.Sessions, o.Session = person.ask, s, session.RestoreOptions{SessionID: asker, MustExist: true, Takeover: true}
 	b := newAgent(t, play(t, step{text: "well"}), o)
-	goOn(t, b)
+	continueRun(t, b)
 	if len(person.asked) != 1 || person.asked[0].ID == id || person.asked[0].Session != asker || person.asked[0].Asker != "" || len(bash.inputs) != 1 {
 		t.Errorf("asked %+v, ran %v", person.asked, bash.inputs)
 	}
@@ -336,15 +336,14 @@ func TestResumeSubagentSessionAlone(t *testing.T) {
 	b.Close()
 }
 
-// A fork begins without what was decided in the session, and says so, unless it is asked to
-// take it along; what was revoked since stays revoked.
-func TestAForkBeginsWithoutGrants(t *testing.T) {
+// A fork does not inherit grants, and reports that, unless they are copied. Revoked grants stay revoked.
+func TestForkDoesNotInheritGrants(t *testing.T) {
 	for name, with := range map[string]bool{"without": false, "with": true} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
 			person := &fixedAnswer{answer: approval.Answer{Decision: approval.DenySession}}
 			o := asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}, Session: session.RestoreOptions{SessionID: "one"}})
-			a := newAgent(t, play(t, pushing(1), step{text: "so"}), o)
+			a := newAgent(t, play(t, pushCall(1), step{text: "so"}), o)
 			prompt(t, a, "go")
 			extra, err := a.Change(t.Context(), policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls"}})
 			if err != nil {
@@ -369,7 +368,7 @@ func TestAForkBeginsWithoutGrants(t *testing.T) {
 			b.Close()
 			c := newAgent(t, play(t), agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: found.ID}})
 			if _, err := c.Start(t.Context()); err != nil || (len(c.Guards().Grants()) == 1) != with {
-				t.Errorf("gone on with: %v, %v", c.Guards().Grants(), err)
+				t.Errorf("resumed: %v, %v", c.Guards().Grants(), err)
 			}
 			c.Close()
 		})

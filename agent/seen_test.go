@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// lastResultOf is the text of the newest tool result.
+// lastResultOf returns the text of the newest tool result.
 func lastResultOf(t testing.TB, a *agent.Agent) (text string) {
 	t.Helper()
 	for _, e := range a.Snapshot().Items {
@@ -31,9 +31,8 @@ func lastResultOf(t testing.TB, a *agent.Agent) (text string) {
 	return text
 }
 
-// TestAResumedSessionKnowsWhatItHasRead: an agent that goes on with a session, with tools
-// of its own, may change what the transcript shows.
-func TestAResumedSessionKnowsWhatItHasRead(t *testing.T) {
+// An agent that resumes a session with new tools may change the files that the transcript shows.
+func TestResumedSessionKnowsReadFiles(t *testing.T) {
 	edit := step{uses: usesOf(use("e", "Edit", `{"file_path":"a","old_string":"one","new_string":"two"}`))}
 	read := step{uses: usesOf(use("r", "Read", `{"file_path":"a"}`))}
 	part := step{uses: usesOf(use("r", "Read", `{"file_path":"a","limit":1}`))}
@@ -81,7 +80,7 @@ func TestAResumedSessionKnowsWhatItHasRead(t *testing.T) {
 			b := newAgent(t, play(t, c.last, step{text: "done"}), o)
 			prompt(t, b, "go on")
 			if got := lastResultOf(t, b); !strings.Contains(got, c.want) {
-				t.Errorf("the model was told %q, want %q", got, c.want)
+				t.Errorf("the model read %q, want %q", got, c.want)
 			}
 			if err := b.Close(); err != nil {
 				t.Error(err)
@@ -97,8 +96,8 @@ func put(t *testing.T, dir, name, content string) {
 	}
 }
 
-// TestAResumedSubagentKnowsWhatItHasRead: it has tools of its own each time.
-func TestAResumedSubagentKnowsWhatItHasRead(t *testing.T) {
+// A resumed sub-agent, which has new tools each time, may change the files that its transcript shows.
+func TestResumedSubagentKnowsReadFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a", "one")
 	child := play(t,

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// fixedModel is a model that gives answers as they are.
+// fixedModel is a model with fixed answers.
 type fixedModel struct {
 	*fake
 	list []model.Answer
@@ -39,7 +39,7 @@ func answer(text string, more bool, cost float64) model.Answer {
 	}}
 }
 
-// A model that says that it goes on is asked again; what it says it cost is what it cost.
+// A model whose answer has More is called again, and its reported cost is used.
 func TestSelfContinuingModel(t *testing.T) {
 	m := &fixedModel{play(t), []model.Answer{answer("one", true, 0.5), answer("two", false, 0.25)}}
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})
@@ -61,13 +61,13 @@ func TestSelfContinuingModel(t *testing.T) {
 	}
 }
 
-// externalTool is a tool whose calls another program has begun.
+// externalTool is a tool whose calls another program has started.
 type externalTool struct{ *runner }
 
 func (externalTool) RunsWithoutApproval(*tool.Call) string { return "other" }
 
-// A call that runs without asking is on record as that, and nobody is asked; a deny is one.
-func TestCallWithoutQuestion(t *testing.T) {
+// A call that runs without approval is recorded as such. A deny still applies.
+func TestCallWithoutApproval(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		deny   bool
@@ -90,7 +90,7 @@ func TestCallWithoutQuestion(t *testing.T) {
 			}
 			bash := externalTool{command("Bash")}
 			o.Tools = none.WithFallback(func(name string) (tool.Tool, bool) { return bash, name == "Bash" })
-			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+			a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), o)
 			defer a.Close()
 			var d policy.Decision
 			for _, e := range events(t, a, "go") {
@@ -105,7 +105,7 @@ func TestCallWithoutQuestion(t *testing.T) {
 	}
 }
 
-// Notes are records of where a session is run, and nothing else.
+// Note accepts only records about where a session runs.
 func TestNote(t *testing.T) {
 	s := sessions(t)
 	a := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: s})

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A kind names the tools of MCP servers by server.
-func TestAKindNamesToolsByServer(t *testing.T) {
+// A kind can name all tools of an MCP server.
+func TestKindToolsByServer(t *testing.T) {
 	for _, tt := range []struct {
 		only, without []string
 		want          string
@@ -25,7 +25,7 @@ func TestAKindNamesToolsByServer(t *testing.T) {
 		scout := play(t, step{text: "found it"})
 		d := kind("scout")
 		d.Tools, d.DisallowedTools = tt.only, tt.without
-		h := newHouse(t, agent.Options{Tools: registry(t, hasContent("look", ""), hasContent("mcp__a__x", ""), hasContent("mcp__a__y", ""), hasContent("mcp__ab__x", ""))},
+		h := newSubagentEnv(t, agent.Options{Tools: registry(t, hasContent("look", ""), hasContent("mcp__a__x", ""), hasContent("mcp__a__y", ""), hasContent("mcp__ab__x", ""))},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 			map[string]*fake{"scout": scout}, d)
 		events(t, h.parent, "begin")

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What was found when a session was opened, and what was said meanwhile, is told to who
-// listens first, and once, also when the session was opened before with nobody listening.
+// The opening events of a session and the events since are emitted to the first listener, once, even if
+// the session was opened without a listener.
 func TestOpeningWaitsForListener(t *testing.T) {
 	a := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{
 		Sessions: session.New(memory.New(), nil), Session: session.RestoreOptions{SessionID: "one"},
@@ -23,28 +23,28 @@ func TestOpeningWaitsForListener(t *testing.T) {
 		t.Fatalf("%+v, %v", opened, err)
 	}
 	for turn := range 2 {
-		var told []event.Event
+		var reported []event.Event
 		for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch e.(type) {
 			case event.SessionOpened, event.Notice:
-				told = append(told, e)
+				reported = append(reported, e)
 			}
-			if _, ok := e.(event.TurnStarted); ok && turn == 0 && len(told) != 2 {
-				t.Errorf("the turn begins when %v is told", told)
+			if _, ok := e.(event.TurnStarted); ok && turn == 0 && len(reported) != 2 {
+				t.Errorf("the turn starts after the events %v", reported)
 			}
 		}
 		switch {
-		case turn == 1 && len(told) > 0:
-			t.Errorf("told again: %v", told)
+		case turn == 1 && len(reported) > 0:
+			t.Errorf("emitted again: %v", reported)
 		case turn == 1:
-		case len(told) != 2:
-			t.Errorf("told %v", told)
+		case len(reported) != 2:
+			t.Errorf("got %v", reported)
 		default:
-			if o, ok := told[0].(event.SessionOpened); !ok || o.ID != "one" {
-				t.Errorf("the first is %+v", told[0])
+			if o, ok := reported[0].(event.SessionOpened); !ok || o.ID != "one" {
+				t.Errorf("the first is %+v", reported[0])
 			}
 		}
 	}
@@ -53,9 +53,9 @@ func TestOpeningWaitsForListener(t *testing.T) {
 	}
 }
 
-// A session that nobody gave a folder is one of the folder that the program works in, and one
-// that was continued stays where it was.
-func TestASessionIsOfTheProcessFolder(t *testing.T) {
+// A session without a given folder gets the working directory of the process, and a resumed session keeps
+// its folder.
+func TestSessionFolderDefault(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)
 	s := sessions(t)
@@ -64,7 +64,7 @@ func TestASessionIsOfTheProcessFolder(t *testing.T) {
 		o    agent.Options
 		want string
 	}{
-		{"nobody says", agent.Options{}, here},
+		{"no folder given", agent.Options{}, here},
 		{"its folders say", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"/w"}}}}, "/w"},
 		{"it says", agent.Options{Session: session.RestoreOptions{Opened: session.Opened{CWD: "/x"}}}, "/x"},
 	} {

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A host's Ask that does not listen to its context holds up nothing for ever: not
-// an answer from elsewhere, not the end of its time, not Interrupt.
+// An Ask that ignores its context does not block an answer from another program, the expiry, or
+// Interrupt.
 func TestStuckAsker(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -30,7 +30,7 @@ func TestStuckAsker(t *testing.T) {
 		by      string
 	}{
 		{"answered elsewhere", true, 0, func(t *testing.T, _ *agent.Agent, s *session.Sessions) {
-			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
+			if _, err := answerElsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 				t.Error(err)
 			}
 		}, 1, "bob"},
@@ -53,7 +53,7 @@ func TestStuckAsker(t *testing.T) {
 				if c.stored {
 					o.Sessions, o.Session.SessionID = s, "one"
 				}
-				a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+				a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), o)
 				go func() {
 					<-asked
 					if c.happens != nil {
@@ -69,7 +69,7 @@ func TestStuckAsker(t *testing.T) {
 				if len(bash.inputs) != c.ran || strings.Join(by, " ") != c.by {
 					t.Errorf("ran %v, resolved by %v", bash.inputs, by)
 				}
-				close(release) // what it says now is too late
+				close(release) // its answer comes too late
 				synctest.Wait()
 				if len(bash.inputs) != c.ran {
 					t.Errorf("the late answer ran %v", bash.inputs)
@@ -82,8 +82,8 @@ func TestStuckAsker(t *testing.T) {
 	}
 }
 
-// An Ask whose goroutine ends without an answer has not answered.
-func TestAnAskThatEndsItsGoroutine(t *testing.T) {
+// An Ask whose goroutine ends without an answer denies.
+func TestAskEndsGoroutine(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		bash := command("Bash")
 		o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
@@ -93,17 +93,16 @@ func TestAnAskThatEndsItsGoroutine(t *testing.T) {
 		if stored {
 			o.Sessions = sessions(t)
 		}
-		a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+		a := newAgent(t, play(t, pushCall(1), step{text: "ok"}), o)
 		prompt(t, a, "go")
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "could not ask the approver") {
-			t.Errorf("ran %v, told %q", bash.inputs, got)
+			t.Errorf("ran %v, got %q", bash.inputs, got)
 		}
 		a.Close()
 	}
 }
 
-// A yes to an ordinary question is no exception from what was denied for the
-// session while the person was thinking.
+// An allow does not override a session deny that was made while the approval request waited.
 func TestAllowIsNotOverride(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
@@ -117,11 +116,11 @@ func TestAllowIsNotOverride(t *testing.T) {
 	}}}))
 	prompt(t, a, "go")
 	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "the session denied") {
-		t.Errorf("ran %v, told %q", bash.inputs, got)
+		t.Errorf("ran %v, got %q", bash.inputs, got)
 	}
 }
 
-// Records that no program of ours would write do not run anything.
+// Invalid records do not run anything.
 func TestInvalidRecordedAnswer(t *testing.T) {
 	for name, ans := range map[string]approval.Answer{
 		"another input for the session": {Decision: approval.AllowSession, Input: []byte(`{"command":"rm -r x"}`)},
@@ -130,43 +129,43 @@ func TestInvalidRecordedAnswer(t *testing.T) {
 		"a scope for once":              {Decision: approval.Allow, Scope: "Bash"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 			ans.RequestID, ans.Actor = l.question.ID, "bob"
 			share(t, l.Sessions, "one", record.KindApprovalResolved, ans)
 			bash := command("Bash")
 			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
-			goOn(t, a)
+			continueRun(t, a)
 			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "the answer is invalid") {
-				t.Errorf("ran %v, told %q", bash.inputs, got)
+				t.Errorf("ran %v, got %q", bash.inputs, got)
 			}
 			a.Close()
 		})
 	}
 }
 
-// What a person adds to a yes reaches the model, whoever takes the answer up.
-func TestAYesWithAMessage(t *testing.T) {
+// The approver's note on an allow reaches the model, whichever process applies the answer.
+func TestApproverNoteReachesModel(t *testing.T) {
 	yes := approval.Answer{Decision: approval.Allow, Message: "but only this time", Actor: "bob"}
 	for _, restarted := range []bool{false, true} {
 		bash := command("Bash")
 		var a *agent.Agent
 		if restarted {
-			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))
 			l.answer(t, yes)
 			a = l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
-			goOn(t, a)
+			continueRun(t, a)
 		} else {
-			a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: yes}).ask}}))
+			a = newAgent(t, play(t, pushCall(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: yes}).ask}}))
 			prompt(t, a, "go")
 		}
 		if got := results(t, a)["c1"]; len(bash.inputs) != 1 || got.IsError || !strings.Contains(got.Text(), "but only this time") {
-			t.Errorf("restarted %v: ran %v, told %q", restarted, bash.inputs, got.Text())
+			t.Errorf("restarted %v: ran %v, got %q", restarted, bash.inputs, got.Text())
 		}
 		a.Close()
 	}
 }
 
-// share appends a record as another program would.
+// share appends a record like another program.
 func share(t testing.TB, s *session.Sessions, id string, k session.Kind, payload any) {
 	t.Helper()
 	m, err := s.Get(t.Context(), id)

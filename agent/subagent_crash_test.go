@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// crashingStore is a store whose process is killed after so many batches: what comes later
-// does not reach it. Leases end, as those of a process that is not there any more.
+// crashingStore is a store whose process is killed after a number of batches: later batches do not reach
+// it, and leases expire.
 type crashingStore struct {
 	*memory.Store
 	mu   sync.Mutex
@@ -38,9 +38,9 @@ func (m *crashingStore) Append(ctx context.Context, id string, b session.Batch) 
 	return m.Store.Append(ctx, id, b)
 }
 
-// TestASubagentIsKilledAtEveryRecord: the parent's call is answered once, what it reads
-// names the sub-agent, and that one can be gone on with.
-func TestASubagentIsKilledAtEveryRecord(t *testing.T) {
+// TestSubagentKilledAtEveryRecord checks that the parent's call gets one result, which has the
+// sub-agent's id, and that the sub-agent can be resumed.
+func TestSubagentKilledAtEveryRecord(t *testing.T) {
 	for name, more := range map[string]string{"foreground": "", "background": `,"run_in_background":true`} {
 		t.Run(name, func(t *testing.T) {
 			killed := 0
@@ -60,8 +60,8 @@ func TestASubagentIsKilledAtEveryRecord(t *testing.T) {
 	}
 }
 
-// killedAfter kills a run with a sub-agent after n batches and goes on with it. dead says
-// that the run was long enough for that, counts that its call was on record.
+// killedAfter kills a run with a sub-agent after n batches and resumes it. dead reports whether the run
+// had that many batches, counts whether its call was recorded.
 func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 	t.Helper()
 	disk := memory.New()
@@ -70,14 +70,14 @@ func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 	first := o
 	first.Sessions, first.Background = session.New(store, nil), &agent.Background{}
 	child := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
-	h := newHouse(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", more)}}, {text: "so"}, {text: "so it is"}},
+	h := newSubagentEnv(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", more)}}, {text: "so"}, {text: "so it is"}},
 		map[string]*fake{"scout": child}, kind("scout"))
 	for _, err := range h.parent.Work(t.Context(), transcript.Text{Text: "begin"}) {
 		if err != nil {
 			break
 		}
 	}
-	_ = h.parent.Close() // the goroutines end; nothing of it is on record
+	_ = h.parent.Close() // ends the goroutines; nothing is recorded
 	if dead = store.dead; !dead {
 		return false, false
 	}
@@ -95,7 +95,7 @@ func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 	at := fmt.Sprintf("killed after %d batches", n)
 	again := func() *fake { return play(t, step{text: "again"}, step{text: "again"}, step{text: "again"}) }
 	kinds := map[string]*fake{"scout": again()}
-	b := newHouse(t, second, []step{{text: "I see"}, {text: "I see"}}, kinds, kind("scout"))
+	b := newSubagentEnv(t, second, []step{{text: "I see"}, {text: "I see"}}, kinds, kind("scout"))
 	prompt(t, b.parent, "go on")
 	items := b.parent.Snapshot().Items
 	results, notes := answersOf(items, "c1")
@@ -112,7 +112,7 @@ func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 		b.play.steps = b.play.steps[len(b.play.steps)-2:]
 		prompt(t, b.parent, "go on with it")
 		if text, isError := resultText(t, b.parent, "c2"); isError || !strings.HasPrefix(text, "again") {
-			t.Errorf("%s: gone on with, it says %q, error %v", at, text, isError)
+			t.Errorf("%s: after resume the result is %q, error %v", at, text, isError)
 		}
 	}
 	if err := b.parent.Close(); err != nil {
@@ -137,9 +137,9 @@ func calledIn(items []transcript.Encoded, use string) bool {
 	return false
 }
 
-// A program that was left behind with a sub-agent loses it with its session: what that one
-// would do next does not happen, and who has the session goes on with it.
-func TestATakeoverTakesSubagentsAlong(t *testing.T) {
+// A process that loses its session loses its sub-agents, too: they do nothing more, and the new lease
+// holder can resume them.
+func TestTakeoverEndsSubagents(t *testing.T) {
 	store := memory.New()
 	o := agent.Options{Session: session.RestoreOptions{SessionID: "lead"}}
 	first, second := o, o
@@ -148,7 +148,7 @@ func TestATakeoverTakesSubagentsAlong(t *testing.T) {
 		ran = true
 		return tool.Text("boom"), nil
 	}}
-	// The one that is left behind cannot end while the other takes over: its lease runs out.
+	// The old process cannot end during the takeover: its lease expires.
 	first.Sessions, first.Tools = session.New(store, &session.Options{TTL: 2 * time.Second}), registry(t, danger)
 	second.Sessions, second.Session.Takeover = session.New(store, nil), true
 	var taken string
@@ -159,22 +159,22 @@ func TestATakeoverTakesSubagentsAlong(t *testing.T) {
 			return
 		}
 		taken = begun[0].ID
-		b := newHouse(t, second, []step{{uses: []transcript.ToolUse{delegate("c2", "scout", "go on", `,"resume":"`+taken+`"`)}}, {text: "so"}},
+		b := newSubagentEnv(t, second, []step{{uses: []transcript.ToolUse{delegate("c2", "scout", "go on", `,"resume":"`+taken+`"`)}}, {text: "so"}},
 			map[string]*fake{"scout": play(t, step{text: "mine now"})}, kind("scout"))
 		prompt(t, b.parent, "go on")
 		if text, isError := resultText(t, b.parent, "c2"); isError || !strings.HasPrefix(text, "mine now") {
-			t.Errorf("gone on with, it says %q, error %v", text, isError)
+			t.Errorf("after resume the result is %q, error %v", text, isError)
 		}
 		if err := b.parent.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	a := newHouse(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}},
+	a := newSubagentEnv(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}},
 		map[string]*fake{"scout": play(t, step{uses: []transcript.ToolUse{use("x1", "danger", `{}`)}, during: takes})}, kind("scout"))
 	if _, err := a.parent.Prompt(t.Context(), "begin"); !errors.Is(err, session.ErrFenced) {
 		t.Errorf("the one that was left behind ended with %v", err)
 	}
-	_ = a.parent.Close() // it has lost the session, which was said
+	_ = a.parent.Close() // fails: it has lost the session
 	if ran {
 		t.Error("it went on")
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestAForkGoesOnWithForksOfItsSubagents(t *testing.T) {
+func TestForkResumesSubagentForks(t *testing.T) {
 	a := play(t, step{text: "first"}, step{text: "second"})
 	kinds := map[string]*fake{"a": a}
-	h := newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}}, kinds, kind("a"))
+	h := newSubagentEnv(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}}, kinds, kind("a"))
 	prompt(t, h.parent, "begin")
 	child := h.children()[0]
 	o := agent.Options{Sessions: h.sessions, Session: session.RestoreOptions{SessionID: h.parent.SessionID(), Fork: true}}
-	fork := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c2", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
+	fork := newSubagentEnv(t, o, []step{{uses: []transcript.ToolUse{delegate("c2", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
 	prompt(t, fork.parent, "begin")
 	if text, isError := resultText(t, fork.parent, "c2"); isError || !strings.HasPrefix(text, "second") {
 		t.Errorf("%v %q", isError, text)
@@ -32,17 +32,16 @@ func TestAForkGoesOnWithForksOfItsSubagents(t *testing.T) {
 	if again, err := h.sessions.Get(t.Context(), child.ID); err != nil || again.Head != child.Head {
 		t.Errorf("the child was written to: %+v %v", again, err)
 	}
-	stranger := newHouse(t, agent.Options{Sessions: h.sessions}, []step{{uses: []transcript.ToolUse{delegate("c3", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
+	stranger := newSubagentEnv(t, agent.Options{Sessions: h.sessions}, []step{{uses: []transcript.ToolUse{delegate("c3", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
 	prompt(t, stranger.parent, "begin")
 	if text, isError := resultText(t, stranger.parent, "c3"); !isError || !strings.Contains(text, "not a sub-agent of this session") {
 		t.Errorf("%v %q", isError, text)
 	}
 }
 
-// A fork has nothing of what goes on in the session that it was forked from: it is told of
-// the calls there that have not ended, with the sub-agents that it can go on with, and what
-// was told there already. Both go on, each with its own.
-func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
+// A fork does not have the background tasks of its parent session. It is notified of the calls that run
+// there, with the sub-agents that it can resume. Both sessions continue independently.
+func TestForkDuringBackgroundSubagents(t *testing.T) {
 	let, asked := make(chan struct{}), make(chan struct{}, 2)
 	hangs := func(context.Context) {
 		asked <- struct{}{}
@@ -50,7 +49,7 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 	}
 	behind, front := play(t, step{text: "from behind", during: hangs}, step{text: "again"}), play(t, step{text: "from the front", during: hangs}, step{text: "again"})
 	kinds := map[string]*fake{"a": behind, "b": front}
-	h := newHouse(t, agent.Options{Background: &agent.Background{}}, []step{
+	h := newSubagentEnv(t, agent.Options{Background: &agent.Background{}}, []step{
 		{uses: []transcript.ToolUse{delegate("c1", "a", "go", `,"run_in_background":true`)}},
 		{text: "it runs"},
 		{uses: []transcript.ToolUse{delegate("c2", "b", "go", "")}},
@@ -81,8 +80,8 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 		worker[use] = b.ID
 	}
 	o := agent.Options{Sessions: h.sessions, Session: session.RestoreOptions{SessionID: h.parent.SessionID(), Fork: true}}
-	for range 2 { // and when it is gone on with it is told nothing again
-		fork := newHouse(t, o, []step{{text: "so"}}, kinds, kind("a"), kind("b"))
+	for range 2 { // on resume it is not notified again
+		fork := newSubagentEnv(t, o, []step{{text: "so"}}, kinds, kind("a"), kind("b"))
 		prompt(t, fork.parent, "what now?")
 		if text, isError := resultText(t, fork.parent, "c2"); !isError || !strings.Contains(text, worker["c2"]) {
 			t.Errorf("of the call that its turn waits for: %v %q", isError, text)
@@ -90,7 +89,7 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 		_, notes := answersOf(fork.parent.Snapshot().Items, "")
 		slices.Sort(notes)
 		if len(notes) != 2 || !strings.Contains(notes[0], "c1") || !strings.Contains(notes[0], worker["c1"]) || notes[1] != "the house is on fire" {
-			t.Errorf("the fork was told %q", notes)
+			t.Errorf("the fork was notified: %q", notes)
 		}
 		o.Session = session.RestoreOptions{SessionID: fork.parent.SessionID()}
 		if err := fork.parent.Close(); err != nil {
@@ -104,7 +103,7 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 	if text, isError := resultText(t, h.parent, "c2"); isError || !strings.HasPrefix(text, "from the front") {
 		t.Errorf("the parent reads %q", text)
 	}
-	fork := newHouse(t, o, []step{
+	fork := newSubagentEnv(t, o, []step{
 		{uses: []transcript.ToolUse{delegate("d1", "a", "go on", `,"resume":"`+worker["c1"]+`"`), delegate("d2", "b", "go on", `,"resume":"`+worker["c2"]+`"`)}}, {text: "so"},
 	}, kinds, kind("a"), kind("b"))
 	prompt(t, fork.parent, "go on with them")
@@ -122,7 +121,7 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 }
 
 func TestContinueSkipsSubagents(t *testing.T) {
-	h := newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}},
+	h := newSubagentEnv(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}},
 		map[string]*fake{"a": play(t, step{text: "first"})}, kind("a"))
 	prompt(t, h.parent, "begin")
 	id := h.parent.SessionID()
@@ -130,6 +129,6 @@ func TestContinueSkipsSubagents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := h.sessions.Restore(t.Context(), session.RestoreOptions{ContinueRecent: true}); err != nil || r.Log.ID() != id {
-		t.Errorf("goes on with %v, want %s: %v", r, id, err)
+		t.Errorf("resumes %v, want %s: %v", r, id, err)
 	}
 }

@@ -24,17 +24,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// subagentEnv is a parent with sub-agents whose models have plays of their own.
+// subagentEnv is a parent with sub-agents. Each has its own scripted model.
 type subagentEnv struct {
 	t        testing.TB
-	play     *fake // the parent's
+	play     *fake // the parent's model
 	sessions *session.Sessions
 	subs     *agent.Subagents
 	parent   *agent.Agent
 }
 
-// newHouse makes a parent that plays steps; each kind of sub-agent plays its own.
-func newHouse(t testing.TB, o agent.Options, steps []step, kinds map[string]*fake, definitions ...agent.Definition) *subagentEnv {
+// newHouse makes a parent whose model plays steps, with kinds of sub-agents and their models.
+func newSubagentEnv(t testing.TB, o agent.Options, steps []step, kinds map[string]*fake, definitions ...agent.Definition) *subagentEnv {
 	t.Helper()
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: definitions,
@@ -72,7 +72,7 @@ func (h *subagentEnv) children() []session.Meta {
 	return page.Sessions
 }
 
-// resultText is the text of the result of a use.
+// resultText returns the text of the result of a use.
 func resultText(t testing.TB, a *agent.Agent, id string) (text string, isError bool) {
 	t.Helper()
 	for _, e := range a.Snapshot().Items {
@@ -90,7 +90,7 @@ func resultText(t testing.TB, a *agent.Agent, id string) (text string, isError b
 	return "", false
 }
 
-func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
+func TestSubagentHasOwnSession(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	hooks := hook.New(nil)
@@ -102,7 +102,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 		})
 	}
 	scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
-	h := newHouse(t, agent.Options{Tools: registry(t, hasContent("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
+	h := newSubagentEnv(t, agent.Options{Tools: registry(t, hasContent("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 		map[string]*fake{"scout": scout}, kind("scout"))
 	all := events(t, h.parent, "begin")
@@ -112,7 +112,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 	}
 	children := h.children()
 	if len(children) != 1 || children[0].Title != "a task" || !strings.Contains(text, children[0].ID) {
-		t.Fatalf("children %+v, told %q", children, text)
+		t.Fatalf("children %+v, got %q", children, text)
 	}
 	if got := kinds(t, h.sessions, children[0].ID); !slices.Contains(got, record.KindToolFinished) || !slices.Contains(got, record.KindTurnClosed) {
 		t.Errorf("the child's log has %v", got)
@@ -142,7 +142,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// add registers a function that hears of an event.
+// add registers a function for a hook event.
 func add(t testing.TB, r *hook.Registry, e hook.Event, hears func(hook.Input)) {
 	t.Helper()
 	err := r.HandleFunc(e, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
@@ -154,7 +154,7 @@ func add(t testing.TB, r *hook.Registry, e hook.Event, hears func(hook.Input)) {
 	}
 }
 
-func TestSubagentsOfOneAnswerRunSideBySide(t *testing.T) {
+func TestSubagentsRunInParallel(t *testing.T) {
 	both := make(chan struct{})
 	var once sync.Once
 	var mu sync.Mutex
@@ -170,7 +170,7 @@ func TestSubagentsOfOneAnswerRunSideBySide(t *testing.T) {
 		case <-ctx.Done():
 		}
 	}
-	h := newHouse(t, agent.Options{},
+	h := newSubagentEnv(t, agent.Options{},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", ""), delegate("c2", "b", "go", "")}}, {text: "done"}},
 		map[string]*fake{"a": play(t, step{text: "A", during: meet}), "b": play(t, step{text: "B", during: meet})}, kind("a"), kind("b"))
 	prompt(t, h.parent, "begin")
@@ -195,7 +195,7 @@ func TestSubagentNeverWider(t *testing.T) {
 		return approval.Answer{Decision: approval.Deny, Actor: "me"}, nil
 	}}}
 	o.Permissions.Config.Mode = policy.ModeDefault
-	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c1", "bold", "do it", "")}}, {text: "done"}},
+	h := newSubagentEnv(t, o, []step{{uses: []transcript.ToolUse{delegate("c1", "bold", "do it", "")}}, {text: "done"}},
 		map[string]*fake{"bold": play(t, step{uses: []transcript.ToolUse{use("x1", "danger", `{}`)}}, step{text: "I was not allowed to"})}, d)
 	prompt(t, h.parent, "begin")
 	if ran || len(asked) != 1 || asked[0].Agent != "bold" {
@@ -203,9 +203,9 @@ func TestSubagentNeverWider(t *testing.T) {
 	}
 }
 
-// What rewrites the transcript of the parent, to redact it say, does so for its sub-agents; and
-// the model that stands in for its own does so for theirs.
-func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
+// The parent's mutators also rewrite the transcripts of its sub-agents, and its fallback model answers
+// for theirs.
+func TestSubagentInheritsMutatorsAndFallback(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	look := rewriter(func(c agent.MutatorContext) ([]transcript.Encoded, error) {
@@ -220,7 +220,7 @@ func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
 	second.info.Model = "second"
 	heir := kind("heir")
 	heir.Model = ""
-	h := newHouse(t, agent.Options{Model: agent.ModelOptions{Fallback: second, Retry: agent.Retry{Max: -1}}, Mutators: []agent.Mutator{look}},
+	h := newSubagentEnv(t, agent.Options{Model: agent.ModelOptions{Fallback: second, Retry: agent.Retry{Max: -1}}, Mutators: []agent.Mutator{look}},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "heir", "look into it", "")}}, failing(model.ErrorOverloaded), {text: "done"}}, nil, heir)
 	prompt(t, h.parent, "begin")
 	if text, failed := resultText(t, h.parent, "c1"); failed || !strings.Contains(text, "from the fallback") {
@@ -231,9 +231,9 @@ func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
 	}
 }
 
-func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
+func TestSubagentsSpendParentBudget(t *testing.T) {
 	much := &transcript.Usage{Input: 600}
-	h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTotalTokens: 1000}, Tools: registry(t, hasContent("look", "a tree"))},
+	h := newSubagentEnv(t, agent.Options{Limits: agent.Limits{MaxTotalTokens: 1000}, Tools: registry(t, hasContent("look", "a tree"))},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}, usage: &transcript.Usage{Input: 100}}, {text: "never said"}},
 		map[string]*fake{"a": play(t,
 			step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, usage: much},
@@ -248,14 +248,14 @@ func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
 	}
 }
 
-// Who bounds the calls of a run does not have a sub-agent make more of them.
-func TestSubagentsHaveTheirParentsBoundOfCalls(t *testing.T) {
+// A sub-agent makes no more model calls than the run's limit.
+func TestSubagentsInheritMaxTurns(t *testing.T) {
 	for _, own := range []int{0, 1, 5} {
 		d := kind("a")
 		d.MaxTurns = own
 		look := step{uses: []transcript.ToolUse{use("x", "look", `{}`)}}
 		m := play(t, look, look, look, look, look, look)
-		h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTurns: 2}, Tools: registry(t, hasContent("look", "a tree"))},
+		h := newSubagentEnv(t, agent.Options{Limits: agent.Limits{MaxTurns: 2}, Tools: registry(t, hasContent("look", "a tree"))},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "I see"}}, map[string]*fake{"a": m}, d)
 		prompt(t, h.parent, "begin")
 		want := 2
@@ -268,9 +268,9 @@ func TestSubagentsHaveTheirParentsBoundOfCalls(t *testing.T) {
 	}
 }
 
-func TestAnInterruptReachesSubagents(t *testing.T) {
+func TestInterruptReachesSubagents(t *testing.T) {
 	var h *subagentEnv
-	h = newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}},
+	h = newSubagentEnv(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}},
 		map[string]*fake{"a": play(t, step{text: "half", during: func(ctx context.Context) { h.parent.Interrupt(); <-ctx.Done() }})}, kind("a"))
 	res := prompt(t, h.parent, "begin")
 	if res.Reason != event.ReasonInterrupted {
@@ -290,7 +290,7 @@ func TestResumeBackgroundSubagent(t *testing.T) {
 	back := &agent.Background{OnNotification: func() { woken <- struct{}{} }}
 	let := make(chan struct{})
 	a := play(t, step{text: "first", during: func(context.Context) { <-let }}, step{text: "second"})
-	h := newHouse(t, agent.Options{Background: back},
+	h := newSubagentEnv(t, agent.Options{Background: back},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", `,"run_in_background":true`)}}, {text: "meanwhile"}, {text: "I see"}},
 		map[string]*fake{"a": a}, kind("a"))
 	if res := prompt(t, h.parent, "begin"); res.Text != "meanwhile" {
@@ -316,7 +316,7 @@ func TestResumeBackgroundSubagent(t *testing.T) {
 	}
 }
 
-// What a sub-agent has found is not lost because its tools did not end well.
+// The result of a sub-agent is not lost if its tools fail to close.
 func TestSubagentSetupFails(t *testing.T) {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
@@ -336,11 +336,11 @@ func TestSubagentSetupFails(t *testing.T) {
 		n, is := e.(event.Notice)
 		return is && strings.Contains(n.Text, "the server hangs")
 	}) {
-		t.Error("the person is not told")
+		t.Error("no notice for the user")
 	}
 }
 
-// What a hook that nobody waits for says about a call is told to who has made it.
+// The text of an async hook goes to the agent that made the call.
 func TestAsyncHookOfSubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hooks := hook.New(nil)
@@ -353,7 +353,7 @@ func TestAsyncHookOfSubagent(t *testing.T) {
 		waits := func(context.Context) { synctest.Wait() }
 		scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, during: waits},
 			step{uses: []transcript.ToolUse{use("x2", "look", `{}`)}, during: waits}, step{text: "found it", during: waits})
-		h := newHouse(t, agent.Options{Tools: registry(t, hasContent("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
+		h := newSubagentEnv(t, agent.Options{Tools: registry(t, hasContent("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 			map[string]*fake{"scout": scout}, kind("scout"))
 		prompt(t, h.parent, "begin")
@@ -361,7 +361,7 @@ func TestAsyncHookOfSubagent(t *testing.T) {
 			t.Errorf("the parent has heard %q", notes)
 		}
 		_, notes := answersOf(scout.items(&scout.asked[2]), "")
-		if text := strings.Join(notes, "\n"); !strings.Contains(text, "about x1") || strings.Contains(text, "about c1") { // of x2 maybe not yet
+		if text := strings.Join(notes, "\n"); !strings.Contains(text, "about x1") || strings.Contains(text, "about c1") { // the text about x2 may come later
 			t.Errorf("the sub-agent has heard %q", text)
 		}
 		if err := h.parent.Close(); err != nil {
@@ -373,7 +373,7 @@ func TestAsyncHookOfSubagent(t *testing.T) {
 				ran++
 			}
 		}
-		if ran != 4 { // each begins, and comes back
+		if ran != 4 { // each starts and ends
 			t.Errorf("%d records of hooks in the sub-agent's log", ran)
 		}
 	})

@@ -10,8 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Input that is submitted between two model requests is in the second one, whatever the
-// agent does meanwhile.
+// Input that is submitted between two model requests is in the second one, whatever the agent does then.
 func TestInputReachesTheNextRequest(t *testing.T) {
 	note := transcript.Text{Text: "a message"}
 	submit := func(t *testing.T, a *agent.Agent) {
@@ -69,8 +68,8 @@ func TestInputReachesTheNextRequest(t *testing.T) {
 	}
 }
 
-// What was submitted before a kill is in the first request after it, also when the turn was
-// open and has all results.
+// Input submitted before a kill is in the first request after it, even if the turn was open with all
+// results.
 func TestQueuedInputSurvivesKill(t *testing.T) {
 	store := sessions(t)
 	o := agent.Options{Sessions: store, Session: session.RestoreOptions{SessionID: "s"}}

@@ -13,15 +13,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A question of a sub-agent that is left open ends the run as one of the agent's own: it
-// is asked again when the agent runs again, and stays open when that is left.
-func TestSuspendKeepsSubagentQuestion(t *testing.T) {
+// A suspended approval request of a sub-agent ends the run like one of the agent itself. It is presented
+// again when the agent runs again, and stays open if it is suspended again.
+func TestSuspendKeepsSubagentApproval(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		person := &fixedAnswer{err: approval.ErrSuspend}
 		bash := command("Bash")
-		h := newHouse(t, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}),
+		h := newSubagentEnv(t, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}),
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}, {text: "thanks"}},
-			map[string]*fake{"scout": play(t, pushing(1), step{text: "pushed"})}, kind("scout"))
+			map[string]*fake{"scout": play(t, pushCall(1), step{text: "pushed"})}, kind("scout"))
 		if res, err := h.parent.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrSuspend) {
 			text, _ := resultText(t, h.parent, "c1")
 			t.Fatalf("%+v, %v, %s", res, err, text)
@@ -44,17 +44,17 @@ func TestSuspendKeepsSubagentQuestion(t *testing.T) {
 	}
 }
 
-// A sub-agent in the background that is left with a question ends the wait for it.
-func TestAwaitSuspendedQuestion(t *testing.T) {
+// A suspended approval request of a background sub-agent ends Await.
+func TestAwaitSuspendedApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := make(chan struct{})
 		person := func(context.Context, approval.Request) (approval.Answer, error) {
 			<-gone
 			return approval.Answer{}, approval.ErrSuspend
 		}
-		h := newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}, Background: &agent.Background{}}),
+		h := newSubagentEnv(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}, Background: &agent.Background{}}),
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", `,"run_in_background":true`)}}, {text: "meanwhile"}},
-			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
+			map[string]*fake{"scout": play(t, pushCall(1))}, kind("scout"))
 		prompt(t, h.parent, "go")
 		came := make(chan error, 1)
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -71,20 +71,20 @@ func TestAwaitSuspendedQuestion(t *testing.T) {
 	})
 }
 
-// A snapshot has what sub-agents ask, as it has what the agent itself asks.
-func TestASnapshotHasTheQuestionsOfSubagents(t *testing.T) {
+// A snapshot has the approval requests of the agent and of its sub-agents.
+func TestSnapshotHasSubagentApprovals(t *testing.T) {
 	var h *subagentEnv
 	seen := make(chan []approval.Request, 1)
 	person := func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		seen <- h.parent.Snapshot().Approvals
 		return approval.Answer{Decision: approval.Deny}, nil
 	}
-	h = newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}}),
+	h = newSubagentEnv(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}}),
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}, {text: "thanks"}},
-		map[string]*fake{"scout": play(t, pushing(1), step{text: "I may not"})}, kind("scout"))
+		map[string]*fake{"scout": play(t, pushCall(1), step{text: "I may not"})}, kind("scout"))
 	prompt(t, h.parent, "go")
 	if open := <-seen; len(open) != 1 || open[0].Agent != "scout" || open[0].Session != h.parent.SessionID() || open[0].Asker != h.children()[0].ID {
-		t.Errorf("while it is asked: %+v", open)
+		t.Errorf("while approval waits: %+v", open)
 	}
 	if open := h.parent.Snapshot().Approvals; len(open) != 0 {
 		t.Errorf("afterwards: %+v", open)

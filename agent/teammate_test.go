@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// leavers is an agent whose sub-agents play steps and leave something behind.
-func leavers(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Subagents) {
+// leavers returns an agent whose sub-agents play steps and leave something, such as a checkout.
+func agentWithRemains(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Subagents) {
 	t.Helper()
 	kids := play(t, child...)
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
@@ -37,10 +37,10 @@ func noticed(all []event.Event, text string) bool {
 	})
 }
 
-// FromContext two that are hired under one name at the same time one is refused, and what was made
-// for it is given back.
+// Of two teammates that are started with the same name at the same time, one is rejected, and its setup
+// is closed.
 func TestTeammateNameTaken(t *testing.T) {
-	a, subs := leavers(t, []step{{text: "so"}})
+	a, subs := agentWithRemains(t, []step{{text: "so"}})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -57,17 +57,17 @@ func TestTeammateNameTaken(t *testing.T) {
 		t.Errorf("%d mates", n)
 	}
 	if all := events(t, a, "go"); !noticed(all, "its checkout stays") {
-		t.Error("nobody is told what is left")
+		t.Error("no notice about what remains")
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// What a sub-agent leaves is told to the person where no result can tell the model.
+// What remains of a sub-agent is reported to the user if no result can report it to the model.
 func TestInterruptedSubagentReports(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	a, _ := leavers(t, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}, {text: "so"}},
+	a, _ := agentWithRemains(t, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}, {text: "so"}},
 		step{text: "never", during: func(ctx context.Context) { stop(); <-ctx.Done() }})
 	var all []event.Event
 	for e, err := range a.Run(ctx, transcript.Text{Text: "begin"}) {
@@ -78,16 +78,16 @@ func TestInterruptedSubagentReports(t *testing.T) {
 	}
 	all = append(all, events(t, a, "and now")...)
 	if text, _ := resultText(t, a, "c1"); !strings.Contains(text, "its checkout stays") && !noticed(all, "its checkout stays") {
-		t.Errorf("neither the model (%q) nor the person is told", text)
+		t.Errorf("neither the model (%q) nor the user is notified", text)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// Who is hired while the agent is closed is told so.
+// StartTeammate during Close returns ErrClosed.
 func TestStartTeammateDuringClose(t *testing.T) {
-	a, subs := leavers(t, []step{{text: "so"}})
+	a, subs := agentWithRemains(t, []step{{text: "so"}})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// countIDs counts a field of a kind's payloads in a log.
+// countIDs counts the values of a field in the payloads of a kind in a log.
 func countIDs(t *testing.T, s *session.Sessions, id string, k session.Kind, field string) map[string]int {
 	t.Helper()
 	seen := map[string]int{}
@@ -29,9 +29,9 @@ func countIDs(t *testing.T, s *session.Sessions, id string, k session.Kind, fiel
 	return seen
 }
 
-// TestAnIDIsUniqueInItsLog: a model that counts its calls from zero has its ids renamed, also
-// those that a compaction, a cut or a restart has taken out of sight.
-func TestAnIDIsUniqueInItsLog(t *testing.T) {
+// The call ids of a model that counts from zero are renamed, even if a compaction, a cut or a restart has
+// removed the earlier ones from the transcript.
+func TestIDsUniqueInLog(t *testing.T) {
 	turn := func() []step {
 		return []step{{uses: []transcript.ToolUse{use("call_0", "Edit", `{}`)}}, {text: "done"}}
 	}
@@ -83,7 +83,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 			ids := 0
 			c.run(t, func(m *fake, ro session.RestoreOptions) *agent.Agent {
 				if ro.ItemID == "" {
-					ids = 0 // as with a process whose ids begin anew
+					ids = 0 // like a new process whose ids start again
 				}
 				o := agent.Options{
 					Sessions: s, Session: ro, Tools: registry(t, e.tool("Edit")),

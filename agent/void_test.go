@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// voidableTool is a tool whose calls are another program's, which may end.
+// voidableTool is a tool whose calls come from another program, which may end.
 type voidableTool struct {
 	probe
 	gone chan struct{}
@@ -25,9 +25,9 @@ func (l voidableTool) Void(*tool.Call) (<-chan struct{}, func() string) {
 	return l.gone, func() string { return "the container has ended" }
 }
 
-// TestQuestionEndsWithCaller: nobody has to answer a question about a call that
-// cannot run any more, and none is put about those behind it.
-func TestQuestionEndsWithCaller(t *testing.T) {
+// The approval request of a call that can no longer run is closed, and no approval is requested for the
+// calls after it.
+func TestApprovalEndsWithCaller(t *testing.T) {
 	gone := make(chan struct{})
 	var e echo
 	s := session.New(memory.New(), nil)
@@ -38,7 +38,7 @@ func TestQuestionEndsWithCaller(t *testing.T) {
 			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
 			Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 				asked++
-				close(gone) // while a person looks at the question
+				close(gone) // while the approval request waits
 				<-ctx.Done()
 				return approval.Answer{}, ctx.Err()
 			},
@@ -48,13 +48,13 @@ func TestQuestionEndsWithCaller(t *testing.T) {
 	got := results(t, a)
 	for _, id := range []string{"c1", "c2"} {
 		if r := got[id]; !strings.HasPrefix(r.Text(), "not run: the container has ended") || !r.IsError {
-			t.Errorf("%s is told %q", id, r.Text())
+			t.Errorf("%s got %q", id, r.Text())
 		}
 	}
 	if asked != 1 || len(e.ran) != 0 || len(res.Denials) != 0 {
 		t.Errorf("asked %d times, ran %v, denied %v", asked, e.ran, res.Denials)
 	}
 	if on := payloads(t, s, a.SessionID(), record.KindApprovalResolved); len(on) != 1 || !strings.Contains(on[0], `"by":"lapse"`) {
-		t.Errorf("on record: %v", on)
+		t.Errorf("recorded: %v", on)
 	}
 }

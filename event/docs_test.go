@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// docs/reference/events.md has each type, in the table that it belongs to and with its fields, and an
-// example that can be read.
+// docs/reference/events.md has each type in the right table with its fields, and a readable example.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../docs/reference/events.md")
 	if err != nil {

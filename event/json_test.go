@@ -85,7 +85,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What policy and approvals record is the same in an event and in a record.
+// Policy and approval payloads have the same JSON in events and records.
 func TestPayloads(t *testing.T) {
 	at := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, e := range []Event{
@@ -104,7 +104,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// Each type has a reader, and says whether it is on record.
+// Each type has a decoder, and Provisional knows it.
 func TestTypes(t *testing.T) {
 	provisional := 0
 	for name, read := range decoders {
@@ -157,7 +157,7 @@ func TestUnmarshalErrors(t *testing.T) {
 	}
 }
 
-// hinted is an error that knows what to do about it.
+// hinted is an error with a hint.
 type hinted struct{ error }
 
 func (hinted) Hint() string    { return "wait" }

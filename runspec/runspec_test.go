@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestOverAndNext(t *testing.T) {
+func TestMergeAndForResume(t *testing.T) {
 	began := runspec.Spec{
 		Model: "a/b", Prompt: "go", Hooks: runspec.Hooks{Disabled: true, Setup: "init"}, Session: runspec.Session{Resume: "x", Fork: true},
 		Limits: runspec.Limits{MaxTurns: 3}, Tools: []string{},
@@ -139,7 +139,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := json.Marshal(s)
 		if err != nil {
-			t.Skip() // a raw field that is no JSON cannot come from a parsed text
+			t.Skip() // a parsed text has no invalid raw fields
 		}
 		if err := two.Parse(again); err != nil || !reflect.DeepEqual(s.Check() == nil, two.Check() == nil) {
 			t.Errorf("%s: %v", again, err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// session makes n items of about size bytes: prompts, answers with a tool use,
-// and results, as a session has them.
+// sessionItems makes n items of about size bytes like those of a session: prompts, answers with a tool
+// use, and results.
 func sessionItems(n, size int) [][]byte {
 	text := strings.Repeat("The quick brown fox said \"jump\",\n\tand jumped. ", size/40+1)[:size*3/4]
 	var out [][]byte
@@ -56,7 +56,7 @@ func BenchmarkIndexTrusted(b *testing.B) {
 	}
 }
 
-// Append stays flat: the cost of the last item is that of the first.
+// Append takes constant time: the last item costs as much as the first.
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(itoa(n), func(b *testing.B) {

@@ -51,7 +51,7 @@ func checkDispatch(t *testing.T, c corpus.Case) {
 	}
 }
 
-// itemOf is an item as cases tell it: "assistant call c1 c2", "tool result c1", "failed tool
+// itemOf parses the short form of an item in cases: "assistant call c1 c2", "tool result c1", "failed tool
 // result c1", or the name of a role.
 func itemOf(t *testing.T, s string) transcript.Encoded {
 	t.Helper()
@@ -95,8 +95,8 @@ func checkInvariant(t *testing.T, c corpus.Case) {
 	}
 }
 
-// What cases of the same kind would say.
-func TestNearTheCorpus(t *testing.T) {
+// Variants of the corpus cases.
+func TestCorpusVariants(t *testing.T) {
 	for given, expect := range map[string]string{
 		`[]`: "valid",
 		`["system","user","assistant","context","notification"]`:                             "valid",
@@ -129,7 +129,7 @@ func TestNearTheCorpus(t *testing.T) {
 	}
 }
 
-// What was stored and loaded is the same byte for byte.
+// A stored and loaded item is the same byte for byte.
 func checkCanonical(t *testing.T, _ corpus.Case) {
 	it := transcript.Item{
 		ID: "i", Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1<<53 + 1},

@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// sameJSON compares values; json.Marshal escapes what Encode does not.
+// sameJSON compares values, because json.Marshal escapes more than Encode.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	da, db := json.NewDecoder(bytes.NewReader(a)), json.NewDecoder(bytes.NewReader(b))
@@ -63,8 +63,8 @@ func sameJSON(a, b []byte) bool {
 	return da.Decode(&x) == nil && db.Decode(&y) == nil && cmp.Equal(x, y)
 }
 
-// What Encode wrote says the same to encoding/json.
-func TestEncodeMeansWhatItWasGiven(t *testing.T) {
+// encoding/json reads the same values from the output of Encode.
+func TestEncodeAgreesWithEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		it := anyItem(t)
 		var doc struct {
@@ -79,7 +79,7 @@ func TestEncodeMeansWhatItWasGiven(t *testing.T) {
 		if err := json.Unmarshal(it.MustEncode().JSON, &doc); err != nil {
 			t.Fatal(err)
 		}
-		valid := func(s string) string { return string([]rune(s)) } // every bad byte is U+FFFD
+		valid := func(s string) string { return string([]rune(s)) } // every invalid byte becomes U+FFFD
 		if doc.ID != valid(it.ID) || doc.Role != it.Role || doc.Model != valid(it.Model) || !doc.Time.Equal(it.Time) ||
 			!cmp.Equal(doc.Usage, it.Usage) || len(doc.Parts) != len(it.Parts) || len(doc.Metadata) != len(it.Metadata) {
 			t.Fatalf("given %+v\nwritten %+v", it, doc)
@@ -226,7 +226,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// What a stranger or a newer version wrote is there after reading and writing.
+// Unknown fields and parts survive reading and writing.
 func TestUnknownSurvives(t *testing.T) {
 	const in = ` { "zeta" : 1e400, "parts": [
 		{"text":"hi","type":"text","cache":{"ttl": 9007199254740993}},

@@ -98,7 +98,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// of returns a transcript of items.
+// of returns a transcript with items.
 func of(items ...Encoded) (*Transcript, error) {
 	t := &Transcript{}
 	return t, t.Append(items...)
@@ -137,10 +137,10 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// sound is the pairing rule, written down a second time and without a care for speed.
+// sound is a second, simple implementation of the pairing rule.
 func sound(items []Encoded) bool {
-	used := map[string]int{}   // how often, over all items
-	answer := map[string]int{} // likewise
+	used := map[string]int{}   // number of uses by id
+	answer := map[string]int{} // number of results by id
 	for i, e := range items {
 		for _, id := range e.UseIDs() {
 			if used[id]++; used[id] > 1 {
@@ -149,7 +149,7 @@ func sound(items []Encoded) bool {
 			answers := 0
 			for j := i + 1; j < len(items) && answers == 0; j++ {
 				if len(items[j].ResultIDs()) == 0 {
-					return false // something else comes first
+					return false // another item comes before the result
 				}
 				if slices.Contains(items[j].ResultIDs(), id) {
 					answers++

@@ -9,13 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Generators of items with all that may be in them. The properties of the other
-// test files are checked on what they draw.
+// Generators of arbitrary items for the property tests.
 
 var (
 	ids = rapid.StringMatching(`[a-zA-Z0-9_:.-]{1,12}`)
 
-	// texts hold control characters, quotes, bidi marks, astral planes and bytes that are no UTF-8.
+	// texts have control characters, quotes, bidi marks, astral planes and bytes that are not UTF-8.
 	texts = rapid.OneOf(
 		rapid.Just(""),
 		rapid.String(),
@@ -23,7 +22,7 @@ var (
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 	)
 
-	// raws are JSON values, some with spaces in them and with numbers that no float holds.
+	// raws are JSON values, some with spaces and with numbers that do not fit a float.
 	raws = rapid.OneOf(
 		rapid.SampledFrom([]json.RawMessage{
 			[]byte(`{}`), []byte(`[]`), []byte(`null`), []byte(`""`), []byte(`9007199254740993`), []byte(`-0`),
@@ -54,7 +53,7 @@ var (
 	blobs = rapid.SliceOfN(rapid.Byte(), 0, 20)
 )
 
-// contents are parts that a tool result may hold.
+// contents draws parts of a tool result.
 func contents(t *rapid.T) []Part {
 	var parts []Part
 	for range rapid.IntRange(0, 3).Draw(t, "contents") {
@@ -130,8 +129,7 @@ func anyItem(t *rapid.T) Item {
 	return it
 }
 
-// anyTranscript draws items whose uses and results pair now and then. Few ids
-// make collisions likely.
+// anyTranscript draws items whose uses and results sometimes pair. Few ids make collisions likely.
 func anyTranscript(t *rapid.T) []Encoded {
 	few := rapid.SampledFrom([]string{"a", "b", "c"})
 	var items []Encoded
@@ -163,7 +161,7 @@ func anyTranscript(t *rapid.T) []Encoded {
 	return items
 }
 
-// paired draws a sound transcript.
+// paired draws a valid transcript.
 func paired(t *rapid.T) []Encoded {
 	var items []Encoded
 	for i := range rapid.IntRange(0, 6).Draw(t, "turns") {

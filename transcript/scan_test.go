@@ -24,8 +24,8 @@ var seeds = []string{
 	`{"role":"user","parts":[`, `{"role":"user","parts":[1 2]}`, `{"role":"user","parts":[{]}]}`,
 }
 
-// view is an object as encoding/json sees it, or nil. Of a key that appears
-// twice the first value counts, as it does for Field.
+// view is an object as encoding/json reads it, or nil. Of a duplicate key the first value counts, as for
+// Field.
 func view(b []byte) (keys []string, first map[string]json.RawMessage) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -105,8 +105,8 @@ func TestScannerAgreesWithEncodingJSON(t *testing.T) {
 	})
 }
 
-// FuzzParse: what is not JSON is refused, what is taken can be decoded, and the
-// scanner sees what encoding/json sees.
+// FuzzParse checks that invalid JSON is rejected, that accepted items can be decoded, and that the
+// scanner agrees with encoding/json.
 func FuzzParse(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -159,7 +159,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("ids %q %q, want %q %q", e.UseIDs(), e.ResultIDs(), uses, results)
 			}
 		}
-		// Reading and writing comes to rest after one round.
+		// Reading and writing is stable after one round.
 		first, err := it.Encode()
 		if err != nil {
 			if utf8.Valid(b) {
@@ -177,8 +177,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// exactKeys reports whether encoding/json, which also takes keys in the wrong
-// case, would read an item's keys as this package does.
+// exactKeys reports whether encoding/json, which ignores the case of keys, reads an item's keys like this
+// package.
 func exactKeys(b []byte) bool {
 	known := []string{"id", "role", "model", "parts", "type", "use_id"}
 	exact := func(b []byte) bool {
@@ -215,8 +215,8 @@ func equal(a, b []string) bool {
 	return true
 }
 
-// FuzzScan: bytes of any kind neither panic nor are read past their end, and an
-// item that is cut off is never taken for a whole one.
+// FuzzScan checks that arbitrary bytes cause no panic and no read past the end, and that a truncated item
+// is never accepted.
 func FuzzScan(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s), 3)

@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 
 func TestDescription(t *testing.T) {
 	for _, tt := range []struct {
-		front, want string // "" is nothing
+		front, want string // want "": no problem
 		used        bool
 	}{
 		{"description: d", "", true}, // named by its file
@@ -67,7 +67,7 @@ func TestDescription(t *testing.T) {
 		{"description: d\nmcpServers: {git: {command: c}}", "mcpServers must be a list", false},
 		{"description: d\nmcpServers: [5]", "x.md:4:14: mcpServers: 5 is not a server", false},
 		{"description: d\nmcpServers: [git, {git: {command: c}}]", `x.md:4:20: mcpServers: duplicate server "git"`, false},
-		{"description: d\nmcpServers: [{own: {command: c, trust: true}}]", "x.md:4:40: mcpServers.own.trust does not count", true},
+		{"description: d\nmcpServers: [{own: {command: c, trust: true}}]", "x.md:4:40: mcpServers.own.trust is ignored", true},
 		{"description: d\nfavourite: blue", `x.md:4:1: unknown field "favourite" is ignored`, true},
 		{"name: a", "no description", false},
 		{"name: a(b\ndescription: d", "cannot be used in a rule", false},
@@ -91,9 +91,9 @@ func TestDescription(t *testing.T) {
 		if strings.HasPrefix(tt.front, "name:") {
 			d, problems, used = agentdef.Parse("x.md", []byte("---\n"+tt.front+"\n---\ngo\n"))
 		}
-		told := fmt.Sprint(problems)
-		if used != tt.used || (tt.want == "") != (len(problems) == 0) || !strings.Contains(told, tt.want) {
-			t.Errorf("%q: used %v, told %s; want %q", tt.front, used, told, tt.want)
+		reported := fmt.Sprint(problems)
+		if used != tt.used || (tt.want == "") != (len(problems) == 0) || !strings.Contains(reported, tt.want) {
+			t.Errorf("%q: used %v, got %s; want %q", tt.front, used, reported, tt.want)
 		}
 		if used && d.Name != "x" {
 			t.Errorf("%q: name %q", tt.front, d.Name)
@@ -109,7 +109,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// Rules among the tools narrow the tools that they name, unless these are named as a whole, too.
+// Rules in the list of tools restrict those tools, unless a tool is also named without a rule.
 func TestNarrowedTools(t *testing.T) {
 	for tools, want := range map[string]string{
 		"Read, Bash(git diff:*), Bash(git log:*)": "[Read Bash Bash] [Bash(git diff:*) Bash(git log:*)]",
@@ -171,8 +171,8 @@ func TestLoad(t *testing.T) {
 	if got := show(s); got != "a=ours b=deep c=home's d=flag's" {
 		t.Errorf("%s", got)
 	}
-	if told := fmt.Sprint(s.Problems); len(s.Problems) != 2 || !strings.Contains(told, "bad.md:1:1: no front matter") || !strings.Contains(told, "--agents:1:49: no prompt") {
-		t.Errorf("%s", told)
+	if reported := fmt.Sprint(s.Problems); len(s.Problems) != 2 || !strings.Contains(reported, "bad.md:1:1: no front matter") || !strings.Contains(reported, "--agents:1:49: no prompt") {
+		t.Errorf("%s", reported)
 	}
 	o.Trusted = false
 	s = agentdef.Load(&o)
@@ -208,7 +208,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v is used", d)
 		}
 		if !ok && len(problems) == 0 {
-			t.Error("it is left out and nobody is told")
+			t.Error("the definition is not used, without a problem")
 		}
 	})
 }
@@ -227,7 +227,7 @@ func ExampleLoad() {
 	// reviewer [Read]
 }
 
-// Servers of its own are those of the definition that counts, and say whose they are.
+// The servers of the definition that applies are returned, with the definition's name.
 func TestServersOfDefinitions(t *testing.T) {
 	project, home := t.TempDir(), t.TempDir()
 	own := func(command string) string {

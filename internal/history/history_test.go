@@ -55,8 +55,7 @@ func lines(all ...string) []transcript.Encoded {
 	return items
 }
 
-// anyItems draws items whose uses and results pair now and then. Few ids
-// make collisions likely.
+// anyItems draws items whose uses and results sometimes pair. Few ids make collisions likely.
 func anyItems(t *rapid.T) []transcript.Encoded {
 	few := rapid.SampledFrom([]string{"a", "b", "c"})
 	var items []transcript.Encoded
@@ -88,11 +87,10 @@ func anyItems(t *rapid.T) []transcript.Encoded {
 	return items
 }
 
-// sound is the pairing rule, written down a second time, as it is in the tests of package transcript, and
-// without a care for speed.
+// sound is a second, simple implementation of the pairing rule, as in the tests of package transcript.
 func sound(items []transcript.Encoded) bool {
-	used := map[string]int{}   // how often, over all items
-	answer := map[string]int{} // likewise
+	used := map[string]int{}   // number of uses by id
+	answer := map[string]int{} // number of results by id
 	for i, e := range items {
 		for _, id := range e.UseIDs() {
 			if used[id]++; used[id] > 1 {
@@ -101,7 +99,7 @@ func sound(items []transcript.Encoded) bool {
 			answers := 0
 			for j := i + 1; j < len(items) && answers == 0; j++ {
 				if len(items[j].ResultIDs()) == 0 {
-					return false // something else comes first
+					return false // another item comes before the result
 				}
 				if slices.Contains(items[j].ResultIDs(), id) {
 					answers++

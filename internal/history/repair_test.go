@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// counter names new items.
+// counter makes ids of new items.
 func counter() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprintf("new-%d", n) }
@@ -21,7 +21,7 @@ func TestRepair(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		items []string
-		want  string // ids of the result; new items as what they are
+		want  string // ids of the result; new items by their kind
 		notes string
 	}{
 		{"sound", []string{"user", "call a", "result a"}, "user, call a, result a", ""},
@@ -107,8 +107,8 @@ func TestRepairProperties(t *testing.T) {
 
 func same(a, b transcript.Encoded) bool { return string(a.JSON) == string(b.JSON) }
 
-// nothingLost: every part is still there, or there are a note with its id and a
-// notice with its text.
+// nothingLost checks that every part is still there, or that there are a note with its id and a
+// notification with its text.
 func nothingLost(t *rapid.T, in, out []transcript.Encoded, notes []Note) {
 	var kept, notices []string
 	for _, e := range out {

@@ -2,8 +2,7 @@ package outcome
 
 import "testing"
 
-// What a request can come to has a name of its own, an exit code that a command has
-// too, and a status that says failure.
+// Each outcome of requests has a unique code, an exit code of a command outcome, and a failure status.
 func TestRequests(t *testing.T) {
 	exits, codes := map[int]bool{}, map[string]bool{}
 	for _, o := range All() {
@@ -29,6 +28,6 @@ func TestByCode(t *testing.T) {
 		}
 	}
 	if _, ok := ByCode("no such code"); ok {
-		t.Error("a code that nobody has is found")
+		t.Error("an unknown code was found")
 	}
 }

@@ -40,7 +40,7 @@ type coded struct{}
 func (coded) Error() string    { return "coded" }
 func (coded) Outcome() Outcome { return Sandbox }
 
-func TestOf(t *testing.T) {
+func TestFromError(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want Outcome
@@ -82,7 +82,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestOfResult(t *testing.T) {
+func TestFromResult(t *testing.T) {
 	for reason, want := range map[event.Reason]Outcome{
 		event.ReasonCompleted: OK, event.ReasonMaxTurns: Limit, event.ReasonBudget: Limit,
 		event.ReasonHook: Denied, event.ReasonDeferred: Approval,
@@ -99,7 +99,7 @@ type hinted struct{}
 func (hinted) Error() string { return "hinted" }
 func (hinted) Hint() string  { return "do this" }
 
-// Every failure that a person can do something about says what.
+// Every failure that the user can fix has a hint.
 func TestHint(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -133,7 +133,7 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// What a client reads of an error that it was sent is what the sender knew.
+// The error that a client reads has the outcome and the hint of the original.
 func TestExplain(t *testing.T) {
 	for _, err := range []error{
 		&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, &session.BusyError{Session: "s"}, coded{}, &event.Error{HookEvent: "Stop", Hook: "h", HookReason: "r"},

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// reversed seals by turning a text around and saying for whom.
+// reversed is a Sealer that reverses the text and adds the session and the name.
 type reversed struct{}
 
 func (reversed) Seal(_ context.Context, id, name string, plain []byte) ([]byte, error) {
@@ -39,7 +39,7 @@ func (reversed) Unseal(_ context.Context, id, name string, sealed []byte) ([]byt
 
 const token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
-// put keeps an output and returns where.
+// put writes an output and returns its path.
 func put(t *testing.T, dir string, k *outputs.Files, id, use, text string) string {
 	t.Helper()
 	kept, err := k.Write(t.Context(), id, use, []byte(text))
@@ -56,7 +56,7 @@ func put(t *testing.T, dir string, k *outputs.Files, id, use, text string) strin
 	return path
 }
 
-func TestKeepMasksAndSeals(t *testing.T) {
+func TestWriteMasksAndSeals(t *testing.T) {
 	mask, err := secret.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -82,13 +82,13 @@ func TestKeepMasksAndSeals(t *testing.T) {
 	if _, err := sealed.Open(t.Context(), "/x/another.txt", kept.File); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("under another name: %v", err)
 	}
-	// What cannot be sealed is not kept.
+	// An output that cannot be encrypted is not written.
 	if _, err := (&outputs.Files{Store: "s", Sealed: true}).Write(t.Context(), "id", "use", []byte(text)); err == nil {
 		t.Error("it was kept in the clear")
 	}
 }
 
-func TestHolder(t *testing.T) {
+func TestEraser(t *testing.T) {
 	dir := t.TempDir()
 	k := &outputs.Files{Store: "s", Sealed: true, Sealer: reversed{}}
 	h := &outputs.Eraser{Dir: dir, Store: "s", Sealer: reversed{}}

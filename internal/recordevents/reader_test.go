@@ -26,8 +26,8 @@ func itemOf(t testing.TB, seq int64, queued bool, role transcript.Role, parts ..
 	return logged(t, seq, session.KindItem, session.ItemDraft(e, queued, nil).Payload)
 }
 
-// told returns the types of the events of records, and the events.
-func told(t testing.TB, records ...session.Record) (types string, all []event.Event) {
+// reported returns the types of the events of records, and the events.
+func reported(t testing.TB, records ...session.Record) (types string, all []event.Event) {
 	t.Helper()
 	var s Reader
 	var names []string
@@ -75,13 +75,13 @@ func TestFromRecord(t *testing.T) {
 			},
 			"turn_started policy_changed turn_finished",
 		},
-		"what tells nothing": {[]session.Record{logged(t, 1, record.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
+		"no event": {[]session.Record{logged(t, 1, record.KindOpened, session.Opened{}), {Seq: 2, Kind: "later", Payload: json.RawMessage(`{}`)}}, ""},
 	} {
-		if got, _ := told(t, tt.records...); got != tt.want {
+		if got, _ := reported(t, tt.records...); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	_, all := told(t, itemOf(t, 2, false, transcript.RoleAssistant, call), started, ended, itemOf(t, 5, false, transcript.RoleTool, result))
+	_, all := reported(t, itemOf(t, 2, false, transcript.RoleAssistant, call), started, ended, itemOf(t, 5, false, transcript.RoleTool, result))
 	b, err := event.Marshal(all[2])
 	want := `{"type":"tool_finished","content":[{"type":"text","text":"out"}],"use_id":"u","tool":"Bash","ms":12,"notes":["n"]}`
 	if e := all[1].(event.ToolStarted); string(e.Input) != `{"a":1}` || err != nil || string(b) != want {
@@ -92,8 +92,7 @@ func TestFromRecord(t *testing.T) {
 	}
 }
 
-// A payload of any kind and content gives events that have a JSON form, or an error that
-// names the record.
+// Any payload gives events that can be encoded, or an error with the record's seq.
 func FuzzFromRecord(f *testing.F) {
 	for i := range record.Kinds() {
 		for _, text := range []string{`{}`, `[]`, `{"use_id":"u","tool":"Bash"}`, `{"item":{"role":"tool","id":"i","parts":[{"type":"tool_result","use_id":"u"}]}}`, `{"mode":"plan"}`} {
@@ -112,7 +111,7 @@ func FuzzFromRecord(f *testing.F) {
 				t.Errorf("%s %s: %v", r.Kind, payload, err)
 			}
 			if event.Provisional(e) {
-				t.Errorf("%s is on record", e.Type())
+				t.Errorf("%s is recorded", e.Type())
 			}
 		}
 	})

@@ -20,9 +20,9 @@ func form(t testing.TB, e event.Event) string {
 	return string(b)
 }
 
-// What a sub-agent does and asks is told as its own, and what one of its own does as that one's
-// in it. The numbers of records are those of its log. Its question is in the run's log. An agent of
-// a strategy is no sub-agent.
+// Events and approval requests of a sub-agent are SubagentEvents, nested for its own sub-agents. Their seqs
+// are those of the sub-agent's log; its approval requests are in the run's log. An agent of a strategy is
+// not a sub-agent.
 func TestRelayed(t *testing.T) {
 	var s Reader
 	var got []string
@@ -79,8 +79,8 @@ func TestRelayed(t *testing.T) {
 	}
 }
 
-// A daemon's record of a start and of an end have the events that its agent told, and those of a
-// version that records none give what they have.
+// The daemon's start and end records give the events of its agent. Records of versions without these
+// events give the events that they have.
 func TestRunEvents(t *testing.T) {
 	for payload, want := range map[string][]string{
 		`{"event":"started","opened":{"type":"session_opened","id":"s","created":true,"notices":["n"]}}`: {`{"type":"session_opened","id":"s","created":true,"notices":["n"]}`},

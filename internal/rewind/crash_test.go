@@ -68,7 +68,7 @@ func TestAllOrNothing(t *testing.T) {
 		}, Options{Force: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t, memory.New())
+			d := newRewindEnv(t, memory.New())
 			d.put("a", "a1")
 			d.put("ok", "o1")
 			h := d.begin(session.Opened{})
@@ -86,11 +86,11 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestACrashInTheMiddle: after any number of files, a second rewind restores the rest.
-func TestACrashInTheMiddle(t *testing.T) {
+// TestCrashDuringApply: after any number of files, a second rewind restores the rest.
+func TestCrashDuringApply(t *testing.T) {
 	errCrash := errors.New("crash")
 	for after := 1; after <= 4; after++ {
-		d := newDesk(t, memory.New())
+		d := newRewindEnv(t, memory.New())
 		d.put("a", "a1")
 		d.put("b", "b1")
 		h := d.begin(session.Opened{})
@@ -117,8 +117,8 @@ func TestACrashInTheMiddle(t *testing.T) {
 			t.Errorf("%d items, %v", m.MessageCount, err)
 		}
 	}
-	// And between the record and the file: the file is what the record says that it was.
-	d := newDesk(t, memory.New())
+	// After a crash between the record and the file, the file still has the recorded content.
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "a1")
 	h := d.begin(session.Opened{})
 	start := h.says("i")
@@ -129,11 +129,11 @@ func TestACrashInTheMiddle(t *testing.T) {
 	d.is("a=a1")
 }
 
-// Who is told that files are put back is told also when the crash comes after the last.
+// The model is notified of restored files even if the crash comes after the last file.
 func TestCrashStillNotifies(t *testing.T) {
 	errCrash := errors.New("crash")
 	for after := 1; after <= 2; after++ {
-		d := newDesk(t, memory.New())
+		d := newRewindEnv(t, memory.New())
 		d.put("a", "a1")
 		h := d.begin(session.Opened{})
 		start := h.says("i")
@@ -149,16 +149,16 @@ func TestCrashStillNotifies(t *testing.T) {
 		if !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
-		told := ""
+		reported := ""
 		for r, err := range d.s.Records(t.Context(), id, session.Range{After: start}) {
 			d.must(err)
 			if r.Kind == session.KindItem {
-				told += string(r.Payload)
+				reported += string(r.Payload)
 			}
 		}
 		for _, want := range []string{d.path("a") + ": restored", d.path("b") + ": deleted"} {
-			if !strings.Contains(told, want) {
-				t.Errorf("after %d files: %q is not told: %s", after, want, told)
+			if !strings.Contains(reported, want) {
+				t.Errorf("after %d files: %q is missing in the notification: %s", after, want, reported)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// A tool has made a file; going back to before that removes it.
+// A rewind to before a tool created a file removes the file.
 func ExampleNew() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "")
@@ -29,7 +29,7 @@ func ExampleNew() {
 	}
 	defer folders.Close()
 
-	// What an agent does when a tool is about to write.
+	// An agent does this when a tool is about to write.
 	sessions := session.New(memory.New(), nil)
 	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
 	if err != nil {

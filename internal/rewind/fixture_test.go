@@ -21,7 +21,7 @@ type rewindEnv struct {
 	folders *workdir.Folders
 }
 
-func newDesk(t testing.TB, store session.Store) *rewindEnv {
+func newRewindEnv(t testing.TB, store session.Store) *rewindEnv {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *rewindEnv) must(err error) {
 
 func (d *rewindEnv) path(name string) string { return filepath.Join(d.dir, name) }
 
-// put writes a file as others do: nothing is recorded. "" removes it.
+// put writes a file without a record, like another program. "" removes it.
 func (d *rewindEnv) put(name, content string) {
 	d.t.Helper()
 	if content == "" {
@@ -55,7 +55,7 @@ func (d *rewindEnv) put(name, content string) {
 	d.must(os.WriteFile(d.path(name), []byte(content), 0o644))
 }
 
-// all is what the folder holds, as "name=content" in order.
+// all returns the files of the folder, as "name=content" in order.
 func (d *rewindEnv) all() string {
 	d.t.Helper()
 	var list []string
@@ -80,7 +80,7 @@ func (d *rewindEnv) all() string {
 	return strings.Join(list, " ")
 }
 
-// editor is a session that works.
+// editor is a session whose tools edit files.
 type editor struct {
 	*rewindEnv
 	log   *session.Log
@@ -96,7 +96,7 @@ func (d *rewindEnv) begin(o session.Opened, above ...*session.Log) *editor {
 	return &editor{rewindEnv: d, log: l, above: above, at: map[string]int64{}}
 }
 
-func (d *rewindEnv) goOn(id string) *editor {
+func (d *rewindEnv) continueRun(id string) *editor {
 	d.t.Helper()
 	l, err := d.s.Open(d.t.Context(), id, nil)
 	d.must(err)
@@ -111,7 +111,7 @@ func (h *editor) says(id string) int64 {
 	return h.log.Head()
 }
 
-// edits does what a tool does: it saves the file and writes it.
+// edits saves and writes a file like a tool.
 func (h *editor) edits(name, content string) int64 {
 	h.t.Helper()
 	p, err := h.folders.Locate(name)
@@ -169,7 +169,7 @@ func (d *rewindEnv) apply(id string, o Options) *Result {
 	return r
 }
 
-// actions is a plan in short: "a:restore b:delete".
+// actions returns the short form of a plan: "a:restore b:delete".
 func (d *rewindEnv) actions(p *Plan) string {
 	var list []string
 	for _, f := range p.Files {

@@ -32,7 +32,7 @@ func TestRewindFiles(t *testing.T) {
 			if c, ok := store.(interface{ Close() error }); ok {
 				t.Cleanup(func() { c.Close() })
 			}
-			d := newDesk(t, store)
+			d := newRewindEnv(t, store)
 			d.put("a", "a1")
 			d.put("b", "b1")
 			d.put("c", "c1")
@@ -76,7 +76,7 @@ func TestRewindFiles(t *testing.T) {
 			if p := d.plan(id, Options{Seq: start}); p.Changes() {
 				t.Errorf("once more: %s", d.actions(p))
 			}
-			// To the middle, which is forward from here, and before the rewind: that undoes it.
+			// Rewind to the middle, which is forward from here, and to before the rewind, which undoes it.
 			d.apply(id, Options{Seq: middle})
 			d.is("a=a2 b=b2 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t")
 			state, err := d.s.Get(t.Context(), id)
@@ -91,7 +91,7 @@ func TestRewindFiles(t *testing.T) {
 				}
 			}
 			if first == 0 || first > state.Head {
-				t.Fatal("the rewind is not on record")
+				t.Fatal("the rewind is not recorded")
 			}
 			d.apply(id, Options{Seq: first - 1})
 			d.is("a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n")
@@ -99,8 +99,8 @@ func TestRewindFiles(t *testing.T) {
 	}
 }
 
-func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
-	d := newDesk(t, memory.New())
+func TestConflictNotOverwritten(t *testing.T) {
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "a1")
 	d.put("b", "b1")
 	d.put(".git/config", "g1")
@@ -137,13 +137,13 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 			undo = s.Seq - 1
 		}
 	}
-	d.apply(id, Options{Seq: undo, Force: true}) // what was theirs is kept, too
+	d.apply(id, Options{Seq: undo, Force: true}) // the content written by others was stored, too
 	d.is(".git/ .git/config=g2 a=theirs b=b2 new=theirs")
 }
 
-// TestForeignChanges: what others had changed before a tool changed it again is said.
+// TestForeignChanges checks the note about changes by others between the changes of tools.
 func TestForeignChanges(t *testing.T) {
-	d := newDesk(t, memory.New())
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "a1")
 	h := d.begin(session.Opened{})
 	start := h.says("i")
@@ -157,7 +157,7 @@ func TestForeignChanges(t *testing.T) {
 }
 
 func TestErasedReported(t *testing.T) {
-	d := newDesk(t, memory.New())
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "geheim")
 	h := d.begin(session.Opened{})
 	start := h.says("i")
@@ -170,9 +170,9 @@ func TestErasedReported(t *testing.T) {
 	}
 }
 
-// Folders that were made for files go with the last of them, whichever was first in them.
-func TestFoldersGoWithTheLastFile(t *testing.T) {
-	d := newDesk(t, memory.New())
+// Folders created for files are removed with the last of them, whichever file was first.
+func TestFoldersRemovedWithLastFile(t *testing.T) {
+	d := newRewindEnv(t, memory.New())
 	d.put("kept/theirs", "t")
 	h := d.begin(session.Opened{})
 	start := h.says("i")
@@ -185,26 +185,26 @@ func TestFoldersGoWithTheLastFile(t *testing.T) {
 }
 
 func TestRewindSubagentFiles(t *testing.T) {
-	d := newDesk(t, memory.New())
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "a1")
 	parent := d.begin(session.Opened{})
 	parent.says("i1")
 	early := d.begin(session.Opened{Owner: parent.log.ID()}, parent.log)
-	early.edits("early", "e1") // before, but for what it does later
+	early.edits("early", "e1") // started before the target, and edits after it
 	start := parent.says("i2")
 	parent.edits("a", "a2")
 	child := d.begin(session.Opened{Owner: parent.log.ID()}, parent.log)
 	child.says("c1")
 	childAt := child.says("c2")
 	child.edits("a", "a3")
-	grandchild := d.begin(session.Opened{Owner: parent.log.ID()}, child.log, parent.log) // owned by whoever all is for
+	grandchild := d.begin(session.Opened{Owner: parent.log.ID()}, child.log, parent.log) // owned by the session of the run
 	grandchild.edits("deep", "d1")
 	stranger := d.begin(session.Opened{})
 	stranger.edits("stranger", "s1")
 	early.edits("early", "e2")
 	parent.edits("a", "a4")
 	child.edits("late", "l1")
-	timed := d.begin(session.Opened{Owner: parent.log.ID()}) // one that does not say where the others were
+	timed := d.begin(session.Opened{Owner: parent.log.ID()}) // a record without parent heads
 	timed.edits("timed", "t1")
 	id := parent.ends()
 	for _, h := range []*editor{early, child, grandchild, stranger, timed} {
@@ -225,7 +225,7 @@ func TestRewindSubagentFiles(t *testing.T) {
 }
 
 func TestRewindFork(t *testing.T) {
-	d := newDesk(t, memory.New())
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "a1")
 	h := d.begin(session.Opened{})
 	start := h.says("i1")
@@ -237,13 +237,13 @@ func TestRewindFork(t *testing.T) {
 	id := h.ends()
 	fork, err := d.s.Fork(t.Context(), id, nil)
 	d.must(err)
-	source := d.goOn(id)
-	source.edits("only", "there") // not the fork's
+	source := d.continueRun(id)
+	source.edits("only", "there") // not inherited by the fork
 	worker.above = []*session.Log{source.log}
 	worker.edits("only2", "there")
 	source.ends()
 	worker.ends()
-	f := d.goOn(fork)
+	f := d.continueRun(fork)
 	f.edits("a", "a3")
 	f.ends()
 	if got := d.actions(d.plan(fork, Options{Seq: start})); got != "a:restore w:delete" {
@@ -257,7 +257,7 @@ func TestRewindFork(t *testing.T) {
 }
 
 func TestRewindTranscript(t *testing.T) {
-	d := newDesk(t, memory.New())
+	d := newRewindEnv(t, memory.New())
 	h := d.begin(session.Opened{})
 	h.says("i1")
 	start := h.says("i2")
@@ -292,8 +292,8 @@ func TestRewindTranscript(t *testing.T) {
 	if len(state.Items) != 2 || len(state.Queue) != 0 {
 		t.Errorf("%d items, %d wait", len(state.Items), len(state.Queue))
 	}
-	// With the transcript as it is the model is told that the files are not.
-	h = d.goOn(id)
+	// If the transcript stays, the model is notified that the files changed.
+	h = d.continueRun(id)
 	at := h.log.Head()
 	h.edits("a", "a2")
 	h.ends()
@@ -301,10 +301,10 @@ func TestRewindTranscript(t *testing.T) {
 	state, err = d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
 	d.must(err)
 	if len(state.Queue) != 1 || !strings.Contains(state.Queue[0].Text(), d.path("a")) {
-		t.Errorf("told: %+v", state.Queue)
+		t.Errorf("notifications: %+v", state.Queue)
 	}
-	// So is that of a session whose files go back with a fork.
-	h = d.goOn(id)
+	// So is the model of a session whose files are restored with a fork.
+	h = d.continueRun(id)
 	at = h.log.Head()
 	h.edits("b", "b1")
 	h.ends()
@@ -312,12 +312,12 @@ func TestRewindTranscript(t *testing.T) {
 	state, err = d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
 	d.must(err)
 	if len(state.Queue) != 2 || !strings.Contains(state.Queue[1].Text(), d.path("b")) {
-		t.Errorf("told: %+v", state.Queue)
+		t.Errorf("notifications: %+v", state.Queue)
 	}
 	state, err = d.s.StateAt(t.Context(), r.Forked, mustHead(t, d.s, r.Forked))
 	d.must(err)
 	if slices.ContainsFunc(state.Queue, func(e transcript.Encoded) bool { return strings.Contains(e.Text(), d.path("b")) }) {
-		t.Errorf("the fork is told: %+v", state.Queue)
+		t.Errorf("notifications of the fork: %+v", state.Queue)
 	}
 }
 
@@ -330,8 +330,8 @@ func mustHead(t *testing.T, s *session.Sessions, id string) int64 {
 	return m.Head
 }
 
-func TestSecretsAreNotKept(t *testing.T) {
-	d := newDesk(t, memory.New())
+func TestSecretsNotStored(t *testing.T) {
+	d := newRewindEnv(t, memory.New())
 	d.put("a", "a1")
 	h := d.begin(session.Opened{})
 	start := h.says("i")
@@ -346,7 +346,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	d := newDesk(t, memory.New())
+	d := newRewindEnv(t, memory.New())
 	h := d.begin(session.Opened{})
 	turn := func(k session.Kind, id string) int64 {
 		dr, err := session.NewDraft(k, record.TurnOpened{Turn: id})

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Whatever the input is, the shell takes it for the command's standard input.
+// The shell passes any input to the command's standard input.
 func TestCommandInput(t *testing.T) {
 	for _, input := range []string{
 		"", "one", "two\nlines", "ends\n", "$(touch bad) `touch bad` ${HOME} \\ 'x' \"y\"", "INPUT", "INPUT\nINPUT_\nrm -rf /", "INPUT\r\nx",

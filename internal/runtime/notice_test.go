@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What does not count in a run of the daemon is logged, and told to whoever follows it,
-// unless it is the command line, which tells that by itself.
+// Ignored settings of a run in the daemon are logged and emitted as notices to its client, unless that is
+// the command line, which shows them itself.
 func TestNoticesThere(t *testing.T) {
 	dir := t.TempDir()
 	work := filepath.Join(dir, "work")
@@ -45,13 +45,13 @@ func TestNoticesThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		made.Attach(a)
-		told := ""
+		reported := ""
 		for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if n, ok := e.(event.Notice); ok {
-				told += n.Text
+				reported += n.Text
 			}
 		}
 		_ = a.Close()
@@ -62,8 +62,8 @@ func TestNoticesThere(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("logged %q", log.String())
 		}
-		if via == "http" && told != want+"; look at them (holdfast skills list), then holdfast trust" || via == "cli" && told != "" {
-			t.Errorf("%s is told %q", via, told)
+		if via == "http" && reported != want+"; look at them (holdfast skills list), then holdfast trust" || via == "cli" && reported != "" {
+			t.Errorf("%s is told %q", via, reported)
 		}
 	}
 }

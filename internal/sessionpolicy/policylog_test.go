@@ -30,7 +30,7 @@ func patch(globs ...string) func(*policy.Guards) (policy.Change, error) {
 	}
 }
 
-// What is changed is on record and in force for who reads the log next.
+// A change is recorded and applies for the next reader of the log.
 func TestChange(t *testing.T) {
 	s, id := sessions(t)
 	for want := 1; want <= 3; want++ {
@@ -49,8 +49,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Of changes made at once none is lost, and each has a version of its own.
-func TestChangeAtOnce(t *testing.T) {
+// Concurrent changes are all recorded, each with its own version.
+func TestConcurrentChanges(t *testing.T) {
 	s, id := sessions(t)
 	const n = 16
 	var wg sync.WaitGroup
@@ -74,8 +74,8 @@ func TestChangeAtOnce(t *testing.T) {
 	}
 }
 
-// A change that is refused leaves no record.
-func TestChangeRefused(t *testing.T) {
+// A rejected change leaves no record.
+func TestChangeRejected(t *testing.T) {
 	s, id := sessions(t)
 	stale := 7
 	why := errors.New("not today")
@@ -98,7 +98,7 @@ func TestChangeRefused(t *testing.T) {
 	if m, err := s.Get(t.Context(), id); err != nil || m.Head != 1 {
 		t.Errorf("the log ends at %d, %v", m.Head, err)
 	}
-	if _, err := Change(t.Context(), s, "nobody", patch("a")); !errors.Is(err, session.ErrNotFound) {
+	if _, err := Change(t.Context(), s, "missing", patch("a")); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("of a session that is not there: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -106,12 +106,12 @@ func TestChangeRefused(t *testing.T) {
 	if _, err := Change(ctx, s, id, patch("a")); err == nil {
 		m, _ := s.Get(t.Context(), id)
 		if m.Head != 2 {
-			t.Errorf("a change is told and not on record")
+			t.Errorf("a change was returned but not recorded")
 		}
 	}
 }
 
-// A fork begins without what was decided in its source.
+// A fork does not inherit the changes of its parent.
 func TestChangesOfAFork(t *testing.T) {
 	s, id := sessions(t)
 	grant := policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Allow, Tool: "Edit", Resource: "a"}}
