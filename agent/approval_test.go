@@ -58,15 +58,15 @@ func TestAnswers(t *testing.T) {
 		reported string // about the first
 		reason   event.Reason
 	}{
-		{"yes", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, event.ReasonCompleted},
-		{"yes for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, event.ReasonCompleted},
+		{"allow", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, event.ReasonCompleted},
+		{"allow for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, event.ReasonCompleted},
 		{"no", approval.Answer{Decision: no}, nil, 2, 0, "permission denied by the user", event.ReasonCompleted},
 		{"no, and why", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", event.ReasonCompleted},
 		{"no for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", event.ReasonCompleted},
 		{"no, and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", event.ReasonInterrupted},
 		{"nothing", approval.Answer{}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
 		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
-		{"yes, and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
+		{"allow and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
 		{"a failure", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", event.ReasonCompleted},
 	} {
 		for _, stored := range []bool{false, true} {
@@ -289,12 +289,12 @@ func TestSessionDenyOverriddenOnce(t *testing.T) {
 	}
 }
 
-// elsewhere answers the open approval request of a session like another program.
+// answerElsewhere answers the open approval request of a session like another program.
 func answerElsewhere(t testing.TB, s *session.Sessions, id string, ans approval.Answer) (approval.Answer, error) {
 	t.Helper()
 	open, err := approval.Pending(t.Context(), s, id)
 	if err != nil || len(open) != 1 {
-		t.Fatalf("%d questions are open, %v", len(open), err)
+		t.Fatalf("%d approvals are open, %v", len(open), err)
 	}
 	ans.RequestID = open[0].ID
 	return approval.Resolve(t.Context(), s, id, ans)
@@ -307,8 +307,8 @@ func TestOtherProgramAnswersFirst(t *testing.T) {
 		ran      int
 		reported string
 	}{
-		{"yes", approval.Answer{Decision: approval.Allow, Actor: "bob"}, 2, "ran"},
-		{"yes for the session", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, 2, "ran"},
+		{"allow", approval.Answer{Decision: approval.Allow, Actor: "bob"}, 2, "ran"},
+		{"allow for the session", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, 2, "ran"},
 		{"no", approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, 0, "permission denied: no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

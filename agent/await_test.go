@@ -20,7 +20,7 @@ type part struct{ *slow }
 
 func (part) Awaited(*tool.Call) bool { return true }
 
-// works runs Agent.Work and calls then after the first turn.
+// runWork runs Agent.Work and calls then after the first turn.
 func runWork(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []event.Event) {
 	t.Helper()
 	for e, err := range a.Work(ctx, transcript.Text{Text: "begin"}) {

@@ -171,7 +171,7 @@ func testAnswersByID(t *testing.T) {
 		}
 		q := st.Approvals[0]
 		if err := d.Resolve(t.Context(), "another", approval.Answer{Decision: approval.Allow}); !errors.Is(err, approval.ErrNoRequest) {
-			t.Errorf("an answer to another question: %v", err)
+			t.Errorf("an answer to another request: %v", err)
 		}
 		if st, err = d.Next(t.Context()); err != nil || st.Approvals[0].ID != q.ID {
 			t.Errorf("surfaced %+v, %v", st, err)

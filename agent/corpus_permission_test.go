@@ -350,7 +350,7 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 		}
 	case "asks", "asked":
 		if got := strings.Contains(g.result.Text(), "no one can answer"); got != yes {
-			g.Errorf("a person would be asked: %v, want %v", got, yes)
+			g.Errorf("approval would be requested: %v, want %v", got, yes)
 		}
 	case "within": // play has returned
 	case "hook_toolInput": // the hook after the call: the input that ran

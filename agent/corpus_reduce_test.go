@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// itemTold parses the short form of an item in cases: "assistant call c1 c2", "failed tool result c1", a
+// parseItem parses the short form of an item in cases: "assistant call c1 c2", "failed tool result c1", a
 // role, "reasoning", or the text of a user.
 func parseItem(s string) transcript.Item {
 	s = strings.TrimSpace(s)

@@ -147,7 +147,7 @@ func ExampleAgent_Driver() {
 				return
 			}
 		case step.AfterToolResult():
-			fmt.Println("goes on")
+			fmt.Println("continues")
 		case step.Result != nil:
 			fmt.Println(step.Result.Text)
 			return
@@ -155,7 +155,7 @@ func ExampleAgent_Driver() {
 	}
 	// Output:
 	// asks about Write
-	// goes on
+	// continues
 	// as you wish
 }
 

@@ -75,15 +75,15 @@ func TestLateAllowDenies(t *testing.T) {
 }
 
 func TestCancelDeniesApproval(t *testing.T) {
-	for _, theirs := range []*approval.Answer{nil, {Decision: approval.Allow, Actor: "bob"}, {Decision: approval.Deny, Actor: "bob", Message: "no"}} {
+	for _, recorded := range []*approval.Answer{nil, {Decision: approval.Allow, Actor: "bob"}, {Decision: approval.Deny, Actor: "bob", Message: "no"}} {
 		s := sessions(t)
 		bash := command("Bash")
 		var a *agent.Agent
 		a = newAgent(t, play(t, pushCall(2), step{text: "later"}), asking(agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 			Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
-				if theirs != nil {
-					if _, err := answerElsewhere(t, s, "one", *theirs); err != nil {
+				if recorded != nil {
+					if _, err := answerElsewhere(t, s, "one", *recorded); err != nil {
 						t.Error(err)
 					}
 				}
@@ -100,9 +100,9 @@ func TestCancelDeniesApproval(t *testing.T) {
 			}
 		}
 		want, by := "approval cancelled", "interrupt"
-		if theirs != nil {
+		if recorded != nil {
 			by, want = "bob", "permission denied: no"
-			if theirs.Decision.Allows() {
+			if recorded.Decision.Allows() {
 				want = "interrupted first"
 			}
 		}
@@ -113,7 +113,7 @@ func TestCancelDeniesApproval(t *testing.T) {
 			t.Errorf("got %q, want %q", got.Text(), want)
 		}
 		if open, err := approval.Pending(t.Context(), s, "one"); err != nil || len(open) != 0 {
-			t.Errorf("%d questions are open, %v", len(open), err)
+			t.Errorf("%d approvals are open, %v", len(open), err)
 		}
 		if err := transcript.Validate(a.Snapshot().Items); err != nil {
 			t.Error(err)

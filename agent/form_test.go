@@ -21,7 +21,7 @@ import (
 
 const seatForm = `{"server":"asker","message":"Which seat?","requestedSchema":{"type":"object","properties":{"seat":{"type":"string"}},"required":["seat"]},"content":{}}`
 
-// filling is a tool that asks the user to fill in a form while it runs.
+// formTool is a tool that asks the user to fill in a form while it runs.
 func formTool(form string) probe {
 	return probe{name: "mcp__asker__book", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		in, err := c.Fill(ctx, policy.Request{Tool: c.Tool, Resource: "answer asker", Input: json.RawMessage(form)})
@@ -41,7 +41,7 @@ func formCall() (s step) {
 	return s
 }
 
-// giving returns the input of an answer, or nil for "".
+// formAnswer returns the input of an answer, or nil for "".
 func formAnswer(text string) json.RawMessage {
 	if text == "" {
 		return nil
@@ -64,13 +64,13 @@ func TestFormFilledIn(t *testing.T) {
 		"with all of it":        {seatForm, says(approval.Allow, strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"1A"}`, 1)), `filled in: {"seat":"1A"}`},
 		"as proposed":           {proposing, &approval.Answer{Decision: approval.Allow}, `filled in: {"seat":"9F"}`},
 		"otherwise":             {proposing, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
-		"a plain yes":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer is invalid: invalid answer: field "seat" is required`},
+		"plain allow":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer is invalid: invalid answer: field "seat" is required`},
 		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a string`},
 		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `may differ from the requested input`},
 		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "ann"}, "no: permission denied by the user"},
 		"no approver":           {seatForm, nil, "undecided: "},
 		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "timeout"}, "undecided: "},
-		"a yes for the session": {seatForm, says(approval.AllowSession, ``), "needs a new answer from a person"},
+		"allow for the session": {seatForm, says(approval.AllowSession, ``), "needs a new answer from a person"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)

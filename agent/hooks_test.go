@@ -23,7 +23,7 @@ import (
 
 type hookFunc = func(context.Context, hook.Input) (*hook.Output, error)
 
-// hooking returns a registry with one function.
+// registryWith returns a registry with one function.
 func registryWith(t testing.TB, e hook.Event, f hookFunc) *hook.Registry {
 	t.Helper()
 	r := hook.New(nil)
@@ -73,7 +73,7 @@ func TestPreToolUseOutcomes(t *testing.T) {
 		{"decision block", hook.PreToolUse, hook.Output{Decision: "block", Message: "m"}, policy.Config{Mode: policy.ModeBypass}, false, "m", "hook"},
 		{"deny", hook.PreToolUse, hook.Output{Permission: "deny", PermissionReason: "no"}, policy.Config{Mode: policy.ModeBypass}, false, "no", "hook"},
 		{"ask beats bypass", hook.PreToolUse, hook.Output{Permission: "ask", PermissionReason: "look"}, policy.Config{Mode: policy.ModeBypass}, false, "no one can answer", "nobody"},
-		{"allow passes a mode's question", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in}, true, "ran", "hook"},
+		{"allow overrides the mode's ask", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in}, true, "ran", "hook"},
 		{"decision approve", hook.PreToolUse, hook.Output{Decision: "approve"}, policy.Config{Mode: in}, true, "ran", "hook"},
 		{"allow against a deny rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Deny, "Edit")}, false, "denied", "rules"},
 		{"allow against an ask rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "no one can answer", "nobody"},

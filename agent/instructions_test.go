@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// toldIn returns the texts of a request's messages, with their roles.
+// requestTexts returns the texts of a request's messages, with their roles.
 func requestTexts(f *fake, n int) (list []string) {
 	for _, e := range f.items(&f.asked[n]) {
 		list = append(list, string(e.Role())+": "+e.Text())

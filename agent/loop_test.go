@@ -230,7 +230,7 @@ func TestInterruptDeniesApproval(t *testing.T) {
 	}
 	s := a.Snapshot()
 	if err := transcript.Validate(s.Items); err != nil || len(s.Approvals) != 0 {
-		t.Errorf("%v, %d questions are open", err, len(s.Approvals))
+		t.Errorf("%v, %d approvals are open", err, len(s.Approvals))
 	}
 	if res := prompt(t, a, "go on"); res.Text != "later" {
 		t.Errorf("after the interrupt: %+v", res)
@@ -275,7 +275,7 @@ func TestPermission(t *testing.T) {
 		reason  event.Reason
 	}{
 		{"no approver", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}}, 0, 1, event.ReasonCompleted},
-		{"yes", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}}, 1, 0, event.ReasonCompleted},
+		{"allow", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}}, 1, 0, event.ReasonCompleted},
 		{"no", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}}, 0, 1, event.ReasonCompleted},
 		{"no and stop", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}}, 0, 1, event.ReasonInterrupted},
 		{"bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, 1, 0, event.ReasonCompleted},
@@ -323,13 +323,13 @@ func TestDriverSteps(t *testing.T) {
 		t.Fatalf("second step %+v", s)
 	}
 	if again := next(); again.Approvals[0].ID != s.Approvals[0].ID {
-		t.Error("an unanswered question was not asked again")
+		t.Error("an open approval request was not returned again")
 	}
 	if err := d.Submit(t.Context(), transcript.Text{Text: "and"}); !errors.Is(err, agent.ErrApprovalPending) {
-		t.Errorf("submit while a question waits: %v", err)
+		t.Errorf("submit while an approval waits: %v", err)
 	}
 	if err := d.Resolve(t.Context(), "nonsense", approval.Answer{}); !errors.Is(err, approval.ErrNoRequest) {
-		t.Errorf("resolve of an unknown question: %v", err)
+		t.Errorf("resolve of an unknown request: %v", err)
 	}
 	if err := d.Resolve(t.Context(), s.Approvals[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)

@@ -48,10 +48,10 @@ func TestStartModeIsRunMode(t *testing.T) {
 					want = policy.ModeDefault
 				}
 				disk, got := memory.New(), policy.Mode("")
-				goesOn := func() { got = modeOf(t, disk, "", false) }
+				readMode := func() { got = modeOf(t, disk, "", false) }
 				last := step{text: "so"}
 				if killed {
-					last.during = func(context.Context) { goesOn() } // the first process does nothing more
+					last.during = func(context.Context) { readMode() } // the first process does nothing more
 				}
 				s := session.New(disk, nil)
 				a := beginIn(t, s, m, false, last)
@@ -60,7 +60,7 @@ func TestStartModeIsRunMode(t *testing.T) {
 					t.Fatal(err, cerr)
 				}
 				if !killed {
-					goesOn()
+					readMode()
 				}
 				if got != want {
 					t.Errorf("the session resumes in mode %s, not %s", got, want)

@@ -51,8 +51,8 @@ func TestRetries(t *testing.T) {
 		{"never", []step{failing(model.ErrorOverloaded), {text: "late"}}, agent.Retry{Max: -1}, nil, event.ReasonFailed},
 		{"not for a bad key", []step{failing(model.ErrorAuth), {text: "late"}}, agent.Retry{}, nil, event.ReasonFailed},
 		{"as long as the provider asks", []step{asks(time.Minute), {text: "ok"}}, agent.Retry{}, []time.Duration{time.Minute}, event.ReasonCompleted},
-		{"no longer than the bound", []step{asks(61 * time.Second), {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
-		{"a bound of its own", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{After: 2 * time.Minute}, []time.Duration{90 * time.Second}, event.ReasonCompleted},
+		{"longer than the default limit", []step{asks(61 * time.Second), {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
+		{"longer limit", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{After: 2 * time.Minute}, []time.Duration{90 * time.Second}, event.ReasonCompleted},
 		{"not what the provider advises against", []step{{err: &model.Error{Kind: model.ErrorOverloaded, Retry: new(false)}}, {text: "ok"}}, agent.Retry{}, nil, event.ReasonFailed},
 		{
 			"at most the cap",

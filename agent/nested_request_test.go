@@ -29,7 +29,7 @@ func host(name string) policy.Request {
 	return policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: name + ":443", Input: in, Confined: true}
 }
 
-// reaching is a command that connects to hosts, one after another.
+// connecting is a command that connects to hosts, one after another.
 func connecting(hosts ...string) probe {
 	return probe{name: "Bash", readOnly: true, run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		var reported []string
@@ -81,8 +81,8 @@ func TestNestedRequest(t *testing.T) {
 		reported string
 		reason   event.Reason
 	}{
-		{"yes", nil, &yes, nil, 3, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
-		{"yes for the session", nil, &approval.Answer{Decision: approval.AllowSession}, nil, 2, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
+		{"allow", nil, &yes, nil, 3, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
+		{"allow for the session", nil, &approval.Answer{Decision: approval.AllowSession}, nil, 2, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"no", nil, &approval.Answer{Decision: approval.Deny, Message: "why"}, nil, 3, "a.org: permission denied: why", event.ReasonCompleted},
 		{"no for the session", nil, &approval.Answer{Decision: approval.DenySession}, nil, 2, "a.org: permission denied", event.ReasonCompleted},
 		{"no, and stop", nil, &approval.Answer{Decision: approval.Deny, Stop: true}, nil, 1, "a.org: permission denied", event.ReasonInterrupted},
@@ -178,7 +178,7 @@ func TestDriverAnswersNestedRequest(t *testing.T) {
 		t.Fatalf("asked again: %+v, %v", again, err)
 	}
 	if err := a.Submit(t.Context(), transcript.Text{Text: "more"}); !errors.Is(err, agent.ErrApprovalPending) {
-		t.Errorf("input while a question waits: %v", err)
+		t.Errorf("input while an approval waits: %v", err)
 	}
 	if err := d.Resolve(t.Context(), step.Approvals[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)

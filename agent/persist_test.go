@@ -116,7 +116,7 @@ func TestResumeAfterCrash(t *testing.T) {
 		turn string
 	}{
 		{"while the tool ran", policy.ModeBypass, "outcome unknown", "turn-2"},
-		{"while a question waited", policy.ModeDefault, "no one can answer", "turn-1"}, // the turn continues
+		{"while an approval waited", policy.ModeDefault, "no one can answer", "turn-1"}, // the turn continues
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// onRecord returns the JSON of the durable events. Only the message of an error is recorded.
+// durableJSON returns the JSON of the durable events. Only the message of an error is recorded.
 func durableJSON(t testing.TB, all []event.Event) []string {
 	t.Helper()
 	var list []string
@@ -62,14 +62,14 @@ func TestLogGivesSameEvents(t *testing.T) {
 		o     agent.Options
 		steps []step
 	}{
-		"an answer":           {agent.Options{}, []step{{text: "hello"}}},
-		"a call":              {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), {text: "ok"}}},
-		"two calls":           {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
-		"a denied call":       {agent.Options{Permissions: agent.Permissions{Config: plan}}, []step{pushCall(1), {text: "ok"}}},
-		"an allowed call":     {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Allow)}}, []step{pushCall(1), {text: "ok"}}},
-		"no":                  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Deny)}}, []step{pushCall(1), {text: "ok"}}},
-		"yes for the session": {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.AllowSession)}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
-		"no for the session":  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushCall(1), {text: "ok"}}},
+		"an answer":             {agent.Options{}, []step{{text: "hello"}}},
+		"a call":                {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), {text: "ok"}}},
+		"two calls":             {agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
+		"a denied call":         {agent.Options{Permissions: agent.Permissions{Config: plan}}, []step{pushCall(1), {text: "ok"}}},
+		"an allowed call":       {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Allow)}}, []step{pushCall(1), {text: "ok"}}},
+		"no":                    {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Deny)}}, []step{pushCall(1), {text: "ok"}}},
+		"allow for the session": {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.AllowSession)}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
+		"no for the session":    {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushCall(1), {text: "ok"}}},
 		"a hook says something": {
 			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Message: "a word"}))}},
 			[]step{pushCall(1), {text: "ok"}},

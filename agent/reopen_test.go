@@ -27,7 +27,7 @@ func TestOpeningWaitingSessionKeepsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q := a.Snapshot().Approvals; len(q) != 1 || q[0].ID != l.question.ID {
-		t.Errorf("the question that waits is not in the snapshot: %+v", q)
+		t.Errorf("the open approval is not in the snapshot: %+v", q)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestOpeningWaitingSessionKeepsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(b.Guards().Grants()); n != 1 {
-		t.Errorf("%d grants are left of the run, whose question is open", n)
+		t.Errorf("%d grants remain of the run with an open approval", n)
 	}
 	b.Close()
 }

@@ -67,7 +67,7 @@ func (l suspendedSession) answer(t testing.TB, a approval.Answer) {
 	}
 }
 
-// goOn runs a turn without input.
+// continueRun runs a turn without input.
 func continueRun(t testing.TB, a *agent.Agent) event.Result {
 	t.Helper()
 	var all []event.Event
@@ -119,7 +119,7 @@ func TestApprovalSurvivesProcess(t *testing.T) {
 				t.Errorf("ran %d and %d, asked %d", len(first.inputs), len(bash.inputs), len(person.asked))
 			}
 			if c.before == nil && c.asked > 0 && person.asked[0].ID != l.question.ID {
-				t.Error("it is another question")
+				t.Error("it is another approval request")
 			}
 			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.reported) {
 				t.Errorf("got %q, want %q", got, c.reported)
@@ -175,7 +175,7 @@ func TestSameAgentAsksAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q := a.Snapshot().Approvals; len(q) != 1 || q[0].ID != person.asked[0].ID {
-		t.Errorf("questions %+v", q)
+		t.Errorf("approvals %+v", q)
 	}
 	person.err, person.answer = nil, approval.Answer{Decision: approval.Allow}
 	if res := prompt(t, a, "and this"); res.Text != "done" || len(bash.inputs) != 1 {

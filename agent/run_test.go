@@ -136,11 +136,11 @@ func TestSubagentFindsAnswerInRunLog(t *testing.T) {
 		asks, runs int
 		grants     int
 	}{
-		"open":     {"", 1, 1, 0},
-		"allowed":  {approval.Allow, 0, 1, 0},
-		"denied":   {approval.Deny, 0, 0, 0},
-		"granted":  {approval.AllowSession, 0, 1, 1},
-		"for good": {approval.DenySession, 0, 0, 1},
+		"open":            {"", 1, 1, 0},
+		"allowed":         {approval.Allow, 0, 1, 0},
+		"denied":          {approval.Deny, 0, 0, 0},
+		"granted":         {approval.AllowSession, 0, 1, 1},
+		"for the session": {approval.DenySession, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := memory.New()
@@ -164,7 +164,7 @@ func TestSubagentFindsAnswerInRunLog(t *testing.T) {
 				t.Errorf("asked %+v, ran %d times, grants %v", second.asked, len(bash.inputs), b.parent.Guards().Grants())
 			}
 			if c.asks == 1 && second.asked[0].ID == id {
-				t.Errorf("question %s was closed when its run went on", id)
+				t.Errorf("approval %s was closed when its run continued", id)
 			}
 			if open, err := approval.Pending(t.Context(), s, "lead"); err != nil || len(open) != 0 {
 				t.Errorf("open %v %v", open, err)
@@ -201,7 +201,7 @@ func TestDeadSubagentApprovalClosed(t *testing.T) {
 				t.Errorf("open %+v %v", open, err)
 			}
 			if m, err := s.Get(t.Context(), "lead"); err != nil || m.OpenApprovals != 0 {
-				t.Errorf("%d questions, %v", m.OpenApprovals, err)
+				t.Errorf("%d open approvals, %v", m.OpenApprovals, err)
 			}
 			prompt(t, b.parent, "never mind")
 			b.parent.Close()
@@ -232,7 +232,7 @@ func TestDeadSubagentDenialApplies(t *testing.T) {
 	b := leadOf(t, s, o, []step{pushCall(1), {text: "so"}})
 	prompt(t, b.parent, "do it yourself")
 	if len(bash.inputs) != 0 {
-		t.Error("what a person denied for the session has run")
+		t.Error("a call denied for the session has run")
 	}
 	b.parent.Close()
 }

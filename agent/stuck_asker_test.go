@@ -124,7 +124,7 @@ func TestAllowIsNotOverride(t *testing.T) {
 func TestInvalidRecordedAnswer(t *testing.T) {
 	for name, ans := range map[string]approval.Answer{
 		"another input for the session": {Decision: approval.AllowSession, Input: []byte(`{"command":"rm -r x"}`)},
-		"yes, and stop":                 {Decision: approval.Allow, Stop: true},
+		"allow and stop":                {Decision: approval.Allow, Stop: true},
 		"an input that is no object":    {Decision: approval.Allow, Input: []byte(`"rm"`)},
 		"a scope for once":              {Decision: approval.Allow, Scope: "Bash"},
 	} {

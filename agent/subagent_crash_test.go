@@ -172,7 +172,7 @@ func TestTakeoverEndsSubagents(t *testing.T) {
 	a := newSubagentEnv(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}},
 		map[string]*fake{"scout": play(t, step{uses: []transcript.ToolUse{use("x1", "danger", `{}`)}, during: takes})}, kind("scout"))
 	if _, err := a.parent.Prompt(t.Context(), "begin"); !errors.Is(err, session.ErrFenced) {
-		t.Errorf("the one that was left behind ended with %v", err)
+		t.Errorf("the old process ended with %v", err)
 	}
 	_ = a.parent.Close() // fails: it has lost the session
 	if ran {

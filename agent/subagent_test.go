@@ -33,7 +33,7 @@ type subagentEnv struct {
 	parent   *agent.Agent
 }
 
-// newHouse makes a parent whose model plays steps, with kinds of sub-agents and their models.
+// newSubagentEnv makes a parent whose model plays steps, with kinds of sub-agents and their models.
 func newSubagentEnv(t testing.TB, o agent.Options, steps []step, kinds map[string]*fake, definitions ...agent.Definition) *subagentEnv {
 	t.Helper()
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{

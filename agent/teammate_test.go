@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// leavers returns an agent whose sub-agents play steps and leave something, such as a checkout.
+// agentWithRemains returns an agent whose sub-agents play steps and leave something, such as a checkout.
 func agentWithRemains(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Subagents) {
 	t.Helper()
 	kids := play(t, child...)
@@ -54,7 +54,7 @@ func TestTeammateNameTaken(t *testing.T) {
 		t.Errorf("the second of the name: %v", err)
 	}
 	if n := len(subs.Teammates()); n != 1 {
-		t.Errorf("%d mates", n)
+		t.Errorf("%d teammates", n)
 	}
 	if all := events(t, a, "go"); !noticed(all, "its checkout stays") {
 		t.Error("no notice about what remains")
@@ -96,6 +96,6 @@ func TestStartTeammateDuringClose(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n := len(subs.Teammates()); n != 0 {
-		t.Errorf("%d mates", n)
+		t.Errorf("%d teammates", n)
 	}
 }

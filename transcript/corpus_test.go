@@ -89,8 +89,8 @@ func checkInvariant(t *testing.T, c corpus.Case) {
 	case invalid && (err == nil || !strings.HasPrefix(err.Error(), want+" (")):
 		t.Errorf("have %v, want %s", err, want)
 	}
-	mended, notes, err := history.Repair(items, func() string { return "new" })
-	if err != nil || transcript.Validate(mended) != nil || (len(notes) > 0) != invalid {
+	repaired, notes, err := history.Repair(items, func() string { return "new" })
+	if err != nil || transcript.Validate(repaired) != nil || (len(notes) > 0) != invalid {
 		t.Errorf("repair: %v %v", notes, err)
 	}
 }

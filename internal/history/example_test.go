@@ -15,12 +15,12 @@ func ExampleRepair() {
 			transcript.ToolUse{ID: "u1", Name: "Bash"},
 		}}.MustEncode(),
 	}
-	mended, notes, err := history.Repair(list, func() string { return "new" })
+	repaired, notes, err := history.Repair(list, func() string { return "new" })
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(notes[0])
-	fmt.Println(len(mended), transcript.Validate(mended))
+	fmt.Println(len(repaired), transcript.Validate(repaired))
 	// Output:
 	// tool use u1 had no result: added the result "interrupted, outcome unknown"
 	// 3 <nil>

@@ -93,13 +93,13 @@ func TestRepairProperties(t *testing.T) {
 			t.Fatalf("%v of\n%s", err, show(in))
 		}
 		if err := transcript.Validate(out); err != nil || !sound(out) {
-			t.Fatalf("%v: mended\n%sinto\n%s", err, show(in), show(out))
+			t.Fatalf("%v: repaired\n%sinto\n%s", err, show(in), show(out))
 		}
 		if ok := transcript.Validate(in) == nil; ok != (len(notes) == 0) || ok && !slices.EqualFunc(in, out, same) {
 			t.Fatalf("notes %v for\n%s", notes, show(in))
 		}
 		if again, notes, err := Repair(out, counter()); err != nil || len(notes) > 0 || !slices.EqualFunc(out, again, same) {
-			t.Fatalf("mended twice: %v %v", notes, err)
+			t.Fatalf("repaired twice: %v %v", notes, err)
 		}
 		nothingLost(t, in, out, notes)
 	})

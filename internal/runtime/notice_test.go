@@ -63,7 +63,7 @@ func TestNoticesThere(t *testing.T) {
 			t.Errorf("logged %q", log.String())
 		}
 		if via == "http" && reported != want+"; look at them (holdfast skills list), then holdfast trust" || via == "cli" && reported != "" {
-			t.Errorf("%s is told %q", via, reported)
+			t.Errorf("%s got %q", via, reported)
 		}
 	}
 }
