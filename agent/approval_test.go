@@ -61,13 +61,13 @@ func TestAnswers(t *testing.T) {
 		{"allow", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, event.ReasonCompleted},
 		{"allow for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, event.ReasonCompleted},
 		{"no", approval.Answer{Decision: no}, nil, 2, 0, "permission denied by the user", event.ReasonCompleted},
-		{"no, and why", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", event.ReasonCompleted},
-		{"no for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", event.ReasonCompleted},
-		{"no, and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", event.ReasonInterrupted},
-		{"nothing", approval.Answer{}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
-		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
+		{"deny with a reason", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", event.ReasonCompleted},
+		{"deny for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", event.ReasonCompleted},
+		{"deny and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", event.ReasonInterrupted},
+		{"no decision", approval.Answer{}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
+		{"unknown decision", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
 		{"allow and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
-		{"a failure", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", event.ReasonCompleted},
+		{"callback fails", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", event.ReasonCompleted},
 	} {
 		for _, stored := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
@@ -156,20 +156,20 @@ func TestApproverReplacesInput(t *testing.T) {
 		ran      string
 		reported string
 	}{
-		{"with another", patched, policy.Config{}, patched, "ran"},
-		{"with one that a policy forbids", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+		{"another input", patched, policy.Config{}, patched, "ran"},
+		{"input that a policy denies", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
 			if strings.Contains(r.Resource, "dry") {
 				return policy.Verdict{Effect: policy.Deny, Reason: "no dry runs"}, nil
 			}
 			return policy.Verdict{}, nil
 		}}, "", "permission denied: no dry runs"},
-		{"with one that a policy changes again", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+		{"input that a policy changes again", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
 			if strings.Contains(r.Resource, "dry") {
 				return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"rm -r x"}`)}, nil
 			}
 			return policy.Verdict{}, nil
 		}}, "", "a policy changed the approved input"},
-		{"with one that makes no sense", `{"bad":true}`, policy.Config{}, "", "the approved input is invalid"},
+		{"invalid input", `{"bad":true}`, policy.Config{}, "", "the approved input is invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bash := command("Bash")
@@ -194,7 +194,7 @@ func TestApproverReplacesInput(t *testing.T) {
 			}
 			prompt(t, a, "again")
 			if len(person.asked) != 2 {
-				t.Errorf("asked %d times: once is once", len(person.asked))
+				t.Errorf("approval requested %d times", len(person.asked))
 			}
 			a.Close()
 		})

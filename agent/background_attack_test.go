@@ -137,7 +137,7 @@ func TestDetachStoreFails(t *testing.T) {
 		select {
 		case err := <-closed:
 			if err == nil {
-				t.Error("closed without a word")
+				t.Error("closed without an error")
 			}
 		case <-time.After(time.Minute):
 			panic("Close waits for ever")

@@ -296,7 +296,7 @@ func TestCrashNotifiesBackgroundCalls(t *testing.T) {
 	}
 	// The first agent has lost its session.
 	if err := a.Close(); err == nil {
-		t.Error("the first agent closed a session that it had lost without a word")
+		t.Error("the first agent closed a lost session without an error")
 	}
 	c := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: a.SessionID()}})
 	prompt(t, c, "and now?")

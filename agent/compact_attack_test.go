@@ -47,10 +47,10 @@ func TestTooLongTranscriptCompacted(t *testing.T) {
 		{"again after an answer", []step{
 			tooLong(), {text: "the story"}, {uses: []transcript.ToolUse{use("c", "T", "{}")}}, tooLong(), {text: "s"}, {text: "on"},
 		}, agent.Compact{}, event.ReasonCompleted, 2},
-		{"the story does not fit either", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, event.ReasonCompleted, 1},
+		{"summary request too long", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, event.ReasonCompleted, 1},
 		{"never", []step{tooLong(), tooLong(), tooLong(), tooLong(), tooLong()}, agent.Compact{}, event.ReasonFailed, 0},
 		{"off", []step{tooLong()}, agent.Compact{Disabled: true}, event.ReasonFailed, 0},
-		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.CompactionStep{Step: "dropThinking"}}}, event.ReasonFailed, 0},
+		{"nothing to compact", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.CompactionStep{Step: "dropThinking"}}}, event.ReasonFailed, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, append([]step{{text: long}, {text: long}}, c.steps...)...)
@@ -70,11 +70,11 @@ func TestFailedCompactionTriedOncePerTurn(t *testing.T) {
 	round := func(id string) step { return step{uses: []transcript.ToolUse{use(id, "T", "{}")}} }
 	for name, story := range map[string]step{
 		"the model fails":          failing(model.ErrorAuth),
-		"it says nothing":          {text: "  "},
-		"it says too much":         {text: strings.Repeat("y", 20000)},
-		"it refuses":               {text: "I cannot", finish: transcript.FinishRefusal},
-		"it wants tools":           {uses: []transcript.ToolUse{use("s", "T", "{}")}},
-		"the stream has no answer": {err: errors.New("torn")},
+		"empty summary":            {text: "  "},
+		"summary too long":         {text: strings.Repeat("y", 20000)},
+		"model refuses":            {text: "I cannot", finish: transcript.FinishRefusal},
+		"model calls tools":        {uses: []transcript.ToolUse{use("s", "T", "{}")}},
+		"stream without an answer": {err: errors.New("torn")},
 		"invalid key":              failing(model.ErrorAuth),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,10 +250,10 @@ func TestSummaryMasked(t *testing.T) {
 // An invalid result of a mutator is rejected, and nothing changes.
 func TestInvalidMutatorResults(t *testing.T) {
 	for name, f := range map[string]func([]transcript.Encoded) []transcript.Encoded{
-		"an item twice":  func(l []transcript.Encoded) []transcript.Encoded { return append(slices.Clone(l), l[0]) },
-		"a result alone": func(l []transcript.Encoded) []transcript.Encoded { return l[2:] },
-		"no result":      func(l []transcript.Encoded) []transcript.Encoded { return slices.Delete(slices.Clone(l), 2, 3) },
-		"an item of nothing": func(l []transcript.Encoded) []transcript.Encoded {
+		"duplicate item":  func(l []transcript.Encoded) []transcript.Encoded { return append(slices.Clone(l), l[0]) },
+		"orphaned result": func(l []transcript.Encoded) []transcript.Encoded { return l[2:] },
+		"no result":       func(l []transcript.Encoded) []transcript.Encoded { return slices.Delete(slices.Clone(l), 2, 3) },
+		"empty item": func(l []transcript.Encoded) []transcript.Encoded {
 			return append(slices.Clone(l), transcript.Encoded{})
 		},
 	} {
@@ -303,7 +303,7 @@ func TestDropThinkingKeepsRequiredThinking(t *testing.T) {
 	}
 	got = reduce(t, agent.CompactionStep{Step: "dropFailed"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", true), thinks("so")))
 	if !slices.Equal(idsOf(got), []string{"i0", "i3"}) {
-		t.Errorf("an item of nothing but thinking is left: %v", idsOf(got))
+		t.Errorf("an item with only thinking remains: %v", idsOf(got))
 	}
 }
 

@@ -57,7 +57,7 @@ func hookCase(t *testing.T, c corpus.Case) {
 	case in.Tool != "" && (expect["content"] != nil || expect["executed"] != nil):
 		callCase(t, c, in.Tool, expect)
 	default:
-		t.Fatalf("a case of an unknown shape: %s", c.Raw)
+		t.Fatalf("unknown case: %s", c.Raw)
 	}
 }
 

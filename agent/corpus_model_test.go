@@ -118,7 +118,7 @@ func checkStops(t *testing.T, c corpus.Case) {
 			"max_tokens": transcript.FinishMaxTokens, "end_turn": transcript.FinishStop, "stop_sequence": transcript.FinishStop,
 		}[stop]
 		if !ok {
-			t.Fatalf("what is the stop reason %q?", stop)
+			t.Fatalf("unknown stop reason %q", stop)
 		}
 		steps = append(steps, step{text: fmt.Sprint("Part ", i+1), finish: finish})
 	}

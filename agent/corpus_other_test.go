@@ -73,7 +73,7 @@ func testClockJumpsBack(t *testing.T) {
 		said = append(said, e.Text())
 	}
 	if !slices.Equal(said, []string{"a", "one", "b", "two"}) {
-		t.Errorf("it reads %q", said)
+		t.Errorf("the model reads %q", said)
 	}
 }
 
@@ -89,16 +89,16 @@ func testSecretInToolOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(r.Payload), key) {
-			t.Errorf("record %d (%s) has it", r.Seq, r.Kind)
+			t.Errorf("record %d (%s) has the secret", r.Seq, r.Kind)
 		}
 		marked = marked || strings.Contains(string(r.Payload), "token [secret:github-token]")
 	}
 	if !marked {
-		t.Error("nothing says that something was masked")
+		t.Error("no mark of the masked text")
 	}
 	for _, w := range m.asked[1].Messages {
 		if strings.Contains(string(w.JSON), key) {
-			t.Error("the model is sent it")
+			t.Error("the request has the secret")
 		}
 	}
 }

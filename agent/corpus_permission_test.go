@@ -338,7 +338,7 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 		g.sameInput(want)
 	case "canUseTool":
 		if string(raw) == "null" && len(g.called) > 0 {
-			g.Errorf("the callback was asked %d times after it was taken away", len(g.called))
+			g.Errorf("the callback was asked %d times after it was removed", len(g.called))
 		}
 	case "mode":
 		if g.agent.Mode() != policy.Mode(text) {

@@ -55,7 +55,7 @@ func strategy(t *testing.T, s string) agent.Mutator {
 	case "drop reasoning":
 		return agent.CompactionStep{Step: "dropThinking"}
 	}
-	t.Fatalf("what is the strategy %q?", s)
+	t.Fatalf("unknown strategy %q", s)
 	return nil
 }
 

@@ -109,7 +109,7 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 	name := "there"
 	found := quoted.FindStringSubmatch(given.Tool + given.State)
 	if found == nil {
-		t.Fatalf("what is %s?", c.Setup())
+		t.Fatalf("unknown value %s", c.Setup())
 	}
 	var tools []tool.Tool
 	switch {
@@ -118,7 +118,7 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 	case strings.HasPrefix(given.State, "model calls unknown tool "):
 		name, tools = found[1], append(tools, hasContent("there", "x"))
 	default:
-		t.Fatalf("what is %s?", c.Setup())
+		t.Fatalf("unknown value %s", c.Setup())
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", name, `{}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, tools...)})

@@ -119,7 +119,7 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		in.Command = "echo hi"
 	}
 	if in.Tool != "Bash" {
-		t.Fatalf("a case of an unknown shape: %s", c.Input())
+		t.Fatalf("unknown case: %s", c.Input())
 	}
 	a := newAgent(t, play(t, bashCalls(in.Command), step{text: "ok"}), o)
 	prompt(t, a, "go")
@@ -232,7 +232,7 @@ func childCase(t *testing.T, c corpus.Case) {
 		}
 		verb, blocked, _ := strings.Cut(does, " ")
 		if verb != "block" {
-			t.Fatalf("what does a hook that %ss?", verb)
+			t.Fatalf("unknown hook behavior %s", verb)
 		}
 		hooks := hook.New(nil)
 		if err := hooks.HandleFunc(event, blocked, returning(hook.Output{Block: true})); err != nil {

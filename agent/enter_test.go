@@ -34,7 +34,7 @@ func TestSessionStartDir(t *testing.T) {
 	b := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{Sessions: s, Session: open, RestoreDir: func(dir string) error { back = dir; return nil }})
 	prompt(t, b, "go on")
 	if err := b.Close(); err != nil || back != "/p/side" {
-		t.Errorf("it goes back to %q: %v", back, err)
+		t.Errorf("it resumes in %q: %v", back, err)
 	}
 	no := errors.New("no place")
 	c := newAgent(t, play(t), agent.Options{EnterDir: func(context.Context) (string, string, error) { return "", "", no }})
@@ -63,7 +63,7 @@ func TestResumeRestoresDir(t *testing.T) {
 		}
 	}
 	if len(back) != 0 {
-		t.Errorf("it goes back to %q", back)
+		t.Errorf("it resumes in %q", back)
 	}
 }
 

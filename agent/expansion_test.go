@@ -148,7 +148,7 @@ func TestCommandModelForOneTurn(t *testing.T) {
 		t.Errorf("%q, want %q", said, want)
 	}
 	if got := requestTexts(own, 1); !strings.Contains(strings.Join(got, "\n"), "and once more") {
-		t.Errorf("the agent's own model has not heard the other's answers: %q", got)
+		t.Errorf("the agent's own model does not have the other model's answers: %q", got)
 	}
 }
 

@@ -61,11 +61,11 @@ func TestFormFilledIn(t *testing.T) {
 		want   string
 	}{
 		"filled in":             {seatForm, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
-		"with all of it":        {seatForm, says(approval.Allow, strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"1A"}`, 1)), `filled in: {"seat":"1A"}`},
+		"all fields":            {seatForm, says(approval.Allow, strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"1A"}`, 1)), `filled in: {"seat":"1A"}`},
 		"as proposed":           {proposing, &approval.Answer{Decision: approval.Allow}, `filled in: {"seat":"9F"}`},
 		"otherwise":             {proposing, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
 		"plain allow":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer is invalid: invalid answer: field "seat" is required`},
-		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a string`},
+		"invalid input":         {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a string`},
 		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `may differ from the requested input`},
 		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "ann"}, "no: permission denied by the user"},
 		"no approver":           {seatForm, nil, "undecided: "},

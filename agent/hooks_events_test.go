@@ -263,7 +263,7 @@ func TestEveryHookEventFired(t *testing.T) {
 			in := got[0]
 			s.check(t, in)
 			if in.SessionID == "" || in.PermissionMode == "" {
-				t.Errorf("it does not say which session or mode: %+v", in)
+				t.Errorf("no session or mode: %+v", in)
 			}
 			if s.later != "" {
 				t.Logf("the moment comes with %s; the host's tool fires it here", s.later)
@@ -298,7 +298,7 @@ func TestHookTextsReachModel(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("no request has what the hook says: %d requests", len(s.m.asked))
+			t.Errorf("no request has the text of the hook: %d requests", len(s.m.asked))
 		})
 	}
 }

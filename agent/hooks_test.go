@@ -69,7 +69,7 @@ func TestPreToolUseOutcomes(t *testing.T) {
 		by       string // the actor of the decision
 	}{
 		{"block", hook.PreToolUse, hook.Output{Block: true, Reason: "not today", Message: "log"}, policy.Config{Mode: policy.ModeBypass}, false, "not today", "hook"},
-		{"block without a word", hook.PreToolUse, hook.Output{Block: true}, policy.Config{Mode: policy.ModeBypass}, false, "Tool execution blocked by hook", "hook"},
+		{"block without a reason", hook.PreToolUse, hook.Output{Block: true}, policy.Config{Mode: policy.ModeBypass}, false, "Tool execution blocked by hook", "hook"},
 		{"decision block", hook.PreToolUse, hook.Output{Decision: "block", Message: "m"}, policy.Config{Mode: policy.ModeBypass}, false, "m", "hook"},
 		{"deny", hook.PreToolUse, hook.Output{Permission: "deny", PermissionReason: "no"}, policy.Config{Mode: policy.ModeBypass}, false, "no", "hook"},
 		{"ask beats bypass", hook.PreToolUse, hook.Output{Permission: "ask", PermissionReason: "look"}, policy.Config{Mode: policy.ModeBypass}, false, "no one can answer", "nobody"},
@@ -125,8 +125,8 @@ func TestHookInputJudged(t *testing.T) {
 	}{
 		{"allowed", `{"command":"ls -l"}`, policy.Config{Mode: policy.ModeBypass}, `{"command":"ls -l"}`},
 		{"denied by a rule", `{"command":"rm -rf x"}`, policy.Config{Mode: policy.ModeBypass, Rules: rules(t, policy.Deny, "Bash(rm:*)")}, ""},
-		{"asked by a rule", `{"command":"git push"}`, policy.Config{Mode: policy.ModeBypass, Rules: rules(t, policy.Ask, "Bash(git push:*)")}, ""},
-		{"the same, spelled otherwise", `{ "command": "make" }`, policy.Config{Mode: policy.ModeBypass}, `{"command":"make"}`},
+		{"needs approval by a rule", `{"command":"git push"}`, policy.Config{Mode: policy.ModeBypass, Rules: rules(t, policy.Ask, "Bash(git push:*)")}, ""},
+		{"same input, other spelling", `{ "command": "make" }`, policy.Config{Mode: policy.ModeBypass}, `{"command":"make"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := command("Bash")
@@ -177,7 +177,7 @@ func TestObserversAfterDurable(t *testing.T) {
 		}
 		all := strings.Join(on, "\n")
 		if !strings.Contains(all, `"id":"`+in.Tool.UseID+`"`) || hookRuns == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
-			t.Errorf("hook %d: on disk is\n%s", hookRuns, all)
+			t.Errorf("hook %d: recorded\n%s", hookRuns, all)
 		}
 		return hook.RunResult{}
 	})})
@@ -188,7 +188,7 @@ func TestObserversAfterDurable(t *testing.T) {
 	a = newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: agent.Hooks{Registry: r}})
 	prompt(t, a, "go")
 	if hookRuns != 2 || len(e.ran) != 2 {
-		t.Errorf("heard of %d, ran %d", hookRuns, len(e.ran))
+		t.Errorf("hook ran %d times, tool %d times", hookRuns, len(e.ran))
 	}
 }
 
@@ -366,14 +366,14 @@ func TestHookAllowBoundToInput(t *testing.T) {
 		ran      string
 		reported string
 	}{
-		{"another hook's", hooks{pre: []hookFunc{allows(was), changes}}, policy.Config{}, "", "no one can answer"},
-		{"another hook's, allowed as well", hooks{pre: []hookFunc{allows(was, is), changes}}, policy.Config{}, is, ""},
-		{"a guard before the hook that changes it", hooks{pre: []hookFunc{denies(is), changes}}, policy.Config{Mode: policy.ModeBypass}, "", "the guard says no"},
-		{"of a permission request", hooks{pre: []hookFunc{allows(was)}, request: []hookFunc{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "no one can answer"},
-		{"of a permission request, denied by a guard", hooks{pre: []hookFunc{denies(is)}, request: []hookFunc{request}}, policy.Config{}, "", "the guard says no"},
-		{"of a permission request, by two", hooks{request: []hookFunc{denies(is), request}}, policy.Config{}, "", "the guard says no"},
-		{"the callback's", hooks{pre: []hookFunc{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // the callback itself allows it
-		{"the callback's, denied by a guard with an opinion", hooks{pre: []hookFunc{allows(was), denies(is)}}, policy.Config{CanUseTool: callback}, "", "the guard says no"},
+		{"other hook changes input", hooks{pre: []hookFunc{allows(was), changes}}, policy.Config{}, "", "no one can answer"},
+		{"other hook changes and allows input", hooks{pre: []hookFunc{allows(was, is), changes}}, policy.Config{}, is, ""},
+		{"guard before the changing hook", hooks{pre: []hookFunc{denies(is), changes}}, policy.Config{Mode: policy.ModeBypass}, "", "the guard says no"},
+		{"PermissionRequest changes input", hooks{pre: []hookFunc{allows(was)}, request: []hookFunc{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "no one can answer"},
+		{"PermissionRequest changes input, guard denies", hooks{pre: []hookFunc{denies(is)}, request: []hookFunc{request}}, policy.Config{}, "", "the guard says no"},
+		{"two PermissionRequest hooks change input", hooks{request: []hookFunc{denies(is), request}}, policy.Config{}, "", "the guard says no"},
+		{"callback changes input", hooks{pre: []hookFunc{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // the callback itself allows it
+		{"callback changes input, guard denies", hooks{pre: []hookFunc{allows(was), denies(is)}}, policy.Config{CanUseTool: callback}, "", "the guard says no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := hook.New(nil)
@@ -409,8 +409,8 @@ func TestHookAllowBoundToInput(t *testing.T) {
 // An input from the approver is passed to the PreToolUse hooks again.
 func TestApproverInputRefiresHooks(t *testing.T) {
 	for _, c := range []struct{ name, input, ran, reported string }{
-		{"another one", `{"b":2}`, `{"b":2}`, "ran"},
-		{"one that a hook denies", `{"b":3}`, "", "the guard says no"},
+		{"other input", `{"b":2}`, `{"b":2}`, "ran"},
+		{"input that a hook denies", `{"b":3}`, "", "the guard says no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var e echo

@@ -24,9 +24,9 @@ func TestHookPolicyUpdates(t *testing.T) {
 		{"allow is weaker than an ask rule", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Ask, "Edit")}, 0},
 		{"allow is weaker than a deny rule", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Deny, "Edit")}, 0},
 		{"mode", hook.PermissionUpdate{Mode: "plan"}, policy.Config{Mode: policy.ModeBypass}, 1},
-		{"not bypass", hook.PermissionUpdate{Mode: "bypassPermissions"}, policy.Config{Mode: policy.ModeDefault}, 0},
-		{"not out of plan mode", hook.PermissionUpdate{Mode: "auto"}, policy.Config{Mode: policy.ModePlan}, 0},
-		{"not out of a mode that denies", hook.PermissionUpdate{Mode: "acceptEdits"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
+		{"cannot set bypassPermissions", hook.PermissionUpdate{Mode: "bypassPermissions"}, policy.Config{Mode: policy.ModeDefault}, 0},
+		{"cannot leave plan mode", hook.PermissionUpdate{Mode: "auto"}, policy.Config{Mode: policy.ModePlan}, 0},
+		{"cannot leave a denying mode", hook.PermissionUpdate{Mode: "acceptEdits"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
 		{"allow opens nothing in plan mode", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModePlan}, 0},
 		{"allow opens nothing that the mode denies", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
 	} {

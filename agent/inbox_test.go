@@ -55,10 +55,10 @@ func TestUnconfirmedInputOnce(t *testing.T) {
 		then  []string
 		want  []string
 	}{
-		"looked up at once":      {false, nil, []string{"transfer 100"}},
-		"given again":            {true, []string{"transfer 100"}, []string{"transfer 100"}},
-		"something else instead": {true, []string{"good bye"}, []string{"transfer 100", "good bye"}},
-		"nothing is given again": {true, nil, []string{"transfer 100"}},
+		"session continues":       {false, nil, []string{"transfer 100"}},
+		"submitted again":         {true, []string{"transfer 100"}, []string{"transfer 100"}},
+		"other input submitted":   {true, []string{"good bye"}, []string{"transfer 100", "good bye"}},
+		"nothing submitted again": {true, nil, []string{"transfer 100"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -251,7 +251,7 @@ func TestBreakingOutInterrupts(t *testing.T) {
 		}
 	}
 	if ran != 0 {
-		t.Errorf("the tool ran %d times after its reader had left", ran)
+		t.Errorf("the tool ran %d times after the reader had stopped", ran)
 	}
 	if err := transcript.Validate(a.Snapshot().Items); err != nil {
 		t.Error(err)
@@ -277,7 +277,7 @@ func TestPermission(t *testing.T) {
 		{"no approver", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}}, 0, 1, event.ReasonCompleted},
 		{"allow", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}}, 1, 0, event.ReasonCompleted},
 		{"no", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}}, 0, 1, event.ReasonCompleted},
-		{"no and stop", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}}, 0, 1, event.ReasonInterrupted},
+		{"deny and stop", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}}, 0, 1, event.ReasonInterrupted},
 		{"bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, 1, 0, event.ReasonCompleted},
 		{"edits", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeAcceptEdits}}}, 1, 0, event.ReasonCompleted},
 		{"a policy's deny beats bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.NamedPolicy{{Name: "refusing", Policy: refusing{}}}}}}, 0, 1, event.ReasonCompleted},

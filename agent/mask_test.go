@@ -34,8 +34,8 @@ func TestMaskedCallsNotRunAfterRestart(t *testing.T) {
 		first step
 		ran   int
 	}{
-		{"asked about", step{uses: first.uses[1:]}, 0},
-		{"not asked about yet", first, 1},
+		{"approval requested", step{uses: first.uses[1:]}, 0},
+		{"approval not requested yet", first, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Mask: masker(t)}, c.first)
@@ -60,7 +60,7 @@ func TestRemoteAllowCoversShown(t *testing.T) {
 		ran                   int
 	}{
 		{"a secret", masked, "ran", 1},
-		{"more than a secret", hiding, "approve it where the agent runs", 0},
+		{"secret with shell syntax", hiding, "approve it where the agent runs", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, bash := sessions(t), command("Bash")

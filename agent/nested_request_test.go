@@ -84,11 +84,11 @@ func TestNestedRequest(t *testing.T) {
 		{"allow", nil, &yes, nil, 3, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"allow for the session", nil, &approval.Answer{Decision: approval.AllowSession}, nil, 2, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"no", nil, &approval.Answer{Decision: approval.Deny, Message: "why"}, nil, 3, "a.org: permission denied: why", event.ReasonCompleted},
-		{"no for the session", nil, &approval.Answer{Decision: approval.DenySession}, nil, 2, "a.org: permission denied", event.ReasonCompleted},
-		{"no, and stop", nil, &approval.Answer{Decision: approval.Deny, Stop: true}, nil, 1, "a.org: permission denied", event.ReasonInterrupted},
+		{"deny for the session", nil, &approval.Answer{Decision: approval.DenySession}, nil, 2, "a.org: permission denied", event.ReasonCompleted},
+		{"deny and stop", nil, &approval.Answer{Decision: approval.Deny, Stop: true}, nil, 1, "a.org: permission denied", event.ReasonInterrupted},
 		{"another input", nil, &approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"host":"c"}`)}, nil, 3, "cannot be changed", event.ReasonCompleted},
 		{"left open", nil, &yes, approval.ErrSuspend, 3, "cannot be suspended", event.ReasonCompleted},
-		{"a failure", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", event.ReasonCompleted},
+		{"callback fails", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", event.ReasonCompleted},
 		{"no approver", nil, nil, nil, 0, "no one can answer", event.ReasonCompleted},
 		{"a rule allows", []string{"allow WebFetch(domain:a.org)", "allow WebFetch(domain:b.org)"}, nil, nil, 0, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"a rule denies", []string{"deny WebFetch(domain:a.org)"}, &yes, nil, 1, "a.org: permission denied", event.ReasonCompleted},
@@ -153,7 +153,7 @@ func TestNestedRequestRecorded(t *testing.T) {
 	}
 	call, d := list[0], list[1]
 	if call.Sandbox != "none" || call.Profile != "" {
-		t.Errorf("of a call that no sandbox holds: %+v", call)
+		t.Errorf("of an unconfined call: %+v", call)
 	}
 	if !d.PersonAsked || d.By != "ann" || d.Effect != policy.Allow || d.Use != "c1" || d.Profile != "abc" || d.Digests[0] != q.Requests[0].Digest() {
 		t.Errorf("decided %+v", d)

@@ -89,7 +89,7 @@ func TestDenialTexts(t *testing.T) {
 		{"a bare deny", push, deny(policy.Verdict{}), `Permission denied for tool "Bash"`, "canUseTool"},
 		{"no approver", push, policy.Config{}, `Permission required for tool "Bash"`, "nobody"},
 		{"callback asks, no approver", push, policy.Config{CanUseTool: fixedVerdict(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and no one can answer`, "nobody"},
-		{"an input that makes no sense", `{"bad":true}`, policy.Config{Mode: policy.ModeBypass}, "Failed to decode input: it is bad", ""},
+		{"invalid input", `{"bad":true}`, policy.Config{Mode: policy.ModeBypass}, "Failed to decode input: it is bad", ""},
 		{"dontAsk mode", push, policy.Config{Mode: policy.ModeDontAsk}, "permission denied: ", "mode dontAsk"},
 		{"a callback that panics", push, policy.Config{Mode: policy.ModeBypass, CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { panic("bang") }}, "bang", "canUseTool"},
 	} {
@@ -195,7 +195,7 @@ func TestRequestFields(t *testing.T) {
 		t.Errorf("the command: %+v", seen[0])
 	}
 	if seen[1].Resource != "Todo" || seen[1].Operation != "" {
-		t.Errorf("a call that names nothing: %+v", seen[1])
+		t.Errorf("a call without requests: %+v", seen[1])
 	}
 	a.Close()
 }
@@ -277,15 +277,15 @@ func TestSetCanUseTool(t *testing.T) {
 		change func(*testing.T, *agent.Agent)
 		ran    int
 	}{
-		{"it stays", func(*testing.T, *agent.Agent) {}, 0},
-		{"taken away", func(_ *testing.T, a *agent.Agent) { a.SetCanUseTool(nil) }, 1},
+		{"callback stays", func(*testing.T, *agent.Agent) {}, 0},
+		{"callback removed", func(_ *testing.T, a *agent.Agent) { a.SetCanUseTool(nil) }, 1},
 		{"replaced", func(_ *testing.T, a *agent.Agent) { a.SetCanUseTool(no) }, 0},
-		{"setting the mode takes it away", func(t *testing.T, a *agent.Agent) {
+		{"setting the mode removes it", func(t *testing.T, a *agent.Agent) {
 			if err := a.SetMode(t.Context(), policy.ModeBypass, "host"); err != nil {
 				t.Fatal(err)
 			}
 		}, 1},
-		{"a mode that does not exist does not", func(t *testing.T, a *agent.Agent) {
+		{"an unknown mode does not remove it", func(t *testing.T, a *agent.Agent) {
 			if err := a.SetMode(t.Context(), "yolo", "host"); err == nil {
 				t.Error("mode yolo was set")
 			}

@@ -48,9 +48,9 @@ func TestReadRetryDuringApproval(t *testing.T) {
 		answerElsewhere bool
 		ends            bool
 	}{
-		"answered here":      {away: 2 * time.Minute},
-		"answered elsewhere": {away: 2 * time.Minute, answerElsewhere: true},
-		"for ever":           {away: time.Hour, ends: true},
+		"answered here":           {away: 2 * time.Minute},
+		"answered elsewhere":      {away: 2 * time.Minute, answerElsewhere: true},
+		"store stays unavailable": {away: time.Hour, ends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

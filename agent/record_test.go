@@ -69,8 +69,8 @@ func TestLogGivesSameEvents(t *testing.T) {
 		"an allowed call":       {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Allow)}}, []step{pushCall(1), {text: "ok"}}},
 		"no":                    {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.Deny)}}, []step{pushCall(1), {text: "ok"}}},
 		"allow for the session": {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.AllowSession)}}, []step{pushCall(1), pushCall(2), {text: "ok"}}},
-		"no for the session":    {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushCall(1), {text: "ok"}}},
-		"a hook says something": {
+		"deny for the session":  {agent.Options{Permissions: agent.Permissions{Config: plan, Ask: answers(approval.DenySession)}}, []step{pushCall(1), {text: "ok"}}},
+		"hook text": {
 			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Message: "a word"}))}},
 			[]step{pushCall(1), {text: "ok"}},
 		},
@@ -82,8 +82,8 @@ func TestLogGivesSameEvents(t *testing.T) {
 			agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}, Hooks: agent.Hooks{Registry: registryWith(t, hook.PreToolUse, returning(hook.Output{Block: true, Reason: "because"}))}},
 			[]step{pushCall(1), {text: "ok"}},
 		},
-		"a tool that is not there": {agent.Options{}, []step{{uses: []transcript.ToolUse{use("a", "Nothing", `{}`)}}, {text: "ok"}}},
-		"too many turns":           {agent.Options{Limits: agent.Limits{MaxTurns: 1}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), {text: "ok"}}},
+		"unknown tool":   {agent.Options{}, []step{{uses: []transcript.ToolUse{use("a", "Nothing", `{}`)}}, {text: "ok"}}},
+		"too many turns": {agent.Options{Limits: agent.Limits{MaxTurns: 1}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, []step{pushCall(1), {text: "ok"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.o.Sessions = session.New(memory.New(), nil)

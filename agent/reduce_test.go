@@ -153,7 +153,7 @@ func testFailedCompactionChangesNothing(t *testing.T) {
 		"a step fails": {agent.CompactionStep{Step: "keepRecent", Items: 1}, mutator{"fails", func(context.Context, agent.MutatorContext) ([]transcript.Encoded, error) {
 			return nil, errors.New("no")
 		}}},
-		"the prompt is gone": {mutator{"drops", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) { return c.Items[:1], nil }}},
+		"prompt removed": {mutator{"drops", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) { return c.Items[:1], nil }}},
 		"a pair is split": {mutator{"splits", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 			return slices.DeleteFunc(slices.Clone(c.Items), func(e transcript.Encoded) bool { return e.Role() == transcript.RoleTool }), nil
 		}}},

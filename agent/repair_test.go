@@ -35,12 +35,12 @@ func TestRepairReported(t *testing.T) {
 	}{
 		"given": {func(*testing.T) agent.Options { return agent.Options{Transcript: cutOff()} }, 2, 3},
 		"sound": {func(*testing.T) agent.Options { return agent.Options{Transcript: cutOff()[:1]} }, 0, 0},
-		"a session that a kill has cut off": {func(t *testing.T) agent.Options {
+		"session after a kill": {func(t *testing.T) agent.Options {
 			s := sessions(t)
 			saved(t, s, cutOff())
 			return agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}}
 		}, 2, 3},
-		"a session that is cut": {func(t *testing.T) agent.Options {
+		"session with a cut": {func(t *testing.T) agent.Options {
 			s := sessions(t)
 			saved(t, s, []transcript.Item{cutOff()[0], {ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "seen"}}}})
 			return agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one", ItemID: "u"}}

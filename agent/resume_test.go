@@ -90,12 +90,12 @@ func TestApprovalSurvivesProcess(t *testing.T) {
 		reported string
 	}{
 		{"answered by the second process", nil, &approval.Answer{Decision: approval.Allow}, 2, 2, "ran"},
-		{"refused by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
+		{"denied by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
 		{"no approver", nil, nil, 0, 0, "no one can answer"},
 		{"allowed in between", &approval.Answer{Decision: approval.Allow, Actor: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
 		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, nil, 0, 2, "ran"},
-		{"refused in between", &approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
-		{"refused for the session in between", &approval.Answer{Decision: approval.DenySession, Actor: "bob"}, nil, 0, 0, "permission denied"},
+		{"denied in between", &approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
+		{"denied for the session in between", &approval.Answer{Decision: approval.DenySession, Actor: "bob"}, nil, 0, 0, "permission denied"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := command("Bash")
@@ -423,10 +423,10 @@ func TestDriverWithOpenApproval(t *testing.T) {
 // Invalid records do not allow anything.
 func TestResumeBadRecords(t *testing.T) {
 	for name, ans := range map[string]approval.Answer{
-		"a scope that is no rule":       {Decision: approval.AllowSession, Scope: "Bash(((", Actor: "bob"},
-		"a scope about another tool":    {Decision: approval.AllowSession, Scope: "Edit", Actor: "bob"},
-		"a decision that is none":       {Decision: "sure", Actor: "bob"},
-		"an input that is not for once": {Decision: approval.Deny, Input: []byte(`{"command":"rm"}`), Actor: "bob"},
+		"scope is not a rule":    {Decision: approval.AllowSession, Scope: "Bash(((", Actor: "bob"},
+		"scope for another tool": {Decision: approval.AllowSession, Scope: "Edit", Actor: "bob"},
+		"unknown decision":       {Decision: "sure", Actor: "bob"},
+		"input for the session":  {Decision: approval.Deny, Input: []byte(`{"command":"rm"}`), Actor: "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))

@@ -73,7 +73,7 @@ func TestCallWithoutApproval(t *testing.T) {
 		deny   bool
 		effect policy.Effect
 		by     string
-	}{{"asked about", false, policy.Allow, "other"}, {"denied", true, policy.Deny, "no shell"}} {
+	}{{"approval requested", false, policy.Allow, "other"}, {"denied", true, policy.Deny, "no shell"}} {
 		t.Run(c.name, func(t *testing.T) {
 			person := &fixedAnswer{}
 			o := asking(agent.Options{Permissions: agent.Permissions{Ask: person.ask}})

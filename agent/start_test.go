@@ -65,8 +65,8 @@ func TestSessionFolderDefault(t *testing.T) {
 		want string
 	}{
 		{"no folder given", agent.Options{}, here},
-		{"its folders say", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"/w"}}}}, "/w"},
-		{"it says", agent.Options{Session: session.RestoreOptions{Opened: session.Opened{CWD: "/x"}}}, "/x"},
+		{"first folder", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"/w"}}}}, "/w"},
+		{"folder given", agent.Options{Session: session.RestoreOptions{Opened: session.Opened{CWD: "/x"}}}, "/x"},
 	} {
 		tt.o.Sessions = s
 		a := newAgent(t, play(t, step{text: "x"}), tt.o)

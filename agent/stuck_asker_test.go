@@ -34,8 +34,8 @@ func TestStuckAsker(t *testing.T) {
 				t.Error(err)
 			}
 		}, 1, "bob"},
-		{"its time is up", true, time.Minute, nil, 0, "timeout"},
-		{"its time is up, without a store", false, time.Minute, nil, 0, "timeout"},
+		{"expired", true, time.Minute, nil, 0, "timeout"},
+		{"expired, without a store", false, time.Minute, nil, 0, "timeout"},
 		{"interrupted", true, 0, func(_ *testing.T, a *agent.Agent, _ *session.Sessions) { a.Interrupt() }, 0, "interrupt"},
 		{"interrupted, without a store", false, 0, func(_ *testing.T, a *agent.Agent, _ *session.Sessions) { a.Interrupt() }, 0, "interrupt"},
 	} {
@@ -123,10 +123,10 @@ func TestAllowIsNotOverride(t *testing.T) {
 // Invalid records do not run anything.
 func TestInvalidRecordedAnswer(t *testing.T) {
 	for name, ans := range map[string]approval.Answer{
-		"another input for the session": {Decision: approval.AllowSession, Input: []byte(`{"command":"rm -r x"}`)},
-		"allow and stop":                {Decision: approval.Allow, Stop: true},
-		"an input that is no object":    {Decision: approval.Allow, Input: []byte(`"rm"`)},
-		"a scope for once":              {Decision: approval.Allow, Scope: "Bash"},
+		"another input for the session":    {Decision: approval.AllowSession, Input: []byte(`{"command":"rm -r x"}`)},
+		"allow and stop":                   {Decision: approval.Allow, Stop: true},
+		"input is not an object":           {Decision: approval.Allow, Input: []byte(`"rm"`)},
+		"scope without a session decision": {Decision: approval.Allow, Scope: "Bash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushCall(1))

@@ -381,11 +381,11 @@ func TestAsyncHookOfSubagent(t *testing.T) {
 
 func TestInvalidDefinitions(t *testing.T) {
 	for name, d := range map[string][]agent.Definition{
-		"no name":        {{Description: "x"}},
-		"no description": {{Name: "x"}},
-		"two of a name":  {kind("a"), kind("a")},
-		"no such mode":   {{Name: "x", Description: "x", Mode: "wild"}},
-		"a rule's sign":  {{Name: "x)", Description: "x"}},
+		"no name":                 {{Description: "x"}},
+		"no description":          {{Name: "x"}},
+		"duplicate name":          {kind("a"), kind("a")},
+		"no such mode":            {{Name: "x", Description: "x", Mode: "wild"}},
+		"parenthesis in the name": {{Name: "x)", Description: "x"}},
 	} {
 		if _, err := agent.NewSubagents(&agent.SubagentOptions{Definitions: d}); err == nil {
 			t.Errorf("%s: no error", name)

@@ -21,7 +21,7 @@ func TestInputReachesTheNextRequest(t *testing.T) {
 	}
 	for name, where := range map[string]struct{ tool, pause, mutator bool }{
 		"while a tool runs":               {tool: true},
-		"between two steps of a host":     {pause: true},
+		"between two driver steps":        {pause: true},
 		"while the transcript is changed": {mutator: true},
 	} {
 		t.Run(name, func(t *testing.T) {
