@@ -186,11 +186,11 @@ func (s *Set) json(source string) {
 		m := &n.Members[i]
 		r := &reader{file: flag, source: []byte(source), d: agent.Definition{Name: m.Key, Origin: flag}}
 		if m.Value.Kind != jsontree.Object {
-			r.refuse(m.Value.At, "", "%s must be an object, not %s", m.Key, m.Value.Show())
+			r.refuse(m.Value.At, fmt.Sprintf("%s must be an object, not %s", m.Key, m.Value.Show()), "")
 		} else {
 			r.fields(&m.Value)
 			if r.d.Name != m.Key {
-				r.refuse(m.At, "remove name", "name is %[2]s, but the key is %[1]s", m.Key, r.d.Name)
+				r.refuse(m.At, fmt.Sprintf("name is %s, but the key is %s", r.d.Name, m.Key), "remove name")
 			}
 			r.complete(m.At)
 		}

@@ -51,7 +51,7 @@ func Parse(file string, source []byte) (d agent.Definition, problems []Problem, 
 func parse(file string, source []byte) *reader {
 	r := &reader{file: file, source: source, d: agent.Definition{Origin: file}}
 	if len(source) > maxFile {
-		r.refuse(-1, "", "larger than 256 KiB")
+		r.refuse(-1, "larger than 256 KiB", "")
 		return r
 	}
 	text, err := yamltree.Split(source)
@@ -60,11 +60,11 @@ func parse(file string, source []byte) *reader {
 		if bad == nil {
 			bad = &yamltree.Error{Offset: -1, Detail: err.Error()}
 		}
-		r.refuse(bad.Offset, bad.Hint, "%s", bad.Detail)
+		r.refuse(bad.Offset, bad.Detail, bad.Hint)
 		return r
 	}
 	if !text.HasFrontMatter {
-		r.refuse(0, "begin the file with ---, name:, description: and ---", "no front matter")
+		r.refuse(0, "no front matter", "begin the file with ---, name:, description: and ---")
 		return r
 	}
 	r.d.Prompt = strings.TrimSpace(text.Body)
@@ -89,31 +89,31 @@ func (r *reader) done() (agent.Definition, []Problem, bool) {
 func (r *reader) complete(at int) {
 	switch name := r.d.Name; {
 	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:") != "" || len(name) > 64:
-		r.refuse(at, "use lower-case letters, digits and hyphens", "the name %.80q cannot be used in a rule", name)
+		r.refuse(at, fmt.Sprintf("the name %.80q cannot be used in a rule", name), "use lower-case letters, digits and hyphens")
 	case r.d.Description == "":
-		r.refuse(at, "add description: and say when to use the agent", "no description, so the model cannot know when to use it")
+		r.refuse(at, "no description, so the model cannot know when to use it", "add description: and say when to use the agent")
 	case r.d.Prompt == "":
-		r.refuse(at, "write the prompt after the front matter", "no prompt")
+		r.refuse(at, "no prompt", "write the prompt after the front matter")
 	}
 	for _, name := range r.d.Servers {
 		prefix := "mcp__" + name
 		of := func(t string) bool { return t == prefix || strings.HasPrefix(t, prefix+"__") }
 		if r.d.Tools != nil && !slices.ContainsFunc(r.d.Tools, of) {
-			r.problem(false, at, "add "+prefix+" to its tools", "its tools include none of the MCP server %.80q", name)
+			r.problem(false, at, fmt.Sprintf("its tools include none of the MCP server %.80q", name), "add "+prefix+" to its tools")
 		}
 	}
 }
 
-func (r *reader) problem(fatal bool, at int, hint, format string, args ...any) {
-	p := Problem{File: r.file, Detail: fmt.Sprintf(format, args...), Hint: hint, Fatal: fatal}
+func (r *reader) problem(fatal bool, at int, detail, hint string) {
+	p := Problem{File: r.file, Detail: detail, Hint: hint, Fatal: fatal}
 	if at >= 0 {
 		p.Line, p.Column = yamltree.Position(r.source, at)
 	}
 	r.problems = append(r.problems, p)
 }
 
-func (r *reader) refuse(at int, hint, format string, args ...any) {
-	r.problem(true, at, hint, format, args...)
+func (r *reader) refuse(at int, detail, hint string) {
+	r.problem(true, at, detail, hint)
 }
 
 // memories are the values of memory.
@@ -158,24 +158,24 @@ func (r *reader) fields(front *jsontree.Node) {
 			var name string
 			r.text(m, &name)
 			if err := policy.Mode(name).Check(); err != nil {
-				r.refuse(v.At, "", "permissionMode: %v", err)
+				r.refuse(v.At, fmt.Sprintf("permissionMode: %v", err), "")
 				continue
 			}
 			r.d.Mode = policy.Mode(name)
 		case "maxTurns":
 			n, err := strconv.Atoi(v.Text)
 			if v.Kind != jsontree.Number || err != nil || n < 1 {
-				r.refuse(v.At, "write a number, at least 1", "maxTurns: invalid value %s", v.Show())
+				r.refuse(v.At, fmt.Sprintf("maxTurns: invalid value %s", v.Show()), "write a number, at least 1")
 			}
 			r.d.MaxTurns = n
 		case "background":
 			if v.Kind != jsontree.Bool {
-				r.refuse(v.At, "write true or false", "background: invalid value %s", v.Show())
+				r.refuse(v.At, fmt.Sprintf("background: invalid value %s", v.Show()), "write true or false")
 			}
 			r.d.Background = v.Text == "true"
 		case "isolation":
 			if v.Text != "worktree" || v.Kind != jsontree.Text {
-				r.refuse(v.At, "write worktree, or remove the field", "isolation: invalid value %s; the only value is worktree", v.Show())
+				r.refuse(v.At, fmt.Sprintf("isolation: invalid value %s; the only value is worktree", v.Show()), "write worktree, or remove the field")
 			}
 			r.d.Isolation = true
 		case "skills":
@@ -184,7 +184,7 @@ func (r *reader) fields(front *jsontree.Node) {
 			r.mcpServers(m)
 		case "memory":
 			if v.Kind != jsontree.Text || !slices.Contains(memories, v.Text) {
-				r.refuse(v.At, "write one of "+strings.Join(memories, ", ")+", or remove the field", "memory: invalid value %s", v.Show())
+				r.refuse(v.At, fmt.Sprintf("memory: invalid value %s", v.Show()), "write one of "+strings.Join(memories, ", ")+", or remove the field")
 			}
 			r.d.Memory = v.Text
 		default:
@@ -199,19 +199,19 @@ func (r *reader) unknownField(m *jsontree.Member) {
 		return
 	}
 	if why, ok := ignoredFields[m.Key]; ok {
-		r.problem(false, m.At, "", "%s is ignored: %s", m.Key, why)
+		r.problem(false, m.At, fmt.Sprintf("%s is ignored: %s", m.Key, why), "")
 		return
 	}
 	if hint, ok := requiredFields[m.Key]; ok {
-		r.refuse(m.At, hint, "%s is not supported in a definition, so the definition is not used", m.Key)
+		r.refuse(m.At, fmt.Sprintf("%s is not supported in a definition, so the definition is not used", m.Key), hint)
 		return
 	}
-	r.problem(false, m.At, "", "unknown field %.60q is ignored", m.Key)
+	r.problem(false, m.At, fmt.Sprintf("unknown field %.60q is ignored", m.Key), "")
 }
 
 func (r *reader) text(m *jsontree.Member, to *string) {
 	if m.Value.Kind != jsontree.Text {
-		r.refuse(m.Value.At, "put it in quotes", "%s must be a text, not %s", m.Key, m.Value.Show())
+		r.refuse(m.Value.At, fmt.Sprintf("%s must be a text, not %s", m.Key, m.Value.Show()), "put it in quotes")
 		return
 	}
 	*to = strings.TrimSpace(m.Value.Text)
@@ -249,11 +249,11 @@ func (r *reader) tools(m *jsontree.Member, allowed bool) []string {
 			if n := &v.Items[i]; n.Kind == jsontree.Text {
 				add(n.At, n.Text)
 			} else {
-				r.refuse(n.At, "", "%s: %s is not a tool name", m.Key, n.Show())
+				r.refuse(n.At, fmt.Sprintf("%s: %s is not a tool name", m.Key, n.Show()), "")
 			}
 		}
 	default:
-		r.refuse(v.At, "write, for example: Read, Grep", "%s must be a list of tools, not %s", m.Key, v.Show())
+		r.refuse(v.At, fmt.Sprintf("%s must be a list of tools, not %s", m.Key, v.Show()), "write, for example: Read, Grep")
 	}
 	if slices.Contains(names, "*") {
 		r.d.ToolRules = nil
@@ -275,12 +275,12 @@ func (r *reader) names(m *jsontree.Member) []string {
 	if v.Kind == jsontree.Text {
 		list = []jsontree.Node{*v}
 	} else if v.Kind != jsontree.List {
-		r.refuse(v.At, "write a list of names", "%s must be a list, not %s", m.Key, v.Show())
+		r.refuse(v.At, fmt.Sprintf("%s must be a list, not %s", m.Key, v.Show()), "write a list of names")
 	}
 	var names []string
 	for i := range list {
 		if list[i].Kind != jsontree.Text {
-			r.refuse(list[i].At, "", "%s: %s is not a name", m.Key, list[i].Show())
+			r.refuse(list[i].At, fmt.Sprintf("%s: %s is not a name", m.Key, list[i].Show()), "")
 			continue
 		}
 		for name := range strings.SplitSeq(list[i].Text, ",") {
@@ -298,17 +298,17 @@ func (r *reader) tool(at int, key, name string, allowed bool) []string {
 	switch {
 	case bare == "Task" || bare == "Agent":
 		if allowed {
-			r.problem(false, at, "", "%s: %s is ignored: sub-agents cannot start sub-agents", key, name)
+			r.problem(false, at, fmt.Sprintf("%s: %s is ignored: sub-agents cannot start sub-agents", key, name), "")
 		}
 		return nil
 	case scoped && allowed && (&policy.Limit{Rules: []string{name}}).CheckRules("") == nil:
 		r.d.ToolRules = append(r.d.ToolRules, name)
 		return []string{bare}
 	case scoped:
-		r.refuse(at, "write "+bare+" here, and put "+name+" into the permissions of the settings", "%s: %s: a definition cannot restrict a tool to %q", key, name, strings.TrimSuffix(scope, ")"))
+		r.refuse(at, fmt.Sprintf("%s: %s: a definition cannot restrict a tool to %q", key, name, strings.TrimSuffix(scope, ")")), "write "+bare+" here, and put "+name+" into the permissions of the settings")
 		return nil
 	case name == "*" && !allowed:
-		r.refuse(at, "", "%s: * would remove all tools", key)
+		r.refuse(at, fmt.Sprintf("%s: * would remove all tools", key), "")
 		return nil
 	}
 	return []string{name}

@@ -1,6 +1,7 @@
 package agentdef
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
@@ -15,7 +16,7 @@ const maxServers = 32
 func (r *reader) mcpServers(m *jsontree.Member) {
 	const form = "write a list of server names, or of NAME: with a definition"
 	if m.Value.Kind != jsontree.List {
-		r.refuse(m.Value.At, form, "%s must be a list, not %s", m.Key, m.Value.Show())
+		r.refuse(m.Value.At, fmt.Sprintf("%s must be a list, not %s", m.Key, m.Value.Show()), form)
 		return
 	}
 	for i := range m.Value.Items {
@@ -33,7 +34,7 @@ func (r *reader) mcpServers(m *jsontree.Member) {
 				r.problems = append(r.problems, Problem{File: n.File, Line: n.Line, Column: n.Col, Detail: n.Detail, Hint: n.Hint})
 			}
 		default:
-			r.refuse(item.At, form, "%s: %s is not a server", m.Key, item.Show())
+			r.refuse(item.At, fmt.Sprintf("%s: %s is not a server", m.Key, item.Show()), form)
 		}
 	}
 }
@@ -41,9 +42,9 @@ func (r *reader) mcpServers(m *jsontree.Member) {
 func (r *reader) server(at int, name string) {
 	switch {
 	case slices.Contains(r.d.Servers, name):
-		r.refuse(at, "", "mcpServers: duplicate server %.80q", name)
+		r.refuse(at, fmt.Sprintf("mcpServers: duplicate server %.80q", name), "")
 	case len(r.d.Servers) == maxServers:
-		r.refuse(at, "", "mcpServers: more than %d servers", maxServers)
+		r.refuse(at, fmt.Sprintf("mcpServers: more than %d servers", maxServers), "")
 	default:
 		r.d.Servers = append(r.d.Servers, name)
 	}
