@@ -19,23 +19,22 @@ const (
 	OpenAI    = "openai"    // the Chat Completions API
 )
 
-// Provider is a service, or a program on this machine, that runs models.
+// Provider is a service or a local program that runs models.
 type Provider struct {
-	Name    string // PROVIDER of PROVIDER/MODEL
+	Name    string // the PROVIDER of PROVIDER/MODEL
 	API     string // Anthropic or OpenAI
 	BaseURL string
-	KeyEnv  string // the variable that holds a key; "": it takes none
-	BaseEnv string // the variable that holds another base URL; "": there is none
-	Local   bool   // it runs on this machine, and wants no key
-	Start   string // the command that starts a local one; "" when it has none
-	KeyPage string // where a person makes a key
-	// KeyCheck is the path below BaseURL that only answers to somebody with a key; "": the list
-	// of models is.
+	KeyEnv  string // the environment variable with the key; "" if the provider takes none
+	BaseEnv string // the environment variable with another base URL; "" if there is none
+	Local   bool   // runs on this machine and needs no key
+	Start   string // the command that starts a local provider; "" if there is none
+	KeyPage string // where the user creates a key
+	// KeyCheck is the path below BaseURL that answers only with a valid key; "" means the list of models.
 	KeyCheck string
 	Example  string // one of its models
 }
 
-// table is every known provider, in the order in which people are offered them.
+// table contains every known provider, in the order in which they are offered to the user.
 var table = []Provider{
 	{Name: "anthropic", API: Anthropic, BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY", BaseEnv: "ANTHROPIC_BASE_URL", KeyPage: "https://console.anthropic.com/settings/keys", Example: "claude-sonnet-4-6"},
 	{Name: "openai", API: OpenAI, BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", BaseEnv: "OPENAI_BASE_URL", KeyPage: "https://platform.openai.com/api-keys", Example: "gpt-5.1"},
@@ -72,7 +71,7 @@ func Lookup(name string) (Provider, bool) {
 	return table[i], true
 }
 
-// SameServer reports whether two base URLs are of one server: scheme, host and port.
+// SameServer reports whether two base URLs have the same scheme, host and port.
 func SameServer(a, b string) bool {
 	x, y := server(a), server(b)
 	return x != "" && x == y

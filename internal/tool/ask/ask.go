@@ -32,11 +32,10 @@ type input struct {
 	Questions []forms.Choice `json:"questions" jsonschema:"1 to 4"`
 }
 
-// asker is AskUserQuestion. What a person has answered is no input that the model's
-// schema knows.
+// asker is AskUserQuestion. The user's answers are not part of the input schema that the model sees.
 type asker struct{ tool.Tool }
 
-// New returns the tool AskUserQuestion. It keeps nothing.
+// New returns the tool AskUserQuestion. The tool has no state.
 func New() (tool.Tool, error) {
 	spec := tool.Spec{Name: forms.AskTool, Description: description, ReadOnly: true}
 	t, err := tool.New(spec, noRequests, requests)
@@ -54,7 +53,7 @@ func requests(_ *tool.Call, in input) ([]policy.Request, error) {
 	return []policy.Request{{Resource: forms.AskTool, Display: shown(in.Questions), ReadOnly: true, Person: true}}, nil
 }
 
-// shown is how a person sees questions where there is nothing but text.
+// shown returns the questions as plain text for the user.
 func shown(list []forms.Choice) string {
 	var b strings.Builder
 	for i, c := range list {
@@ -76,7 +75,7 @@ func shown(list []forms.Choice) string {
 	return b.String()
 }
 
-// Requests is one question to a person. Answers that he has not given are refused.
+// Requests returns one request, which only the user can answer. Answers in the model's input are rejected.
 func (a asker) Requests(call *tool.Call) ([]policy.Request, error) {
 	if call.OriginalInput == nil {
 		if hasAnswers(call.Input) {
@@ -105,14 +104,14 @@ func hasAnswers(raw json.RawMessage) bool {
 	return there
 }
 
-// Run returns what the user has answered.
+// Run returns the user's answers.
 func (a asker) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	if call.OriginalInput == nil {
 		return a.Tool.Run(ctx, call)
 	}
 	list, answers, err := forms.ReadAnswers(call.OriginalInput, call.Input)
 	if err != nil {
-		return tool.Failure("invalid answers: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("invalid answers: " + err.Error()), nil // the model reads the error
 	}
 	var b strings.Builder
 	b.WriteString("The user has answered:")
@@ -132,7 +131,7 @@ func quoted(list []string) string {
 
 const continueText = "No one is available to answer. Choose the most sensible option, state your assumption, and continue."
 
-// Denial words a no.
+// Denial returns the text that the model reads if the user gave no answer.
 func (asker) Denial(_ *tool.Call, d policy.Decision) string {
 	switch {
 	case d.PersonAsked && d.By == "nobody" && d.Reason != "":

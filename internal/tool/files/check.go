@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Check implements [optional.Checker]: a file that the model has not read, or an edit that does
-// not fit, is nothing to ask a person about.
+// Check implements [toolext.Checker]: if the model has not read the file, or the edit does not apply, the
+// call fails without an approval request.
 func (t recallingTool) Check(call *tool.Call) error {
 	var in struct {
 		writeInput

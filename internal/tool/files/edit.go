@@ -70,7 +70,7 @@ func (f *Files) changeRequests(call *tool.Call, path string, edits []edit) ([]po
 	return []policy.Request{r}, nil
 }
 
-// change makes edits to a file, all or none.
+// change applies edits to a file, all or none.
 func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits []edit) (tool.Result, error) {
 	f.changing.Lock()
 	defer f.changing.Unlock()
@@ -103,7 +103,7 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	return r, nil
 }
 
-// edited reads a file and makes edits to its text, or says why that cannot be.
+// edited reads a file and applies edits to its text, or returns why it cannot.
 func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c changed, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)
@@ -120,8 +120,8 @@ func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c change
 	return was, c, nil
 }
 
-// changed is a text after edits: how many replacements, and the span of its seen
-// form in which they all lie.
+// changed is a text after edits: the number of replacements, and the span of its seen form that contains
+// them.
 type changed struct {
 	text        text
 	count       int
@@ -141,7 +141,7 @@ func applyAll(t text, edits []edit) (changed, error) {
 		if c.first < 0 {
 			c.first, c.last = first, last
 		} else {
-			if first < c.last { // what lies behind the edit moved with it
+			if first < c.last { // the text after the edit moved with it
 				c.last += len(next.seen) - len(c.text.seen)
 			}
 			c.first, c.last = min(c.first, first), max(c.last, last)
@@ -151,7 +151,7 @@ func applyAll(t text, edits []edit) (changed, error) {
 	return c, nil
 }
 
-// snippet shows the changed lines with some around them, numbered as Read does.
+// snippet returns the changed lines with their context, numbered like Read's output.
 func (c changed) snippet() string {
 	lines := strings.Split(strings.TrimSuffix(c.text.seen, "\n"), "\n")
 	from := strings.Count(c.text.seen[:min(c.first, len(c.text.seen))], "\n")

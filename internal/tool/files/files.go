@@ -23,39 +23,37 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Options adjust the tools. The zero value of each field means its default.
+// Options configure the tools. The zero value of a field is its default.
 type Options struct {
-	MaxLines int   // per Read without a limit; 2000
-	MaxBytes int   // of text per Read; 256 KiB
+	MaxLines int   // lines per Read without a limit; 2000
+	MaxBytes int   // bytes of text per Read; 256 KiB
 	MaxImage int64 // bytes; 5 MiB
 
-	// Override lets calls ask for one exception from a deny of the session; see
-	// [override.AllowOverride].
+	// Override lets calls ask for one exception from a deny of the session; see [override.AllowOverride].
 	Override bool
 }
 
-// Files is the set of file tools of one session, and what that session has read.
-// It is safe for concurrent use.
+// Files has the file tools of one session and knows what the session has read. It is safe for concurrent
+// use.
 type Files struct {
 	folders *workdir.Folders
 	opts    Options
 	tools   []tool.Tool
 
-	changing sync.Mutex // one change at a time
+	changing sync.Mutex // serializes changes
 
 	mu     sync.Mutex
-	seen   map[string]string     // the digest of what the model has last seen or written, by canonical path
-	judged map[string]judgedBase // what Requests named, by call
+	seen   map[string]string     // the digest of what the model last read or wrote, by canonical path
+	judged map[string]judgedBase // the paths that Requests returned, by call
 }
 
-// judgedBase is what a call was judged about: a path, and the digest of what lay there if the
-// call would change it.
+// judgedBase is what a call was checked for: a path and, if the call would change the file, the digest of
+// its content.
 type judgedBase struct {
 	abs, base string
 }
 
-// New makes the tools of one session over its folders, which stay the caller's
-// to close.
+// New returns the tools of one session over its folders. The caller closes the folders.
 func New(folders *workdir.Folders, opts *Options) (*Files, error) {
 	f := &Files{folders: folders, seen: map[string]string{}, judged: map[string]judgedBase{}}
 	if opts != nil {
@@ -88,9 +86,8 @@ func New(folders *workdir.Folders, opts *Options) (*Files, error) {
 // Tools returns Read, Write, Edit, MultiEdit and NotebookEdit.
 func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...) }
 
-// request names the place that a call would touch, and remembers it for locate.
-// Of a file that would be changed it names the content, so that a yes does not
-// cover another.
+// request returns the request for a path and stores the path for locate. If the call would change the
+// file, the request has the digest of its content, so that an approval does not cover other content.
 func (f *Files) request(call *tool.Call, op policy.Operation, path string) (workdir.Path, policy.Request, error) {
 	p, err := f.find(op, path)
 	if err != nil {
@@ -104,21 +101,20 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (work
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.judged) >= 1024 { // calls that were never run
+	if len(f.judged) >= 1024 { // calls that never ran
 		clear(f.judged)
 	}
 	f.judged[call.Session+"\x00"+call.ID] = about
 	return p, r, nil
 }
 
-// locate finds the place again when the call runs. A link that was turned since
-// the call was judged is refused. A call that was approved before a restart knows
-// the file as it was approved.
+// locate finds the path again when the call runs. It fails if a link has changed since the call was
+// checked. If the call was approved before a restart, the file's state is that of the approval.
 func (f *Files) locate(call *tool.Call, path string) (workdir.Path, error) {
 	return f.locateFor(policy.OpWrite, call, path)
 }
 
-// find finds a place: what is only read may lie in folders besides.
+// find locates a path. For reading, it also searches the read-only folders.
 func (f *Files) find(op policy.Operation, path string) (workdir.Path, error) {
 	if op == policy.OpRead {
 		return f.folders.LocateRead(path)

@@ -18,28 +18,28 @@ const (
 	rawCell      = "raw"
 )
 
-// maxValues bounds how many values a notebook has: a few bytes of text each become a
-// hundred in memory.
+// maxValues limits the number of values in a notebook, because a few bytes of JSON need about a hundred
+// bytes of memory each.
 const maxValues = 1 << 20
 
-// notebook is a Jupyter notebook (nbformat 4) with the places of its parts, so that what
-// is not changed keeps its bytes.
+// notebook is a Jupyter notebook (nbformat 4) with the positions of its parts, so that unchanged parts
+// keep their bytes.
 type notebook struct {
 	raw   []byte
 	root  jsontree.Node
 	list  *jsontree.Node // the cells
 	cells []cell
-	ids   bool // cells have ids: nbformat 4.5 and later
+	ids   bool // cells have ids (nbformat 4.5 and later)
 }
 
 // cell is one cell of a notebook.
 type cell struct {
 	node *jsontree.Node
-	id   string // "" where it has none
+	id   string // "" if it has none
 	kind string
 }
 
-// name is what the model calls the cell: its id, or cell-N.
+// name returns the cell's name for the model: its id, or cell-N.
 func (c *cell) name(i int) string {
 	if c.id != "" {
 		return c.id
@@ -47,7 +47,7 @@ func (c *cell) name(i int) string {
 	return "cell-" + strconv.Itoa(i)
 }
 
-// parseNotebook reads a notebook, and says what makes a file none.
+// parseNotebook parses a notebook. The error says why the file is not a notebook.
 func parseNotebook(raw []byte) (*notebook, error) {
 	if n := bytes.Count(raw, []byte(",")) + bytes.Count(raw, []byte("[")); n > maxValues {
 		return nil, fmt.Errorf("is too large a notebook: it may have more than %d values", maxValues)
@@ -107,7 +107,7 @@ func parseCell(node *jsontree.Node) (c cell, err error) {
 	return c, nil
 }
 
-// joined is a text, or a list of texts as one.
+// joined returns a string, or the concatenation of a list of strings.
 func joined(n *jsontree.Node) (string, bool) {
 	switch {
 	case n == nil:
@@ -127,13 +127,13 @@ func joined(n *jsontree.Node) (string, bool) {
 	return b.String(), true
 }
 
-// source is a cell's text.
+// source returns a cell's text.
 func (c *cell) source() string {
 	text, _ := joined(c.node.Member("source"))
 	return text
 }
 
-// find is the index of the cell that a call names; only one of id and number is given.
+// find returns the index of the cell that a call names, by id or number.
 func (n *notebook) find(id string, number *int) (int, error) {
 	if number != nil {
 		if *number < 0 || *number >= len(n.cells) {
@@ -176,13 +176,13 @@ func (n *notebook) count() string {
 	return "the cells are " + strings.Join(list, ", ")
 }
 
-// splice is a piece of the source that is replaced.
+// splice is a part of the source to replace.
 type splice struct {
 	from, to int
 	text     string
 }
 
-// with returns the source with pieces replaced, which do not overlap.
+// with returns the source with the splices applied. They must not overlap.
 func (n *notebook) with(list ...splice) []byte {
 	slices.SortStableFunc(list, func(a, b splice) int { return a.from - b.from })
 	var out bytes.Buffer

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// cellEdit is one change of a notebook.
+// cellEdit is one change to a notebook.
 type cellEdit struct {
-	ID     string // of the cell, or
+	ID     string // the cell's id, or
 	Number *int   // its number from 0
 	Source string
-	Type   string // "" keeps the cell's
+	Type   string // "" keeps the current type
 	Mode   string // replace, insert, delete
-	salt   string // for the id of a new cell
+	salt   string // input for the id of a new cell
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	modeDelete  = "delete"
 )
 
-// check refuses what makes no sense in any notebook.
+// check rejects an edit that is invalid for every notebook.
 func (e *cellEdit) check() error {
 	if e.Mode == "" {
 		e.Mode = modeReplace
@@ -51,7 +51,7 @@ func (e *cellEdit) check() error {
 	return nil
 }
 
-// apply makes the change. It returns the new bytes, and what was done in words.
+// apply applies the edit. It returns the new bytes and a description of the change.
 func (n *notebook) apply(e cellEdit) (out []byte, did string, err error) {
 	if err := e.check(); err != nil {
 		return nil, "", err
@@ -64,7 +64,7 @@ func (n *notebook) apply(e cellEdit) (out []byte, did string, err error) {
 			return nil, "", err
 		}
 		if e.Mode == modeInsert && e.ID != "" {
-			at++ // behind the one that is named
+			at++ // after the named cell
 		}
 	case e.Mode == modeInsert:
 		at = 0
@@ -87,7 +87,7 @@ func (n *notebook) apply(e cellEdit) (out []byte, did string, err error) {
 	return out, fmt.Sprintf("%s; the notebook has %d cells", did, len(again.cells)), nil
 }
 
-// replace puts a new source into a cell. What ran before is no result of it.
+// replace sets the source of a cell. It clears the outputs, because they belong to the old source.
 func (n *notebook) replace(at int, e cellEdit) ([]byte, error) {
 	c := &n.cells[at]
 	kind := c.kind
@@ -118,7 +118,7 @@ func (n *notebook) replace(at int, e cellEdit) ([]byte, error) {
 	return n.with(list...), nil
 }
 
-// before is a new member in front of another.
+// before inserts a member before another one.
 func (n *notebook) before(obj *jsontree.Node, other, key, value string) splice {
 	at := obj.At + 1
 	for i := range obj.Members {
@@ -129,10 +129,10 @@ func (n *notebook) before(obj *jsontree.Node, other, key, value string) splice {
 	return splice{at, at, jsonscan.Quote(key) + n.colon() + value + "," + n.gap(at)}
 }
 
-// without takes members away, with the commas that belong to them.
+// without removes members and their commas.
 func without(obj *jsontree.Node, keys ...string) []splice {
 	var list []splice
-	last := -1 // that stays
+	last := -1 // the last member that remains
 	for i := range obj.Members {
 		if m := &obj.Members[i]; !slices.Contains(keys, m.Key) {
 			last = i
@@ -144,14 +144,14 @@ func without(obj *jsontree.Node, keys ...string) []splice {
 		case !slices.Contains(keys, m.Key):
 		case i < last:
 			list = append(list, splice{m.At, obj.Members[i+1].At, ""})
-		default: // all from here on go; there is a source that stays
+		default: // all members from here on are removed, and the source remains before them
 			return append(list, splice{obj.Members[last].Value.End, obj.Members[len(obj.Members)-1].Value.End, ""})
 		}
 	}
 	return list
 }
 
-// gap is the white space in front of a place.
+// gap returns the white space before a position.
 func (n *notebook) gap(at int) string {
 	from := at
 	for from > 0 && strings.IndexByte(" \t\r\n", n.raw[from-1]) >= 0 {
@@ -160,7 +160,7 @@ func (n *notebook) gap(at int) string {
 	return string(n.raw[from:at])
 }
 
-// colon is how the file separates keys from values.
+// colon returns the file's separator between keys and values.
 func (n *notebook) colon() string {
 	m := &n.root.Members[0]
 	end := m.At + len(jsonscan.Quote(m.Key))
@@ -170,13 +170,13 @@ func (n *notebook) colon() string {
 	return ": "
 }
 
-// unit is one step of indentation: "" when the file is written on one line.
+// unit returns one level of indentation; "" if the file is a single line.
 func (n *notebook) unit() string {
 	gap := n.gap(n.root.Members[0].At)
 	return gap[strings.LastIndexByte(gap, '\n')+1:]
 }
 
-// newline is how the lines of the file end: "" when it is written on one.
+// newline returns the file's line ending; "" if the file is a single line.
 func (n *notebook) newline() string {
 	switch gap := n.gap(n.root.Members[0].At); {
 	case strings.Contains(gap, "\r\n"):
@@ -187,7 +187,7 @@ func (n *notebook) newline() string {
 	return ""
 }
 
-// text is a new source in the form of the old one: a text, or lines.
+// text encodes a new source like the old one: as a string or as a list of lines.
 func (n *notebook) text(old *jsontree.Node, source string) string {
 	if old.Kind == jsontree.Text {
 		return jsonscan.Quote(source)
@@ -204,7 +204,7 @@ func (n *notebook) text(old *jsontree.Node, source string) string {
 	return lineList(source, inner, outer)
 }
 
-// indent is how far the line is indented on which a place is.
+// indent returns the indentation of the line that contains a position.
 func (n *notebook) indent(at int) string {
 	from := bytes.LastIndexByte(n.raw[:at], '\n') + 1
 	to := from
@@ -214,7 +214,7 @@ func (n *notebook) indent(at int) string {
 	return string(n.raw[from:to])
 }
 
-// lineList is a source as the list of its lines.
+// lineList returns a source as a list of lines.
 func lineList(source, inner, outer string) string {
 	if source == "" {
 		return "[]"
@@ -237,7 +237,7 @@ func lineList(source, inner, outer string) string {
 	return b.String()
 }
 
-// insert puts a new cell in front of the one at an index, or behind the last.
+// insert inserts a new cell before the one at an index, or after the last one.
 func (n *notebook) insert(at int, e cellEdit) ([]byte, string) {
 	id := ""
 	if n.ids {
@@ -271,7 +271,7 @@ func (n *notebook) insert(at int, e cellEdit) ([]byte, string) {
 	return n.with(splice{items[at].At, items[at].At, text + "," + n.between()}), did
 }
 
-// between is the white space between two cells.
+// between returns the white space between two cells.
 func (n *notebook) between() string {
 	if len(n.list.Items) > 1 {
 		return n.gap(n.list.Items[1].At)
@@ -282,7 +282,7 @@ func (n *notebook) between() string {
 	return " "
 }
 
-// newCell is a cell as text; outer is the white space in front of it.
+// newCell encodes a cell; outer is the white space before it.
 func (n *notebook) newCell(e cellEdit, id, outer, unit string) string {
 	colon := n.colon()
 	inner, deep := "", ""
@@ -308,8 +308,8 @@ func (n *notebook) newCell(e cellEdit, id, outer, unit string) string {
 	return "{" + inner + strings.Join(fields, ","+inner) + outer + "}"
 }
 
-// freshID is an id that no cell has, the same for the same call: it is shown before it is
-// written.
+// freshID returns an unused cell id. It depends only on the call, because the preview shows it before the
+// write.
 func (n *notebook) freshID(e cellEdit) string {
 	for i := 0; ; i++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", e.salt, e.Source, i))
@@ -320,7 +320,7 @@ func (n *notebook) freshID(e cellEdit) string {
 	}
 }
 
-// remove takes a cell away.
+// remove removes a cell.
 func (n *notebook) remove(at int) []byte {
 	items := n.list.Items
 	switch {

@@ -51,7 +51,7 @@ func (f *Files) notebookRequests(call *tool.Call, in notebookInput) ([]policy.Re
 	return []policy.Request{r}, nil
 }
 
-// changeNotebook makes a change of a notebook's bytes; a byte order mark stays.
+// changeNotebook changes a notebook's bytes and keeps a byte order mark.
 func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) {
 	body, marked := strings.CutPrefix(string(old), string(bom))
 	n, err := parseNotebook([]byte(body))
@@ -64,7 +64,7 @@ func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) 
 	return out, did, err
 }
 
-// editedNotebook reads a notebook and changes a cell of it, or says why that cannot be.
+// editedNotebook reads a notebook and changes one cell, or returns why it cannot.
 func (f *Files) editedNotebook(p workdir.Path, e cellEdit) (was originalFile, out []byte, did string, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// maxOutput bounds what is shown of one output of a cell, in bytes.
+// maxOutput limits how much of one output of a cell is shown, in bytes.
 const maxOutput = 10 << 10
 
 func isNotebook(path string) bool { return strings.HasSuffix(path, ".ipynb") }
 
-// cells shows a notebook cell by cell; offset and limit count cells.
+// cells returns a notebook as text, cell by cell; offset and limit count cells.
 func (f *Files) cells(n *notebook, in readInput) tool.Result {
 	var b strings.Builder
 	at := min(in.Offset, len(n.cells))
@@ -58,7 +58,7 @@ func showCell(b *strings.Builder, c *cell, name string, limit int) {
 
 var colours = lazyregexp.Must("\x1b\\[[0-9;]*[A-Za-z]")
 
-// showOutput is one output in words: its text, or what it is.
+// showOutput returns one output as text: its content, or its type.
 func showOutput(o *jsontree.Node) string {
 	if o.Kind != jsontree.Object {
 		return ""
@@ -94,7 +94,7 @@ func showOutput(o *jsontree.Node) string {
 	return strings.Join(list, "\n")
 }
 
-// clipText cuts a text to some bytes.
+// clipText truncates a text.
 func clipText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

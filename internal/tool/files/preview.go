@@ -9,15 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
-// maxPreview is the most bytes of a diff, and the largest file that gets one.
+// maxPreview is the maximum size of a diff, and of a file that gets one, in bytes.
 const (
 	maxPreview = 64 << 10
 	maxDiffed  = 1 << 20
 )
 
-// preview shows what a change would do as a unified diff, so that a person sees
-// it before saying yes. It is empty when the change would fail, when the model
-// has not read the file, or when there is nothing sensible to show.
+// preview returns a change as a unified diff, so that the user sees it before approving it. It returns ""
+// if the change would fail, the model has not read the file, or no useful diff exists.
 func (f *Files) preview(p workdir.Path, change func(old []byte) ([]byte, error)) string {
 	old, from := []byte(nil), "/dev/null"
 	if info, err := p.Stat(); err == nil {

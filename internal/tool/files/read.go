@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	sniffed  = 8000 // bytes looked at to tell text from the rest, as git does
+	sniffed  = 8000 // bytes that are checked to distinguish text from binary data, as in git
 	maxShown = 2000 // characters of a line
 )
 
@@ -33,8 +33,7 @@ type readInput struct {
 	Limit  *int   `json:"limit,omitempty" jsonschema:"The maximum number of lines to read; default 2000"`
 }
 
-// check refuses what no piece of a file is: one without lines, or with more than the bytes
-// that are shown at once.
+// check rejects an offset or limit that no file can satisfy.
 func (f *Files) check(in readInput) error {
 	switch {
 	case in.Offset < 0:
@@ -102,11 +101,11 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	return out, nil
 }
 
-// readNotebook shows a notebook by its cells, and what only says that it is one as text.
+// readNotebook returns a notebook's cells. A file that only has the name of a notebook is read as text.
 func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r.in, maxWhole+1))
 	if err != nil {
-		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil // the model reads the error
 	}
 	sum := sha256.Sum256(data)
 	n, wrong := parseNotebook(bytes.TrimPrefix(data, bom))
@@ -116,7 +115,7 @@ func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in read
 	} else {
 		r.in, r.sum = bufio.NewReaderSize(bytes.NewReader(data), 64<<10), nil
 		if out, err = f.numbered(r, in); err != nil {
-			return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+			return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil // the model reads the error
 		}
 		out.Content = append(out.Content, transcript.Text{Text: "[the file " + wrong.Error() + "]"})
 	}
@@ -124,7 +123,7 @@ func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in read
 	return out, nil
 }
 
-// numbered takes the lines that were asked for and says how to read on.
+// numbered returns the requested lines and how to continue.
 func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
 	limit := f.opts.MaxLines
 	if in.Limit != nil {
@@ -162,8 +161,7 @@ func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
 	return tool.Result{Content: parts(b.String(), notes(in, shown, last, total, r.broken))}, nil
 }
 
-// notes says what the lines alone do not: total is -1 when it is not known and
-// more lines follow.
+// notes returns notes about the lines. total is -1 if it is unknown and more lines follow.
 func notes(in readInput, shown, last, total int, broken bool) string {
 	var list []string
 	switch {
@@ -199,19 +197,20 @@ func (f *Files) image(p workdir.Path, info fs.FileInfo, in io.Reader, mime strin
 	}
 	data, err := io.ReadAll(io.LimitReader(in, f.opts.MaxImage+1))
 	if err != nil {
-		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil // the model reads the error
 	}
 	if int64(len(data)) > f.opts.MaxImage {
 		return tooBig, nil
 	}
 	sum := sha256.Sum256(data)
-	about := fmt.Sprintf("[Image file: %s (%d bytes)]", p.Abs, len(data)) // for who sees no images
+	about := fmt.Sprintf("[Image file: %s (%d bytes)]", p.Abs, len(data)) // for models that do not see images
 	out := tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}, transcript.Text{Text: about}}}
 	f.markShown(&out, p, digest(info, sum[:]))
 	return out, nil
 }
 
-// refuseBinary says what there is instead of text; of a file beyond maxWhole without its sum.
+// refuseBinary returns the error for a file that is not text. It omits the digest if the file is larger
+// than maxWhole.
 func refuseBinary(p workdir.Path, info fs.FileInfo, in io.Reader, why string) tool.Result {
 	about := fmt.Sprintf("%d bytes", info.Size())
 	if info.Size() <= maxWhole {
@@ -231,7 +230,7 @@ func isImage(mime string) bool {
 	return false
 }
 
-// notText says why a file that begins so cannot be shown as text, or "".
+// notText returns why a file with this beginning cannot be shown as text, or "".
 func notText(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
@@ -246,13 +245,13 @@ func notText(head []byte) string {
 type lines struct {
 	ctx    context.Context
 	in     *bufio.Reader
-	sum    hash.Hash // of all bytes read, or nil
+	sum    hash.Hash // digest of all bytes read, or nil
 	n      int       // lines read
-	broken bool      // something was not UTF-8
+	broken bool      // some bytes were not UTF-8
 }
 
-// next reads one line without its end and keeps at most that many characters of
-// it. more is false at the end of the file.
+// next returns the next line without its line ending, truncated to a number of characters. more is false
+// at the end of the file.
 func (r *lines) next(keep int) (line string, more bool, err error) {
 	if r.n%1024 == 0 && r.ctx.Err() != nil {
 		return "", false, r.ctx.Err()
@@ -309,12 +308,12 @@ func (r *lines) show(kept []byte, size, keep int) string {
 	return s
 }
 
-// rest counts the lines of the file: by reading on when it is being hashed
-// anyway, else -1 when more follow.
+// rest counts the remaining lines: it reads on if the file is being hashed, otherwise it returns -1 if
+// more follow.
 func (r *lines) rest() (int, error) {
 	if r.sum == nil {
 		if _, err := r.in.Peek(1); err != nil {
-			return r.n, nil //nolint:nilerr // the end, or as far as can be read
+			return r.n, nil // the end, or an error: the count ends here
 		}
 		return -1, nil
 	}

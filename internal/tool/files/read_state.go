@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// maxWhole is the largest file that is edited, or hashed to notice a change.
+// maxWhole is the maximum size of a file to edit or to hash.
 const maxWhole = 16 << 20
 
-// absent stands for the digest of a file that is not there.
+// absent replaces the digest of a missing file.
 const absent = "absent"
 
-// digest identifies the content of a file: its SHA-256, in hexadecimal. Of a file beyond
-// maxWhole, size and time stand for the content.
+// digest returns the SHA-256 of a file's content in hexadecimal. For a file larger than maxWhole, it
+// returns the size and time.
 func digest(info fs.FileInfo, sum []byte) string {
 	if info.Size() > maxWhole {
 		of := sha256.Sum256(fmt.Appendf(nil, "%d bytes at %d", info.Size(), info.ModTime().UnixNano()))
@@ -30,8 +30,8 @@ func digest(info fs.FileInfo, sum []byte) string {
 	return hex.EncodeToString(sum)
 }
 
-// judgedContent identifies what lies at a place: the digest of a file, "absent" when there is
-// nothing, "" when there is no file that can be read.
+// judgedContent returns the state of a path: a file's digest, "absent" if nothing exists, or "" if no file
+// can be read.
 func judgedContent(p workdir.Path) string {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func judgedContent(p workdir.Path) string {
 	return digest(info, h.Sum(nil))
 }
 
-// markShown notes that a result shows a file.
+// markShown records in a result that it shows a file.
 func (f *Files) markShown(r *tool.Result, p workdir.Path, digest string) {
 	f.remember(p.Abs, digest)
 	r.FilesShown = []record.FileShown{{Path: p.Abs, Digest: digest}}
@@ -70,13 +70,13 @@ func (f *Files) restoreSeen(abs string) (digest string, ok bool) {
 	return digest, ok
 }
 
-// recallingTool is a tool of a session that may be gone on with.
+// recallingTool is a tool of a session that may be resumed.
 type recallingTool struct {
 	tool.Tool
 	f *Files
 }
 
-// RestoreFiles implements [optional.Recaller].
+// RestoreFiles implements [toolext.FileRecaller].
 func (t recallingTool) RestoreFiles(seen []record.FileShown) {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
@@ -87,8 +87,7 @@ func (t recallingTool) RestoreFiles(seen []record.FileShown) {
 	}
 }
 
-// current reads a whole file for an edit and checks that the model knows it as
-// it is.
+// current reads a complete file for an edit and checks that the model knows its current content.
 func (f *Files) current(p workdir.Path) (originalFile, error) {
 	file, info, err := p.Open()
 	if err != nil {
@@ -112,8 +111,8 @@ func (f *Files) current(p workdir.Path) (originalFile, error) {
 	return originalFile{info, was, data}, nil
 }
 
-// checkOverwrite checks that a file may be replaced without being looked at again, and
-// reads what it is. An error that wraps fs.ErrNotExist: there is none.
+// checkOverwrite checks that a file may be replaced and returns its current content. The error wraps
+// fs.ErrNotExist if there is no file.
 func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 	file, info, err := p.Open()
 	if err != nil {
@@ -144,7 +143,7 @@ func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 			return originalFile{}, stale(p)
 		}
 		if o.data = held.Bytes(); o.data == nil {
-			o.data = []byte{} // an empty file is held as well
+			o.data = []byte{} // an empty file also counts as held in memory
 		}
 	}
 	return o, nil

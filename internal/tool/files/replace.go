@@ -13,16 +13,16 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// originalFile is a file as it was read to be changed, or that there is none.
+// originalFile is the state of a file before a change, or that it does not exist.
 type originalFile struct {
-	info fs.FileInfo // nil: there is none
+	info fs.FileInfo // nil if there is no file
 	sum  string
-	data []byte // nil: it is too large to be held
+	data []byte // nil if it is too large for memory
 }
 
-// replace puts data in the place of a file, whole or not at all, once its content is
-// saved. When that is no longer what lies there, nothing happens. The changes are there
-// when the content was replaced, also with an error.
+// replace replaces a file completely or not at all, after its content is saved. It does nothing if the
+// file has changed since it was read. It returns the changes if the content was replaced, even with an
+// error.
 func (f *Files) replace(ctx context.Context, call *tool.Call, p workdir.Path, data []byte, was originalFile) ([]record.FileChange, error) {
 	sum := sha256.Sum256(data)
 	after := hex.EncodeToString(sum[:])
@@ -40,7 +40,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p workdir.Path, da
 	return []record.FileChange{{Path: p.Abs, Before: was.sum, After: after}}, err
 }
 
-// save keeps what a call is about to change.
+// save stores the state of a file that the call is about to change.
 func save(ctx context.Context, call *tool.Call, p workdir.Path, was originalFile, after string) error {
 	if call.Save == nil {
 		return nil

@@ -53,7 +53,7 @@ func (t text) bytes() []byte {
 	return []byte(t.raw)
 }
 
-// at turns a position in seen into one in raw.
+// at converts a position in seen to one in raw.
 func (t text) at(i int) int {
 	n, _ := slices.BinarySearch(t.crs, i)
 	return i + n
@@ -76,9 +76,9 @@ func (e edit) check() error {
 	return nil
 }
 
-// apply makes one edit. Line ends of the new text follow those that it replaces,
-// or those of most of the file. It returns the number of replacements and where
-// in the new text's seen form the first and the last of them lie.
+// apply applies one edit. New line endings follow those of the replaced text, or the majority in the file.
+// It returns the number of replacements, and the positions of the first and last one in the seen form of
+// the new text.
 func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	if err := e.check(); err != nil {
 		return t, 0, 0, 0, err
@@ -116,7 +116,7 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	return out, len(found), found[0], found[len(found)-1] + (len(found)-1)*grown + len(fresh), nil
 }
 
-// lines names the lines that places of the seen form are in, as Read counts them.
+// lines returns the line numbers of positions in the seen form, as Read counts them.
 func (t text) lines(places []int) string {
 	const most = 10
 	var names []string
@@ -138,7 +138,7 @@ func (t text) lines(places []int) string {
 	return what + strings.Join(names, ", ")
 }
 
-// crlf says whether what replaces a piece of the file gets \r\n.
+// crlf reports whether a replacement gets \r\n.
 func (t text) crlf(piece string) bool {
 	if lf := strings.Count(piece, "\n"); lf > 0 {
 		return strings.Count(piece, "\r\n")*2 >= lf
@@ -146,8 +146,8 @@ func (t text) crlf(piece string) bool {
 	return len(t.crs)*2 > strings.Count(t.seen, "\n")
 }
 
-// positions finds s in text: one after the other, or, when only one may be
-// there, overlapping ones too ("aa" is twice in "aaa").
+// positions finds s in text. If only one match may exist, it also finds overlapping matches ("aa" is twice
+// in "aaa").
 func positions(text, s string, apart bool) []int {
 	var list []int
 	for from := 0; ; {

@@ -59,7 +59,7 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 	return r, nil
 }
 
-// replaceable reads what a file is that is to be replaced, or says why it cannot be.
+// replaceable reads the state of a file that is to be replaced, or returns why it cannot be replaced.
 func (f *Files) replaceable(p workdir.Path) (originalFile, error) {
 	was, err := f.checkOverwrite(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (f *Files) replaceable(p workdir.Path) (originalFile, error) {
 	return was, err
 }
 
-// writable checks that the file itself may be written: a rename would not ask.
+// writable checks that the file itself is writable, because a rename does not check that.
 func writable(p workdir.Path) error {
 	out, err := p.Root.OpenFile(p.Rel, os.O_WRONLY, 0)
 	if err != nil {
@@ -80,7 +80,7 @@ func writable(p workdir.Path) error {
 	return out.Close()
 }
 
-// failed words an error about a place once, without the names of system calls.
+// failed returns an error about a path, without a duplicate path or the name of the system call.
 func failed(p workdir.Path, err error) string {
 	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		return e.Error()
@@ -93,7 +93,7 @@ func failed(p workdir.Path, err error) string {
 	return (&workdir.PathError{Path: p.Abs, Err: err}).Error()
 }
 
-// unopened words why there is no file to read or to change.
+// unopened returns why there is no file to read or change.
 func unopened(p workdir.Path, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "File not found: " + p.Abs

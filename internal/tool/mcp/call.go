@@ -22,20 +22,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// running is a call that a server works on.
+// running is a call that a server is working on.
 type running struct {
 	call  *tool.Call
 	ctx   context.Context // ends with the call
 	clock *callTimer
-	news  chan string // what the server tells of its progress
+	news  chan string // progress messages from the server
 
-	number int // of the connection's calls; of its mutex
+	number int // among the calls of the connection; guarded by its mutex
 
 	sent      atomic.Bool // over HTTP
-	forgotten atomic.Bool // the server did not know the session that it was sent in
+	forgotten atomic.Bool // the server did not know the session of the request
 
 	mu    sync.Mutex
-	asked int // questions, so far
+	asked int // number of questions so far
 }
 
 // runningKey is the key of a call in the context of its requests.
@@ -45,18 +45,18 @@ func newRunning(call *tool.Call) *running {
 	return &running{call: call, news: make(chan string, 16)}
 }
 
-// maxAsked is how many questions a server may ask within one call.
+// maxAsked is the maximum number of questions of a server in one call.
 const maxAsked = 10
 
-// errTimeout is the cause of a call's end when it took too long.
+// errTimeout is the cause if a call takes too long.
 var errTimeout = errors.New("timeout")
 
-// callGrace is how long a call whose end was said to the server may still hold on.
+// callGrace is how long a cancelled call may continue after the server was notified.
 const callGrace = time.Second
 
-// call calls a tool and waits for its answer: not longer than the server's timeout, than
-// ctx, and than the connection lasts. unheard: the server did not know the session any
-// more, and has not looked at the call.
+// call calls a tool and waits for its result, until the server's timeout, the end of ctx or the end of the
+// connection. unheard is true if the server did not know the session and therefore did not process the
+// call.
 func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input json.RawMessage) (r tool.Result, unheard bool) {
 	before := n.process.refusals()
 	running := newRunning(call)
@@ -77,7 +77,7 @@ func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input j
 	return r, false
 }
 
-// refusals are what the sandbox of a server has refused so far.
+// refusals returns how often the server's sandbox has refused each setting so far.
 func (p *process) refusals() map[string]int {
 	if p == nil || p.refused == nil {
 		return nil
@@ -85,8 +85,8 @@ func (p *process) refusals() map[string]int {
 	return p.refused()
 }
 
-// refusedSince says what the sandbox of a server has refused since, and what allows it: a
-// server that lives on does not say why it failed.
+// refusedSince returns what the server's sandbox has refused since before, and which settings allow it,
+// because a server that keeps running does not report it.
 func refusedSince(before map[string]int, p *process) string {
 	var names []string
 	for name, n := range p.refusals() {
@@ -101,8 +101,8 @@ func refusedSince(before map[string]int, p *process) string {
 	return "[the sandbox refused system calls of this server during the call, which may be the cause; sandbox settings can allow them: " + strings.Join(names, ", ") + "]"
 }
 
-// work runs one request for a call. The server hears of its end, and is asked once more
-// when a person has been where it wants.
+// work runs one request of a call. The server is notified if the call is cancelled, and receives the
+// request again after the user has opened a URL for it.
 func (n *conn) work(ctx context.Context, r *running, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -136,11 +136,11 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 	for {
 		select {
 		case a := <-answers:
-			for len(r.news) > 0 { // told before it answered
+			for len(r.news) > 0 { // sent before the result
 				show(<-r.news)
 			}
 			switch {
-			case a.err != nil && r.forgotten.Load(): // whatever else the server has said of it
+			case a.err != nil && r.forgotten.Load(): // all other messages of the server about the call
 				a.err = sdk.ErrSessionMissing
 				n.l.onDisconnect(n, a.err)
 			case a.err != nil && ctx.Err() != nil:
@@ -154,15 +154,15 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 			t := time.NewTimer(callGrace)
 			defer t.Stop()
 			grace = t.C
-		case <-grace: // it does not even take the message that it should stop
+		case <-grace: // the server does not even accept the cancellation
 			n.l.onDisconnect(n, errors.New("the server does not read its input"))
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// broken is the result of a call that has no answer. A connection that failed is given
-// up, so that the next use makes another.
+// broken returns the result of a call without a response. It closes a failed connection, so that the next
+// use reconnects.
 func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	server := fmt.Sprintf("MCP server %q: %s ", n.server.Name, what)
 	switch {
@@ -191,7 +191,7 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	return tool.Failure(text)
 }
 
-// isEnd says whether an error is the end of a connection.
+// isEnd reports whether an error means that the connection has ended.
 func isEnd(err error) bool {
 	for _, end := range []error{sdk.ErrConnectionClosed, sdk.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, errTooLong} {
 		if errors.Is(err, end) {
@@ -201,7 +201,7 @@ func isEnd(err error) bool {
 	return false
 }
 
-// callTimer is the time that a call has. It stands still while a person is asked.
+// callTimer limits the time of a call. It is paused while the user is asked.
 type callTimer struct {
 	mu    sync.Mutex
 	timer *time.Timer
@@ -215,7 +215,7 @@ func newClock(limit time.Duration, end func()) *callTimer {
 	return &callTimer{timer: time.AfterFunc(limit, end), left: limit, since: time.Now()}
 }
 
-// pause stops the clock until the function that it returns is called.
+// pause stops the timer until the returned function is called.
 func (c *callTimer) pause() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,43 +19,42 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Options adjust [Open].
+// Options configure [Open].
 type Options struct {
-	// Sandbox holds stdio servers to its settings; nil: nothing does. It stays the
-	// caller's to close, after the client.
+	// Sandbox confines stdio servers; if nil, they are not confined. The caller closes it after the
+	// client.
 	Sandbox *sandbox.Sandbox
-	// Egress is what connections over HTTP go through; nil: nothing restricts them.
+	// Egress carries HTTP connections; if nil, they are not restricted.
 	Egress *egress.Proxy
 
-	// Dir is where stdio servers start; default the current folder.
+	// Dir is the folder in which stdio servers start; default the current folder.
 	Dir string
-	// Environ is the environment of whom servers work for; nil is our own. Stdio servers
-	// get what [environ.ForCommands] picks of it, and ${VAR} is looked up in it.
+	// Environ is the environment of the user; nil means the environment of this process. Stdio servers get
+	// the part that [environ.ForCommands] selects, and ${VAR} is looked up in it.
 	Environ []string
 
-	// Tokens is the folder that OAuth tokens are kept in, made with mode 0700. Empty:
-	// none are.
+	// Tokens is the folder for OAuth tokens, created with mode 0700. If empty, tokens are not stored.
 	Tokens string
 
-	// Elicit asks a person what a server wants to know while it runs a call. Nil: servers
-	// are told that nobody can be asked.
+	// Elicit asks the user for information that a server needs during a call. If nil, servers are told
+	// that no one can answer.
 	Elicit func(ctx context.Context, e Elicitation) (Answer, error)
-	// FireHook tells hooks of Elicitation and ElicitationResult. Nil: there are none.
+	// FireHook runs hooks at Elicitation and ElicitationResult; nil if there are none.
 	FireHook func(ctx context.Context, in hook.Input) (hook.Outcome, error)
-	// Notice tells the person what has happened to a server; it may be called from any
-	// goroutine and should not block.
+	// Notice reports events of a server to the user. It may be called from any goroutine and should not
+	// block.
 	Notice func(text string)
-	// Log gets what is of use to find a fault. No token and no content is in it.
+	// Log receives diagnostic messages, which contain no tokens and no content.
 	Log *slog.Logger
 
-	// Wait is how long [Client.Tools] waits for servers that still connect; 3 seconds.
+	// Wait is how long [Client.Tools] waits for servers that are connecting; default 3 seconds.
 	Wait time.Duration
-	// Parent is a client whose servers' resources can be read with the tools of this one, too:
-	// that of the run, for servers of a sub-agent. It is closed later; nil: there is none.
+	// Parent is a client whose resources the tools of this client can also read: for servers of a
+	// sub-agent, the client of the run. It is closed later; may be nil.
 	Parent *Client
-	// Name and Version are what servers are told of us; "holdfast".
+	// Name and Version identify this client to servers; default "holdfast".
 	Name, Version string
-	// TLS is for connections; nil is the usual.
+	// TLS configures connections; nil means the default.
 	TLS *tls.Config
 }
 
@@ -73,20 +72,19 @@ type Client struct {
 	http     *http.Transport
 
 	resources sync.Once
-	readers   []tool.Tool // that read resources
+	readers   []tool.Tool // tools that read resources
 
-	announcing sync.Mutex // held while the list is told
+	announcing sync.Mutex // held while the list is reported
 	mu         sync.Mutex
 	onChange   func([]tool.Tool)
-	lastTools  string // identifies the list that was told last
-	left       int    // tools that it does not have because there are too many
+	lastTools  string // digest of the list that was last reported
+	left       int    // number of tools omitted because of the limit
 	stores     map[string]*tokenStore
 	closed     bool
 }
 
-// Open makes a client of servers that a person has approved. It does no I/O: servers
-// are connected to by [Client.Start], or when something needs them. The error is an
-// *[Error] about one server. The caller closes the client.
+// Open returns a client for servers that the user has approved. It does no I/O: servers are connected by
+// [Client.Start] or on first use. The error is an *[Error] about one server. The caller closes the client.
 func Open(servers []Server, o *Options) (*Client, error) {
 	if err := checkAll(servers); err != nil {
 		return nil, err
@@ -120,8 +118,8 @@ func Open(servers []Server, o *Options) (*Client, error) {
 	return c, nil
 }
 
-// Start connects to all servers, side by side and in the background. It returns at once;
-// a second call does nothing.
+// Start connects to all servers concurrently and in the background. It returns immediately; a second call
+// does nothing.
 func (c *Client) Start() {
 	c.start.Do(func() {
 		for _, l := range c.links {
@@ -130,9 +128,8 @@ func (c *Client) Start() {
 	})
 }
 
-// Tools returns the tools of the servers that are connected, in an order that stays the
-// same, and with them two that read resources when a server has any. Servers that still
-// connect are waited for until ctx ends, and at most [Options].Wait.
+// Tools returns the tools of the connected servers in a stable order, and two tools that read resources if
+// a server has any. It waits for servers that are connecting until ctx ends, and at most [Options].Wait.
 func (c *Client) Tools(ctx context.Context) []tool.Tool {
 	c.settle(ctx)
 	c.announcing.Lock()
@@ -144,15 +141,15 @@ func (c *Client) Tools(ctx context.Context) []tool.Tool {
 	return list
 }
 
-// ToolsForSubagent is [Client.Tools] for somebody who is not who [Client.OnChange] tells, such as a
-// sub-agent: that one is told of them all the same.
+// ToolsForSubagent is like [Client.Tools], but does not mark the list as reported to the function of
+// [Client.OnChange].
 func (c *Client) ToolsForSubagent(ctx context.Context) []tool.Tool {
 	c.settle(ctx)
 	list, _ := c.list()
 	return list
 }
 
-// settle waits for servers that still connect.
+// settle waits for servers that are connecting.
 func (c *Client) settle(ctx context.Context) {
 	c.Start()
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
@@ -162,17 +159,17 @@ func (c *Client) settle(ctx context.Context) {
 	}
 }
 
-// OnChange has f called with the whole list whenever it is another one than the last
-// that was told, by [Client.Tools] or f: a server has connected late, was given up, or
-// has changed what it offers. Calls of f do not overlap; f must not call Tools.
+// OnChange sets a function that receives the complete list of tools whenever it differs from the last one
+// reported by [Client.Tools] or f: a server has connected late, has failed for good, or has changed its
+// tools. Calls of f do not overlap; f must not call Tools.
 func (c *Client) OnChange(f func([]tool.Tool)) {
 	c.mu.Lock()
 	c.onChange = f
 	c.mu.Unlock()
-	c.spawn(c.changed) // since the list was told
+	c.spawn(c.changed) // since the list was reported
 }
 
-// changed tells the list when it is another one.
+// changed reports the list if it has changed.
 func (c *Client) changed() {
 	c.announcing.Lock()
 	defer c.announcing.Unlock()
@@ -189,10 +186,10 @@ func (c *Client) changed() {
 	}
 }
 
-// maxTools bounds the tools of all servers together.
+// maxTools limits the number of tools of all servers together.
 const maxTools = 512
 
-// list is the tools that there are, and what identifies them.
+// list returns the current tools and their digest.
 func (c *Client) list() (list []tool.Tool, id string) {
 	resources, all := false, 0
 	for _, l := range c.links {
@@ -215,8 +212,7 @@ func (c *Client) list() (list []tool.Tool, id string) {
 	return list, id
 }
 
-// tooMany tells how many of all tools are not among those that are offered, when it is
-// another number than before.
+// tooMany reports how many tools are omitted, if the number has changed.
 func (c *Client) tooMany(offered, all int) {
 	c.mu.Lock()
 	news := all-offered > 0 && all-offered != c.left
@@ -227,7 +223,7 @@ func (c *Client) tooMany(offered, all int) {
 	}
 }
 
-// Connect connects to one server now, also when it was given up before.
+// Connect connects to one server now, even if it had failed too often before.
 func (c *Client) Connect(ctx context.Context, name string) error {
 	l, err := c.find(name)
 	if err != nil {
@@ -238,7 +234,7 @@ func (c *Client) Connect(ctx context.Context, name string) error {
 	return err
 }
 
-// all are the links whose resources can be read.
+// all returns the links whose resources can be read.
 func (c *Client) all() []*serverLink {
 	if c.o.Parent == nil {
 		return c.links
@@ -255,10 +251,9 @@ func (c *Client) find(name string) (*serverLink, error) {
 	return nil, &Error{Server: name, Detail: "unknown server"}
 }
 
-// EndProcesses kills the servers that are processes of ours, also those that are being
-// started, with all that they have started, and waits until the servers have ended. The next
-// call of a tool starts its server again.
-// why is what calls under way are told.
+// EndProcesses kills all stdio servers, including those that are starting, with their child processes, and
+// waits until they have ended. The next call of a tool starts its server again. why is the error of
+// running calls.
 func (c *Client) EndProcesses(why error) {
 	var all sync.WaitGroup
 	for _, l := range c.links {

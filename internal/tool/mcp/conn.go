@@ -19,41 +19,41 @@ import (
 // conn is one connection to a server.
 type conn struct {
 	l       *serverLink
-	server  Server // with its variables filled in
+	server  Server // with its variables expanded
 	session *sdk.ClientSession
-	process *process // of stdio; else nil
+	process *process // the process of a stdio server; otherwise nil
 	since   time.Time
 
-	life   context.Context // of the attempt; its cause wraps errEnded once we have ended it
+	life   context.Context // ends with the attempt; its cause wraps errEnded after EndProcesses
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	ending sync.Once
-	over   chan struct{} // closed when all of it has ended
+	over   chan struct{} // closed when everything has ended
 
-	endKnown chan struct{} // closed when it is known why it has ended; nil: it has not. Of the link's mutex
+	endKnown chan struct{} // closed when the reason of the end is known; nil while the connection lives; guarded by the link's mutex
 
 	mu         sync.Mutex
 	calls      map[string]*running // by progress token
-	last       *running            // the call that began last, of those that run
-	number     int                 // of the call that began last
-	stale      bool                // its list of tools has changed
-	relisting  bool                // it is asked for, in the background
-	listing    chan struct{}       // closed when the list that has changed is in force; nil: it is
-	messages   int                 // in the second that began at
+	last       *running            // the most recent of the running calls
+	number     int                 // of the most recent call
+	stale      bool                // the server's list of tools has changed
+	relisting  bool                // the list is being requested in the background
+	listing    chan struct{}       // closed when the changed list is in effect; nil if it is
+	messages   int                 // messages in the second that started at
 	rateWindow time.Time
-	asked      atomic.Int32 // questions that are open
+	asked      atomic.Int32 // open questions
 }
 
-// Bounds of what a server may ask and tell.
+// Limits for messages and questions of a server.
 const (
-	maxMessages  = 10_000 // in one second, of notifications and requests
-	maxQuestions = 8      // at once
+	maxMessages  = 10_000 // per second, notifications and requests
+	maxQuestions = 8      // at the same time
 )
 
-// legacyVersion is spoken to servers that do not answer in the newer form.
+// legacyVersion is used for servers that do not answer the newer protocol.
 const legacyVersion = "2025-11-25"
 
-// open makes a connection. It ends with ctx, or when it is ended.
+// open connects. The connection ends with ctx or with end.
 func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 	n := &conn{l: l, server: *s, life: ctx, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(ctx)
@@ -107,11 +107,10 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 	return n, failed
 }
 
-// sandboxHint is for a program that does not get as far as to answer.
+// sandboxHint is the hint for a program that never answered.
 const sandboxHint = "the server runs in the sandbox: a program that downloads itself at start, such as npx or uvx, needs its registry in sandbox.network.allowedDomains and a writable cache; or install it first"
 
-// connect greets the server. It does not wait for a transport that does not heed the
-// end of the context.
+// connect initializes the session. It does not wait for a transport that ignores the end of the context.
 func (n *conn) connect(t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
 	type greeted struct {
 		session *sdk.ClientSession
@@ -137,7 +136,7 @@ func (n *conn) connect(t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.Clien
 	}
 }
 
-// transport is how messages get to the server.
+// transport returns the transport of a server.
 func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 	switch s.kind() {
 	case InProcess:
@@ -154,12 +153,12 @@ func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 		return nil, err
 	}
 	if _, ok := t.(*sdk.StreamableClientTransport); ok {
-		return t, nil // it has no order that could be kept, and knows more of the session than others
+		return t, nil // the client's log handler: a server's messages are not logged in order and may contain session content
 	}
 	return &listTransport{t, n}, nil
 }
 
-// client is what the server speaks with.
+// client returns the protocol client for the server.
 func (n *conn) client() *sdk.Client {
 	o := &n.l.c.o
 	opts := &sdk.ClientOptions{
@@ -185,7 +184,7 @@ func (n *conn) client() *sdk.Client {
 	return c
 }
 
-// receive stands before everything that the server sends of itself.
+// receive handles everything that the server sends on its own.
 func (n *conn) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if n.flooded() {
@@ -211,7 +210,7 @@ func (n *conn) flooded() bool {
 	return n.messages > maxMessages
 }
 
-// begin enters a call that runs.
+// begin registers a running call.
 func (n *conn) begin(r *running) (token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -221,7 +220,7 @@ func (n *conn) begin(r *running) (token string) {
 	return token
 }
 
-// finish takes it out.
+// finish removes it.
 func (n *conn) finish(token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -234,7 +233,7 @@ func (n *conn) finish(token string) {
 	}
 }
 
-// current is the call that a question of the server belongs to.
+// current returns the call to which a question of the server belongs.
 func (n *conn) current() *running {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -257,11 +256,11 @@ func (n *conn) progress(p *sdk.ProgressNotificationParams) {
 	}
 	select {
 	case r.news <- truncate.String(shown(text), 500) + "\n":
-	default: // nobody reads so fast
+	default: // the reader is too slow; drop the message
 	}
 }
 
-// end closes the connection, in the background; over says when it is done.
+// end closes the connection in the background; over is closed when it is done.
 func (n *conn) end() {
 	n.ending.Do(func() {
 		n.cancel()
@@ -283,18 +282,16 @@ func (n *conn) end() {
 			defer t.Stop()
 			select {
 			case <-closed:
-			case <-t.C: // a transport of somebody else's that does not end
+			case <-t.C: // a foreign transport that does not end
 			}
 		}()
 	})
 }
 
-// closeTime is how long the end of a connection is waited for: longer than a process
-// is given.
+// closeTime is how long to wait for the end of a connection. It is longer than a process's grace time.
 const closeTime = 4 * time.Second
 
-// listTransport is a transport whose changed lists are known before the answer that follows
-// them is.
+// listTransport is a transport that detects changed lists before the response that follows them.
 type listTransport struct {
 	sdk.Transport
 	n *conn

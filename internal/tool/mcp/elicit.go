@@ -19,18 +19,18 @@ import (
 
 // The ways in which a server asks.
 const (
-	ModeForm = "form" // fields to fill in
-	ModeURL  = "url"  // an address for the person to visit, where nothing passes through here
+	ModeForm = "form" // a form
+	ModeURL  = "url"  // a URL for the user to visit; its content does not pass through this program
 )
 
-// What a server can be answered.
+// The actions of an answer.
 const (
 	Accept  = "accept"
 	Decline = "decline"
-	Cancel  = "cancel" // nobody has decided
+	Cancel  = "cancel" // no one decided
 )
 
-// Elicitation is what a server wants a person to say while it works on a call.
+// Elicitation is a server's question to the user during a call.
 type Elicitation struct {
 	Server  string
 	Mode    string // ModeForm or ModeURL
@@ -38,23 +38,23 @@ type Elicitation struct {
 	URL     string // of ModeURL
 	ID      string // of ModeURL
 
-	Schema json.RawMessage // of ModeForm, as the server wrote it
-	Fields []forms.Field   // what it asks for, by name
+	Schema json.RawMessage // for ModeForm, as the server wrote it
+	Fields []forms.Field   // the fields by name
 
-	Call *tool.Call // that the server works on
+	Call *tool.Call // the tool that the server is running
 }
 
-// Answer is what a server is told. Content, of Accept and ModeForm, is an object that
-// fits the schema; what does not fit is not sent.
+// Answer is the response to the server. With Accept and ModeForm, Content is an object that fits the
+// schema; content that does not fit is not sent.
 type Answer struct {
 	Action  string
 	Content json.RawMessage
 }
 
-// Bound of what a server may ask, beside those of its form.
+// Limits for a question, in addition to those of its form.
 const maxQuestion = 8 << 10 // bytes of a message
 
-// elicit answers a question of the server: hooks hear of it, then a person.
+// elicit answers a question of the server: hooks first, then the user.
 func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	r := n.current()
 	if r == nil {
@@ -104,7 +104,7 @@ func (r *running) mayAsk() bool {
 	return r.asked <= maxAsked
 }
 
-// question reads what a server asks. The error is for the server.
+// question parses a server's question. The error is for the server.
 func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, error) {
 	e := Elicitation{
 		Server: n.server.Name, Mode: orElse(p.Mode, ModeForm), Message: truncate.String(shown(p.Message), maxQuestion),
@@ -130,7 +130,7 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 	return e, err
 }
 
-// fieldsOf reads the fields of a schema, with texts that are fit to be shown.
+// fieldsOf parses the fields of a schema, with texts that are safe to show.
 func fieldsOf(schema json.RawMessage) ([]forms.Field, error) {
 	list, err := (&forms.Form{Schema: schema}).Fields()
 	for i := range list {
@@ -143,7 +143,7 @@ func fieldsOf(schema json.RawMessage) ([]forms.Field, error) {
 	return list, err
 }
 
-// masked is an answer as others than the server may know it.
+// masked returns an answer without secrets, for everyone except the server.
 func (e *Elicitation) masked(content json.RawMessage) json.RawMessage {
 	if len(content) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (e *Elicitation) masked(content json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// ask has hooks answer, or a person, and hooks look at the answer.
+// ask gets an answer from hooks or the user, and passes it to the hooks.
 func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 	a, by, err := c.before(ctx, &e)
 	if err != nil || by == "" {
@@ -184,7 +184,7 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 	return c.after(ctx, &e, a)
 }
 
-// before tells hooks what is asked. by is who has answered; "" is nobody.
+// before runs hooks before the question is shown. by is who answered; "" if no one did.
 func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
 	if c.o.FireHook == nil {
 		return a, "", nil
@@ -198,13 +198,13 @@ func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by strin
 		return a, "", err
 	case out.Block != nil:
 		return Answer{Action: Decline}, out.Block.Hook, nil
-	case out.Action != nil && (out.Action.Text != Accept || e.Mode == ModeForm): // nobody visits a URL for the person
+	case out.Action != nil && (out.Action.Text != Accept || e.Mode == ModeForm): // hooks cannot visit a URL for the user
 		return Answer{Action: out.Action.Text, Content: out.Content}, out.Action.Hook, nil
 	}
 	return a, "", nil
 }
 
-// after tells hooks what the answer is. They can change it.
+// after runs hooks on the answer, which they can change.
 func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, error) {
 	if c.o.FireHook == nil {
 		return a, nil
@@ -221,15 +221,15 @@ func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, e
 	case out.Action == nil:
 		return a, nil
 	case out.Action.Text == Accept && a.Action != Accept:
-		return a, nil // a person's no is not made a yes
+		return a, nil // a hook cannot turn the user's decline into an accept
 	case out.Action.Text == Accept && out.Content == nil:
 		return a, nil
 	}
 	return Answer{Action: out.Action.Text, Content: out.Content}, nil
 }
 
-// visit has a person go where a server wants before it does a call; true: he has been
-// there, and the call is to be made again.
+// visit asks the user to open a URL that a server requires before a call. It returns true if the user did,
+// and the call must be repeated.
 func (n *conn) visit(ctx context.Context, r *running, err error) bool {
 	wire, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || wire.Code != sdk.CodeURLElicitationRequired || n.l.c.o.Elicit == nil {

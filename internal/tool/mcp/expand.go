@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Expand fills in ${VAR} and ${VAR:-default}, as Claude Code does. A variable that is
-// not set and has no default is an *[Error]: half a command is not run. Other dollar
-// signs stay as they are.
+// Expand replaces ${VAR} and ${VAR:-default} as Claude Code does. If a variable is not set and has no
+// default, the error is an *[Error], so that no incomplete command runs. Other dollar signs are kept.
 func (s *Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	out := *s
 	var wrong error
@@ -54,8 +53,8 @@ func fillAll(m map[string]string, fill func(string) string) map[string]string {
 	return out
 }
 
-// expand fills in the variables of one text. What a variable holds is not looked
-// through again. missing is the first that is not set and has no default.
+// expand replaces the variables in one text. It does not expand values again. missing is the first
+// variable that is not set and has no default.
 func expand(text string, lookup func(string) (string, bool)) (filled, missing string) {
 	var b strings.Builder
 	for {
@@ -93,7 +92,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// variable looks for a variable in an environment.
+// variable looks up a variable in an environment.
 func variable(environ []string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for _, entry := range slices.Backward(environ) {
@@ -114,12 +113,12 @@ func validHeader(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept",
 		"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id":
-		return false // the protocol's own
+		return false // used by the protocol itself
 	}
 	return true
 }
 
-// isLoopback says whether a host is this machine.
+// isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

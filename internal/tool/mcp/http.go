@@ -19,15 +19,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
-// Bounds of what a server sends over HTTP.
+// Limits for HTTP responses of a server.
 const (
 	maxBody     = maxMessage
 	maxEvent    = maxMessage
-	deleteTime  = time.Second // to tell a server that a session is over
+	deleteTime  = time.Second // for telling a server that a session is over
 	maxRedirect = 3
 )
 
-// remote is the way to a server over HTTP.
+// remote is the HTTP transport of a server.
 func (c *Client) remote(s *Server) (sdk.Transport, error) {
 	u, err := s.address()
 	if err != nil {
@@ -49,8 +49,8 @@ func hasHeader(headers map[string]string, name string) bool {
 	return false
 }
 
-// httpClient is what requests to a server go through: they go to its own address and
-// nowhere else, whatever it answers, since they carry what proves who we are.
+// httpClient returns the client for requests to a server. It sends requests only to the server's own
+// origin, because they carry credentials.
 func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
 	next := c.transport()
 	if !hasHeader(s.Headers, "Authorization") {
@@ -70,7 +70,7 @@ func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
 	}
 }
 
-// headerTransport sends requests to one server.
+// headerTransport adds the headers to requests to one server.
 type headerTransport struct {
 	next    http.RoundTripper
 	at      *url.URL
@@ -103,13 +103,13 @@ func (t *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	limit := int64(maxBody)
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
-		limit = -1 // each event is bounded
+		limit = -1 // each event is limited
 	}
 	resp.Body = &limitedBody{in: resp.Body, left: limit, close: cancel}
 	return resp, nil
 }
 
-// sameOrigin says whether two URLs lead to one server.
+// sameOrigin reports whether two URLs have the same origin.
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }
@@ -124,10 +124,10 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// limitedBody is a body that ends with an error when it is too long.
+// limitedBody is a body that fails if it is too long.
 type limitedBody struct {
 	in    io.ReadCloser
-	left  int64 // negative: without end
+	left  int64 // negative means unlimited
 	close context.CancelFunc
 }
 
@@ -152,7 +152,7 @@ func (b *limitedBody) Close() error {
 	return b.in.Close()
 }
 
-// transport makes connections: by the proxy that holds to the rules, where there is one.
+// transport returns the transport for connections, through the egress proxy if there is one.
 func (c *Client) transport() http.RoundTripper {
 	c.httpOnce.Do(func() {
 		t := &http.Transport{
@@ -176,7 +176,7 @@ func (c *Client) transport() http.RoundTripper {
 	return c.http
 }
 
-// proxyErrorTransport makes an error of what the proxy of the rules says instead of a server.
+// proxyErrorTransport returns an error if the response is from the egress proxy and not from the server.
 type proxyErrorTransport struct{ next http.RoundTripper }
 
 func (e proxyErrorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -191,7 +191,7 @@ func (e proxyErrorTransport) RoundTrip(req *http.Request) (*http.Response, error
 	return resp, nil
 }
 
-// refusal is what the proxy says if it has not let a request through, or could not connect; else nil.
+// refusal returns the proxy's error if it refused a request or could not connect, or nil.
 func refusal(resp *http.Response) error {
 	switch {
 	case resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadGateway && resp.StatusCode != http.StatusGatewayTimeout,
@@ -201,15 +201,15 @@ func refusal(resp *http.Response) error {
 	text, err := io.ReadAll(resp.Body)
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	if err != nil || !bytes.HasPrefix(text, []byte("the sandbox ")) {
-		return nil //nolint:nilerr // it is the server's own answer
+		return nil // it is the server's own response
 	}
 	return errors.New(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "))
 }
 
-// maxRefusal bounds what the proxy says.
+// maxRefusal limits the length of the proxy's message.
 const maxRefusal = 4 << 10
 
-// dial connects; localhost is this machine's loopback, whatever a resolver says.
+// dial connects; localhost always means this machine's loopback, whatever a resolver answers.
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 20 * time.Second}
 	host, port, err := net.SplitHostPort(addr)

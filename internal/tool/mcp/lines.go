@@ -10,25 +10,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Bounds of what a stdio server writes.
+// Limits for the output of a stdio server.
 const (
 	maxMessage = 16 << 20 // bytes of one message
-	maxNoise   = 1000     // lines that are no messages, of one connection
+	maxNoise   = 1000     // invalid lines of one connection
 )
 
 var errTooLong = fmt.Errorf("a message is larger than %d MiB", maxMessage>>20)
 
-// lines reads messages, one a line, and passes only those on: many servers write other
-// lines to standard output, too, and one of them must not end the connection. What is
-// left out is kept with the last words.
+// lines reads one message per line and passes on only valid ones: many servers also write other lines to
+// standard output, which must not end the connection. Skipped lines are added to the server's standard
+// error.
 type lines struct {
 	in    *bufio.Reader
 	noise *stderrTail
 	close func()
 	rest  []byte
-	left  int // lines left out
+	left  int // number of skipped lines
 	err   error
-	over  chan struct{} // closed when nothing more is read
+	over  chan struct{} // closed when reading has ended
 }
 
 func newLines(in io.Reader, noise *stderrTail, end func()) *lines {
@@ -68,7 +68,7 @@ func (l *lines) Close() error {
 	return nil
 }
 
-// line reads one line. One that is too long is an error.
+// line reads one line. A line that is too long is an error.
 func (l *lines) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -84,7 +84,7 @@ func (l *lines) line() ([]byte, error) {
 	}
 }
 
-// isMessage says whether a line could be a message of JSON-RPC, or several.
+// isMessage reports whether a line may be a JSON-RPC message or batch.
 func isMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {

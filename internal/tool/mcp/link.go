@@ -11,26 +11,26 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// State is how it stands with a server.
+// State is the state of a server.
 type State string
 
 // The states.
 const (
-	Pending    State = "pending" // nothing has needed it yet
+	Pending    State = "pending" // not used yet
 	Connecting State = "connecting"
 	Connected  State = "connected"
-	Failed     State = "failed"     // the next use tries again, up to a bound
-	NeedsAuth  State = "needs-auth" // a person has to log in
+	Failed     State = "failed"     // the next use retries, up to a limit
+	NeedsAuth  State = "needs-auth" // the user must log in
 	Closed     State = "closed"
 )
 
-// How a server that fails is tried again: at its next use, from the second failure in a
-// row on after a pause that grows, and after some not at all.
+// Retries of a failed server happen at its next use. From the second failure in a row they wait for a
+// growing delay, and after several failures they stop.
 const (
 	maxFailures = 5
 	firstPause  = time.Second
 	longPause   = time.Minute
-	stable      = time.Minute // a connection that lasts so long makes up for failures
+	stable      = time.Minute // a connection that lasts this long resets the failures
 )
 
 // serverLink is one server of a client, connected or not.
@@ -39,25 +39,25 @@ const (
 //	               └─ fails ─► failed, needs-auth          └ five times in a row: given up
 type serverLink struct {
 	c      *Client
-	server Server // as it is written
+	server Server // as configured
 
 	mu         sync.Mutex
 	state      State
 	err        error                   // why it is not connected
-	conn       *conn                   // nil: not connected
-	stop       context.CancelCauseFunc // ends the last attempt and its connection; nil: there was none
-	trying     chan struct{}           // closed when the attempt that runs, or the end of a connection, is over; nil: neither
-	failures   int                     // in a row
-	again      time.Time               // not before
+	conn       *conn                   // nil if not connected
+	stop       context.CancelCauseFunc // ends the last attempt and its connection; nil if there was none
+	trying     chan struct{}           // closed when the running attempt, or the end of a connection, is complete; nil if neither is in progress
+	failures   int                     // number in a row
+	again      time.Time               // earliest time of the next attempt
 	restarts   int
-	legacy     bool // it did not answer in the newer form
+	legacy     bool // it did not answer the newer protocol
 	stderrTail string
 	offer      serverOffer
 }
 
 func newLink(c *Client, s Server) *serverLink { return &serverLink{c: c, server: s, state: Pending} }
 
-// begin starts an attempt unless there is one, or a connection.
+// begin starts an attempt unless one is running or the link is connected.
 func (l *serverLink) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +66,7 @@ func (l *serverLink) begin() {
 	}
 }
 
-// try starts an attempt. l.mu is held.
+// try starts an attempt. The caller holds l.mu.
 func (l *serverLink) try() {
 	done := make(chan struct{})
 	ctx, stop := context.WithCancelCause(l.c.ctx)
@@ -81,7 +81,7 @@ func (l *serverLink) try() {
 	l.state, l.trying, l.stop = Connecting, done, stop
 }
 
-// spawn runs f, and Close waits for it; false when the client is closed.
+// spawn runs f, and Close waits for it; it returns false if the client is closed.
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
-// settled waits for the attempt that runs.
+// settled waits for the running attempt.
 func (l *serverLink) settled(ctx context.Context) {
 	l.mu.Lock()
 	trying := l.trying
@@ -106,7 +106,7 @@ func (l *serverLink) settled(ctx context.Context) {
 	}
 }
 
-// connection returns the connection, and makes one where there is none and it is time.
+// connection returns the connection. If there is none, it connects, unless a retry is not yet allowed.
 func (l *serverLink) connection(ctx context.Context) (*conn, error) {
 	for {
 		l.mu.Lock()
@@ -140,7 +140,7 @@ func (l *serverLink) connection(ctx context.Context) (*conn, error) {
 	}
 }
 
-// mayTry says why no attempt is made now. l.mu is held.
+// mayTry returns why no attempt is allowed now. The caller holds l.mu.
 func (l *serverLink) mayTry() error {
 	switch pause := time.Until(l.again); {
 	case l.state == Closed:
@@ -155,7 +155,7 @@ func (l *serverLink) mayTry() error {
 	return nil
 }
 
-// resetBackoff lets it be tried again at once.
+// resetBackoff allows an immediate attempt.
 func (l *serverLink) resetBackoff() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +188,7 @@ func (l *serverLink) attempt(ctx context.Context) {
 		return
 	}
 	if l.restarts++; l.restarts == 1 {
-		offer.news = nil // everything is new
+		offer.news = nil // nothing is known from before
 	}
 	l.state, l.err, l.conn, l.offer, l.trying = Connected, nil, conn, offer, nil
 	l.mu.Unlock()
@@ -200,7 +200,7 @@ func (l *serverLink) attempt(ctx context.Context) {
 	l.c.changed()
 }
 
-// fail takes a failure in. l.mu is held.
+// fail records a failure. The caller holds l.mu.
 func (l *serverLink) fail(err error) {
 	l.err = err
 	switch {
@@ -220,7 +220,7 @@ func (l *serverLink) fail(err error) {
 	}
 }
 
-// notify says to the person that it is not there.
+// notify reports to the user that the server is not available.
 func (l *serverLink) notify(err error) {
 	if errors.Is(err, errClosed) || errors.Is(err, errEnded) || l.c.ctx.Err() != nil {
 		return
@@ -248,7 +248,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// reportOffer says what was left out of an offer, and what has changed in it.
+// reportOffer reports skipped and changed tools.
 func (l *serverLink) reportOffer(o serverOffer) {
 	for _, text := range o.news {
 		l.c.notice("MCP server %q: %s", l.server.Name, text)
@@ -274,8 +274,8 @@ func (l *serverLink) watch(conn *conn) {
 	<-conn.over
 }
 
-// onDisconnect takes in that a connection has ended, or is of no more use. Whoever comes second
-// waits until the first has said why.
+// onDisconnect records that a connection has ended or is unusable. A second caller waits until the first
+// one has recorded the reason.
 func (l *serverLink) onDisconnect(conn *conn, why error) {
 	l.mu.Lock()
 	if l.conn != conn {
@@ -307,15 +307,15 @@ func (l *serverLink) onDisconnect(conn *conn, why error) {
 	l.c.changed()
 }
 
-// tried ends an attempt that failed, or a connection. The person has been told by then:
-// a call that fails because of it comes after the notice.
+// tried ends a failed attempt or a connection. The user has already been notified: a call that fails
+// because of it comes after the notice.
 func (l *serverLink) tried() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trying = nil
 }
 
-// died says how a connection has ended.
+// died returns how a connection ended.
 func (s *Server) died(conn *conn, why error) error {
 	what := "the connection was lost"
 	if conn.process != nil {
@@ -324,7 +324,7 @@ func (s *Server) died(conn *conn, why error) error {
 	return s.failed(what, withStderr(why, conn.process))
 }
 
-// shortError is an error with no more of a server's own words in it than a person reads.
+// shortError is an error whose text is shortened and safe to show.
 type shortError struct{ error }
 
 func (e shortError) Error() string { return truncate.String(shown(e.error.Error()), maxWords) }
@@ -333,10 +333,10 @@ func (e shortError) Unwrap() error { return e.error }
 
 const maxWords = 4000
 
-// failed is an error about a server with what it is made of.
+// failed returns an error about a server with its cause.
 func (s *Server) failed(what string, err error) *Error {
 	hint := hintOf(err)
-	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // it is named once
+	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // avoid naming the server twice
 		what, err = what+": "+e.Detail, e.Err
 	} else if err != nil {
 		err = shortError{err}
@@ -344,7 +344,7 @@ func (s *Server) failed(what string, err error) *Error {
 	return &Error{Server: s.Name, Origin: s.Origin, Detail: what, Err: err, hint: hint}
 }
 
-// withStderr adds to an error what the server wrote to its standard error last.
+// withStderr adds the end of the server's standard error to an error.
 func withStderr(err error, p *process) error {
 	words := p.words()
 	switch {
@@ -363,8 +363,7 @@ func (p *process) words() string {
 	return p.errs.String()
 }
 
-// dial connects, and asks what the server offers. The connection is returned with an
-// error, too, where there was one.
+// dial connects and lists the tools. If there was a connection, it is returned even with an error.
 func (l *serverLink) dial(ctx context.Context) (*conn, serverOffer, error) {
 	s, err := l.server.Expand(variable(l.c.o.Environ))
 	if err != nil {
@@ -389,10 +388,10 @@ func (l *serverLink) dial(ctx context.Context) (*conn, serverOffer, error) {
 	return conn, o, nil
 }
 
-// errEnded marks that we have ended a server for a while.
+// errEnded means that EndProcesses stopped the server.
 var errEnded = errors.New("the server was stopped")
 
-// endProcess ends the server where it is a process of ours, and waits until it has ended.
+// endProcess stops a stdio server and waits until it has ended.
 func (l *serverLink) endProcess(why error) {
 	l.mu.Lock()
 	if l.server.kind() != Stdio || l.stop == nil {
@@ -411,7 +410,7 @@ func (l *serverLink) endProcess(why error) {
 	}
 }
 
-// close ends the connection for good.
+// close ends the connection permanently.
 func (l *serverLink) close() {
 	l.mu.Lock()
 	conn := l.conn

@@ -19,22 +19,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// ErrNeedsAuth says that a person has to log in to a server first, see [Client.Login].
+// ErrNeedsAuth means that the user must log in to a server first; see [Client.Login].
 var ErrNeedsAuth = errors.New("login required")
 
-// Bounds of a login.
+// Limits of a login.
 const (
 	loginTime    = 10 * time.Minute
 	maxOAuthBody = 1 << 20
 )
 
-// Login has a person log in to a server, by OAuth: show tells where to go, and what the
-// browser brings back to this machine's loopback is the proof (authorisation code with
-// PKCE). What the server grants is kept in [Options].Tokens. It returns when the person
-// is back, when ctx ends, and after ten minutes.
+// Login logs the user in to a server with OAuth: show gets the URL to open, and the browser returns to
+// this machine's loopback address (authorization code with PKCE). The grant is stored in [Options].Tokens.
+// Login returns when the browser has returned, when ctx ends, or after ten minutes.
 //
-// The server names who may ask for the login and where, and is followed there: only to
-// https addresses, or on this machine when it is there itself.
+// The server names the authorization server, whose addresses must use https, or be on this machine if the
+// server is.
 func (c *Client) Login(ctx context.Context, name string, show func(url string)) error {
 	l, err := c.find(name)
 	if err != nil {
@@ -62,7 +61,7 @@ func (c *Client) Login(ctx context.Context, name string, show func(url string)) 
 	return nil
 }
 
-// Logout forgets what a server has granted.
+// Logout deletes a server's grant.
 func (c *Client) Logout(name string) error {
 	l, err := c.find(name)
 	if err != nil {
@@ -87,7 +86,7 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 	}
 	defer back.close()
 	store := c.tokens(s.URL)
-	before, _ := store.load() // none, or one that is replaced
+	before, _ := store.load() // none, or one that is being replaced
 	client := c.oauthClient(u)
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:         back.url,
@@ -117,8 +116,8 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 	return handler.Authorize(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody})
 }
 
-// introduce says who we are to an authorization server: who it knows already, what a
-// document at an address of our own says, or that it is to take us in.
+// introduce returns this client's identity for an authorization server: a registered client id, the URL of
+// a client metadata document, or dynamic registration.
 func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth) {
 	document := o != nil && o.ClientSecret == "" && strings.HasPrefix(o.ClientID, "https://")
 	switch {
@@ -137,9 +136,8 @@ func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth
 	}}
 }
 
-// challenge is what the server said when it wanted a login; it is tried to connect to
-// once when it has said nothing yet. One that has granted something before is asked again
-// in any case.
+// challenge returns the server's login challenge; if there is none yet, it tries one connection. A server
+// that has granted access before is asked again in any case.
 func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *tokenSet) (http.Header, error) {
 	if h := store.challenged(); h != nil {
 		return h, nil
@@ -157,8 +155,8 @@ func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *t
 	return nil, errors.New("the server does not request a login")
 }
 
-// scopes are what is asked for: what the configuration says, or the server; and what it
-// has granted or wanted before, so that a login never makes less of it.
+// scopes returns the scopes to request: from the configuration or the server, and those granted or
+// required before, so that a login never reduces access.
 func scopes(o *OAuth, before *tokenSet, found []string) []string {
 	list := found
 	if o != nil && len(o.Scopes) > 0 {
@@ -176,7 +174,7 @@ func scopes(o *OAuth, before *tokenSet, found []string) []string {
 	return list
 }
 
-// oauthClient asks for metadata and tokens. It follows no redirects.
+// oauthClient returns the HTTP client for metadata and tokens. It follows no redirects.
 func (c *Client) oauthClient(server *url.URL) *http.Client {
 	return &http.Client{
 		Transport:     &safeTransport{next: c.transport(), local: isLoopback(server.Hostname())},
@@ -185,7 +183,7 @@ func (c *Client) oauthClient(server *url.URL) *http.Client {
 	}
 }
 
-// safeTransport goes where a server points only when that is safe.
+// safeTransport sends requests only to safe addresses.
 type safeTransport struct {
 	next  http.RoundTripper
 	local bool // the server is on this machine
@@ -203,7 +201,7 @@ func (t *safeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkURL says why an address that a server names is not gone to.
+// checkURL returns why an address that a server names is not allowed.
 func checkURL(u *url.URL, local bool) error {
 	switch loop := isLoopback(u.Hostname()); {
 	case u.Scheme == "https" && (!loop || local):
@@ -216,11 +214,11 @@ func checkURL(u *url.URL, local bool) error {
 	return fmt.Errorf("the connection to %s would not be encrypted", u.Host)
 }
 
-// callback is where a browser comes back to.
+// callback receives the browser after a login.
 type callback struct {
 	url      string
 	server   *http.Server
-	state    chan string // that is waited for
+	state    chan string // the state of the current login
 	results  chan *auth.AuthorizationResult
 	failures chan error
 }
@@ -246,7 +244,7 @@ func newCallback(ctx context.Context, o *OAuth) (*callback, error) {
 
 func (b *callback) close() { _ = b.server.Close() }
 
-// wait sends the person away and waits for the browser.
+// wait shows the login URL and waits for the browser.
 func (b *callback) wait(ctx context.Context, to string, show func(string)) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(to)
 	if err != nil || shown(to) != to {
@@ -267,8 +265,7 @@ func (b *callback) wait(ctx context.Context, to string, show func(string)) (*aut
 	}
 }
 
-// ServeHTTP takes what the browser brings. What does not know the state of this login is
-// not of it, and changes nothing.
+// ServeHTTP handles the browser's request. It ignores a request without the state of this login.
 func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -299,7 +296,7 @@ func (b *callback) expects(state string) bool {
 	}
 }
 
-// put puts a value where it is waited for, unless one is there already.
+// put sends a value unless one is already waiting.
 func put[T any](c chan T, v T) {
 	select {
 	case c <- v:

@@ -18,31 +18,31 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Bounds of what one server may offer.
+// Limits for the tools of one server.
 const (
 	maxOffered     = 256       // tools
-	maxPages       = 64        // of one list
+	maxPages       = 64        // pages of one list
 	maxSchema      = 64 << 10  // bytes of one input schema
-	maxDescription = 16 << 10  // bytes of one description; longer ones are cut
-	maxOffer       = 512 << 10 // bytes of all that a model reads of one server's tools
+	maxDescription = 16 << 10  // bytes of one description; longer ones are truncated
+	maxOffer       = 512 << 10 // bytes of all descriptions and schemas of a server
 	maxToolName    = 128       // bytes, with the prefix
-	maxLeft        = 50        // tools that are told to be left out
+	maxLeft        = 50        // skipped tools that are reported
 )
 
 // serverOffer is what a server offers.
 type serverOffer struct {
 	tools     []*remoteTool // by name
-	left      []string      // what was left out, and why
-	more      int           // that were left out besides
-	news      []string      // what has changed in tools that were known before
+	left      []string      // skipped tools with reasons
+	more      int           // number of further skipped tools
+	news      []string      // changes in tools that were known before
 	resources bool
 	prompts   bool
 }
 
-// interactive is the mark of a tool that only a person may have run.
+// interactive marks a tool that requires user interaction.
 const interactive = "anthropic/requiresUserInteraction"
 
-// offer asks the server what it offers.
+// offer asks the server for its tools and resources.
 func (n *conn) offer(ctx context.Context, before serverOffer) (serverOffer, error) {
 	o := serverOffer{}
 	caps := &sdk.ServerCapabilities{}
@@ -76,7 +76,7 @@ func (n *conn) offer(ctx context.Context, before serverOffer) (serverOffer, erro
 	return o, nil
 }
 
-// choose makes tools of what a server lists.
+// choose converts the tools that a server lists.
 func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 	have, size := map[string]string{}, 0
 	refuse := func(name, why string) {
@@ -117,7 +117,7 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return cmp.Compare(a.spec.Name, b.spec.Name) })
 }
 
-// compare says what has changed in tools that were there before.
+// compare records changes in tools that were known before.
 func (o *serverOffer) compare(before serverOffer) {
 	old := map[string]string{}
 	for _, t := range before.tools {
@@ -131,7 +131,7 @@ func (o *serverOffer) compare(before serverOffer) {
 	slices.Sort(o.left)
 }
 
-// newTool makes a tool of one that a server lists. The error says why it cannot be one.
+// newTool converts one listed tool. The error says why it is skipped.
 func (l *serverLink) newTool(t *sdk.Tool) (*remoteTool, error) {
 	spec := tool.Spec{Name: l.server.prefix() + sanitizeName(t.Name)}
 	switch {
@@ -155,7 +155,7 @@ func (l *serverLink) newTool(t *sdk.Tool) (*remoteTool, error) {
 	return made, nil
 }
 
-// hintsOf are a server's words on its tool, for people.
+// hintsOf returns a server's annotations of a tool, for the user.
 func hintsOf(a *sdk.ToolAnnotations) (list []string) {
 	if a.ReadOnlyHint {
 		list = append(list, "read-only")
@@ -171,7 +171,7 @@ func hintsOf(a *sdk.ToolAnnotations) (list []string) {
 	return list
 }
 
-// inputSchema is a server's schema as a model reads it: an object, as it is.
+// inputSchema returns a server's schema for the model, unchanged; it must be an object.
 func inputSchema(schema any) (json.RawMessage, error) {
 	object, ok := schema.(map[string]any)
 	if schema != nil && !ok {
@@ -211,7 +211,7 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// offered are the tools of a server that is not given up, and whether it has resources.
+// offered returns the tools of a server that has not failed for good, and whether it has resources.
 func (l *serverLink) offered() ([]*remoteTool, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +221,7 @@ func (l *serverLink) offered() ([]*remoteTool, bool) {
 	return l.offer.tools, l.offer.resources
 }
 
-// find finds a tool in what the server offers now.
+// find finds a tool in the server's current list.
 func (l *serverLink) find(name string) *remoteTool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +232,7 @@ func (l *serverLink) find(name string) *remoteTool {
 	return l.offer.tools[i]
 }
 
-// outdated notes that the server's list is another one now.
+// outdated records that the server's list has changed.
 func (n *conn) outdated() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -242,15 +242,15 @@ func (n *conn) outdated() {
 	}
 }
 
-// How lists that change are asked for again.
+// Delays for requesting a changed list.
 const (
-	listTime   = 20 * time.Second       // for an answer
-	listPause  = 200 * time.Millisecond // between two, and twice as long each time that the list has changed again
-	listWindow = 30 * time.Second       // at the longest
-	listWait   = 2 * time.Second        // that an answer to a call waits for the list that came before it
+	listTime   = 20 * time.Second       // for a response
+	listPause  = 200 * time.Millisecond // between two requests, doubled each time the list has changed again
+	listWindow = 30 * time.Second       // maximum delay
+	listWait   = 2 * time.Second        // how long the result of a call waits for a list that was announced before it
 )
 
-// relist asks for the list again, in the background, and tells it when it is another.
+// relist requests the list again in the background, and reports it if it has changed.
 func (n *conn) relist() {
 	n.mu.Lock()
 	run := n.stale && !n.relisting
@@ -284,7 +284,7 @@ func (n *conn) relistAll() {
 }
 
 func (n *conn) relistOnce() {
-	n.l.settled(n.ctx) // a list that changes while it is asked for the first time
+	n.l.settled(n.ctx) // the list changed during the first request
 	ctx, cancel := context.WithTimeout(n.ctx, listTime)
 	defer cancel()
 	n.l.mu.Lock()
@@ -309,7 +309,7 @@ func (n *conn) relistOnce() {
 	}
 }
 
-// listed lets go of who waits for the list, unless it has changed again.
+// listed wakes the waiters for the list, unless it has changed again.
 func (n *conn) listed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -319,7 +319,7 @@ func (n *conn) listed() {
 	}
 }
 
-// upToDate waits, for a bounded time, until a list that has changed is in force.
+// upToDate waits, up to a limit, until a changed list is in effect.
 func (n *conn) upToDate(ctx context.Context) {
 	n.mu.Lock()
 	listing := n.listing

@@ -4,5 +4,5 @@ package mcp
 
 import "io/fs"
 
-// private cannot be told from the mode here: the folder is the person's.
+// private cannot check the mode here: the folder belongs to the user.
 func private(fs.FileInfo) bool { return true }

@@ -4,5 +4,5 @@ package mcp
 
 import "io/fs"
 
-// private says whether nobody else can read a file.
+// private reports whether only the owner can read a file.
 func private(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// The tools that read what servers have besides tools.
+// The tools that read servers' resources.
 const (
 	ListResources = "ListMcpResources"
 	ReadResource  = "ReadMcpResource"
@@ -28,14 +28,14 @@ type readInput struct {
 	URI    string `json:"uri" jsonschema:"The URI of the resource, as listed"`
 }
 
-// resourceTools makes them, the first time that a server has resources.
+// resourceTools returns them, created when a server first has resources.
 func (c *Client) resourceTools() []tool.Tool {
 	c.resources.Do(func() {
 		list, err := tool.New(tool.Spec{
 			Name: ListResources, Description: "Lists the resources of MCP servers with their URIs.",
 		}, c.listResources, c.listRequests)
 		if err != nil {
-			return // the schema of a type of ours
+			return // the schema of a known type
 		}
 		read, err := tool.New(tool.Spec{
 			Name: ReadResource, Description: "Reads a resource of an MCP server by its URI.",
@@ -54,16 +54,16 @@ func (l *serverLink) asks(name, resource string) policy.Request {
 	return r
 }
 
-// Reads is the request of reading from a server with [ListResources], whose resource is
-// "resources", or [ReadResource]. What forbids the server holds for it, too.
+// Reads returns the request for [ListResources], whose resource is "resources", or [ReadResource]. A deny
+// of the server also applies to it.
 func Reads(name, server, resource string) policy.Request {
 	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: sanitizeName(server) + "/" + resource}
 }
 
-// confined says that the server is a program in the sandbox.
+// confined reports whether the server is a sandboxed program.
 func (l *serverLink) confined() bool { return l.c.o.Sandbox != nil && l.server.kind() == Stdio }
 
-// withResources are the servers that a listing is about.
+// withResources returns the servers to list.
 func (c *Client) withResources(name string) ([]*serverLink, error) {
 	var list []*serverLink
 	for _, l := range c.all() {
@@ -127,7 +127,7 @@ func (c *Client) listResources(ctx context.Context, call *tool.Call, in listInpu
 	return tool.Result{Content: p.list, IsError: failed > 0 && failed == len(links)}, nil
 }
 
-// resources lists the resources of one server, and the forms of those that can be made.
+// resources lists the resources and resource templates of one server.
 func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, error) {
 	n, err := l.connection(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, er
 		}
 		for r, err := range n.session.ResourceTemplates(ctx, nil) {
 			if err != nil || r == nil || len(lines) == maxListed {
-				break // many servers have none, and say so with an error
+				break // many servers have no templates and return an error
 			}
 			lines = append(lines, "- "+describe(r.URITemplate, r.Name, r.Title, r.MIMEType, r.Description)+" (replace the parts in braces)")
 		}

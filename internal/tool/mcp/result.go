@@ -15,24 +15,24 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Bounds of one result.
+// Limits of one result.
 const (
 	maxText  = 100_000 // bytes of text and structured content together
-	maxMedia = 5 << 20 // bytes of one image, sound or document
+	maxMedia = 5 << 20 // bytes of one image, audio or document
 	maxAll   = 10 << 20
 	maxParts = 64
 )
 
-// parts gathers what a model reads of a result.
+// parts collects the content of a result for the model.
 type parts struct {
 	list  []transcript.Part
 	text  int // bytes so far
 	media int
 	cut   int // bytes of text that were cut
-	more  int // parts that were left out
+	more  int // number of omitted parts
 }
 
-// resultOf makes a result of a server's.
+// resultOf converts a server's result.
 func resultOf(r *sdk.CallToolResult) tool.Result {
 	if r == nil {
 		return tool.Failure("the server returned no result")
@@ -54,7 +54,7 @@ func resultOf(r *sdk.CallToolResult) tool.Result {
 	return tool.Result{Content: p.list, IsError: r.IsError}
 }
 
-// add takes one part of a result.
+// add adds one part of a result.
 func (p *parts) add(c sdk.Content) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
@@ -72,12 +72,12 @@ func (p *parts) add(c sdk.Content) {
 	}
 }
 
-// linkText is a resource that is only named.
+// linkText returns the text for a resource link.
 func linkText(c *sdk.ResourceLink) string {
 	return "[resource " + describe(c.URI, c.MIMEType, c.Title, c.Name, c.Description) + "]"
 }
 
-// addResource takes the content of a resource.
+// addResource adds the content of a resource.
 func (p *parts) addResource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
@@ -104,7 +104,7 @@ func (p *parts) addText(s string) {
 	}
 }
 
-// addValue takes structured content, whole or not at all.
+// addValue adds structured content, completely or not at all.
 func (p *parts) addValue(raw json.RawMessage) {
 	if len(raw) > maxText-p.text {
 		p.addText(string(raw))
@@ -114,9 +114,8 @@ func (p *parts) addValue(raw json.RawMessage) {
 	p.append(transcript.Structured{Value: raw})
 }
 
-// addBlob takes what is no text. What a server says of its type counts only when the
-// bytes say the same: a wrong type would be refused by the model's provider, again with
-// every request that follows.
+// addBlob adds binary content. The server's media type is used only if the bytes match it, because the
+// model's provider would reject a wrong type in this and every later request.
 func (p *parts) addBlob(what, mime, uri string, data []byte) {
 	mime = strings.ToLower(oneLine(mime))
 	kind, ok := mediaType(mime, data)
@@ -143,7 +142,7 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 	}
 }
 
-// mediaType says what bytes are, when it is something that models read.
+// mediaType returns the media type of bytes if models can read it.
 func mediaType(said string, data []byte) (string, bool) {
 	switch is := http.DetectContentType(data); is {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
@@ -153,7 +152,7 @@ func mediaType(said string, data []byte) (string, bool) {
 	case "audio/mpeg":
 		return is, true
 	}
-	frame := len(data) > 1 && data[0] == 0xff && data[1]&0xe0 == 0xe0 // MPEG without a tag before it
+	frame := len(data) > 1 && data[0] == 0xff && data[1]&0xe0 == 0xe0 // MPEG audio without an ID3 tag
 	return "audio/mpeg", frame && (said == "audio/mpeg" || said == "audio/mp3")
 }
 
@@ -165,7 +164,7 @@ func (p *parts) append(part transcript.Part) {
 	p.list = append(p.list, part)
 }
 
-// close says what was left out.
+// close adds notes about omitted content.
 func (p *parts) close() {
 	var notes []string
 	if p.cut > 0 {
@@ -182,7 +181,7 @@ func (p *parts) close() {
 	}
 }
 
-// structured is structured content as JSON; nil when there is none.
+// structured returns structured content as JSON; nil if there is none.
 func structured(v any) json.RawMessage {
 	if v == nil {
 		return nil
@@ -191,7 +190,7 @@ func structured(v any) json.RawMessage {
 	return b
 }
 
-// sameJSON says whether a text is the structured content, written out.
+// sameJSON reports whether a text is the structured content as JSON.
 func sameJSON(text string, v any) bool {
 	if len(text) > maxText || !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return false

@@ -18,53 +18,53 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Transport is how a server is spoken to.
+// Transport is how to connect to a server.
 type Transport string
 
 // The transports.
 const (
-	Stdio     Transport = "stdio"      // a command of ours, over its standard input and output
+	Stdio     Transport = "stdio"      // a command, over its standard input and output
 	HTTP      Transport = "http"       // streamable HTTP
-	SSE       Transport = "sse"        // the older form of HTTP, with one stream of events
-	InProcess Transport = "in-process" // a part of this program
+	SSE       Transport = "sse"        // the older HTTP transport with server-sent events
+	InProcess Transport = "in-process" // part of this program
 )
 
-// Server is one server as its configuration has it: ${VAR} and ${VAR:-default} in
-// Command, Args, Env, Dir, URL and Headers are still as they were written.
+// Server is one server as configured: ${VAR} and ${VAR:-default} in Command, Args, Env, Dir, URL and
+// Headers are not expanded yet.
 type Server struct {
 	Name      string
-	Transport Transport // "": what Command, URL or Connect make of it
+	Transport Transport // "" means that Command, URL or Connect determine it
 
-	Command string // of Stdio, with Args; looked for in the PATH that it will have
+	Command string // for Stdio, with Args; looked up in the PATH that the server gets
 	Args    []string
-	Env     map[string]string // besides what every command may know of the environment
-	Dir     string            // where it starts; "" is [Options].Dir
+	Env     map[string]string // in addition to what every command gets
+	Dir     string            // start folder; "" is [Options].Dir
 
-	URL     string // of HTTP and SSE
+	URL     string // for HTTP and SSE
 	Headers map[string]string
-	OAuth   *OAuth // nil: the server says how one is registered with it
+	OAuth   *OAuth // nil: the server's metadata says how to register
 
-	Connect func(context.Context) (sdk.Transport, error) // of InProcess; called for each connection
+	Connect func(context.Context) (sdk.Transport, error) // for InProcess; called for each connection
 
-	StartTimeout time.Duration // for the connection and the first list; 30 seconds
-	StartHint    string        // what to do when its program ends before it answers; "" is nothing special
-	CallTimeout  time.Duration // of one call, not counting the time that a person takes; 5 minutes
+	StartTimeout time.Duration // for the connection and the first list; default 30 seconds
+	StartHint    string        // hint if its program ends before it answers; may be ""
+	CallTimeout  time.Duration // for one call, not counting the time that the user takes; default 5 minutes
 
-	// Tools are the only tools of it that are offered, by its own names for them; nil: all.
+	// Tools are the server's names of the tools to offer; nil means all.
 	Tools []string
 
-	Origin policy.Origin // where it is written
+	Origin policy.Origin // where it is defined
 }
 
-// OAuth is what an authorization server knows of us already.
+// OAuth is this client's registration with an authorization server.
 type OAuth struct {
-	ClientID     string   // an https address without a secret is that of a document about us
-	ClientSecret string   // may be "": a public client
-	Scopes       []string // nil: what the server asks for
-	CallbackPort int      // of the loopback address that logins come back to; 0: a free one
+	ClientID     string   // a client id; an https URL without a secret names a client metadata document
+	ClientSecret string   // may be "" for a public client
+	Scopes       []string // nil: the scopes that the server requests
+	CallbackPort int      // loopback port for the browser after a login; 0 means any free port
 }
 
-// Error says what is wrong with a server's definition, or why it cannot be reached.
+// Error is an invalid server definition, or the reason why the server is not available.
 type Error struct {
 	Server string
 	Origin policy.Origin
@@ -88,7 +88,7 @@ func (e *Error) Error() string {
 	return e.Origin.File + ": " + text
 }
 
-// Hint says what to do.
+// Hint returns how to fix it.
 func (e *Error) Hint() string { return e.hint }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -97,14 +97,14 @@ func (s *Server) wrong(what, hint string) error {
 	return &Error{Server: s.Name, Origin: s.Origin, Detail: what, hint: hint}
 }
 
-// Bounds of a definition.
+// Limits of a definition.
 const (
 	maxServerName = 64 // bytes
 	maxDefinition = 64 << 10
 	maxServers    = 64
 )
 
-// kind is the transport, also where none is written.
+// kind returns the transport, derived if none is set.
 func (s *Server) kind() Transport {
 	switch {
 	case s.Transport != "":
@@ -117,8 +117,7 @@ func (s *Server) kind() Transport {
 	return Stdio
 }
 
-// Check says what is wrong with a definition, without doing anything. The error is an
-// *[Error].
+// Check validates a definition without connecting. The error is an *[Error].
 func (s *Server) Check() error {
 	if err := s.checkName(); err != nil {
 		return err
@@ -180,7 +179,7 @@ func (s *Server) checkStdio() error {
 	return nil
 }
 
-// checkURL looks at the text; what ${VAR} in it becomes is looked at when it is known.
+// checkURL checks the URL; with ${VAR} it is checked after the expansion.
 func (s *Server) checkURL() error {
 	switch {
 	case s.Command != "" || len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "":
@@ -200,7 +199,7 @@ func (s *Server) checkURL() error {
 	return err
 }
 
-// address is the URL of a server whose variables have been filled in.
+// address returns the URL of a server whose variables are expanded.
 func (s *Server) address() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	switch {
@@ -218,15 +217,14 @@ func (s *Server) address() (*url.URL, error) {
 	return u, nil
 }
 
-// Digest identifies what a server is: what is run or connected to, with which
-// environment and headers, all as it is written. A person approves exactly this once.
-// Timeouts and the choice of tools are not in it.
+// Digest identifies a server: the command or URL, the environment and the headers, as configured. The user
+// approves it once in this form. Timeouts and the selection of tools are not included.
 func (s *Server) Digest() string {
 	sum := sha256.Sum256(s.definition())
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// definition is what the digest covers.
+// definition returns the data of the digest.
 func (s *Server) definition() []byte {
 	d := struct {
 		Version   string
@@ -243,8 +241,8 @@ func (s *Server) definition() []byte {
 	return b
 }
 
-// Summary is one line for people: the command, or where it is. The values of the
-// environment and of headers are not in it, and what follows a "?" in a URL neither.
+// Summary returns one line for the user: the command, or the URL without its query. It has no values of
+// the environment or of headers.
 func (s *Server) Summary() string {
 	switch s.kind() {
 	case Stdio:
@@ -272,10 +270,10 @@ func printable(r rune) rune {
 	return r
 }
 
-// prefix begins the names of its tools.
+// prefix returns the prefix of the server's tool names.
 func (s *Server) prefix() string { return "mcp__" + sanitizeName(s.Name) + "__" }
 
-// sanitizeName replaces the characters that providers do not take in the name of a tool.
+// sanitizeName replaces characters that providers do not accept in tool names.
 func sanitizeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -286,7 +284,7 @@ func sanitizeName(name string) string {
 	}, name)
 }
 
-// checkAll looks at all servers of a client.
+// checkAll checks all servers of a client.
 func checkAll(servers []Server) error {
 	if len(servers) > maxServers {
 		return fmt.Errorf("%d MCP servers; at most %d are allowed", len(servers), maxServers)

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Status is how it stands with one server, for people.
+// Status is the state of one server, for the user.
 type Status struct {
 	Name      string    `json:"name"`
 	Transport Transport `json:"transport"`
@@ -19,31 +19,31 @@ type Status struct {
 	State     State     `json:"state"`
 	Error     string    `json:"error,omitempty"`
 	Hint      string    `json:"hint,omitempty"`
-	// What it says of itself.
+	// What the server says about itself.
 	Server       string `json:"server,omitempty"`
 	Version      string `json:"version,omitempty"`
 	Protocol     string `json:"protocol,omitempty"`
-	Instructions string `json:"instructions,omitempty"` // not told to a model
+	Instructions string `json:"instructions,omitempty"` // not sent to a model
 
 	Tools     []ToolStatus `json:"tools,omitempty"`
-	Skipped   []string     `json:"left,omitempty"` // tools that were left out, and why
+	Skipped   []string     `json:"left,omitempty"` // skipped tools with reasons
 	Prompts   bool         `json:"prompts,omitempty"`
 	Resources bool         `json:"resources,omitempty"`
-	Restarts  int          `json:"restarts,omitempty"` // connections after the first
-	Stderr    string       `json:"stderr,omitempty"`   // the end of it
+	Restarts  int          `json:"restarts,omitempty"` // number of connections after the first
+	Stderr    string       `json:"stderr,omitempty"`   // the end of its standard error
 }
 
-// ToolStatus is a tool of a server. What it says of the tool is not checked by anybody.
+// ToolStatus is a tool of a server. The server's claims about the tool are not verified.
 type ToolStatus struct {
-	Name        string   `json:"name"` // as models call it
-	Tool        string   `json:"tool"` // the server's own
+	Name        string   `json:"name"` // the name for models
+	Tool        string   `json:"tool"` // the server's name
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Hints       []string `json:"hints,omitempty"`
-	Person      bool     `json:"person,omitempty"` // only a person has it run
+	Person      bool     `json:"person,omitempty"` // requires user interaction
 }
 
-// Status says how it stands with each server, by name.
+// Status returns the state of each server, by name.
 func (c *Client) Status() []Status {
 	var list []Status
 	for _, l := range c.links {
@@ -82,7 +82,7 @@ func (l *serverLink) status() Status {
 	return s
 }
 
-// Prompt is a prompt that a server has for people to choose.
+// Prompt is a prompt of a server, which the user can choose.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title,omitempty"`
@@ -90,14 +90,14 @@ type Prompt struct {
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
 }
 
-// PromptArgument is something that a prompt is filled in with.
+// PromptArgument is a parameter of a prompt.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 }
 
-// Bounds of lists of prompts or resources.
+// Limits of lists of prompts or resources.
 const (
 	maxListed    = 1000
 	maxArguments = 64 // of a prompt
@@ -136,8 +136,8 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	return list, nil
 }
 
-// Prompt fills in a prompt of a server and returns its texts, for a person to look at
-// before a model reads them.
+// Prompt renders a prompt of a server and returns its texts, for the user to check before a model reads
+// them.
 func (c *Client) Prompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]transcript.Part, error) {
 	l, err := c.find(name)
 	if err != nil {

@@ -27,24 +27,23 @@ import (
 //	sdk ─ Writer ─► pipe ─► 0 │ server │ 1 ─► pipe ─► lines ─ Reader ─► sdk
 //	                          └────────┘ 2 ─► the last of it, for errors
 type process struct {
-	in, out *os.File // our ends
+	in, out *os.File // our ends of the pipes
 	lines   *lines
 	errs    *stderrTail
 	signal  func(syscall.Signal) error
-	refused func() map[string]int // what its sandbox has refused so far, by the setting that allows it; or nil
-	goes    func(func())          // runs a part of it that the client waits for
+	refused func() map[string]int // what its sandbox has refused so far, by the setting that allows it; may be nil
+	goes    func(func())          // runs a goroutine that the client waits for
 
 	ending sync.Once
-	done   chan struct{} // closed when it was waited for
-	status string        // how it ended, valid then
+	done   chan struct{} // closed when the process was reaped
+	status string        // exit status, valid after that
 }
 
-// graceTime is how long a server has to end when its input has, and again when it was
-// asked with a signal.
+// graceTime is how long a server has to exit after its input ends, and again after a signal.
 const graceTime = time.Second
 
-// stdio starts a server and returns the way to it. Its end closes the way, and whoever
-// closes the way ends it.
+// stdio starts a server and returns its transport. The end of the server closes the transport, and closing
+// the transport ends the server.
 func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process, error) {
 	p, err := c.startProcess(s)
 	if err != nil {
@@ -54,7 +53,7 @@ func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process,
 	return &sdk.IOTransport{Reader: p.lines, Writer: p, MaxLineLength: maxMessage + 1024}, p, nil
 }
 
-// startProcess starts the command of a server whose variables have been filled in.
+// startProcess starts the command of a server whose variables are expanded.
 func (c *Client) startProcess(s *Server) (*process, error) {
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
@@ -87,10 +86,10 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 	return p, nil
 }
 
-// startHeld starts it in the sandbox, where nothing that it starts outlives it.
+// startHeld starts the server in the sandbox. None of its child processes survives it.
 func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
-	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // its environment may hold keys: commands must not reach its ports
+	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // its environment may contain keys, so commands must not reach its ports
 	cmd.Env = environOf(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, p.errs
 	if err := cmd.Start(); err != nil {
@@ -117,7 +116,7 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 	}, nil
 }
 
-// startFree starts it where nothing holds it but its process group.
+// startFree starts the server without a sandbox, in its own process group.
 func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	dir := c.dirOf(s)
 	env := environOf(environ.ForSandbox(c.o.Environ), s, dir)
@@ -137,14 +136,14 @@ func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func()
 	p.signal = func(sig syscall.Signal) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if over { // its number may mean others by now
+		if over { // the process id may already be reused
 			return os.ErrProcessDone
 		}
 		return procgroup.Signal(cmd.Process, sig)
 	}
 	return func() string {
 		err := cmd.Wait()
-		_ = p.signal(syscall.SIGKILL) // what it left behind
+		_ = p.signal(syscall.SIGKILL) // remaining child processes
 		mu.Lock()
 		over = true
 		mu.Unlock()
@@ -155,7 +154,7 @@ func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func()
 	}, nil
 }
 
-// dirOf is where a server starts.
+// dirOf returns the folder in which a server starts.
 func (c *Client) dirOf(s *Server) string {
 	switch {
 	case s.Dir == "":
@@ -166,7 +165,7 @@ func (c *Client) dirOf(s *Server) string {
 	return s.Dir
 }
 
-// environOf is what a server knows of the environment, and what its definition adds.
+// environOf returns the environment of a server with the additions of its definition.
 func environOf(base []string, s *Server, dir string) []string {
 	env := slices.DeleteFunc(slices.Clone(base), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -183,7 +182,7 @@ func environOf(base []string, s *Server, dir string) []string {
 	return env
 }
 
-// lookPath finds a program as the server's own environment would.
+// lookPath finds a program in the PATH of the server's environment.
 func lookPath(name, dir string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || filepath.IsAbs(name) {
 		if !filepath.IsAbs(name) {
@@ -194,7 +193,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 	list, _ := variable(env)("PATH")
 	for _, folder := range filepath.SplitList(list) {
 		if !filepath.IsAbs(folder) {
-			continue // what lies where it starts is not meant
+			continue // a program in the start folder itself is not accepted
 		}
 		if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
 			return path, nil
@@ -203,7 +202,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 	return "", fmt.Errorf("program %q not found in PATH", name)
 }
 
-// Write sends to the server.
+// Write sends data to the server.
 func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
 
 // Close ends the server.
@@ -212,8 +211,8 @@ func (p *process) Close() error {
 	return nil
 }
 
-// end asks the server to end, by the end of its input, then with a signal, then for
-// good. It returns at once; done says when it has ended.
+// end stops the server: it closes the input, then sends a signal, then kills it. It returns immediately;
+// done is closed when the server has ended.
 func (p *process) end() {
 	p.ending.Do(func() {
 		_ = p.in.Close()
@@ -231,15 +230,15 @@ func (p *process) end() {
 			<-p.done
 			t.Reset(graceTime / 2)
 			select {
-			case <-p.lines.over: // all that it wrote was read
-			case <-t.C: // somebody else holds the pipe
+			case <-p.lines.over: // all output has been read
+			case <-t.C: // another process holds the pipe
 			}
 			_ = p.out.Close()
 		})
 	})
 }
 
-// ended says how it ended, as far as that is known by now.
+// ended returns how the server ended, as far as known.
 func (p *process) ended() string {
 	if p == nil {
 		return ""
@@ -255,7 +254,7 @@ func (p *process) ended() string {
 
 const stillRuns = "it still runs"
 
-// stderrTail keeps the end of what a server writes to standard error.
+// stderrTail keeps the end of a server's standard error.
 type stderrTail struct {
 	mu   sync.Mutex
 	last []byte
@@ -274,7 +273,7 @@ func (w *stderrTail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the end of it, for people: control characters are left out.
+// String returns the end as printable text, without control characters.
 func (w *stderrTail) String() string {
 	if w == nil {
 		return ""
@@ -288,8 +287,7 @@ func (w *stderrTail) String() string {
 	return text
 }
 
-// shown makes a text of a server fit for a terminal: valid, and without what would
-// steer it.
+// shown makes a server's text safe for a terminal: valid UTF-8 without control characters.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

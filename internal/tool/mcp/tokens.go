@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// tokenSet is what a server has granted, as it is kept: one file per URL, mode 0600.
+// tokenSet is a server's grant as stored: one file per URL, mode 0600.
 type tokenSet struct {
 	Version       int       `json:"version"`
 	URL           string    `json:"url"`
@@ -34,7 +34,7 @@ type tokenSet struct {
 	TokenURL      string    `json:"token_url"`
 	AuthStyle     int       `json:"auth_style,omitempty"`
 	Scopes        []string  `json:"scopes,omitempty"`
-	MissingScopes []string  `json:"wanted,omitempty"` // scopes that a call has missed
+	MissingScopes []string  `json:"wanted,omitempty"` // scopes that a call lacked
 	Access        string    `json:"access_token"`
 	Refresh       string    `json:"refresh_token,omitempty"`
 	Type          string    `json:"token_type,omitempty"`
@@ -67,17 +67,17 @@ type tokenStore struct {
 	file string
 	url  string
 
-	asked http.Header // what the server said when it wanted a login; nil: it did not
+	asked http.Header // the server's login challenge; nil if there was none
 }
 
-// challenged is what the server said when it last wanted a login, or nil.
+// challenged returns the server's last login challenge, or nil.
 func (s *tokenStore) challenged() http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
 }
 
-// tokens is the store for a URL. There is one for each.
+// tokens returns the store for a URL. There is one for each URL.
 func (c *Client) tokens(at string) *tokenStore {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,13 +91,12 @@ func (c *Client) tokens(at string) *tokenStore {
 	return c.stores[at]
 }
 
-// maxGrant bounds the file.
+// maxGrant limits the size of the file.
 const maxGrant = 256 << 10
 
 var errNoGrant = errors.New("no token")
 
-// load reads the grant; errNoGrant when there is none. One that others can read is not
-// used.
+// load reads the grant, or returns errNoGrant. It rejects a file that others can read.
 func (s *tokenStore) load() (*tokenSet, error) {
 	if s.dir == "" {
 		return nil, errNoGrant
@@ -120,7 +119,7 @@ func (s *tokenStore) load() (*tokenSet, error) {
 	return decodeGrant(raw, s.url)
 }
 
-// decodeGrant reads a grant, which must be of a URL.
+// decodeGrant parses a grant, which must belong to the URL.
 func decodeGrant(raw []byte, at string) (*tokenSet, error) {
 	g := &tokenSet{}
 	switch err := json.Unmarshal(raw, g); {
@@ -134,12 +133,11 @@ func decodeGrant(raw []byte, at string) (*tokenSet, error) {
 	return g, nil
 }
 
-// lockTime bounds how long others are waited for: they hold the lock while they renew a
-// token.
+// lockTime limits the wait for other processes, which hold the lock while they renew a token.
 const lockTime = 2 * time.Minute
 
-// lock takes the grant's lock among processes, until the function it returns is called.
-// Where the system has no locks, it holds for this one only.
+// lock takes the grant's lock among processes until the returned function is called. On systems without
+// file locks, it only covers this process.
 func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds the lock"))
 	defer cancel()
@@ -149,7 +147,7 @@ func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// save replaces the grant, whole or not at all.
+// save replaces the grant completely or not at all.
 func (s *tokenStore) save(ctx context.Context, g *tokenSet) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +191,7 @@ func (s *tokenStore) remove() error {
 	return nil
 }
 
-// want notes how the server wants a login, and the scopes that it has missed.
+// want records the server's login challenge and the missing scopes.
 func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,13 +213,13 @@ func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []strin
 			g.MissingScopes = append(g.MissingScopes, scope)
 		}
 	}
-	_ = s.write(g) // the next login asks for less
+	_ = s.write(g) // the next login requests fewer scopes
 }
 
-// renewBefore is how long before its end a token is renewed.
+// renewBefore is how long before its expiry a token is renewed.
 const renewBefore = 30 * time.Second
 
-// access is a token that is good now: "" when there is none.
+// access returns a valid token, or "" if there is none.
 func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,14 +232,13 @@ func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, e
 		return "", err
 	}
 	defer unlock()
-	if old, token, err = s.current(); old == nil { // somebody was faster
+	if old, token, err = s.current(); old == nil { // another goroutine was faster
 		return token, err
 	}
 	return s.renew(ctx, client, old)
 }
 
-// current is the token when it is good, "" when there is none, or the grant that has to be
-// renewed before.
+// current returns the token if it is valid, "" if there is none, or the grant to renew first.
 func (s *tokenStore) current() (old *tokenSet, token string, err error) {
 	g, err := s.load()
 	switch {
@@ -257,14 +254,14 @@ func (s *tokenStore) current() (old *tokenSet, token string, err error) {
 	return g, "", nil
 }
 
-// renew has the token of a grant renewed, and keeps it. The lock is held.
+// renew renews the token of a grant and stores it. The caller holds the lock.
 func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet) (string, error) {
 	o := oauth2.Config{
 		ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
 		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: oauth2.AuthStyle(g.AuthStyle)},
 	}
 	old := g.token()
-	old.AccessToken = "" // have it renewed
+	old.AccessToken = "" // force a renewal
 	t, err := o.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), old).Token()
 	if err != nil {
 		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
@@ -278,12 +275,12 @@ func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet
 	return fresh.Access, s.write(fresh)
 }
 
-// oauthTransport puts what was granted on requests, and takes in what the server says of it.
+// oauthTransport adds the token to requests and handles the server's response to it.
 type oauthTransport struct {
 	next   http.RoundTripper
 	store  *tokenStore
-	client *http.Client // to renew tokens
-	over   atomic.Bool  // a login is wanted: what this connection would try besides, such as an older form, is not sent
+	client *http.Client // for renewing tokens
+	over   atomic.Bool  // login required: the connection sends no further attempts, such as the older protocol
 }
 
 func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -303,7 +300,7 @@ func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusUnauthorized && token != "" {
-		if again := t.renewed(req, token); again != nil { // by somebody else, meanwhile
+		if again := t.renewed(req, token); again != nil { // by another process in the meantime
 			_ = resp.Body.Close()
 			if resp, err = t.next.RoundTrip(again); err != nil {
 				return nil, err
@@ -320,8 +317,7 @@ func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, ErrNeedsAuth
 }
 
-// renewed is a request that was refused with a token, with the one that is kept now; nil
-// when that is the same.
+// renewed returns a rejected request with the currently stored token; nil if it is the same token.
 func (t *oauthTransport) renewed(req *http.Request, refused string) *http.Request {
 	token, err := t.store.access(req.Context(), t.client)
 	if err != nil || token == "" || token == refused {
@@ -340,7 +336,7 @@ func (t *oauthTransport) renewed(req *http.Request, refused string) *http.Reques
 	return again
 }
 
-// missingScopes are the scopes that a refusal is about.
+// missingScopes returns the scopes that a rejection names.
 func missingScopes(h http.Header) ([]string, bool) {
 	list, err := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate"))
 	if err != nil {

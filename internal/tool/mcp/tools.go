@@ -18,22 +18,22 @@ import (
 type remoteTool struct {
 	l      *serverLink
 	spec   tool.Spec
-	name   string // the server's own
+	name   string // the server's name for it
 	title  string
-	hints  []string // what the server says of it
-	person bool     // the server wants a person to have it run
-	digest string   // of all that was shown of it
+	hints  []string // the server's annotations
+	person bool     // the server requires user interaction
+	digest string   // digest of everything that the model saw of it
 }
 
-// Spec describes the tool in the server's words. It is never read-only: only the server
-// says that it were.
+// Spec describes the tool as the server does. It is never read-only, because the server's claim is not
+// verified.
 func (t *remoteTool) Spec() tool.Spec { return t.spec }
 
 func (t *remoteTool) size() int {
 	return len(t.spec.Name) + len(t.spec.Description) + len(t.spec.Input)
 }
 
-// Requests asks for the call as a whole: what it would touch only the server knows.
+// Requests returns one request for the call as a whole, because only the server knows what it would touch.
 func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
@@ -57,11 +57,11 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// Run calls the tool. Whatever goes wrong with the server is a result.
+// Run calls the tool. Any failure of the server is a result.
 func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
-		return tool.Failure(call.InvalidInput(err).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure(call.InvalidInput(err).Error()), nil // the model reads the error
 	}
 	for again := true; ; again = false {
 		n, err := t.l.connection(ctx)
@@ -78,7 +78,7 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	}
 }
 
-// changed says that the server's tool is not the one that was offered, judged and shown.
+// changed returns why the server's tool is not the one that was offered, checked and shown.
 func (t *remoteTool) changed() string {
 	switch now := t.l.find(t.spec.Name); {
 	case now == nil:
@@ -89,7 +89,7 @@ func (t *remoteTool) changed() string {
 	return ""
 }
 
-// failure is a result that says what is wrong, and what to do.
+// failure returns an error result with a hint.
 func failure(err error) tool.Result {
 	text := shown(err.Error())
 	if hint := hintOf(err); hint != "" {
@@ -98,14 +98,14 @@ func failure(err error) tool.Result {
 	return tool.Failure(text)
 }
 
-// Bounds of an input.
+// Limits of an input.
 const (
 	maxInput = 4 << 20 // bytes
 	maxDepth = 64
 )
 
-// arguments takes an input for a server: one JSON object, in which no field is given
-// twice, since two programs would read two different inputs then.
+// arguments parses an input for a server: one JSON object without duplicate fields, which two programs
+// could read differently.
 func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return json.RawMessage("{}"), nil
@@ -133,7 +133,7 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, err
 }
 
-// members reads the rest of an object whose brace was read.
+// members reads the rest of an object after its brace.
 func members(dec *json.Decoder, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
