@@ -153,7 +153,7 @@ func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 		return nil, err
 	}
 	if _, ok := t.(*sdk.StreamableClientTransport); ok {
-		return t, nil // the client's log handler: a server's messages are not logged in order and may contain session content
+		return t, nil // its messages have no order to preserve, and it handles the session itself
 	}
 	return &listTransport{t, n}, nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// overrideField is the field of an input by which a call asks for an exception.
+// overrideField is the input field with which a call asks for an exception.
 const overrideField = "override"
 
 const overrideDescription = "Only if the user has denied this for the session: ask for one exception that the task needs"
 
-// AllowOverride gives a tool a field "override": a call that sets it asks once for what a deny
-// of the session forbids (seed 002's policy-deny-override). The tool itself does not see it.
+// AllowOverride adds a field "override" to a tool: a call that sets it asks once for an exception from a
+// deny of the session (agentkit's policy-deny-override). The tool itself does not see the field.
 func AllowOverride(t tool.Tool) (tool.Tool, error) {
 	o := &overridableTool{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
@@ -46,10 +46,10 @@ type overridableTool struct {
 	spec tool.Spec
 }
 
-// Spec describes the tool with the field.
+// Spec returns the tool's description with the field.
 func (o *overridableTool) Spec() tool.Spec { return o.spec }
 
-// Requests are those of the tool, which ask for the exception when the call does.
+// Requests returns the requests of the tool, which ask for the exception if the call does.
 func (o *overridableTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	inner, override, err := o.split(call)
 	if err != nil {
@@ -71,8 +71,8 @@ func (o *overridableTool) Run(ctx context.Context, call *tool.Call) (tool.Result
 	return o.Tool.Run(ctx, inner)
 }
 
-// split takes the field out of a call's input. What is no object, or has a field twice, is
-// the tool's to refuse.
+// split removes the field from a call's input. The tool itself rejects an input that is not an object or
+// has a field twice.
 func (o *overridableTool) split(call *tool.Call) (inner *tool.Call, override bool, err error) {
 	var fields map[string]json.RawMessage
 	_, wrong := jsontree.Parse(call.Input)
@@ -80,7 +80,7 @@ func (o *overridableTool) split(call *tool.Call) (inner *tool.Call, override boo
 		wrong = json.Unmarshal(call.Input, &fields)
 	}
 	if wrong != nil {
-		return call, false, nil //nolint:nilerr // the tool says what is wrong
+		return call, false, nil // the tool reports the error
 	}
 	value, ok := fields[overrideField]
 	if !ok {

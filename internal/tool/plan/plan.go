@@ -23,13 +23,13 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// EnterTool is the tool that begins plan mode; [dialog.PlanTool] ends it.
+// EnterTool starts plan mode; [forms.PlanTool] ends it.
 const EnterTool = "EnterPlanMode"
 
-// Options say whose mode it is. Both are needed.
+// Options are the mode of an agent. Both fields are required.
 type Options struct {
-	Mode   func() policy.Mode                                // in force
-	Change func(ctx context.Context, mode policy.Mode) error // durable, and in force from the next decision on
+	Mode   func() policy.Mode                                // the current mode
+	Change func(ctx context.Context, mode policy.Mode) error // stores the mode durably; it applies from the next decision on
 }
 
 const (
@@ -48,8 +48,8 @@ type exitInput struct {
 
 type plan struct{ o Options }
 
-// New returns EnterPlanMode and ExitPlanMode. A sub-agent is given neither: it is in plan
-// mode as long as its parent is.
+// New returns EnterPlanMode and ExitPlanMode. Sub-agents get neither: they are in plan mode as long as
+// their parent is.
 func New(o Options) ([]tool.Tool, error) {
 	if o.Mode == nil || o.Change == nil {
 		return nil, errors.New("plan: Options.Mode and Options.Change must be set")
@@ -75,7 +75,7 @@ func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
 
 func (p *plan) enter(ctx context.Context, _ *tool.Call, _ enterInput) (tool.Result, error) {
 	if err := p.o.Change(ctx, policy.ModePlan); err != nil {
-		return tool.Failure("starting plan mode failed: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("starting plan mode failed: " + err.Error()), nil // the model reads the error
 	}
 	return tool.Text("Plan mode is active."), nil
 }
@@ -93,7 +93,7 @@ func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) 
 	return []policy.Request{{Resource: forms.PlanTool, Display: in.Plan, Person: true}}, nil
 }
 
-// exit runs when a person has said yes.
+// exit runs after the user has approved the plan.
 func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Result, error) {
 	if p.o.Mode() != policy.ModePlan {
 		return tool.Text("Plan mode has already ended. Continue."), nil
@@ -107,17 +107,18 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 		}
 	}
 	if err := p.o.Change(ctx, mode); err != nil {
-		return tool.Failure("ending plan mode failed: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("ending plan mode failed: " + err.Error()), nil // the model reads the error
 	}
 	return tool.Text(fmt.Sprintf("The user approved the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
 }
 
 const onlyCallText = "No one can answer: the plan is not approved, and plan mode stays active. End your turn with the plan as your answer."
 
-// exitTool is ExitPlanMode, which takes what a person answers, and words its refusals.
+// exitTool is ExitPlanMode with the user's answer merged into its input, and with its own texts for
+// denials.
 type exitTool struct{ tool.Tool }
 
-// mergeAnswer puts the answer of a person and what he was asked together.
+// mergeAnswer combines the user's answer with the input that the user saw.
 func mergeAnswer(call *tool.Call) (*tool.Call, error) {
 	if call.OriginalInput == nil {
 		return call, nil
@@ -131,7 +132,7 @@ func mergeAnswer(call *tool.Call) (*tool.Call, error) {
 	return &as, err
 }
 
-// Requests is one question to a person.
+// Requests returns one request, which only the user can answer.
 func (l exitTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	as, err := mergeAnswer(call)
 	if err != nil {
@@ -144,12 +145,12 @@ func (l exitTool) Requests(call *tool.Call) ([]policy.Request, error) {
 func (l exitTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	as, err := mergeAnswer(call)
 	if err != nil {
-		return tool.Failure("invalid answer: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("invalid answer: " + err.Error()), nil // the model reads the error
 	}
 	return l.Tool.Run(ctx, as)
 }
 
-// Denial words a no.
+// Denial returns the text that the model reads if the plan was not approved.
 func (exitTool) Denial(_ *tool.Call, d policy.Decision) string {
 	switch {
 	case d.PersonAsked && d.By == "nobody" && d.Reason != "":

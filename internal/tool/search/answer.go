@@ -29,11 +29,11 @@ type answer struct {
 	b       strings.Builder
 	lines   int
 	files   int
-	matches int  // lines that match, in count mode
-	full    bool // something was left out
+	matches int  // matching lines, in count mode
+	full    bool // the limit was reached
 
-	large   int // files that were too large to search
-	skipped int // folders that could not be read
+	large   int // number of files that were too large to search
+	skipped int // number of folders that could not be read
 }
 
 func newAnswer(in grepInput, cwd string) *answer {
@@ -48,7 +48,7 @@ func newAnswer(in grepInput, cwd string) *answer {
 	return a
 }
 
-// line adds a line, or notes that it no longer fits.
+// line adds a line, or records that it no longer fits.
 func (a *answer) line(s string) bool {
 	if a.limit > 0 && a.lines >= a.limit || a.b.Len()+len(s) >= maxBytes {
 		a.full = true
@@ -60,7 +60,7 @@ func (a *answer) line(s string) bool {
 	return true
 }
 
-// file adds what matches in a file.
+// file adds the matches in a file.
 func (a *answer) file(abs string, content []byte, m *matcher) {
 	if a.full {
 		return
@@ -90,7 +90,7 @@ func (a *answer) file(abs string, content []byte, m *matcher) {
 	}
 }
 
-// content shows the lines that match with those around them.
+// content adds the matching lines with their context.
 func (a *answer) content(name string, content []byte, m *matcher, first span) {
 	p := &pager{answer: a, name: name, content: content, number: 1}
 	shownTo := -1 // end of the last line shown
@@ -98,7 +98,7 @@ func (a *answer) content(name string, content []byte, m *matcher, first span) {
 		next := m.next(content, at.to+1)
 		from := back(content, at.from, a.before)
 		if shownTo >= 0 && from <= shownTo+1 {
-			from = shownTo + 1 // goes on where the last group ended
+			from = shownTo + 1 // continues where the last group ended
 		} else if a.lines > 0 && a.before+a.after > 0 && !a.line("--") {
 			return
 		}
@@ -114,16 +114,16 @@ func (a *answer) content(name string, content []byte, m *matcher, first span) {
 	}
 }
 
-// pager writes lines of one file with their numbers.
+// pager writes numbered lines of one file.
 type pager struct {
 	*answer
 	name    string
 	content []byte
-	at      int // where number belongs to
+	at      int // the position of number
 	number  int
 }
 
-// show writes the lines that begin in [from, to).
+// show writes the lines that start in [from, to).
 func (p *pager) show(from, to int, mark byte, m *matcher) {
 	for from < to && from < len(p.content) && !p.full {
 		end := lineEnd(p.content, from)
@@ -138,7 +138,7 @@ func (p *pager) show(from, to int, mark byte, m *matcher) {
 	}
 }
 
-// back goes n lines back from the beginning of a line.
+// back moves n lines back from the start of a line.
 func back(b []byte, at, n int) int {
 	for ; n > 0 && at > 0; n-- {
 		at = lineStart(b, at-1)
@@ -146,7 +146,7 @@ func back(b []byte, at, n int) int {
 	return at
 }
 
-// forward goes n lines on from the end of a line, and returns the end of that.
+// forward moves n lines forward from the end of a line, and returns the end of that line.
 func forward(b []byte, end, n int) int {
 	for ; n > 0 && end+1 < len(b); n-- {
 		end = lineEnd(b, end+1)
@@ -154,7 +154,7 @@ func forward(b []byte, end, n int) int {
 	return end
 }
 
-// clipLine cuts a long line around its first match.
+// clipLine truncates a long line around its first match.
 func clipLine(line []byte, m *matcher) string {
 	if len(line) <= maxLine {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
@@ -180,7 +180,7 @@ func clipLine(line []byte, m *matcher) string {
 	return s
 }
 
-// result is the whole answer.
+// result returns the complete answer.
 func (a *answer) result(pattern string) tool.Result {
 	found := a.b.String()
 	var notes []string
@@ -201,7 +201,7 @@ func (a *answer) result(pattern string) tool.Result {
 	return answered(found, notes...)
 }
 
-// answered is what was found, and beside it what there is to say about it.
+// answered returns what was found, with notes.
 func answered(found string, notes ...string) tool.Result {
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	var r tool.Result

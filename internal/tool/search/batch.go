@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	batchFiles      = 256      // open at once
+	batchFiles      = 256      // files open at the same time
 	ripgrepMinBytes = 16 << 20 // bytes; see Search.narrow
 )
 
-// batch searches files a few hundred at a time, in order. Every file is opened
-// beneath its folder when the walk comes by. A batch of many bytes is narrowed
-// down by ripgrep first; what it names is searched like the rest.
+// batch searches files a few hundred at a time, in order. Each file is opened below its folder during the
+// walk. If a batch has many bytes, ripgrep first selects the files that may match; these are searched like
+// the rest.
 type batch struct {
 	ctx     context.Context
 	matcher *matcher
@@ -31,11 +31,11 @@ type opened struct {
 	in  *os.File
 }
 
-// add takes a file that the walk came by.
+// add adds a file from the walk.
 func (b *batch) add(f file) error {
 	in, err := f.open()
 	if err != nil {
-		return nil // it may be gone, or not ours to read
+		return nil // it may have been removed or may not be readable
 	}
 	if !b.canUseRipgrep() {
 		defer in.Close()
@@ -53,7 +53,7 @@ func (b *batch) add(f file) error {
 func (b *batch) flush() error {
 	defer b.close()
 	keep := func(int) bool { return true }
-	if len(b.files) > 0 && b.bytes >= b.from { // without a file, ripgrep would look everywhere
+	if len(b.files) > 0 && b.bytes >= b.from { // without a file, ripgrep would search everything
 		if chosen, ok := b.ripgrepFilter(); ok {
 			keep = func(i int) bool { return chosen[i] }
 		}
@@ -69,14 +69,14 @@ func (b *batch) flush() error {
 	return nil
 }
 
-// search searches one open file. It returns errStop when the answer is full.
+// search searches one open file. It returns errStop if the answer is full.
 func (b *batch) search(abs string, in *os.File) error {
 	if err := b.ctx.Err(); err != nil {
 		return err
 	}
 	content, err := load(in)
 	if err != nil || binary(content) {
-		return nil //nolint:nilerr // what cannot be read has no matches
+		return nil // an unreadable file has no matches
 	}
 	b.answer.file(abs, content, b.matcher)
 	if b.answer.full {
@@ -92,7 +92,7 @@ func (b *batch) close() {
 	b.files, b.bytes = b.files[:0], 0
 }
 
-// load reads a file as Read shows it: \n for line ends, no byte order mark.
+// load reads a file as Read shows it: with \n line endings and without a byte order mark.
 func load(in io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if bytes.Contains(content, []byte("\r\n")) {
@@ -101,7 +101,7 @@ func load(in io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF")), err
 }
 
-// binary says whether a content is no text: a NUL near its beginning.
+// binary reports whether a content is not text: it has a NUL near the start.
 func binary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
 }

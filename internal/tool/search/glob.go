@@ -21,7 +21,7 @@ import (
 
 const (
 	maxListed  = 500     // paths in an answer
-	maxMatches = 200_000 // paths remembered to find the newest
+	maxMatches = 200_000 // paths kept to find the newest
 )
 
 type globInput struct {
@@ -41,7 +41,7 @@ func (s *Search) newGlob() (tool.Tool, error) {
 	})
 }
 
-// globStart splits a pattern into the folder where it starts and the rest.
+// globStart splits a pattern into its start folder and the rest.
 func (s *Search) globStart(in globInput) (workdir.Path, string, error) {
 	base, pattern := doublestar.SplitPattern(in.Pattern)
 	if pattern == "" {
@@ -109,7 +109,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 	return answered(b.String(), note, unreadable(w.skipped)), nil
 }
 
-// folder finds a directory that the model named.
+// folder finds a folder that the model named.
 func (s *Search) folder(dir string) (workdir.Path, error) {
 	p, err := s.folders.Locate(dir)
 	if err != nil {
@@ -127,11 +127,11 @@ func (s *Search) folder(dir string) (workdir.Path, error) {
 	return p, nil
 }
 
-// missing is what the model is told of a folder that is not there.
+// missing returns the message for a folder that does not exist.
 func missing(p workdir.Path) string { return "Directory not found: " + p.Abs }
 
-// shorten names a path as the model may use it: relative below the current
-// directory, else absolute.
+// shorten returns a path that the model can use: relative if it is below the current directory, otherwise
+// absolute.
 func shorten(cwd, abs string) string {
 	if abs == cwd {
 		return "."

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxLines = 250       // of an answer, when the model names no limit
+	maxLines = 250       // of an answer, if the model sets no limit
 	maxBytes = 128 << 10 // of an answer
-	maxFile  = 32 << 20  // bytes of a file that is searched
+	maxFile  = 32 << 20  // maximum size of a searched file in bytes
 )
 
 // The output modes of Grep.
@@ -137,7 +137,7 @@ func grepFile(p workdir.Path, m *matcher, a *answer) error {
 	return nil
 }
 
-// grepFolder searches the files beneath a folder, in the order of their paths.
+// grepFolder searches the files below a folder, in the order of their paths.
 func (s *Search) grepFolder(ctx context.Context, p workdir.Path, in grepInput, m *matcher, a *answer) error {
 	b := &batch{ctx: ctx, matcher: m, answer: a, ripgrep: s.ripgrep, from: s.narrow}
 	defer b.close()
@@ -162,7 +162,7 @@ func (s *Search) grepFolder(ctx context.Context, p workdir.Path, in grepInput, m
 	return err
 }
 
-// wants says whether a file's path fits the glob and the type.
+// wants reports whether a file's path matches the glob and the type.
 func (in grepInput) wants(rel string) bool {
 	if in.Type != "" && !doublestar.MatchUnvalidated(types[in.Type], path.Base(rel)) {
 		return false
@@ -178,7 +178,7 @@ func (in grepInput) wants(rel string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), name) != negated
 }
 
-// binaryName says whether a name's ending belongs to files that are no text.
+// binaryName reports whether the file name extension is that of a binary file.
 func binaryName(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".avif", ".heic",

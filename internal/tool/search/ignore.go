@@ -8,11 +8,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignore is the content of one .gitignore, and those of the folders above it.
-// A nil *ignore ignores nothing. It never changes after it was made.
+// ignore has the rules of one .gitignore and of the folders above it. A nil *ignore ignores nothing. It is
+// immutable.
 type ignore struct {
 	above *ignore
-	base  string // the folder it lies in, relative to the root, "." for the root
+	base  string // the folder of the .gitignore, relative to the root; "." for the root
 	rules []rule
 }
 
@@ -21,10 +21,10 @@ type rule struct {
 	glob     string // doublestar's syntax
 	negated  bool
 	dirOnly  bool
-	anchored bool // matches the path below base, else the name alone
+	anchored bool // matches the path below base; otherwise the name alone
 }
 
-// parseIgnore reads a .gitignore that lies in base.
+// parseIgnore parses a .gitignore in the folder base.
 func parseIgnore(above *ignore, base, content string) *ignore {
 	ig := &ignore{above: above, base: base}
 	for line := range strings.Lines(strings.TrimPrefix(content, "\uFEFF")) {
@@ -51,14 +51,14 @@ func parseRule(line string) (r rule, ok bool) {
 	}
 	r.anchored = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
-	if strings.HasSuffix(line, "/**") { // what is in it, not the folder itself
+	if strings.HasSuffix(line, "/**") { // the folder's content, not the folder itself
 		line += "/*"
 	}
 	r.glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(line)
 	return r, line != "" && doublestar.ValidatePattern(r.glob)
 }
 
-// trimSpaces drops trailing spaces, but not an escaped one.
+// trimSpaces removes trailing spaces, but not an escaped one.
 func trimSpaces(s string) string {
 	for strings.HasSuffix(s, " ") && !strings.HasSuffix(s, `\ `) {
 		s = s[:len(s)-1]
@@ -66,9 +66,9 @@ func trimSpaces(s string) string {
 	return s
 }
 
-// ignores says whether a path, relative to the root, is ignored. The last rule
-// that matches decides, and deeper files come later. A path in an ignored folder
-// is not asked about: nobody goes there.
+// ignores reports whether a path, relative to the root, is ignored. The last matching rule decides, and
+// rules of deeper folders come later. Paths in an ignored folder are never checked, because the walk does
+// not enter it.
 func (ig *ignore) ignores(rel string, isDir bool) bool {
 	for ; ig != nil; ig = ig.above {
 		below := rel

@@ -13,7 +13,7 @@ type matcher struct {
 	re        *regexp.Regexp
 	in        grepInput
 	multiline bool
-	byLine    bool // the pattern names the beginning or end of the text: only lines can tell
+	byLine    bool // the pattern refers to the start or end of the text, so only single lines can be matched
 }
 
 func newMatcher(in grepInput) (*matcher, error) {
@@ -26,7 +26,7 @@ func newMatcher(in grepInput) (*matcher, error) {
 	}
 	re, err := regexp.Compile(flags + in.Pattern)
 	if err != nil {
-		return nil, fmt.Errorf("Invalid regular expression: %q: %w", in.Pattern, err) //nolint:staticcheck // the model is told, in the words of the cases
+		return nil, fmt.Errorf("Invalid regular expression: %q: %w", in.Pattern, err) // the model reads this text, as in the compatibility cases
 	}
 	m := &matcher{re: re, in: in, multiline: in.Multiline}
 	if tree, err := syntax.Parse(flags+in.Pattern, syntax.Perl); err == nil {
@@ -42,12 +42,11 @@ func namesText(re *syntax.Regexp) bool {
 	return slices.ContainsFunc(re.Sub, namesText)
 }
 
-// span is a run of bytes of a content.
+// span is a range of bytes of a content.
 type span struct{ from, to int }
 
-// next finds the next lines that match, at or after the beginning of a line: one
-// line, or those that a match spans. The span ends before the last line end. It
-// is from < 0 when there are none.
+// next finds the next matching lines at or after the start of a line: one line, or the lines that a match
+// spans. The span ends before the last line ending. from is negative if there is no match.
 func (m *matcher) next(content []byte, at int) span {
 	for at < len(content) {
 		if m.byLine {
@@ -60,7 +59,7 @@ func (m *matcher) next(content []byte, at int) span {
 		}
 		found := m.re.FindIndex(content[at:])
 		if found == nil || at+found[0] >= len(content) {
-			break // nothing, or nothing but the empty text behind the last line
+			break // nothing, or only the empty text after the last line
 		}
 		from := lineStart(content, at+found[0])
 		to := lineEnd(content, at+found[0])
@@ -68,8 +67,8 @@ func (m *matcher) next(content []byte, at int) span {
 			last := max(at+found[0], at+found[1]-1)
 			return span{from, max(to, lineEnd(content, last))}
 		}
-		// In the whole text a pattern like \s can reach over the line's end, so
-		// the line is asked again.
+		// In the whole text, a pattern like \s can match the line ending, so the line itself is checked
+		// again.
 		if m.re.Match(content[from:to]) {
 			return span{from, to}
 		}

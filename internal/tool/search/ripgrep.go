@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// canUseRipgrep says whether ripgrep can be asked about this pattern: its syntax is
-// nearly ours, and where it is not, our own search does it all.
+// canUseRipgrep reports whether ripgrep can be used for this pattern. Its syntax is nearly the same as
+// Go's; where it differs, Go's regexp does all the work.
 func (b *batch) canUseRipgrep() bool {
 	if b.ripgrep == "none" || runtime.GOOS != "linux" || b.matcher.byLine {
 		return false
@@ -32,9 +32,9 @@ func (b *batch) canUseRipgrep() bool {
 	return true
 }
 
-// ripgrepFilter asks ripgrep which files of the batch may match. The files are handed
-// over open, as descriptors, so it cannot be led elsewhere by a link; it gets no
-// configuration and an empty environment. ok is false when it did not work out.
+// ripgrepFilter asks ripgrep which files of the batch may match. It passes open file descriptors, so that
+// a link cannot redirect ripgrep, without configuration and with an empty environment. ok is false if
+// ripgrep failed.
 func (b *batch) ripgrepFilter() (chosen map[int]bool, ok bool) {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
@@ -59,7 +59,7 @@ func (b *batch) ripgrepFilter() (chosen map[int]bool, ok bool) {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Dir = "/"
 	out, err := cmd.Output()
-	if code := cmd.ProcessState.ExitCode(); err != nil && code != 1 { // 1: no match
+	if code := cmd.ProcessState.ExitCode(); err != nil && code != 1 { // 1 means no match
 		return nil, false
 	}
 	chosen = map[int]bool{}

@@ -21,28 +21,27 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Options adjust the tools. The zero value of each field means its default.
+// Options configure the tools. The zero value of a field is its default.
 type Options struct {
-	// Hide leaves out files that the session may not read, given as canonical
-	// paths. It must be fast and safe for concurrent use; nil hides nothing.
+	// Hide skips files that the session may not read. It gets canonical paths, must be fast and safe for
+	// concurrent use; nil hides nothing.
 	Hide func(abs string) bool
 
-	// Ripgrep is the program to narrow large searches with; "none" for never.
-	// By default rg is looked for on the PATH.
+	// Ripgrep is the program for narrowing large searches; "none" disables it. By default, rg is looked up
+	// in PATH.
 	Ripgrep string
 }
 
-// Search is the pair of search tools over one session's folders. It is safe for
-// concurrent use.
+// Search has the search tools of one session over its folders. It is safe for concurrent use.
 type Search struct {
 	folders *workdir.Folders
 	hide    func(abs string) bool
 	ripgrep string // or "none"
-	narrow  int64  // bytes of a batch for which ripgrep is worth starting
+	narrow  int64  // bytes of a batch from which starting ripgrep is worthwhile
 	tools   []tool.Tool
 }
 
-// New makes the tools over folders, which stay the caller's to close.
+// New returns the tools over folders. The caller closes the folders.
 func New(folders *workdir.Folders, opts *Options) (*Search, error) {
 	if opts == nil {
 		opts = &Options{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// types maps the names of languages to their files, as ripgrep names them.
+// types maps language names to file name patterns, with ripgrep's names.
 var types = map[string]string{
 	"c": "*.{c,h}", "cpp": "*.{cc,cpp,cxx,hh,hpp,hxx,h}", "cs": "*.cs", "css": "*.{css,scss}",
 	"dart": "*.dart", "docker": "*Dockerfile*", "elixir": "*.{ex,exs}", "go": "*.go", "haskell": "*.hs",

@@ -17,16 +17,16 @@ import (
 // errStop ends a walk early, without an error.
 var errStop = errors.New("stop")
 
-// file is a regular file that a walk came by. It is only valid during the visit.
+// file is a regular file found by a walk. It is only valid during the visit.
 type file struct {
-	dir  *os.Root // the folder it lies in
+	dir  *os.Root // its folder
 	name string
-	rel  string // below the start of the walk
+	rel  string // path below the start of the walk
 	abs  string
 	info fs.FileInfo
 }
 
-// open opens the file, unless it is no longer the one that the walk saw.
+// open opens the file, unless it is no longer the one that the walk found.
 func (f file) open() (*os.File, error) {
 	in, err := f.dir.OpenFile(f.name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -38,16 +38,15 @@ func (f file) open() (*os.File, error) {
 	return in, nil
 }
 
-// walker goes through the files beneath a place, in the order of their paths.
-// It leaves out hidden folders, node_modules, links to folders and what
-// .gitignore names. What cannot be read is left out and counted.
+// walker walks the files below a path in the order of their paths. It skips hidden folders, node_modules,
+// links to folders and files that .gitignore ignores. Unreadable folders are skipped and counted.
 type walker struct {
 	ctx     context.Context
 	hide    func(abs string) bool
 	visit   func(file) error
-	base    workdir.Path // where it began
-	noLinks bool         // leave out links to files, too
-	skipped int          // folders that could not be read
+	base    workdir.Path // start of the walk
+	noLinks bool         // also skip links to files
+	skipped int          // number of folders that could not be read
 }
 
 func (w *walker) walk() error {
@@ -63,7 +62,7 @@ func (w *walker) walk() error {
 	return err
 }
 
-// enter visits the files of one folder; rel is relative to the place's root.
+// enter visits the files of one folder; rel is relative to the path's root.
 func (w *walker) enter(dir *os.Root, rel string, ig *ignore) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (w *walker) enter(dir *os.Root, rel string, ig *ignore) error {
 	entries, err := fs.ReadDir(dir.FS(), ".") // sorted by name
 	if err != nil {
 		w.skipped++
-		return nil //nolint:nilerr // counted, and the walk goes on
+		return nil // counted, and the walk continues
 	}
 	ig = readIgnore(dir, rel, ig)
 	for _, e := range entries {
@@ -92,7 +91,7 @@ func (w *walker) enter(dir *os.Root, rel string, ig *ignore) error {
 	return nil
 }
 
-// descend goes into a folder, unless a link was put in its place meanwhile.
+// descend enters a folder, unless it has been replaced by a link.
 func (w *walker) descend(dir *os.Root, name, rel string, ig *ignore) error {
 	before, err := dir.Lstat(name)
 	if err != nil || !before.IsDir() {
@@ -116,7 +115,7 @@ func (w *walker) see(dir *os.Root, e fs.DirEntry, rel string) error {
 		info, err = dir.Stat(e.Name()) // os.Root refuses a link that leads out
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return nil //nolint:nilerr // gone, leading out or not a file: not ours to see
+		return nil // removed, leads out or not a file: skip it
 	}
 	f := file{dir: dir, name: e.Name(), rel: w.below(rel), info: info}
 	f.abs = filepath.Join(w.base.Abs, f.rel)
@@ -136,7 +135,7 @@ func (w *walker) below(rel string) string {
 
 func leftOut(dir string) bool { return strings.HasPrefix(dir, ".") || dir == "node_modules" }
 
-// ignoreAbove reads the .gitignore files of the folders above a place.
+// ignoreAbove reads the .gitignore files of the folders above a path.
 func ignoreAbove(p workdir.Path) *ignore {
 	if p.Rel == "." {
 		return nil
@@ -153,7 +152,7 @@ func ignoreAbove(p workdir.Path) *ignore {
 	return ig
 }
 
-const maxIgnore = 1 << 20 // bytes of a .gitignore that are read
+const maxIgnore = 1 << 20 // maximum number of bytes read of a .gitignore
 
 func readIgnore(dir *os.Root, rel string, above *ignore) *ignore {
 	info, err := dir.Lstat(".gitignore")

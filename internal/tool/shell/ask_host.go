@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// running is a call whose command runs. It travels in the command's context.
+// running is a call whose command is running. It is stored in the command's context.
 type running struct {
 	call  *tool.Call
 	line  string
@@ -20,10 +20,9 @@ type running struct {
 
 type runningKey struct{}
 
-// AskHost is what a sandbox is given as its [sandbox.OpenOptions].Ask: it asks about
-// a host that a command of this tool wants to connect to and that no list names, or that has a
-// private address. The command's time stands still meanwhile. The context must be the
-// command's.
+// AskHost is for [sandbox.OpenOptions].Ask: it asks about a host that a command of this tool wants to
+// connect to, if no list names the host or it has a private address. The command's time limit is paused
+// meanwhile. The context must be the command's.
 func AskHost(ctx context.Context, host string, port int, address string) (bool, error) {
 	r, ok := ctx.Value(runningKey{}).(*running)
 	if !ok || r.call.Ask == nil {
@@ -45,5 +44,5 @@ func AskHost(ctx context.Context, host string, port int, address string) (bool, 
 	return err == nil, err
 }
 
-// webFetch is the tool whose rules are about hosts.
+// webFetch is the tool whose rules name hosts.
 const webFetch = "WebFetch"

@@ -64,7 +64,7 @@ func (s *Shell) newBash() (tool.Tool, error) {
 	return detaching{t}, err
 }
 
-// detaching is the tool whose calls go on in the background when they say so.
+// detaching is the tool whose calls can request to run in the background.
 type detaching struct{ tool.Tool }
 
 func (detaching) Detach(c *tool.Call) time.Duration {
@@ -75,16 +75,15 @@ func (detaching) Detach(c *tool.Call) time.Duration {
 	return -1
 }
 
-// Awaited is false: what was started in the background may be a server.
+// Awaited is false, because a background command may be a server.
 func (detaching) Awaited(*tool.Call) bool { return false }
 
-// mayLeave reports whether the model may ask for a run outside of the sandbox.
+// mayLeave reports whether the model may request a run outside of the sandbox.
 func (s *Shell) mayLeave() bool {
 	return s.opts.Sandbox != nil && s.opts.Sandbox.AllowsUnsandboxed()
 }
 
-// outside reports whether a command would run outside of the sandbox, where there
-// is one. The error is for the model.
+// outside reports whether a command would run outside of an existing sandbox. The error is for the model.
 func (s *Shell) outside(in bashInput) (bool, error) {
 	box := s.opts.Sandbox
 	switch {
@@ -151,14 +150,14 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	return r, nil
 }
 
-// missingDirResult is the result of a call whose current directory is gone.
+// missingDirResult returns the result of a call whose current directory no longer exists.
 func (s *Shell) missingDirResult(err error) tool.Result {
 	r := tool.Failure(err.Error())
 	r.Cwd = s.folders.Cwd()
 	return r
 }
 
-// output takes what a call prints.
+// output returns the buffer for a call's output.
 func (s *Shell) output(call *tool.Call) *output {
 	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
 	if s.opts.StoreOutput != nil {
@@ -167,8 +166,8 @@ func (s *Shell) output(call *tool.Call) *output {
 	return out
 }
 
-// launch runs a command of a call, in the sandbox where there is one. What that refuses a person may
-// open, and the command then runs again. The caller closes the ending's output.
+// launch runs a command of a call, in the sandbox if there is one. If the sandbox refuses something, the
+// user can allow it, and the command runs again. The caller closes the output of the result.
 func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool) (exitState, error) {
 	c.env, c.grace = s.env, s.opts.Grace
 	if s.opts.Sandbox == nil || outside {
@@ -201,7 +200,7 @@ func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside 
 	return end, err
 }
 
-// runOnce runs a command of a call.
+// runOnce runs a command of a call once.
 func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (exitState, error) {
 	if c.box != nil {
 		c.clock = newClock()
@@ -216,10 +215,10 @@ func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (exitSt
 	return end, err
 }
 
-// unlimited is longer than anything that runs in the background.
+// unlimited is longer than any background command.
 const unlimited = 10 * 365 * 24 * time.Hour
 
-// limit is how long a command may take.
+// limit returns the time limit of a command.
 func (s *Shell) limit(in bashInput) time.Duration {
 	switch {
 	case in.Timeout > 0 && in.Background:
@@ -232,7 +231,7 @@ func (s *Shell) limit(in bashInput) time.Duration {
 	return s.opts.Timeout
 }
 
-// progress is who is given the output of a call as it comes, or nil.
+// progress returns the receiver of a call's output, or nil.
 func (s *Shell) progress(call *tool.Call) func([]byte) {
 	if s.opts.Progress == nil && call.Output == nil {
 		return nil
@@ -242,13 +241,13 @@ func (s *Shell) progress(call *tool.Call) func([]byte) {
 			s.opts.Progress(call.ID, b)
 		}
 		if call.Output != nil {
-			_, _ = call.Output.Write(b) // whoever looks on may lose something
+			_, _ = call.Output.Write(b) // a slow reader may miss output
 		}
 	}
 }
 
-// startDir returns the current directory, or goes back to the first folder when
-// it was deleted or a link was put in its place.
+// startDir returns the current directory. If it was deleted or replaced by a link, it returns to the first
+// folder.
 func (s *Shell) startDir() (string, error) {
 	cwd, root := s.folders.Cwd(), s.folders.Roots()[0]
 	if cwd == root {
@@ -265,7 +264,7 @@ func (s *Shell) startDir() (string, error) {
 	return "", fmt.Errorf("the current directory %s no longer exists; it is now %s. Run the command again if it may run there", cwd, root)
 }
 
-// result words how a command ended.
+// result converts the end of a command to a result.
 func (e exitState) result(limit time.Duration, notes ...string) tool.Result {
 	text := e.out.text()
 	r := tool.Result{ExitCode: &e.code, Notes: append(e.refused(), e.notes...)}
@@ -302,7 +301,7 @@ func (e exitState) result(limit time.Duration, notes ...string) tool.Result {
 	return r
 }
 
-// unstarted words why a command could not be started.
+// unstarted returns the result of a command that could not be started.
 func (e exitState) unstarted(err error) tool.Result {
 	if e.report == nil || e.report.CouldNotStart == "" {
 		return tool.Failure(fmt.Sprintf("starting the command failed: %v", syscallNames(err)))
@@ -316,7 +315,7 @@ func (e exitState) unstarted(err error) tool.Result {
 	return r
 }
 
-// syscallNames drops the names of system calls.
+// syscallNames removes the names of system calls from an error.
 func syscallNames(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

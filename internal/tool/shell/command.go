@@ -16,32 +16,32 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// command is one command line to run, or a program without a shell.
+// command is a command line to run, or a program without a shell.
 type command struct {
 	program, line, dir string
-	args               []string // of a program without a shell, from its name on; line is empty
-	variables          string   // a script that comes first
+	args               []string // of a program without a shell, starting with its name; line is empty
+	variables          string   // a script that runs first
 	env                []string
 	limit, grace       time.Duration
-	box                *sandbox.Sandbox // nil: nothing holds it
+	box                *sandbox.Sandbox // nil if the command is not confined
 	clock              *clock           // of a confined command
 }
 
-// exitState says how it ended.
+// exitState describes how a command ended.
 type exitState struct {
 	code      int            // 128 + signal for a signal
 	signal    syscall.Signal // that ended the shell, or 0
 	timedOut  bool
 	cancelled bool
 	leftovers bool            // processes outlived the shell and were killed
-	dir       string          // where the shell was in the end, or "" when that is not known
+	dir       string          // the shell's last directory, or "" if unknown
 	report    *sandbox.Report // nil without a sandbox
-	notes     []string        // about runs before this one
+	notes     []string        // about earlier runs of this call
 	out       *output
 }
 
-// run starts the command and copies its output until the shell itself is done.
-// It does not wait for others that hold the pipe.
+// run starts the command and copies its output until the shell itself has ended. It does not wait for
+// other processes that hold the pipe.
 func (c command) run(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
 	if err := ctx.Err(); err != nil {
 		return exitState{}, err
@@ -88,7 +88,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	return end, nil
 }
 
-// arguments are those of the program, from its name on: its own, or a shell's.
+// arguments returns the arguments of the program, starting with its name, or those of a shell.
 func (c command) arguments(line string) []string {
 	if c.args != nil {
 		return c.args
@@ -96,7 +96,7 @@ func (c command) arguments(line string) []string {
 	return []string{c.program, "-c", line}
 }
 
-// shown is the command as a person reads it.
+// shown returns the command as text for the user.
 func (c command) shown() string {
 	if c.args != nil {
 		return shellparse.Canonical(c.args...)
@@ -117,18 +117,18 @@ func (e *exitState) settleStatus(status syscall.WaitStatus, why int32) {
 	}
 }
 
-// Why a command was stopped.
+// Reasons for stopping a command.
 const (
 	byTimeout int32 = iota + 1
 	byCancel
 )
 
-// killer ends a command and what it started: politely, then for good.
+// killer ends a command and its child processes: first with a signal, then by force.
 type killer struct {
-	signal func(syscall.Signal) error // reaches them all
+	signal func(syscall.Signal) error // signals all of them
 	grace  time.Duration
 	why    atomic.Int32
-	over   atomic.Bool // the shell was reaped; its number may mean others soon
+	over   atomic.Bool // the shell was reaped; its process id may be reused
 	timer  atomic.Pointer[time.Timer]
 }
 
@@ -146,14 +146,14 @@ func (k *killer) stop(why int32) {
 	}))
 }
 
-// finish kills what the shell left behind and says whether there was anything.
+// finish kills what the shell left behind and reports whether there was anything.
 func (k *killer) finish() bool {
 	left := k.signal(syscall.SIGKILL) == nil
 	k.end()
 	return left
 }
 
-// end is finish where nothing can be left.
+// end is like finish, for commands that cannot leave anything.
 func (k *killer) end() {
 	k.over.Store(true)
 	if t := k.timer.Load(); t != nil {
@@ -161,18 +161,18 @@ func (k *killer) end() {
 	}
 }
 
-// dirFollower learns where a shell ends up.
+// dirFollower finds the directory in which a shell ends.
 type dirFollower struct {
 	pipe, sink *os.File
-	number     int // of the descriptor inside
+	number     int // number of the descriptor in the shell
 }
 
-// maxPath is the longest directory name that is taken from a command.
+// maxPath is the longest directory name that is accepted from a command.
 const maxPath = 4096
 
-// follow makes the shell report its last directory, when the command may change
-// it, on a descriptor of its own by a trap at its end. Other commands run as
-// they are, so a shell can still become its last command without a fork.
+// follow makes the shell report its last directory on a separate descriptor with an EXIT trap, if the
+// command may change it. Other commands run unchanged, so that a shell can replace itself by its last
+// command without a fork.
 func (c command) follow() (*dirFollower, string, error) {
 	if !canFollow || !mayChangeDir(c.line) {
 		return nil, c.first() + c.line, nil
@@ -181,15 +181,15 @@ func (c command) follow() (*dirFollower, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	number := 29 // seldom used by scripts; sh reads one digit only
+	number := 29 // rarely used by scripts; sh accepts only one digit
 	if !strings.HasSuffix(c.program, "bash") {
 		number = 8
 	}
 	return &dirFollower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
 }
 
-// mayChangeDir says whether a command line could change the directory. A line that
-// hides it well is not followed; that harms nobody.
+// mayChangeDir reports whether a command line could change the directory. A line that hides a cd well is
+// not followed, which does no harm.
 func mayChangeDir(line string) bool {
 	for _, word := range []string{"cd", "pushd", "popd", "eval", "source", ". "} {
 		if strings.Contains(line, word) {
@@ -212,7 +212,7 @@ func (f *dirFollower) close() {
 	}
 }
 
-// read returns the last line reported, without waiting for one.
+// read returns the last reported line, without waiting.
 func (f *dirFollower) read() string {
 	if f == nil {
 		return ""

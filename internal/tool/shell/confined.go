@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// sink takes the output of a confined command, both streams in order.
+// sink receives the output of a confined command, both streams in order.
 type sink struct {
 	out      *output
 	progress func([]byte)
@@ -26,7 +26,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// confined runs the command in the sandbox. Nothing that it starts outlives it.
+// confined runs the command in the sandbox. None of its child processes survives it.
 func (c command) confined(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
 	where, line, err := c.follow()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	}
 	defer where.close()
 	both := &sink{out: out, progress: progress}
-	// The command is ended by the killer, which is polite first.
+	// The killer ends the command, because it sends a signal first.
 	cmd := c.box.Command(context.WithoutCancel(ctx), c.program)
 	cmd.Args = c.arguments(line)
 	cmd.Dir, cmd.Env = c.dir, c.environ()
@@ -55,13 +55,12 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	}
 	end.settleStatus(cmd.State().Status, k.why.Load())
 	if _, ended := errors.AsType[*sandbox.ExitError](err); err != nil && !ended && end.code == 0 {
-		return end, err // the streams broke
+		return end, err // the streams failed
 	}
 	return end, nil
 }
 
-// refused is what the sandbox had to do with how the command ended, for whoever
-// reads the result.
+// refused returns what the sandbox refused, for the reader of the result.
 func (e *exitState) refused() []string {
 	if e.report == nil {
 		return nil
@@ -72,7 +71,7 @@ func (e *exitState) refused() []string {
 	return nil
 }
 
-// clock is the time that a command has. It stands still while a person is asked.
+// clock limits the time of a command. It is paused while the user is asked.
 type clock struct {
 	ask chan questionFlag
 	end chan struct{}
@@ -112,7 +111,7 @@ func (c *clock) start(limit time.Duration, over func()) {
 
 func (c *clock) stop() { close(c.end) }
 
-// pause stops the clock until the function that it returns is called.
+// pause stops the clock until the returned function is called.
 func (c *clock) pause() (resume func()) {
 	c.tell(true)
 	return func() { c.tell(false) }
@@ -125,7 +124,7 @@ func (c *clock) tell(on bool) {
 	}
 }
 
-// environ is the environment of the command, which knows where it is.
+// environ returns the environment of the command with its current directory.
 func (c command) environ() []string {
 	env := append(slices.Clip(c.env), "PWD="+c.dir)
 	if c.variables != "" {
@@ -134,7 +133,7 @@ func (c command) environ() []string {
 	return env
 }
 
-// files are the descriptors from 3 on.
+// files returns the descriptors from 3 on.
 func (f *dirFollower) files() []*os.File {
 	if f == nil {
 		return nil

@@ -14,32 +14,32 @@ import (
 	"unicode/utf8"
 )
 
-// output keeps what the model is shown of a command's output, its beginning and
-// its end, in bounded memory, and all of it in a file once it is longer.
+// output keeps the beginning and the end of a command's output in bounded memory, and all of it in a file
+// if it is longer.
 //
-// While the command runs the file has no name and holds ciphertext: nothing of it is left
-// when the program is killed. What is kept is put in place when the command has ended.
+// While the command runs, the file has no name and contains ciphertext, so that nothing remains if the
+// program is killed. The stored output gets its name when the command has ended.
 type output struct {
 	show  int    // bytes
 	dir   string // of the file, or "" for none
-	most  int64  // bytes of the file
+	most  int64  // maximum size of the file
 	whole func(text []byte) (*StoredOutput, error)
 
 	head  []byte
-	tail  []byte // the last bytes after head; cut back now and then
+	tail  []byte // the last bytes after head, shortened now and then
 	total int64
 	file  *os.File
-	key   [48]byte // of the file, and where its stream begins
+	key   [48]byte // of the file, and the start of its stream
 	in    cipher.Stream
 	wrote int64
 	err   error // of the file
 }
 
-// StoredOutput is a long output as it is kept in a file.
+// StoredOutput is a long output as stored in a file.
 type StoredOutput struct {
 	Name string // of the file
-	Text []byte // what a reader of it sees
-	File []byte // what lies on the disk: Text, unless that is sealed
+	Text []byte // the content for readers
+	File []byte // the bytes on disk: Text, unless it is sealed
 }
 
 func (o *output) write(b []byte) {
@@ -60,7 +60,7 @@ func (o *output) write(b []byte) {
 	}
 }
 
-// spill opens the file and puts in what came so far.
+// spill opens the file and writes the output so far.
 func (o *output) spill() {
 	if o.dir == "" {
 		return
@@ -72,7 +72,7 @@ func (o *output) spill() {
 		o.file = nil
 		return
 	}
-	_ = os.Remove(o.file.Name()) // where that is not possible, close does it
+	_ = os.Remove(o.file.Name()) // if that is not possible, close removes it
 	rand.Read(o.key[:])
 	o.in = o.stream()
 	o.keep(o.head)
@@ -107,7 +107,7 @@ func (o *output) close() {
 	}
 }
 
-// put puts the file in place, and says where.
+// put stores the file under its name and returns its path.
 func (o *output) put() (path string, kept *StoredOutput, err error) {
 	if o.file == nil || o.err != nil {
 		return "", nil, errors.Join(o.err, errors.New("no output file"))
@@ -138,7 +138,7 @@ func (o *output) put() (path string, kept *StoredOutput, err error) {
 	return path, kept, nil
 }
 
-// text is what the model is shown.
+// text returns the output for the model.
 func (o *output) text() string {
 	if o.total <= int64(o.show) {
 		return printable(append(o.head, o.tail...))
@@ -161,7 +161,7 @@ func (o *output) text() string {
 	return fmt.Sprintf("%s\n...(truncated)... [… %d bytes left out; %s …]\n%s", printable(head), left, where, printable(tail))
 }
 
-// wholeRunes takes away the halves of characters at a cut.
+// wholeRunes removes incomplete characters at a cut.
 func wholeRunes(head, tail []byte) ([]byte, []byte) {
 	for n := 1; n < utf8.UTFMax && n <= len(head); n++ {
 		if c := head[len(head)-n]; utf8.RuneStart(c) {
@@ -177,7 +177,7 @@ func wholeRunes(head, tail []byte) ([]byte, []byte) {
 	return head, tail
 }
 
-// printable makes text of bytes: what is not UTF-8, and NUL, becomes U+FFFD.
+// printable converts bytes to text: invalid UTF-8 and NUL become U+FFFD.
 func printable(b []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -11,21 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// UnixSockets is the resource of a question about network.allowUnixSockets.
+// UnixSockets is the resource of an approval request about network.allowUnixSockets.
 const UnixSockets = "unix sockets"
 
-// maxAsked is how many questions a command may raise that the sandbox has refused something.
+// maxAsked is the maximum number of approval requests for one command about what the sandbox refused.
 const maxAsked = 3
 
-// retry is a command that failed because the sandbox refused it something, and that a person lets run
-// again with that open.
+// retry is another run of a failed command, after the user allowed what the sandbox refused.
 type retry struct {
 	box  *sandbox.Sandbox
-	note string // for the model and the person
+	note string // for the model and the user
 }
 
-// ask asks about what the sandbox has refused a command that failed. It returns nil if the command is
-// not to run again; notes then say why, if a person has answered.
+// ask asks about what the sandbox refused to a failed command. It returns nil if the command does not run
+// again; notes then contain the reason if the user answered.
 func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end exitState, asked map[string]bool) (again *retry, notes []string) {
 	if call.Ask == nil || end.report == nil || end.code == 0 || end.cancelled || end.timedOut {
 		return nil, nil
@@ -59,11 +58,11 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end exitSta
 	return &retry{box, "[the sandbox: " + refused[2:] + "; this was allowed, and the command was run again]"}, nil
 }
 
-// refusedInput is what a person is shown of what the sandbox refused.
+// refusedInput is what the user sees about a refusal of the sandbox.
 type refusedInput struct {
-	Command string `json:"command"` // that failed, and would run again
+	Command string `json:"command"` // the command that failed and would run again
 	Refused string `json:"refused"`
-	Path    string `json:"path,omitempty"` // that the command needs, in the tree that would be opened
+	Path    string `json:"path,omitempty"` // the paths that the command needs, in the folder to allow
 }
 
 func request(name string, c command, v *sandbox.Violation, open *sandbox.Settings) (policy.Request, error) {
@@ -81,7 +80,7 @@ func request(name string, c command, v *sandbox.Violation, open *sandbox.Setting
 	return r, err
 }
 
-// state tells a tree that is not there yet from one that is.
+// state distinguishes a missing folder from an existing one.
 func state(tree string) string {
 	if _, err := os.Lstat(tree); err != nil {
 		return "absent"
@@ -89,7 +88,7 @@ func state(tree string) string {
 	return ""
 }
 
-// opened is what a person has opened for the session.
+// opened returns what the user has allowed in the sandbox for the session.
 func (s *Shell) opened() *sandbox.Settings {
 	if s.opts.SandboxGrants == nil {
 		return &sandbox.Settings{}

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// trimmedTool is a tool that does not tell the model of some of its fields. A model that
-// gives one all the same is answered by the tool.
+// trimmedTool is a tool that hides some of its fields from the model. If a model sets such a field anyway,
+// the tool handles it.
 type trimmedTool struct {
 	tool.Tool
 	spec tool.Spec

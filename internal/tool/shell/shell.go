@@ -31,56 +31,55 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Options adjust the tool. The zero value of each field means its default.
+// Options configure the tool. The zero value of a field is its default.
 type Options struct {
-	// Env is added to the environment of commands, as "NAME=value". Of Environ they
-	// get only PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM, TMPDIR and
-	// TZ, so keys and tokens stay here.
+	// Env is added to the environment of commands, as "NAME=value". From Environ they get only PATH, HOME,
+	// USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM, TMPDIR and TZ, so that keys and tokens are not
+	// passed on.
 	Env []string
 
-	// Environ is the environment of whom commands work for; nil is our own.
+	// Environ is the environment of the user; nil means the environment of this process.
 	Environ []string
 
-	// OutputDir is where the whole of a long output is kept, one file of mode 0600
-	// per command, up to MaxFile bytes. Empty: what is not shown is dropped.
+	// OutputDir is the folder for complete long outputs, one file of mode 0600 per command, up to MaxFile
+	// bytes. If empty, the part that is not shown is dropped.
 	OutputDir string
 	MaxFile   int64 // bytes; 64 MiB
-	// StoreOutput says how an output of a call is kept: under which name, masked, sealed. Nil: as it
-	// is. When it fails, nothing is kept.
+	// StoreOutput determines how an output is stored: its name, masked and sealed. Nil stores it
+	// unchanged. If it fails, nothing is stored.
 	StoreOutput func(call *tool.Call, text []byte) (*StoredOutput, error)
 
 	MaxOutput  int           // bytes shown to the model; 30,000
-	Timeout    time.Duration // of a call that names none; 2 minutes
-	MaxTimeout time.Duration // no call may take more; 10 minutes
+	Timeout    time.Duration // of a call without one; 2 minutes
+	MaxTimeout time.Duration // maximum for a call; 10 minutes
 	Grace      time.Duration // between SIGTERM and SIGKILL; 2 seconds
 
-	// Background lets calls say run_in_background: the agent has a background.
+	// Background allows calls to set run_in_background: the agent supports background tasks.
 	Background bool
 
-	// Override lets calls ask for one exception from a deny of the session; see
-	// [override.Wrap].
+	// Override lets calls ask for one exception from a deny of the session; see [override.AllowOverride].
 	Override bool
 
-	// Exec adds the tool Exec, which runs one program by its file and without a shell
-	// (seed 002's fs.exec).
+	// Exec adds the tool Exec, which runs one program by its file and without a shell (agentkit's
+	// fs.exec).
 	Exec bool
 
-	// Sandbox holds commands to its settings; nil: nothing does. One that should ask
-	// about hosts is opened with [AskHost]. It stays the caller's to close.
+	// Sandbox confines commands; if nil, they are not confined. To ask about hosts, open it with
+	// [AskHost]. The caller closes it.
 	Sandbox *sandbox.Sandbox
 
-	// SandboxGrants is what a person has opened in the sandbox for the session. It is called before each
-	// command. Nil: nothing.
+	// SandboxGrants returns what the user has allowed in the sandbox for the session. It is called before
+	// each command. Nil: nothing.
 	SandboxGrants func() *sandbox.Settings
 
-	// EnvFile is a script that every command begins with, for the variables that it
-	// exports (CLAUDE_ENV_FILE of hooks). It is read anew for each command, here and
-	// not by the command; who may write it decides what commands do, so it lies where
-	// they cannot. Empty, or not there: none. Longer than 64 KiB: no command starts.
+	// EnvFile is a script that runs at the start of every command, for the variables that it exports
+	// (CLAUDE_ENV_FILE of hooks). It is read again for each command, by this process and not by the
+	// command. Its writer controls commands, so commands must not be able to write it. If empty or
+	// missing: none. If it is longer than 64 KiB, no command starts.
 	EnvFile string
 
-	// Progress is given output as it comes, from one goroutine per call. It must
-	// not keep the slice and should not block: the command waits for it.
+	// Progress receives output as it arrives, from one goroutine per call. It must not keep the slice and
+	// should not block, because the command waits for it.
 	Progress func(callID string, chunk []byte)
 }
 
@@ -89,14 +88,13 @@ type Shell struct {
 	folders *workdir.Folders
 	opts    Options
 	program string
-	env     []string // of commands that nothing holds
-	inside  []string // of confined ones
+	env     []string // of unconfined commands
+	inside  []string // of confined commands
 	tools   []tool.Tool
 }
 
-// New makes the tool. Commands start in the folders' current directory, and a cd
-// that stays inside the folders changes it. The folders stay the caller's to
-// close.
+// New returns the tool. Commands start in the folders' current directory, and a cd inside the folders
+// changes it. The caller closes the folders.
 func New(folders *workdir.Folders, opts *Options) (*Shell, error) {
 	s := &Shell{folders: folders, program: "/bin/sh"}
 	if opts != nil {

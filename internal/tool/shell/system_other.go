@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// canFollow: a command here gets no descriptors besides the usual three.
+// canFollow is false: a command here gets only the three standard descriptors.
 const canFollow = false
 
-// termSignals is empty: there are no signals to ask with.
+// termSignals is empty: this system has no signals for that.
 var termSignals []syscall.Signal
 
-// readNow takes nothing: a pipe here cannot be asked without waiting.
+// readNow reads nothing: here, a pipe cannot be read without waiting.
 func readNow(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

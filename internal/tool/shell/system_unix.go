@@ -4,11 +4,11 @@ package shell
 
 import "syscall"
 
-// canFollow: a shell can be given a descriptor on which to report where it is.
+// canFollow is true: a shell can get a descriptor on which to report its directory.
 const canFollow = true
 
-// termSignals are the signals that ask a command to end, also one that is stopped.
+// termSignals are the signals that ask a command to end, even if it is stopped.
 var termSignals = []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT}
 
-// readNow takes what a pipe holds.
+// readNow reads what a pipe contains.
 func readNow(fd uintptr, buf []byte) (int, error) { return syscall.Read(int(fd), buf) }

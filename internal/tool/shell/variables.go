@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// variablesName carries the script to the shell, and is gone before it runs.
+// variablesName is the variable that passes the script to the shell; it is unset before the script runs.
 const variablesName = "HOLDFAST_VARIABLES"
 
-// maxVariables bounds the script: the kernel takes 128 KiB for one variable.
+// maxVariables limits the script, because the kernel allows 128 KiB for one variable.
 const maxVariables = 64 << 10
 
-// variables reads the script that commands begin with.
+// variables reads the script that runs at the start of commands.
 func (s *Shell) variables() (string, error) {
 	if s.opts.EnvFile == "" {
 		return "", nil
@@ -41,9 +41,8 @@ func (s *Shell) variables() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// first stands before the command, on its first line so that lines keep their
-// numbers. What the script prints is no output of the command, and what it returns
-// no status that the command sees.
+// first returns the text before the command, on its first line so that lines keep their numbers. The
+// script's output and exit status are discarded.
 func (c command) first() string {
 	if c.variables == "" {
 		return ""

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watcher waits for output and for the end of a process at once, in one thread:
-// poll on the pipe and on the process's descriptor. That is what keeps a short
-// command nearly as cheap as the bare process.
+// watcher waits for output and for the end of a process in one thread, by polling the pipe and the
+// process's descriptor. This makes a short command nearly as cheap as the bare process.
 type watcher struct{ pidfd int }
 
 func openPipe() (pipe, sink *os.File, err error) {
@@ -27,12 +26,12 @@ func newWatcher(cmd *exec.Cmd) *watcher {
 	return w
 }
 
-// copy hands on the output until the shell itself is done or its time is up,
-// kills what it left behind, and says whether there was anything. It takes what
-// the pipe holds by then, but does not wait for another process to close it.
+// copy copies the output until the shell itself has ended or its time is up, kills what it left behind,
+// and reports whether there was anything. It reads what the pipe contains then, but does not wait for
+// another process to close it.
 func (w *watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duration, take func([]byte)) bool {
 	r := &reader{fd: int(pipe.Fd()), buf: make([]byte, 32<<10), take: take}
-	if w.pidfd < 0 { // an old kernel: only the pipe tells
+	if w.pidfd < 0 { // an old kernel: watch only the pipe
 		timer := time.AfterFunc(limit, func() { k.stop(byTimeout) })
 		defer timer.Stop()
 		for r.read() {
@@ -41,7 +40,7 @@ func (w *watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Durat
 		w.wait(r, k, time.Now().Add(limit))
 		defer unix.Close(w.pidfd)
 	}
-	_ = cmd.Wait() // the state says it all
+	_ = cmd.Wait() // the exit state has the result
 	left := k.finish()
 	r.rest()
 	return left
@@ -63,7 +62,7 @@ func (w *watcher) wait(r *reader, k *killer, deadline time.Time) {
 		case n == 0:
 			k.stop(byTimeout)
 		case !r.read():
-			fds = fds[:1] // nobody writes any more
+			fds = fds[:1] // no process has the pipe open for writing
 		}
 	}
 }
@@ -85,10 +84,10 @@ func (r *reader) read() bool {
 	return !r.end
 }
 
-// rest takes what is in the pipe already.
+// rest reads what is already in the pipe.
 func (r *reader) rest() {
 	fds := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}
-	for limit := 1 << 20; !r.end && limit > 0; limit -= len(r.buf) { // a writer that escaped is not waited for
+	for limit := 1 << 20; !r.end && limit > 0; limit -= len(r.buf) { // do not wait for a writer that escaped
 		n, err := unix.Poll(fds, 0)
 		if err == unix.EINTR {
 			continue

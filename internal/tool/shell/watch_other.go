@@ -16,15 +16,15 @@ func openPipe() (pipe, sink *os.File, err error) { return os.Pipe() }
 
 func newWatcher(*exec.Cmd) *watcher { return &watcher{} }
 
-// copy hands on the output until the shell itself is done or its time is up,
-// kills what it left behind, and says whether there was anything. It takes what the pipe holds by
-// then, but does not wait for another process to close it.
+// copy copies the output until the shell itself has ended or its time is up, kills what it left behind,
+// and reports whether there was anything. It reads what the pipe contains then, but does not wait for
+// another process to close it.
 func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duration, take func([]byte)) bool {
 	timer := time.AfterFunc(limit, func() { k.stop(byTimeout) })
 	defer timer.Stop()
 	done := make(chan bool)
 	go func() {
-		_ = cmd.Wait() // the state says it all
+		_ = cmd.Wait() // the exit state has the result
 		left := k.finish()
 		_ = pipe.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
 		done <- left
@@ -46,14 +46,14 @@ func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duratio
 	}
 }
 
-// rest takes what is in the pipe already.
+// rest reads what is already in the pipe.
 func rest(pipe *os.File, buf []byte, take func([]byte)) {
 	_ = pipe.SetReadDeadline(time.Time{})
 	raw, err := pipe.SyscallConn()
 	if err != nil {
 		return
 	}
-	limit := 1 << 20 // a writer that escaped is not waited for
+	limit := 1 << 20 // do not wait for a writer that escaped
 	for n := 1; n > 0 && limit > 0; limit -= n {
 		if err := raw.Read(func(fd uintptr) bool { n, _ = readNow(fd, buf); return true }); err != nil || n <= 0 {
 			return

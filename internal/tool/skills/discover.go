@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
-// Set is what was found.
+// Set is the result of [Discover].
 type Set struct {
-	Skills   []*Skill  // by name, those that others shadow left out
-	Shadowed []*Skill  // that do not count, each with who does
-	Problems []Problem // of those that cannot be used
+	Skills   []*Skill  // by name, without those that others shadow
+	Shadowed []*Skill  // skills that others shadow, with the ones that are used
+	Problems []Problem // of unusable skills
 
 	read []*Skill // all, in the order in which they were read
 	seen map[string][]byte
@@ -29,8 +29,8 @@ type Set struct {
 // file is the file of a skill.
 const file = "SKILL.md"
 
-// Discover reads skills. Of several with one name the last place's counts. A place that
-// is not there has none; what cannot be used is a problem and nothing else.
+// Discover reads skills. If several have one name, the one of the last location is used. A missing
+// location has no skills; an unusable skill only causes a problem.
 func Discover(places []Location) *Set {
 	s := &Set{seen: map[string][]byte{}}
 	for _, p := range places {
@@ -54,7 +54,7 @@ func Discover(places []Location) *Set {
 func (s *Set) place(p Location) {
 	dir, err := openPlace(p)
 	if err != nil {
-		if info, serr := os.Lstat(p.Dir); !absent(err) && (serr != nil || info.Mode() != os.ModeSocket) { // a sandbox holds the name free
+		if info, serr := os.Lstat(p.Dir); !absent(err) && (serr != nil || info.Mode() != os.ModeSocket) { // a placeholder of the sandbox
 			s.problem(p, p.Dir, err)
 		}
 		return
@@ -108,8 +108,8 @@ func (s *Set) problem(p Location, path string, err error) {
 	s.Problems = append(s.Problems, Problem{File: path, Detail: err.Error(), Source: p.Source})
 }
 
-// Digest identifies what the skills and commands of a source say, names and all; "" when there
-// are none. Those that cannot be used count.
+// Digest returns the digest of the names and contents of a source's skills and commands, including
+// unusable ones; "" if there are none.
 func (s *Set) Digest(places []Location, of Source) string {
 	h := sha256.New()
 	n := 0
@@ -136,7 +136,7 @@ func (s *Set) Digest(places []Location, of Source) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Find is the skill of a name.
+// Find returns the skill with a name.
 func (s *Set) Find(name string) (*Skill, bool) {
 	i := slices.IndexFunc(s.Skills, func(sk *Skill) bool { return sk.Name == name })
 	if i < 0 {
@@ -145,7 +145,7 @@ func (s *Set) Find(name string) (*Skill, bool) {
 	return s.Skills[i], true
 }
 
-// UserSkill is the skill that a person means by /name: a name counts before an alias.
+// UserSkill returns the skill that the user means by /name: a name takes precedence over an alias.
 func (s *Set) UserSkill(name string) (*Skill, bool) {
 	if sk, ok := s.Find(name); ok {
 		return sk, true
@@ -157,16 +157,16 @@ func (s *Set) UserSkill(name string) (*Skill, bool) {
 	return s.Skills[i], true
 }
 
-// Filter leaves out those that leave says.
+// Filter removes the skills for which leave returns true.
 func (s *Set) Filter(leave func(*Skill) bool) *Set {
 	out := *s
 	out.Skills = slices.DeleteFunc(slices.Clone(s.Skills), leave)
 	return &out
 }
 
-// opened is a place that is read.
+// opened is a location that is being read.
 type opened struct {
-	root *os.Root // nil: links may lead anywhere
+	root *os.Root // nil if links may lead anywhere
 	dir  string   // inside root, or absolute
 }
 
@@ -216,7 +216,7 @@ func (f *opened) list() ([]string, error) {
 	return names, err
 }
 
-// entries are those of a folder below the place's.
+// entries returns the entries of a folder below the location.
 func (f *opened) entries(below string) ([]fs.DirEntry, error) {
 	if f.root == nil {
 		return os.ReadDir(filepath.Join(f.dir, below))
@@ -224,11 +224,11 @@ func (f *opened) entries(below string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(f.root.FS(), filepath.ToSlash(filepath.Join(f.dir, below)))
 }
 
-// maxFolders bounds how deep commands lie.
+// maxFolders limits how deep commands are nested.
 const maxFolders = 4
 
-// commands are the files of commands among entries, and in the folders among them. A link to a folder is
-// not followed.
+// commands returns the command files among entries, and in their folders. It does not follow links to
+// folders.
 func (f *opened) commands(names []string) (files []string) {
 	for _, name := range names {
 		if strings.HasPrefix(filepath.Base(name), ".") {
@@ -264,7 +264,8 @@ func (f *opened) lstat(name string) (fs.FileInfo, error) {
 	return f.root.Lstat(filepath.Join(f.dir, name))
 }
 
-// commandName is the name of the command of a file: its folders below the place, and its own.
+// commandName returns the name of the command in a file: its folders below the location, and the file's
+// name.
 func (p Location) commandName(path string) string {
 	rel, err := filepath.Rel(p.Dir, path)
 	if err != nil {
@@ -273,7 +274,7 @@ func (p Location) commandName(path string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(filepath.ToSlash(rel), ".md"), "/", ":")
 }
 
-// read reads a regular file of at most a little more than a skill may have.
+// read reads a regular file, up to slightly more than the maximum size of a skill.
 func (f *opened) read(path string) ([]byte, error) {
 	path = filepath.Join(f.dir, path)
 	stat, open := os.Stat, os.OpenFile
@@ -287,7 +288,7 @@ func (f *opened) read(path string) ([]byte, error) {
 	if err := workdir.Regular(info); err != nil {
 		return nil, err
 	}
-	r, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
+	r, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe
 	if err != nil {
 		return nil, err
 	}

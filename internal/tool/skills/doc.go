@@ -13,21 +13,21 @@
 //	t, err := skills.New(set, &skills.Options{Enter: enter})
 package skills
 
-// Source says whose a skill is.
+// Source is the owner of a skill.
 type Source string
 
-// Whose skills are.
+// The sources of skills.
 const (
 	User    Source = "user"
 	Project Source = "project"
 )
 
-// Location is a folder in which skills, or commands, lie.
+// Location is a folder with skills or commands.
 type Location struct {
 	Dir      string // absolute
 	Source   Source
-	Commands bool // it holds commands: NAME.md in place of NAME/SKILL.md
-	// Root, when not "", is what links must not lead out of.
+	Commands bool // contains commands: NAME.md instead of NAME/SKILL.md
+	// Root, if not "", is the folder that links must not lead out of.
 	Root string
 }
 
@@ -36,40 +36,40 @@ type Skill struct {
 	Name           string   `json:"name"`
 	Description    string   `json:"description,omitempty"`
 	WhenToUse      string   `json:"when_to_use,omitempty"`
-	Hint           string   `json:"argument_hint,omitempty"` // what its arguments are, for people
-	Allow          []string `json:"allowed_tools,omitempty"` // rules of what may be called meanwhile without a question
-	Model          string   `json:"model,omitempty"`         // that it was written for
-	Notes          []string `json:"notes,omitempty"`         // what of its front matter has no effect
-	Aliases        []string `json:"aliases,omitempty"`       // for people
+	Hint           string   `json:"argument_hint,omitempty"` // description of its arguments, for the user
+	Allow          []string `json:"allowed_tools,omitempty"` // rules for calls that need no approval while the skill is used
+	Model          string   `json:"model,omitempty"`         // the model it was written for
+	Notes          []string `json:"notes,omitempty"`         // ignored keys of its front matter
+	Aliases        []string `json:"aliases,omitempty"`       // for the user
 	Source         Source   `json:"source"`
 	Command        bool     `json:"command,omitempty"`
 	File           string   `json:"file"`       // absolute
-	Dir            string   `json:"-"`          // its folder; "" of a command
+	Dir            string   `json:"-"`          // its folder; "" for a command
 	Line           int      `json:"-"`          // of Allow, or 1
 	ModelInvocable bool     `json:"for_model"`  // the model may call it
-	UserInvocable  bool     `json:"for_people"` // /name works
+	UserInvocable  bool     `json:"for_people"` // the user can call it as /name
 	Shadowed       string   `json:"shadowed_by,omitempty"`
 
 	body string
 	raw  []byte
 }
 
-// Problem is why a skill is not offered.
+// Problem is the reason why a skill is not offered.
 type Problem struct {
 	File   string `json:"file"`
-	Line   int    `json:"line,omitempty"` // from 1; 0: of the whole file
+	Line   int    `json:"line,omitempty"` // from 1; 0 means the whole file
 	Column int    `json:"column,omitempty"`
 	Detail string `json:"what"`
 	Hint   string `json:"hint,omitempty"`
 	Source Source `json:"source"`
 }
 
-// The bounds.
+// The limits.
 const (
 	maxName        = 64
 	maxDescription = 1024
 	maxBody        = 100 << 10 // bytes
-	maxSkills      = 200       // of one place
+	maxSkills      = 200       // skills of one location
 	maxActive      = 4         // skills in one turn
 	maxListed      = 15_000    // bytes of names and descriptions in the tool's description
 )

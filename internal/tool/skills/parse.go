@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// problem is what is wrong with a file, and where.
+// problem is an error in a file, with its position.
 type problem struct {
 	line, column int
 	what, hint   string
@@ -24,7 +24,7 @@ type problem struct {
 
 func (f *problem) Error() string { return f.what }
 
-// Error says what is wrong, and where.
+// Error returns the problem with its position.
 func (p Problem) Error() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Detail
@@ -32,7 +32,7 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Detail)
 }
 
-// parser reads one file. It keeps the first thing that is wrong.
+// parser reads one file and keeps the first error.
 type parser struct {
 	b   []byte
 	sk  *Skill
@@ -87,7 +87,7 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 	return p.sk, nil
 }
 
-// name compares the name with the folder's, or the file's.
+// name checks the name against the folder's or the file's name.
 func (p *parser) name(folder string, at int) {
 	sk := p.sk
 	if sk.Command {
@@ -104,8 +104,8 @@ func (p *parser) name(folder string, at int) {
 	}
 }
 
-// usable says whether a name can be one: 1 to 64 of a-z, 0-9 and -, no - at an end and not
-// two of them; of commands, A-Z and _ as well, and folders before a colon.
+// usable reports whether a name is valid: 1 to 64 of a-z, 0-9 and -, without - at an end or twice in a
+// row; for commands also A-Z, _ and folders before a colon.
 func usable(name string, command bool) bool {
 	if folders, last, ok := strings.Cut(name, ":"); ok && command {
 		return len(name) <= maxName && usable(folders, true) && usable(last, true)
@@ -118,12 +118,12 @@ func usable(name string, command bool) bool {
 	})
 }
 
-// refused are keys that guard something elsewhere, and why they cannot be used here.
+// refused are keys that restrict something in other programs, and why they are errors here.
 var refused = map[string]string{
 	"hooks": "define hooks in settings",
 }
 
-// ignoredKeys are keys whose lack takes nothing away that guards anything.
+// ignoredKeys are keys that can be ignored safely.
 var ignoredKeys = map[string]string{
 	"context": "a skill runs in the agent that calls it; ask for a sub-agent in its text",
 	"agent":   "a skill runs in the agent that calls it; ask for a sub-agent in its text",
@@ -132,7 +132,7 @@ var ignoredKeys = map[string]string{
 	"paths":   "a skill is always offered or never",
 }
 
-// silent are keys that say something to people and change nothing.
+// silent are keys without an effect, such as information for readers.
 var silent = []string{
 	"license", "compatibility", "metadata", "version", "author", "authors", "tags", "keywords", "homepage", "repository", "category",
 }
@@ -212,7 +212,7 @@ func (p *parser) text(m *jsontree.Member) string {
 	return s
 }
 
-// line is a text of at most so many characters, on one line.
+// line checks a single-line text and its maximum length in characters.
 func (p *parser) line(m *jsontree.Member, most int) string {
 	s := strings.Join(strings.Fields(p.text(m)), " ")
 	if n := utf8.RuneCountInString(s); n > most {
@@ -221,7 +221,7 @@ func (p *parser) line(m *jsontree.Member, most int) string {
 	return s
 }
 
-// hint is what people write in brackets, which YAML takes for a list.
+// hint accepts text in brackets, which YAML parses as a list.
 func (p *parser) hint(m *jsontree.Member) string {
 	if m.Value.Kind != jsontree.List {
 		return p.line(m, 200)
@@ -240,8 +240,7 @@ func (p *parser) flag(m *jsontree.Member) bool {
 	return m.Value.Text == "true"
 }
 
-// words are the items of a list, or of a text that separates them by commas and spaces
-// which are not in parentheses.
+// words returns the items of a list, or of a text separated by commas and spaces outside of parentheses.
 func (p *parser) words(m *jsontree.Member) []string {
 	var list []string
 	switch m.Value.Kind {
@@ -261,8 +260,7 @@ func (p *parser) words(m *jsontree.Member) []string {
 	return list
 }
 
-// tools are rules of what may be called without a question. One that cannot be read allows nothing, and
-// is noted.
+// tools parses the rules for calls that need no approval. An invalid rule allows nothing and is noted.
 func (p *parser) tools(m *jsontree.Member) (list []string) {
 	for _, rule := range p.words(m) {
 		if err := (&policy.Limit{Allow: []string{rule}}).CheckRules(""); err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// ToolName is what the tool is called.
+// ToolName is the name of the tool.
 const ToolName = "Skill"
 
-// Options adjusts [New].
+// Options configure [New].
 type Options struct {
-	// Enter puts a skill in force before the model reads it: what it allows, and that its
-	// folder may be read. An error keeps it out. Nil does nothing.
+	// Enter activates a skill before the model reads it: its rules, and read access to its folder. An
+	// error prevents its use. Nil does nothing.
 	Enter func(ctx context.Context, call *tool.Call, s *Skill) error
 }
 
@@ -44,7 +44,7 @@ type input struct {
 const about = "Loads a skill: instructions for a kind of task, which you then follow. Call it first if the request matches one of these. " +
 	"Skills:"
 
-// New makes the tool for the skills that a model may call; nil when there are none.
+// New returns the tool for the skills that a model may call; nil if there are none.
 func New(set *Set, o *Options) (*Skills, error) {
 	s := &Skills{set: set, active: map[string]bool{}, given: map[string]bool{}}
 	if o != nil {
@@ -59,7 +59,7 @@ func New(set *Set, o *Options) (*Skills, error) {
 	return s, err
 }
 
-// Tools is the tool; nothing of a nil Skills.
+// Tools returns the tool; nil for a nil Skills.
 func (s *Skills) Tools() []tool.Tool {
 	if s == nil {
 		return nil
@@ -67,7 +67,7 @@ func (s *Skills) Tools() []tool.Tool {
 	return []tool.Tool{s.tool}
 }
 
-// EndTurn forgets which skills the turn has called.
+// EndTurn forgets which skills were called in the turn.
 func (s *Skills) EndTurn() {
 	if s == nil {
 		return
@@ -78,8 +78,8 @@ func (s *Skills) EndTurn() {
 	clear(s.given)
 }
 
-// Forget has the skills that the turn has called given again, since the transcript may not
-// have them any more.
+// Forget makes the tool return the turn's skills again when they are called, because the transcript may no
+// longer contain them.
 func (s *Skills) Forget() {
 	if s == nil {
 		return
@@ -89,7 +89,7 @@ func (s *Skills) Forget() {
 	clear(s.given)
 }
 
-// calledThisTurn reports whether the turn has called the skill so before.
+// calledThisTurn reports whether the turn has already called the skill with these arguments.
 func (s *Skills) calledThisTurn(call *tool.Call, sk *Skill, args string) bool {
 	key := call.Session + "\x00" + sk.Name + "\x00" + args
 	s.mu.Lock()
@@ -109,8 +109,8 @@ func (s *Skills) offered() []*Skill {
 	return list
 }
 
-// describe lists names and descriptions, within its bound: names always, and of the
-// descriptions as much as there is room for.
+// describe lists names and descriptions within a limit: all names, and as much of the descriptions as
+// fits.
 func describe(list []*Skill) string {
 	size := 0
 	for _, sk := range list {
@@ -153,7 +153,8 @@ func (s *Skills) find(name string) (*Skill, error) {
 	return nil, fmt.Errorf("unknown skill %.80q; %s", name, spelling.Hint(name, names, "the skills are"))
 }
 
-// A skill is read, and nothing else; what is done because of it is judged as always.
+// requests returns a read-only request: a skill is only read, and the calls that follow are checked as
+// usual.
 func (s *Skills) requests(_ *tool.Call, in input) ([]policy.Request, error) {
 	sk, err := s.find(in.Skill)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Skills) run(ctx context.Context, call *tool.Call, in input) (tool.Resul
 		return tool.Failure(err.Error()), nil
 	}
 	if err := s.enter(ctx, call, sk); err != nil {
-		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil // the model reads the error
 	}
 	if s.calledThisTurn(call, sk, in.Args) {
 		return tool.Text("Skill already read."), nil
@@ -194,8 +195,7 @@ func (s *Skills) enter(ctx context.Context, call *tool.Call, sk *Skill) error {
 	return nil
 }
 
-// Limit is what the skill allows while it is in force, or nil. Its turn and id are
-// whoever's who puts it in force.
+// Limit returns what the skill allows while it is active, or nil. The caller sets its turn and id.
 func (sk *Skill) Limit() *policy.Limit {
 	if len(sk.Allow) == 0 {
 		return nil
@@ -203,7 +203,7 @@ func (sk *Skill) Limit() *policy.Limit {
 	return &policy.Limit{Name: "skill " + sk.Name, Allow: slices.Clone(sk.Allow), Origin: policy.Origin{File: sk.File, Line: sk.Line}}
 }
 
-// Reads is the rule for reading in the skill's folder; "" of a command.
+// Reads returns the rule for reading the skill's folder; "" for a command.
 func (sk *Skill) Reads() string {
 	if sk.Dir == "" {
 		return ""
@@ -223,8 +223,8 @@ var (
 	numbered = lazyregexp.Must(`\$ARGUMENTS\[\d{1,2}\]|\$ARGUMENTS\b|\$[1-9]\b`)
 )
 
-// Text is what the model reads: the body with arguments in their places, or behind it, and
-// where the skill's files are.
+// Text returns what the model reads: the body with the arguments in their places or appended, and the path
+// of the skill's files.
 func (sk *Skill) Text(args string) string {
 	args = strings.TrimSpace(args)
 	words := strings.Fields(args)
@@ -274,10 +274,10 @@ func (sk *Skill) Text(args string) string {
 	return b.String()
 }
 
-// inline is a command in a text whose output stands in its place.
+// inline matches a command in a text that is replaced by its output.
 var inline = lazyregexp.Must("!`([^`\n]+)`")
 
-// Commands are the commands that a text wants run, in their order.
+// Commands returns the commands in a text, in their order.
 func (sk *Skill) Commands(body string) (lines []string) {
 	for _, m := range inline().FindAllStringSubmatch(body, -1) {
 		if line := strings.TrimSpace(m[1]); line != "" && !slices.Contains(lines, line) {
@@ -287,8 +287,8 @@ func (sk *Skill) Commands(body string) (lines []string) {
 	return lines
 }
 
-// Command takes a person's prompt apart: "/commit now" is commit and now. It is false for
-// what is no command, such as a path.
+// Command splits a user's prompt: "/commit now" is commit and now. ok is false if the prompt is not a
+// command, such as a path.
 func Command(prompt string) (name, args string, ok bool) {
 	rest, ok := strings.CutPrefix(prompt, "/")
 	if !ok {
@@ -301,8 +301,8 @@ func Command(prompt string) (name, args string, ok bool) {
 	return name, args, usable(name, true)
 }
 
-// Expand is the skill that a person's prompt calls, and its text; nil when the prompt is no
-// call of one. An error says why a skill cannot be used.
+// Expand returns the skill that a user's prompt calls, and its text; nil if the prompt does not call a
+// skill. An error says why the skill cannot be used.
 func (s *Set) Expand(prompt string) (*Skill, string, error) {
 	name, args, ok := Command(prompt)
 	if !ok {
@@ -323,7 +323,7 @@ func (s *Set) Expand(prompt string) (*Skill, string, error) {
 	return nil, "", nil
 }
 
-// named is the name that a file's skill would have.
+// named returns the name of the skill in a file.
 func named(path string) string {
 	parts := strings.Split(strings.ReplaceAll(path, "\\", "/"), "/")
 	last := parts[len(parts)-1]

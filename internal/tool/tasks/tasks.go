@@ -25,36 +25,36 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Status is how far a task is.
+// Status is the state of a task.
 type Status string
 
-// The ways a task goes: to the right, and back.
+// The states of a task, in their usual order.
 const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
-	Deleted    Status = "deleted" // it is on no list any more
+	Deleted    Status = "deleted" // no longer listed
 )
 
-// Task is something to be done.
+// Task is an entry of the list.
 type Task struct {
-	ID          string   `json:"id"` // "1", "2", … in the order in which they were made
+	ID          string   `json:"id"` // "1", "2", … in the order of creation
 	Subject     string   `json:"subject"`
 	Description string   `json:"description,omitempty"`
-	ActiveForm  string   `json:"active_form,omitempty"` // what to show while it is done: "Running tests"
+	ActiveForm  string   `json:"active_form,omitempty"` // what to show while it is in progress: "Running tests"
 	Status      Status   `json:"status"`
-	Owner       string   `json:"owner,omitempty"`      // who does it, or ""
-	BlockedBy   []string `json:"blocked_by,omitempty"` // ids of tasks that have to be completed before
-	Todo        bool     `json:"todo,omitempty"`       // it is of a list that TodoWrite replaces as a whole
+	Owner       string   `json:"owner,omitempty"`      // the owner, or ""
+	BlockedBy   []string `json:"blocked_by,omitempty"` // ids of tasks that must be completed first
+	Todo        bool     `json:"todo,omitempty"`       // it belongs to a list that TodoWrite replaces as a whole
 }
 
-// Change is the payload of a task.changed record: the task as it is from there on.
+// Change is the payload of a task.changed record: the new state of the task.
 type Change struct {
 	Task  Task   `json:"task"`
 	Agent string `json:"by,omitempty"` // the agent; "" is the main one
 }
 
-// The contracts of this package's errors.
+// The errors of this package, for errors.Is.
 var (
 	ErrNoTask  = errors.New("no such task")
 	ErrInvalid = errors.New("invalid task")
@@ -62,7 +62,7 @@ var (
 	ErrOwned   = errors.New("the task has another owner")
 )
 
-// Error refuses a change of the list. Its text is for models and people.
+// Error rejects a change of the list. Its text is for models and users.
 type Error struct {
 	Task   string
 	Err    error
@@ -80,30 +80,30 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns the contract.
+// Unwrap returns the error to compare with errors.Is.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Options adjust [Open].
+// Options configure [Open].
 type Options struct {
-	// Created and Completed are asked before a task is made, and before it counts as
-	// done: an error keeps it from happening. by is the agent; "" is the main one. They
-	// may be called more than once for one change, when somebody else was faster.
+	// Created and Completed are called before a task is created or completed; an error prevents it. by is
+	// the agent; "" is the main one. They may be called several times for one change if another program
+	// changed the list first.
 	Created, Completed func(ctx context.Context, t Task, by string) error
-	// FindSession finds the session, when the list is used first, in place of what [Open] was given.
+	// FindSession returns the session on first use, instead of the one that [Open] was given.
 	FindSession func(ctx context.Context) (*session.Sessions, string, error)
-	// Changed is called when a change of the list is on record.
+	// Changed is called after a change of the list was recorded.
 	Changed func(ctx context.Context)
 }
 
-// List is the list of one session. It is safe for concurrent use, and other programs
-// may change the same list.
+// List is the task list of one session. It is safe for concurrent use, and other programs may change the
+// same list.
 type List struct {
 	sessions *session.Sessions
 	id       string
 	o        Options
 
 	mu   sync.Mutex
-	seq  int64 // read up to here
+	seq  int64 // last record that was read
 	list []Task
 }
 
@@ -116,7 +116,7 @@ func Open(s *session.Sessions, id string, o *Options) *List {
 	return b
 }
 
-// List returns the tasks in the order in which they were made, without deleted ones.
+// List returns the tasks in the order of creation, without deleted ones.
 func (b *List) List(ctx context.Context) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +146,7 @@ func (b *List) Get(ctx context.Context, id string) (Task, error) {
 	return t.clone(), nil
 }
 
-// Create adds tasks, whose ids and status it fills in, all or none.
+// Create adds tasks, all or none, and sets their ids and status.
 func (b *List) Create(ctx context.Context, by string, list ...Task) ([]Task, error) {
 	return b.change(ctx, by, func(now []Task) ([]Task, error) {
 		var made []Task
@@ -167,8 +167,7 @@ func (b *List) Create(ctx context.Context, by string, list ...Task) ([]Task, err
 	})
 }
 
-// Update changes a task as change wants it, which is called anew when somebody else was
-// faster.
+// Update changes a task with change, which is called again if another program changed the list first.
 func (b *List) Update(ctx context.Context, by, id string, change func(*Task) error) (Task, error) {
 	list, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		t, err := find(now, id)
@@ -188,8 +187,7 @@ func (b *List) Update(ctx context.Context, by, id string, change func(*Task) err
 	return list[0], nil
 }
 
-// change records what next makes of the list: tasks that are new, or as they are from
-// now on.
+// change records the tasks that next returns: new or changed ones.
 func (b *List) change(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
 	list, err := b.write(ctx, by, next)
 	if err == nil && len(list) > 0 && b.o.Changed != nil {
@@ -201,7 +199,7 @@ func (b *List) change(ctx context.Context, by string, next func(now []Task) ([]T
 func (b *List) write(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var asked []Task // what hooks have let pass: their records may be why it is tried again
+	var asked []Task // tasks that hooks have accepted; their records may be the reason for another attempt
 	for {
 		head, err := b.read(ctx)
 		if err != nil {
@@ -242,7 +240,7 @@ func (b *List) write(ctx context.Context, by string, next func(now []Task) ([]Ta
 	}
 }
 
-// read takes in what was recorded since, and returns the log's head.
+// read reads new records and returns the log's head.
 func (b *List) read(ctx context.Context) (int64, error) {
 	if b.sessions == nil && b.o.FindSession != nil {
 		var err error
@@ -271,7 +269,7 @@ func (b *List) read(ctx context.Context) (int64, error) {
 	return m.Head, nil
 }
 
-// put replaces a task, or adds it.
+// put replaces or adds a task.
 func put(list []Task, t Task) []Task {
 	i := slices.IndexFunc(list, func(u Task) bool { return u.ID == t.ID })
 	if i < 0 {
@@ -299,7 +297,7 @@ func find(list []Task, id string) (Task, error) {
 	return list[i], nil
 }
 
-// IsBlocked lists the ids of what a task of a list still waits for.
+// IsBlocked returns the ids of the incomplete tasks that block a task of a list.
 func IsBlocked(list []Task, t Task) []string {
 	var open []string
 	for _, id := range t.BlockedBy {
@@ -315,13 +313,13 @@ func (t Task) clone() Task {
 	return t
 }
 
-// maxText bounds a task's texts, and maxTasks the list.
+// maxText limits the texts of a task in bytes, and maxTasks the length of the list.
 const (
 	maxText  = 16 << 10
 	maxTasks = 10_000
 )
 
-// check refuses changes that would leave a list that makes no sense.
+// check rejects changes that would make the list invalid.
 func (b *List) check(changed []Task) error {
 	next := slices.Clone(b.list)
 	for _, t := range changed {
@@ -339,7 +337,7 @@ func (b *List) check(changed []Task) error {
 	return nil
 }
 
-// ask asks the hooks about tasks that come, and such as count as done.
+// ask calls the hooks for new and for completed tasks.
 func (b *List) ask(ctx context.Context, by string, changed []Task) error {
 	for _, t := range changed {
 		before, err := find(b.list, t.ID)
@@ -358,7 +356,7 @@ func (b *List) ask(ctx context.Context, by string, changed []Task) error {
 	return nil
 }
 
-// check refuses a task that makes no sense among others. moved: its status is new.
+// check rejects a task that is invalid among the others. moved means that its status is new.
 func (t *Task) check(all []Task, moved bool) error {
 	bad := func(format string, args ...any) error {
 		return &Error{Task: t.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -378,7 +376,7 @@ func (t *Task) check(all []Task, moved bool) error {
 		other, err := find(all, id)
 		if err != nil {
 			if i := slices.IndexFunc(all, func(o Task) bool { return o.ID == id }); i >= 0 {
-				continue // deleted: it blocks nothing
+				continue // a deleted task blocks nothing
 			}
 			return bad("blocked by the unknown task %s", id)
 		}
@@ -392,7 +390,7 @@ func (t *Task) check(all []Task, moved bool) error {
 	return nil
 }
 
-// dependsOn reports whether a task waits for the one with this id, by way of others.
+// dependsOn reports whether a task waits for the one with this id, directly or through others.
 func dependsOn(all []Task, from Task, id string, seen map[string]bool) bool {
 	if from.ID == id {
 		return true

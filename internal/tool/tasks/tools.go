@@ -47,8 +47,7 @@ type todo struct {
 	ActiveForm string `json:"activeForm,omitempty" jsonschema:"What to show while the task is in progress"`
 }
 
-// Tools are TaskCreate, TaskGet, TaskList and TaskUpdate, for the agent that is called
-// so; "" is the main one.
+// Tools returns TaskCreate, TaskGet, TaskList and TaskUpdate for an agent; "" is the main one.
 func (b *List) Tools(by string) ([]tool.Tool, error) {
 	m := toolMaker{}
 	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the task list. Use it for work with three or more steps."},
@@ -78,8 +77,7 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 	return m.tools, m.err
 }
 
-// TodoTool is TodoWrite: a list that is replaced as a whole, for agents without tasks
-// that depend on each other.
+// TodoTool returns TodoWrite, which replaces the list as a whole, for agents without dependent tasks.
 func (b *List) TodoTool(by string) (tool.Tool, error) {
 	m := toolMaker{}
 	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the task list. Keep it up to date: only one task is in_progress at a time, and a task is set to completed as soon as it is done."},
@@ -96,8 +94,8 @@ type toolMaker struct {
 	err   error
 }
 
-// add makes a tool that answers with a text. None of them asks anybody: they touch
-// nothing but the session itself.
+// add adds a tool that returns a text. The tools need no approval, because they only touch the session
+// itself.
 func add[In any](m *toolMaker, spec tool.Spec, run func(context.Context, In) (string, error)) {
 	t, err := tool.New(spec, func(ctx context.Context, _ *tool.Call, in In) (tool.Result, error) {
 		text, err := run(ctx, in)
@@ -161,8 +159,8 @@ func (in updateInput) apply(t *Task) {
 	}
 }
 
-// claimed makes whoever begins a task its owner, and keeps one agent of several out of
-// what another does. The main one may give it to whom it wants.
+// claimed makes an agent that starts a task its owner, and rejects changes to another agent's running
+// task. The main agent may assign any task.
 func (t *Task) claimed(before *Task, by string) error {
 	if by == "" {
 		return nil
@@ -182,15 +180,14 @@ func (t *Task) claimed(before *Task, by string) error {
 	return nil
 }
 
-// wait has a task wait for another.
+// wait makes a task wait for another.
 func (t *Task) wait(id string) {
 	if !slices.Contains(t.BlockedBy, id) {
 		t.BlockedBy = append(t.BlockedBy, id)
 	}
 }
 
-// replace makes the list of todos what it is to be: those of the same words stay the
-// same task.
+// replace replaces the list of todos; todos with the same text remain the same task.
 func (b *List) replace(ctx context.Context, by string, todos []todo) (string, error) {
 	_, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		var changed []Task
@@ -230,10 +227,10 @@ func same(a, b Task) bool {
 	return a.Subject == b.Subject && a.ActiveForm == b.ActiveForm && a.Status == b.Status
 }
 
-// oneLine is a text that cannot look like two tasks.
+// oneLine returns a text as one line, so that it cannot look like two tasks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// render shows a list, a line for each task.
+// render returns a list as text, one line per task.
 func render(list []Task) string {
 	if len(list) == 0 {
 		return "There are no tasks."

@@ -16,14 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxWords bounds what the lead is told of a teammate's last words, in bytes.
+// maxWords limits the text of a teammate's last message, in bytes.
 const maxWords = 4000
 
-// idle is called when a teammate has nothing to do: what it says is what the teammate
-// does next.
+// idle is called when a teammate becomes idle. It returns the teammate's next input, or "".
 func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next string) {
 	if told, err := t.readyFor(ctx, m); told || err != nil {
-		return "" // it has something to do, or cannot be told
+		return "" // it has something to do, or cannot be notified
 	}
 	if last != nil {
 		if next := t.askHooks(ctx, m); next != "" {
@@ -44,7 +43,7 @@ func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next 
 	return ""
 }
 
-// askHooks fires TeammateIdle: a hook that blocks has the teammate go on.
+// askHooks runs TeammateIdle hooks: a hook that blocks makes the teammate continue.
 func (t *Team) askHooks(ctx context.Context, m *teammate) (next string) {
 	out, err := m.Agent().Fire(ctx, hook.Input{Event: hook.TeammateIdle, Task: hook.Task{Teammate: m.name, Team: m.team}})
 	t.mu.Lock()
@@ -57,7 +56,7 @@ func (t *Team) askHooks(ctx context.Context, m *teammate) (next string) {
 	return "TeammateIdle hook: " + cmp.Or(out.Block.Text, "continue")
 }
 
-// ended is the teammate's last turn: its id, why it ended and what was said last.
+// ended returns the teammate's last turn: its id, why it ended, and the last message.
 func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, text string) {
 	for _, e := range slices.Backward(m.Agent().Snapshot().Items) {
 		if text = e.Text(); e.Role() == transcript.RoleAssistant && text != "" {
@@ -88,16 +87,16 @@ func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, tex
 	return "", "", text
 }
 
-// words are somebody's last words, bounded.
+// words returns a last message, shortened.
 func words(text string) string {
 	return truncate.String(cmp.Or(strings.TrimSpace(text), "(nothing)"), maxWords)
 }
 
-// retire has it on record that a teammate has left.
+// retire records that a teammate has left.
 func (t *Team) retire(ctx context.Context, m *teammate) {
 	t.forget(m)
 	if s := m.Agent().Sessions(); s != nil {
-		_ = s.Tag(ctx, m.Session(), m.tag(retired)) // else it is there again after a restart
+		_ = s.Tag(ctx, m.Session(), m.tag(retired)) // otherwise it is resumed after a restart
 	}
 	t.notifyLead(ctx, "left-"+m.Session(), "The teammate "+m.name+" has left the team.")
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// leadName is what the agent that leads a team is called in it.
+// leadName is the name of the lead in its team.
 const leadName = "team-lead"
 
-// broadcastName is to whom a message goes that is for all the others.
+// broadcastName addresses all others in the team.
 const broadcastName = "*"
 
-// actorPrefix is what the tags of the sessions of teammates begin with.
+// actorPrefix is the prefix of the tags of teammates' sessions.
 const actorPrefix = "teammate:"
 
-// retired is what they begin with when they have left.
+// retired is the prefix of their tags after they have left.
 const retired = "former-teammate:"
 
-// member is what a tag says of a teammate.
+// member is the content of a teammate's tag.
 //
 //	teammate:TEAM:NAME:KIND;mode=plan;model=fast
 type member struct {
@@ -41,7 +41,7 @@ func (m member) tag(prefix string) string {
 	return s
 }
 
-// parse reads a tag.
+// parse parses a tag.
 func parse(tag string) (m member, ok bool) {
 	rest, ok := strings.CutPrefix(tag, actorPrefix)
 	if !ok {
@@ -69,7 +69,7 @@ func parse(tag string) (m member, ok bool) {
 	return m, checkName(m.team) == nil && checkName(m.name) == nil && m.kind != ""
 }
 
-// checkName refuses what is no name of a team or a teammate: small letters, digits and
+// checkName rejects an invalid name of a team or a teammate. Valid are lower-case letters, digits and
 // hyphens, at most 32.
 func checkName(name string) error {
 	bad := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
@@ -82,7 +82,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// find is the definition of a kind, with what the member has of its own.
+// find returns the member's agent definition with its own model.
 func (m member) find(s *agent.Subagents) (agent.Definition, error) {
 	for _, d := range s.Definitions() {
 		if d.Name == m.kind {
@@ -93,7 +93,7 @@ func (m member) find(s *agent.Subagents) (agent.Definition, error) {
 	return agent.Definition{}, fmt.Errorf("the agent definition %q no longer exists", m.kind)
 }
 
-// briefed tells a kind of sub-agent that it is in a team.
+// briefed adds the text about the team to an agent definition.
 func (m member) briefed(d agent.Definition) agent.Definition {
 	d.Prompt = strings.TrimRight(d.Prompt, "\n") + fmt.Sprintf(`
 

@@ -16,39 +16,39 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Options adjust [New].
+// Options configure [New].
 type Options struct {
-	// Tasks is the list of tasks that the team shares, asked for when it is needed; nil:
-	// nobody is told that a task is free to begin.
+	// Tasks returns the shared task list when it is needed; nil: teammates are not notified of unblocked
+	// tasks.
 	Tasks func() *tasks.List
-	// Max is how many teammates there may be; default 16.
+	// Max is the maximum number of teammates; default 16.
 	Max int
 }
 
-// Team is the team of one agent, its lead: one at a time. It is safe for concurrent use.
+// Team is the team of one agent, the lead, which has one team at a time. It is safe for concurrent use.
 type Team struct {
 	o Options
 
 	mu      sync.Mutex
-	subs    *agent.Subagents // once there is a teammate
-	name    string           // "" while there is no team
+	subs    *agent.Subagents // set with the first teammate
+	name    string           // "" if there is no team
 	about   string
 	members map[string]*teammate     // by name
-	joining map[string]chan struct{} // who is about to be a member; closed when that is settled
+	joining map[string]chan struct{} // teammates that are being started, closed when that is done
 }
 
-// teammate is a teammate.
+// teammate is a running teammate.
 type teammate struct {
 	*agent.Teammate
 	member
-	ending      bool // it leaves when it has nothing to do
-	keptWorking int  // how often in a row hooks have kept it at work
+	ending      bool // it leaves when it becomes idle
+	keptWorking int  // how often in a row hooks have made it continue
 }
 
-// maxKeepWorking is how often in a row hooks may keep a teammate at work.
+// maxKeepWorking is how often in a row hooks may make a teammate continue.
 const maxKeepWorking = 8
 
-// New returns a team without anybody.
+// New returns a team without members.
 func New(o *Options) *Team {
 	t := &Team{members: map[string]*teammate{}, joining: map[string]chan struct{}{}}
 	if o != nil {
@@ -60,14 +60,14 @@ func New(o *Options) *Team {
 	return t
 }
 
-// Name is the team's, or "" while there is none.
+// Name returns the team's name, or "" if there is no team.
 func (t *Team) Name() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.name
 }
 
-// MemberOf is who works in a session: "team-lead", the name of a teammate, or "".
+// MemberOf returns the member of a session: "team-lead", the name of a teammate, or "".
 func (t *Team) MemberOf(sessionID string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,14 +85,14 @@ func (t *Team) MemberOf(sessionID string) string {
 	return ""
 }
 
-// lead is the agent that leads; there is one when there are teammates.
+// lead returns the agent that leads; it exists if there are teammates.
 func (t *Team) lead() *agent.Agent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.subs.Agent()
 }
 
-// memberList lists the teammates by name.
+// memberList returns the teammates by name.
 func (t *Team) memberList() []*teammate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, o age
 		text = "Purpose of the team: " + about + "\n\n" + text
 	}
 	m, err := t.startTeammate(ctx, s, agent.TeammateOptions{Title: o.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
-		_, err := m.QueueNotificationOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
+		_, err := m.QueueNotificationOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // its first message
 		return err
 	}}, who, o.Kind)
 	if err != nil {
@@ -140,7 +140,7 @@ func (t *Team) purpose() string {
 	return t.about
 }
 
-// admit says whether somebody may join, and to which team.
+// admit checks whether a teammate may join, and sets the team.
 func (t *Team) admit(s *agent.Subagents, who *member) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +152,7 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 	}
 	lead := s.Agent()
 	switch {
-	case lead == nil || lead.Snapshot().Seq == 0: // of no log
+	case lead == nil || lead.Snapshot().Seq == 0: // without a log
 		return errors.New("a team requires a stored session")
 	case checkName(who.name) != nil:
 		return checkName(who.name)
@@ -171,7 +171,7 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 	return nil
 }
 
-// joinDone says that somebody is a member now, or will not be.
+// joinDone records that a start has succeeded or failed.
 func (t *Team) joinDone(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,8 +179,8 @@ func (t *Team) joinDone(name string) {
 	delete(t.joining, name)
 }
 
-// settle waits for those who are about to be members: several are hired in one answer, and
-// the first may write to the last.
+// settle waits for teammates that are being started: one answer may start several, and the first may write
+// to the last.
 func (t *Team) settle(ctx context.Context) error {
 	for {
 		t.mu.Lock()
@@ -245,8 +245,8 @@ func (t *Team) forget(m *teammate) {
 	}
 }
 
-// Resume is for [agent.SubagentOptions].Resumed: the teammates of the lead's session go on
-// with what they had left open. The texts are for people.
+// Resume is for [agent.SubagentOptions].Resumed: it resumes the teammates of the lead's session. The
+// returned texts are for the user.
 func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	lead := s.Agent()
 	if lead == nil || lead.Sessions() == nil {
@@ -303,8 +303,8 @@ func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, 
 	return nil
 }
 
-// Ready tells the owners of tasks that are free to begin, each of them once. It is to be
-// called when the list of tasks has changed.
+// Ready notifies the owners of unblocked tasks, once for each task. Call it after the task list has
+// changed.
 func (t *Team) Ready(ctx context.Context) error {
 	var err error
 	for _, m := range t.memberList() {
@@ -314,7 +314,7 @@ func (t *Team) Ready(ctx context.Context) error {
 	return err
 }
 
-// readyFor tells a teammate of its tasks that are free to begin.
+// readyFor notifies a teammate of its unblocked tasks.
 func (t *Team) readyFor(ctx context.Context, m *teammate) (told bool, err error) {
 	if t.o.Tasks == nil {
 		return false, nil
@@ -344,8 +344,8 @@ func (t *Team) readyFor(ctx context.Context, m *teammate) (told bool, err error)
 	return told, nil
 }
 
-// notifyLead tells the lead something once. While the lead ends nobody hears it: then it is
-// told when the session is gone on with.
+// notifyLead sends the lead a notification once. If the lead is ending, it reads the notification when the
+// session is resumed.
 func (t *Team) notifyLead(ctx context.Context, id, text string) {
 	t.mu.Lock()
 	subs := t.subs

@@ -25,8 +25,8 @@ type sendInput struct {
 
 type deleteInput struct{}
 
-// Tools are TeamCreate, SendMessage and TeamDelete, for the lead. Teammates have
-// SendMessage by themselves.
+// Tools returns TeamCreate, SendMessage and TeamDelete for the lead. Teammates get SendMessage
+// automatically.
 func (t *Team) Tools() ([]tool.Tool, error) {
 	create, err := tool.New(
 		tool.Spec{Name: "TeamCreate", Description: "Creates a team, which you lead. Add teammates with Agent and its name; share work with TaskCreate and owners. Use it for work that several agents can do in parallel and need to coordinate."},
@@ -54,14 +54,14 @@ func (t *Team) sendTool() (tool.Tool, error) {
 		t.send, escapeText[sendInput]("SendMessage"))
 }
 
-// escapeText are the requests of tools that touch nothing but sessions of the run.
+// escapeText returns the requests of tools that only touch sessions of the run.
 func escapeText[In any](name string) func(*tool.Call, In) ([]policy.Request, error) {
 	return func(*tool.Call, In) ([]policy.Request, error) {
 		return []policy.Request{{Resource: name, ReadOnly: true}}, nil
 	}
 }
 
-// create begins a team.
+// create creates a team.
 func (t *Team) create(c *tool.Call, in createInput) tool.Result {
 	if who := t.MemberOf(c.Session); who != "" && who != leadName {
 		return tool.Failure("only " + leadName + " can create a team")
@@ -118,12 +118,12 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 	return tool.Text(text)
 }
 
-// protocol is a message that is more than text.
+// protocol is a message that is an object.
 type protocol struct {
 	Type    string `json:"type"`
 	Approve *bool  `json:"approve"`
 	Reason  string `json:"reason"`
-	Request string `json:"request_id"` // of a shutdown_request: there is one at most
+	Request string `json:"request_id"` // of a shutdown_request; at most one exists
 }
 
 // send sends a message.
@@ -166,7 +166,7 @@ func named(m *teammate) string {
 	return m.name
 }
 
-// recipients are to whom a message goes; nil is the lead.
+// recipients returns the recipients of a message; nil is the lead.
 func (t *Team) recipients(from, to string) ([]*teammate, error) {
 	var list []*teammate
 	names := []string{leadName}
@@ -190,7 +190,7 @@ func (t *Team) recipients(from, to string) ([]*teammate, error) {
 	return list, nil
 }
 
-// word is the text of a message, and what it does besides.
+// word returns the text of a message, and applies its effect.
 func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
 	if s, ok := in.Message.(string); ok {
 		if strings.TrimSpace(s) == "" {

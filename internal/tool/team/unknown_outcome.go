@@ -14,11 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// messageID is the item that a call of SendMessage is for its recipients.
+// messageID returns the id of the item that a call of SendMessage creates in its recipients' sessions.
 func messageID(sender, use string) string { return "message-" + sender + "-" + use }
 
-// unknownCalls tells somebody whose program was killed in the middle of SendMessage, of which
-// the log only says that its outcome is unknown, who has the message and who has not.
+// unknownCalls tells an agent that was killed during SendMessage which recipients got the message. The log
+// only says that the outcome of the call is unknown.
 func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[string]string) error {
 	items := of.Snapshot().Items
 	lost := map[string]bool{}
@@ -49,13 +49,13 @@ func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[s
 	return nil
 }
 
-// maxScanned is in how many items, from the end, calls of unknown outcome are looked for.
+// maxScanned limits how many items, from the end, are searched for calls with an unknown outcome.
 const maxScanned = 100
 
 func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.ToolUse, sessions map[string]string) error {
 	var in sendInput
 	if json.Unmarshal(u.Input, &in) != nil {
-		return nil //nolint:nilerr // it was never sent
+		return nil // it was never sent
 	}
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(sessions)) {
@@ -80,8 +80,8 @@ func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.
 	return err
 }
 
-// hasItem reports whether a session has, or ever had, an item of that id. It reads from
-// the end: what is asked about is new.
+// hasItem reports whether a session has, or ever had, an item with this id. It reads from the end, because
+// the item would be recent.
 func hasItem(ctx context.Context, s *session.Sessions, id, item string) (bool, error) {
 	for rec, err := range s.Records(ctx, id, session.Range{Reverse: true}) {
 		if err != nil {
