@@ -2,14 +2,14 @@ package tool
 
 import "io/fs"
 
-// Image is what a file is right before a call changes it; see [Call].Save.
+// Image is the state of a file right before a call changes it; see [Call].Save.
 type Image struct {
 	Path    string      // absolute, without links
-	Existed bool        // false: there is no file yet, and the rest says nothing
+	Existed bool        // false: the file does not exist yet, and the other fields are empty
 	Mode    fs.FileMode // its permission bits
 	Size    int64
 	Digest  string // SHA-256 of its content in hexadecimal
-	Data    []byte // its content; nil: it is too large to be held. Not changed, and not kept after Save
-	After   string // the digest of what it is to become
-	Folders int    // how many folders are to be made above it
+	Data    []byte // its content; nil if it is too large for memory; must not be changed, nor kept after Save
+	After   string // the digest of the new content
+	Folders int    // number of folders to create above it
 }

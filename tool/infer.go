@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// inferSchema makes the schema of a Go type. Only its text is made at once: a run shows some
-// thirty schemas to its model before it can ask anything, and resolves those of the tools that
-// the model calls.
+// inferSchema returns the schema of a Go type. Only its text is created immediately: a run sends some
+// thirty schemas to its model before its first request, and resolves only those of the tools that the
+// model calls.
 func inferSchema[In any]() (*schema, error) {
 	infer := sync.OnceValues(func() (*jsonschema.Schema, error) {
 		s, err := jsonschema.For[In](nil)
@@ -44,8 +44,8 @@ func inferSchema[In any]() (*schema, error) {
 	return out, err
 }
 
-// tighten drops "or null" from inferred lists and optional pointers: providers
-// and models do better with one type per field.
+// tighten removes "or null" from inferred lists and optional pointers: providers and models work better
+// with one type per field.
 func tighten(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -62,9 +62,9 @@ func tighten(s *jsonschema.Schema) {
 	}
 }
 
-// plainSchema is what the library infers of a struct, tightened, as JSON, and the names of its
-// optional fields. It takes a tenth of the time, and knows only what most tools are made of:
-// plain values, and lists and structs of them. Not ok: the library must do it.
+// plainSchema returns the schema that the library would infer of a struct, tightened, as JSON, and the
+// names of its optional fields. It is ten times as fast, but supports only plain values, and lists and
+// structs of them. ok is false for other types.
 func plainSchema(t reflect.Type) (text json.RawMessage, optional []string, ok bool) {
 	if t.Kind() != reflect.Struct {
 		return nil, nil, false
@@ -76,13 +76,13 @@ func plainSchema(t reflect.Type) (text json.RawMessage, optional []string, ok bo
 
 type plainWriter struct {
 	b       []byte
-	unknown bool // something is not plain
+	unknown bool // an unsupported type
 }
 
 // value writes the schema of a type with its description.
 func (w *plainWriter) value(t reflect.Type, about string, depth int) {
 	host, _, _ := strings.Cut(t.PkgPath(), "/")
-	standard := host != "" && !strings.Contains(host, ".") // some of its types have schemas of their own
+	standard := host != "" && !strings.Contains(host, ".") // some types implement their own JSON encoding
 	if w.unknown = w.unknown || standard || depth > 8; w.unknown {
 		return
 	}
@@ -102,7 +102,7 @@ func (w *plainWriter) value(t reflect.Type, about string, depth int) {
 		w.b = append(w.b, '}')
 	case reflect.Struct:
 		w.object(t, about, depth)
-	case reflect.Interface: // anything
+	case reflect.Interface: // any value
 		if about == "" {
 			w.b = append(w.b, "true"...)
 			return
@@ -151,7 +151,7 @@ func (w *plainWriter) object(t reflect.Type, about string, depth int) (optional 
 		typ := f.Type
 		if may {
 			optional = append(optional, name)
-			if typ.Kind() == reflect.Pointer { // null is for the field that is left out
+			if typ.Kind() == reflect.Pointer { // null means that the field is omitted
 				typ = typ.Elem()
 			}
 		} else {
@@ -159,7 +159,7 @@ func (w *plainWriter) object(t reflect.Type, about string, depth int) (optional 
 		}
 		w.value(typ, tag, depth+1)
 	}
-	if len(names) == 0 { // the library distinguishes no fields from none that count
+	if len(names) == 0 { // the library distinguishes a struct without fields from one without visible fields
 		w.unknown = w.unknown || t.NumField() > 0
 	} else {
 		w.b = append(w.b, '}')
@@ -178,7 +178,7 @@ func (w *plainWriter) object(t reflect.Type, about string, depth int) (optional 
 	return optional
 }
 
-// flat adds a struct's fields to a list, those of embedded structs in their place.
+// flat adds a struct's fields to a list, with those of embedded structs in their place.
 func flat(t reflect.Type, list []reflect.StructField) []reflect.StructField {
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Anonymous && f.Type.Kind() == reflect.Struct {
@@ -190,8 +190,8 @@ func flat(t reflect.Type, list []reflect.StructField) []reflect.StructField {
 	return list
 }
 
-// fieldName is what a field is called in JSON, and whether it may be left out. Not ok: it is
-// embedded, or does not count.
+// fieldName returns a field's JSON name, and whether it is optional. ok is false if the field is embedded
+// or not encoded.
 func fieldName(f reflect.StructField) (name string, may, ok bool) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if name == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// funcTool is the tool that New makes.
+// funcTool is the tool that New returns.
 type funcTool[In any] struct {
 	spec     Spec
 	schema   *schema
@@ -18,12 +18,11 @@ type funcTool[In any] struct {
 	requests func(*Call, In) ([]policy.Request, error)
 }
 
-// maxName bounds a tool's name in bytes.
+// maxName limits a tool's name in bytes.
 const maxName = 128
 
-// validName reports whether every provider accepts a tool's name. It is not a
-// regular expression because this one takes most of a millisecond to compile,
-// which every start of a program would pay.
+// validName reports whether every provider accepts a tool's name. It is not a regular expression, because
+// compiling one takes most of a millisecond at every start of a program.
 func validName(name string) bool {
 	for _, c := range []byte(name) {
 		switch {
@@ -78,7 +77,7 @@ func New[In any](
 // Spec describes the tool.
 func (t *funcTool[In]) Spec() Spec { return t.spec }
 
-// Requests says what the call would touch. A bad input is the error of [Call.InvalidInput].
+// Requests returns what the call would touch. An invalid input is the error of [Call.InvalidInput].
 func (t *funcTool[In]) Requests(call *Call) ([]policy.Request, error) {
 	in, err := t.decode(call)
 	if err != nil {
@@ -102,7 +101,7 @@ func (t *funcTool[In]) Requests(call *Call) ([]policy.Request, error) {
 	return list, nil
 }
 
-// Run runs the call; a bad input is an error result.
+// Run runs the call; an invalid input is an error result.
 func (t *funcTool[In]) Run(ctx context.Context, call *Call) (Result, error) {
 	in, err := t.decode(call)
 	if err != nil {
@@ -123,8 +122,8 @@ func (t *funcTool[In]) decode(call *Call) (In, error) {
 	return in, nil
 }
 
-// InvalidInput is the error of [Tool.Requests] for an input that does not fit the tool's
-// schema: err says why. Its text is meant for the model.
+// InvalidInput returns the error of [Tool.Requests] for an input that does not match the tool's schema;
+// err has the reason. Its text is for the model.
 func (c *Call) InvalidInput(err error) error { return &inputError{err} }
 
 type inputError struct{ err error }

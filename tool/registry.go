@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Registry holds the tools of a session by name. It never changes after it was
-// made, so it is safe for concurrent use; [Registry.Select] and [Registry.Exclude]
-// make smaller ones. A tool that is not in the registry cannot be run through it.
+// Registry contains the tools of a session by name. It is immutable, so it is safe for concurrent use;
+// [Registry.Select] and [Registry.Exclude] return smaller ones. A tool that is not in the registry cannot
+// be run through it.
 type Registry struct {
 	tools  []Tool
 	byName map[string]Tool
 	other  func(name string) (Tool, bool)
 }
 
-// NewRegistry makes a registry of tools, which keep their order. Two tools of
-// one name are an error.
+// NewRegistry returns a registry of tools in the given order. Two tools with the same name are an error.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := &Registry{byName: make(map[string]Tool, len(tools))}
 	for _, t := range tools {
@@ -41,9 +40,9 @@ func (r *Registry) Lookup(name string) (Tool, bool) {
 	return t, ok
 }
 
-// WithFallback returns a registry that has the tools of this one, and asks find for any other
-// name. What find has is not offered to a model, which knows it from elsewhere; find
-// must be safe for concurrent use, and be right about names that nobody meant.
+// WithFallback returns a registry with the tools of this one that calls find for any other name. Tools of
+// find are not offered to a model, which knows them from elsewhere; find must be safe for concurrent use
+// and handle any name.
 func (r *Registry) WithFallback(find func(name string) (Tool, bool)) *Registry {
 	out := r.filter(func(string) bool { return true })
 	out.other = find
@@ -58,8 +57,8 @@ func (r *Registry) Tools() []Tool {
 	return slices.Clone(r.tools)
 }
 
-// Specs describes the tools in their order, which is the same every time: a
-// model's prompt cache depends on it.
+// Specs returns the descriptions of the tools in a stable order, because a model's prompt cache depends on
+// it.
 func (r *Registry) Specs() []Spec {
 	specs := make([]Spec, 0, len(r.Tools()))
 	for _, t := range r.Tools() {
@@ -68,13 +67,13 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Select returns a registry with just the named tools, in this registry's order.
-// Names it does not have are ignored: they allow nothing.
+// Select returns a registry with only the named tools, in this registry's order. Unknown names are
+// ignored: they allow nothing.
 func (r *Registry) Select(names ...string) *Registry {
 	return r.filter(func(name string) bool { return slices.Contains(names, name) })
 }
 
-// Exclude returns a registry that lacks the named tools.
+// Exclude returns a registry without the named tools.
 func (r *Registry) Exclude(names ...string) *Registry {
 	return r.filter(func(name string) bool { return !slices.Contains(names, name) })
 }

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxDepth   = 64      // of a nested input
-	maxInteger = 1 << 53 // beyond it, JSON numbers lose digits in other programs
+	maxDepth   = 64      // nesting of an input
+	maxInteger = 1 << 53 // above it, JSON numbers lose digits in other programs
 )
 
 // schema is a tool's input schema. It is immutable.
@@ -56,9 +56,8 @@ func newSchema(s *jsonschema.Schema) (*schema, error) {
 	return out, nil
 }
 
-// check validates an input and returns it as JSON that decodes into the tool's
-// type: integers written as 5.0 become 5. The bytes given are returned when
-// nothing had to change.
+// check validates an input and returns it as JSON that decodes into the tool's type: integers written as
+// 5.0 become 5. If nothing changes, it returns the given bytes.
 func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 	r := reader{dec: json.NewDecoder(bytes.NewReader(raw))}
 	r.dec.UseNumber()
@@ -96,8 +95,8 @@ func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// reader reads JSON into plain values, strictly: no repeated fields (two
-// programs would read two different inputs), no numbers that lose digits.
+// reader parses JSON into plain values, strictly: no duplicate fields, which two programs could read
+// differently, and no numbers that lose digits.
 type reader struct {
 	dec     *json.Decoder
 	path    []string
@@ -140,7 +139,7 @@ func (r *reader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := token.(string) //nolint:forcetypeassert // the decoder gives nothing else for a key
+		key := token.(string) // the decoder returns only strings for keys
 		if _, twice := object[key]; twice {
 			return nil, fmt.Errorf("duplicate field %q", key)
 		}
@@ -165,14 +164,14 @@ func (r *reader) number(s string) (any, error) {
 		return nil, fmt.Errorf("%s: invalid number %s", at, truncate.String(s, 40))
 	case f != math.Trunc(f):
 		return f, nil
-	case math.Abs(f) >= maxInteger: // not beyond, but rounded perhaps
+	case math.Abs(f) >= maxInteger: // not above the limit, but possibly rounded
 		return nil, fmt.Errorf("%s: %s is larger than 2^53", at, truncate.String(s, 40))
 	}
 	r.changed = true
 	return int64(f), nil
 }
 
-// describe names a JSON value's type.
+// describe returns the name of a JSON value's type.
 func describe(v any) string {
 	switch v.(type) {
 	case nil:
@@ -187,8 +186,7 @@ func describe(v any) string {
 	return "a number"
 }
 
-// readable turns "validating root: validating /properties/limit: type: …" into
-// "limit: …".
+// readable converts "validating root: validating /properties/limit: type: …" to "limit: …".
 func readable(s string) string {
 	field := ""
 	for {

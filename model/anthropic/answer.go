@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// event is one server-sent event, all types in one. Unknown types and members
-// are ignored, as the wire's versioning rules ask.
+// event is one server-sent event, with the fields of all types. Unknown types and fields are ignored, as
+// the API's versioning rules require.
 type event struct {
 	Type         string          `json:"type"`
 	Index        int             `json:"index"`
@@ -48,8 +48,8 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// foreign reports whether err, from reading the event, does not matter because
-// the event is JSON of a type that this version does not know.
+// foreign reports whether err, from parsing the event, can be ignored because the event is JSON of an
+// unknown type.
 func (e *event) foreign(err error) bool {
 	var mismatch *json.UnmarshalTypeError
 	switch e.Type {
@@ -59,11 +59,11 @@ func (e *event) foreign(err error) bool {
 	return errors.As(err, &mismatch)
 }
 
-// block is a content block as far as it has arrived.
+// block is a content block as received so far.
 type block struct {
 	index     int
 	kind      string
-	start     json.RawMessage // as it began; all of it for kinds that are unknown
+	start     json.RawMessage // its first JSON; all of it for unknown kinds
 	text      []byte          // of text and thinking
 	signature []byte
 	data      string // of redacted thinking
@@ -72,8 +72,8 @@ type block struct {
 	citations []json.RawMessage
 }
 
-// answer puts an answer together from events. Events come from a stranger: any
-// order of them, and any values, must do no more than give a wrong answer.
+// answer builds an answer from events. Events are untrusted: in any order and with any values, they must
+// not cause more than a wrong answer.
 type answer struct {
 	model      string
 	usage      transcript.Usage
@@ -82,8 +82,8 @@ type answer struct {
 	done       bool
 }
 
-// add adds an event and emits what the caller can already use of it. It
-// reports whether the caller wants more.
+// add adds an event and emits the parts that the caller can already use. It reports whether the caller
+// wants more.
 func (a *answer) add(e *event, emit func(model.Event) bool) bool {
 	switch e.Type {
 	case "message_start":
@@ -108,7 +108,7 @@ func (a *answer) add(e *event, emit func(model.Event) bool) bool {
 	return true
 }
 
-// count notes usage. The numbers of one answer are totals, so the last counts.
+// count records usage. The numbers of one answer are totals, so the last ones apply.
 func (a *answer) count(u *usage) {
 	if u == nil {
 		return
@@ -154,7 +154,7 @@ func (a *answer) begin(e *event, emit func(model.Event) bool) bool {
 	return true
 }
 
-// freeID returns id, or another one when it is empty or taken.
+// freeID returns id, or another id if it is empty or taken.
 func (a *answer) freeID(id string) string {
 	taken := func(id string) bool {
 		return slices.ContainsFunc(a.blocks, func(b *block) bool { return b.id == id })
@@ -207,16 +207,16 @@ func (b *block) grow(text string, emit func(model.Event) bool) bool {
 	return true
 }
 
-// item is the finished answer. Its native form is an array of the blocks that
-// [adapter.Encode] will send for it.
+// item returns the complete answer. Its native form is an array of the blocks that [adapter.Encode] will
+// send for it.
 func (a *answer) item() transcript.Item {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: finish(a.stopReason)}
 	native := []byte{'['}
 	for i, b := range a.blocks {
 		if b.kind == "tool_use" && it.Finish == transcript.FinishRefusal {
-			continue // it was cut off, nobody shall run it
+			continue // it was truncated and must not be run
 		}
-		// What the output limit cut before its first byte is not an empty input.
+		// An input that the output limit cut off before its first byte is not an empty input.
 		cut := it.Finish == transcript.FinishMaxTokens && i == len(a.blocks)-1 && len(b.input) == 0
 		part, wire := b.finish(cut)
 		if part != nil {
@@ -236,8 +236,8 @@ func (a *answer) item() transcript.Item {
 	return it
 }
 
-// finish maps why the answer ended. pause_turn and a full context both want
-// what max_tokens wants: to be asked to go on.
+// finish maps the stop reason. pause_turn and a full context are handled like max_tokens: the request is
+// continued.
 func finish(reason string) transcript.Finish {
 	switch reason {
 	case "tool_use":
@@ -250,7 +250,7 @@ func finish(reason string) transcript.Finish {
 	return transcript.FinishStop
 }
 
-// finish gives a block's neutral and its native form; either may be missing.
+// finish returns a block's neutral and native form; either may be missing.
 func (b *block) finish(cut bool) (transcript.Part, []byte) {
 	switch b.kind {
 	case "text":
@@ -295,8 +295,7 @@ func (b *block) toolUse(cut bool) (transcript.Part, []byte) {
 	return use, append(w, '}')
 }
 
-// unknown keeps a block of a kind that this version does not know, with the
-// input that arrived for it, if it is one of the provider's own tool uses.
+// unknown returns a block of an unknown kind, with its input if it is a tool use of the provider.
 func (b *block) unknown() (transcript.Part, []byte) {
 	raw := b.start
 	if input, ok := call.ToolInput(b.input); ok && len(b.input) > 0 {
@@ -313,14 +312,14 @@ func (b *block) unknown() (transcript.Part, []byte) {
 		return nil, nil
 	}
 	switch b.kind {
-	case "", "tool_result", "media", "file", "structured", "custom": // mean something else in a transcript
+	case "", "tool_result", "media", "file", "structured", "custom": // they have another meaning in a transcript
 		return nil, compacted
 	}
 	return transcript.Unknown{Type: b.kind, JSON: compacted}, compacted
 }
 
-// partial is what of a broken answer can be kept: text and thinking. It is nil
-// when there is neither.
+// partial returns the usable parts of a broken answer: text and thinking. It returns nil if there are
+// none.
 func (a *answer) partial(cancelled bool) *transcript.Item {
 	it := &transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: transcript.FinishError}
 	if cancelled {

@@ -20,11 +20,10 @@ const (
 	reminderEnd   = `\n</system-reminder>`
 )
 
-// Encode gives an item's content blocks, joined by commas and without brackets:
-// neighbours of one role become one message when a request is put together. An
-// assistant item that came over this wire is sent as it came. What the runtime
-// says (system, developer and notification items) is user text inside a
-// system-reminder element.
+// Encode returns an item's content blocks, separated by commas and without brackets: a request joins
+// adjacent items of one role into one message. An assistant item from this API is sent as received. Texts
+// of the runtime (system, developer and notification items) become user text inside a system-reminder
+// element.
 func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	if item.Role() == transcript.RoleAssistant {
 		if native := item.Native(apiName); len(native) > 0 {
@@ -44,7 +43,7 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleNotification:
 		b.before, b.after = reminderStart, reminderEnd
 	}
-	if results := len(item.ResultIDs()); results > 0 { // the wire wants them before anything else
+	if results := len(item.ResultIDs()); results > 0 { // the API requires them first
 		parts := 0
 		for p := range item.Parts() {
 			if parts++; p.Type() == "tool_result" {
@@ -68,8 +67,8 @@ func wire(role string, json []byte) model.EncodedItem {
 	return model.EncodedItem{Role: role, JSON: json}
 }
 
-// blocks collects content blocks. Strings go from item to block as they are,
-// quotes, escapes and all.
+// blocks collects content blocks. Strings are copied from item to block as JSON, including quotes and
+// escapes.
 type blocks struct {
 	json          []byte
 	before, after string // around text, as they are inside a literal
@@ -88,8 +87,7 @@ func (b *blocks) add(pieces ...[]byte) {
 	}
 }
 
-// text adds a text block; inner is the inside of a literal. The wire refuses
-// empty text.
+// text adds a text block; inner is the inside of a literal. The API rejects empty text.
 func (b *blocks) text(inner []byte) {
 	if len(inner) == 0 {
 		return
@@ -101,7 +99,7 @@ func (b *blocks) text(inner []byte) {
 	b.json = append(b.json, `"}`...)
 }
 
-// note is text that stands for what the wire cannot carry.
+// note adds text in place of content that the API does not support.
 func (b *blocks) note(format string, args ...any) {
 	lit := jsonscan.AppendString(nil, fmt.Sprintf(format, args...))
 	b.text(call.LiteralText(lit))
@@ -158,7 +156,7 @@ func (b *blocks) result(p jsonscan.Object) {
 	for e := range p.Elements("content") {
 		inner.part(e)
 	}
-	if len(inner.json) == start && isError { // an error without content is refused
+	if len(inner.json) == start && isError { // the API rejects an error without content
 		inner.note("the tool failed without output")
 	}
 	b.json = inner.json
@@ -177,7 +175,7 @@ func (b *blocks) endResult(isError bool) {
 	b.json = append(b.json, '}')
 }
 
-// media adds an image of a type that the wire knows; other media are named only.
+// media adds an image of a supported type; other media are only named.
 func (b *blocks) media(p jsonscan.Object) {
 	mime, data, uri := p.Field("mime"), p.Field("data"), p.Field("uri")
 	switch string(mime) {
@@ -196,7 +194,7 @@ func (b *blocks) media(p jsonscan.Object) {
 	b.note("[%s %s: not shown]", word(mime, "media"), word(uri, "without an address"))
 }
 
-// file adds a PDF or a plain text as a document; other files are named only.
+// file adds a PDF or a plain text as a document; other files are only named.
 func (b *blocks) file(p jsonscan.Object) {
 	name, mime, data, uri := p.Field("name"), p.Field("mime"), p.Field("data"), p.Field("uri")
 	title := func() {
@@ -242,8 +240,8 @@ func word(lit []byte, without string) string {
 	return s
 }
 
-// appendID writes a tool-use id. The wire takes letters, digits, "_" and "-",
-// and other providers give ids with more; both ends of a pair change alike.
+// appendID writes a tool-use id. The API accepts letters, digits, "_" and "-", and other providers' ids
+// may have more; the tool use and its result are changed in the same way.
 func appendID(dst, id []byte) []byte {
 	for _, c := range id {
 		switch {

@@ -10,11 +10,11 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
-// maxPages bounds how often a list is gone on with, 1,000 models at a time.
+// maxPages limits the pages of a list, with 1,000 models each.
 const maxPages = 20
 
-// List asks the provider which models it offers, in its order, the newest first. Errors of the
-// provider are [*model.Error].
+// List returns the provider's models in its order, the newest first. Errors of the provider are
+// [*model.Error].
 func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 	var list []model.Info
 	query := url.Values{"limit": {"1000"}}

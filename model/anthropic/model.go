@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
-// apiName names the wire in [transcript.Native].
+// apiName is the name of the API in [transcript.Native].
 const apiName = "anthropic-messages"
 
 const (
@@ -21,23 +21,22 @@ const (
 	defaultBaseURL   = "https://api.anthropic.com/"
 	defaultMaxTokens = 16384
 
-	// bindingControls makes room for block_binding in a request.
+	// bindingControls reserves space for block_binding in a request.
 	bindingControls = "thinking-binding-controls-2026-08-01"
 )
 
-// Options are what can be set about a model. The zero value is ready to use,
-// except that the provider itself wants a key. No environment variable is read,
-// but for those that name a proxy, when HTTPClient is nil.
+// Options configure a model. The zero value is ready to use, except that Anthropic requires a key. No
+// environment variable is read, except those of a proxy if HTTPClient is nil.
 type Options struct {
 	APIKey     string
-	BaseURL    string           // of another server; "/v1" at its end may be left out
-	Provider   string           // names the server in errors and finds prices; "": "anthropic"
-	Header     http.Header      // more headers of each request; those that a call has anyway cannot be replaced
+	BaseURL    string           // of another server; a "/v1" at the end is optional
+	Provider   string           // name of the server in errors and for prices; "" means "anthropic"
+	Header     http.Header      // additional headers of each request; the adapter's own headers cannot be replaced
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
-	MaxTokens  int              // of an answer when the request sets none; 0: 16384, or what the model can
-	Price      *model.Price     // nil: what is known of the model
-	Context    int              // tokens the model can see; 0: what is known of the model
-	Timeouts   model.Timeouts   // of a provider that says nothing
+	MaxTokens  int              // of an answer if the request sets none; 0 means 16384, or the model's maximum
+	Price      *model.Price     // nil: the known price of the model
+	Context    int              // context window in tokens; 0: the known size of the model
+	Timeouts   model.Timeouts   // for a silent provider
 	Now        func() time.Time // nil: time.Now
 }
 
@@ -46,7 +45,7 @@ type adapter struct {
 	info      model.Info
 	maxTokens int
 	thinking  string // one of the model package's Thinking constants
-	keyless   bool   // the provider's own server, and no key
+	keyless   bool   // Anthropic's own server, without a key
 	client    *http.Client
 	base      *url.URL
 	address   string
@@ -56,8 +55,7 @@ type adapter struct {
 	heads     call.HeadCache
 }
 
-// New returns the model of that name, such as "claude-sonnet-4-6". It does no
-// I/O. Options may be nil.
+// New returns the model with a name, such as "claude-sonnet-4-6". It does no I/O. Options may be nil.
 func New(name string, o *Options) (model.Model, error) {
 	if o == nil {
 		o = &Options{}
@@ -79,7 +77,7 @@ func New(name string, o *Options) (model.Model, error) {
 	}
 	facts, found := modelfacts.Lookup(provider, name)
 	if !found {
-		facts.Thinking = modelfacts.Adaptive // what every model since Claude 4.6 takes
+		facts.Thinking = modelfacts.Adaptive // the limit of every model since Claude 4.6
 	}
 	m := &adapter{
 		info: model.Info{

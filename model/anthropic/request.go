@@ -13,11 +13,11 @@ import (
 
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
-// What stands between the wires of a body.
+// The text between the encoded items of a body.
 var (
 	firstUser      = []byte(`{"role":"user","content":[`)
 	firstAssistant = []byte(`{"role":"user","content":[{"type":"text","text":"(earlier messages are omitted)"}]},` +
-		`{"role":"assistant","content":[`) // the API wants the user to begin
+		`{"role":"assistant","content":[`) // the API requires a user message first
 	nextUser      = []byte(`]},{"role":"user","content":[`)
 	nextAssistant = []byte(`]},{"role":"assistant","content":[`)
 	nextBlock     = []byte(`,`)
@@ -26,7 +26,7 @@ var (
 	endEmpty      = []byte(`]}`)
 )
 
-// thinkingBudgets are the thinking tokens of the efforts, for models that take a budget.
+// thinkingBudgets are the thinking tokens by effort, for models with a budget.
 var thinkingBudgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
 
 // body puts a request together:
@@ -81,7 +81,7 @@ func between(last, role string) []byte {
 	return nextAssistant
 }
 
-// markedWires returns the indexes of the wires that end the last two messages.
+// markedWires returns the indexes of the encoded items that end the last two messages.
 func markedWires(wires []model.EncodedItem) []int {
 	var marks []int
 	role := ""
@@ -94,8 +94,8 @@ func markedWires(wires []model.EncodedItem) []int {
 	return marks
 }
 
-// addMarked adds a wire with a cache mark on its last block that can have one.
-// Thinking cannot, nor can what this version does not know.
+// addMarked adds an encoded item with a cache mark on its last block that supports one. Thinking and
+// unknown blocks do not.
 func addMarked(b *call.Body, wire []byte) {
 	at := -1 // of the brace that ends the block
 	for start, block := range call.Objects(wire) {
@@ -122,8 +122,8 @@ func (m *adapter) settings(req *model.Request) []byte {
 	thinking := ""
 	switch budget := thinkingBudgets[req.Effort]; {
 	case m.thinking == modelfacts.Preserved:
-		// These models think unless told otherwise, and refuse thinking whose
-		// history has changed, as it does when a session is compacted.
+		// These models think by default, and reject thinking if the history before it has changed, as it
+		// does in a compaction.
 		thinking = `,"thinking":{"type":"adaptive","display":"summarized",` +
 			`"block_binding":{"prefix_mismatch_behavior":"drop_block"}}`
 	case req.Effort == "":
@@ -149,11 +149,11 @@ func (m *adapter) settings(req *model.Request) []byte {
 
 func quoted(s string) string { return string(jsonscan.AppendString(nil, s)) }
 
-// canThink reports whether the request may ask for thinking by budget. Within a
-// tool round the provider wants the answer that began it to begin with thinking,
-// which one from another model does not.
+// canThink reports whether the request may request thinking by budget. In a tool round, the provider
+// requires that the answer that started it begins with thinking, which an answer of another model does
+// not.
 func canThink(wires []model.EncodedItem) bool {
-	last := -1 // the first wire of the last assistant message
+	last := -1 // the first encoded item of the last assistant message
 	for i, w := range slices.Backward(wires) {
 		switch {
 		case len(w.JSON) == 0:
@@ -162,7 +162,7 @@ func canThink(wires []model.EncodedItem) bool {
 		case last >= 0:
 			return begins(wires[last].JSON)
 		case !bytes.HasPrefix(w.JSON, []byte(`{"type":"tool_result"`)):
-			return true // a new question
+			return true // a new user message
 		}
 	}
 	return last < 0 || begins(wires[last].JSON)
@@ -173,7 +173,7 @@ func begins(answer []byte) bool {
 		bytes.HasPrefix(answer, []byte(`{"type":"redacted_thinking"`))
 }
 
-// encodeHead writes what comes before the messages and seldom changes.
+// encodeHead encodes what precedes the messages and rarely changes.
 func encodeHead(req *model.Request) []byte {
 	var b []byte
 	if req.System != "" {

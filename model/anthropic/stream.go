@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Stream sends a request and yields what comes back as it comes; see
-// [model.Model]. Breaking off the loop ends the call.
+// Stream sends a request and yields events as they arrive; see [model.Model]. Leaving the loop ends the
+// call.
 func (m *adapter) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if m.keyless {
 		return call.NoKey(m.info.Provider, "ANTHROPIC_API_KEY")

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// chunk is one piece of a streamed answer, or all of one that is not streamed.
+// chunk is one part of a streamed answer, or a complete answer that is not streamed.
 type chunk struct {
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
@@ -24,7 +24,7 @@ type chunk struct {
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        piece  `json:"delta"`
-	Message      *piece `json:"message"` // in place of Delta, from some servers
+	Message      *piece `json:"message"` // instead of Delta, from some servers
 	FinishReason string `json:"finish_reason"`
 }
 
@@ -41,9 +41,9 @@ type callPiece struct {
 	ID       string `json:"id"`
 	Function struct {
 		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"` // JSON text in a string; a value from some servers
+		Arguments json.RawMessage `json:"arguments"` // JSON text in a string; some servers send a value
 	} `json:"function"`
-	Extra json.RawMessage `json:"extra_content"` // Gemini's thought signatures: must be sent back
+	Extra json.RawMessage `json:"extra_content"` // Gemini's thought signatures, which must be sent back
 }
 
 type usage struct {
@@ -58,13 +58,13 @@ type usage struct {
 		Reasoning int64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 	Cost        *float64 `json:"cost"`    // OpenRouter, in US dollars
-	IsBYOK      bool     `json:"is_byok"` // what is paid to whoever runs the model comes besides
+	IsBYOK      bool     `json:"is_byok"` // the upstream provider's cost is additional
 	CostDetails struct {
 		Upstream *float64 `json:"upstream_inference_cost"`
 	} `json:"cost_details"`
 }
 
-// cost is what the provider says that the answer costs, or nil.
+// cost returns the cost of the answer from the provider, or nil.
 func (u *usage) cost() *float64 {
 	if u.Cost == nil || math.IsNaN(*u.Cost) {
 		return nil
@@ -76,7 +76,7 @@ func (u *usage) cost() *float64 {
 	return &cost
 }
 
-// text is a string, or an array of parts whose texts count, or null.
+// text is a string, null, or an array of parts whose texts are used.
 type text string
 
 func (t *text) UnmarshalJSON(b []byte) error {
@@ -98,17 +98,17 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// toolCall is a tool call as far as it has arrived.
+// toolCall is a tool call as received so far.
 type toolCall struct {
 	index     int
-	given     string // the id that the server gave, or ""
+	given     string // the server's id, or ""
 	id, name  string
 	arguments []byte
 	extra     json.RawMessage
 }
 
-// answer puts an answer together from chunks. They come from a stranger: any
-// order of them, and any values, must do no more than give a wrong answer.
+// answer builds an answer from chunks. Chunks are untrusted: in any order and with any values, they must
+// not cause more than a wrong answer.
 type answer struct {
 	model                   string
 	usage                   transcript.Usage
@@ -122,8 +122,8 @@ func (a *answer) empty() bool {
 	return a.thinking.Len() == 0 && a.text.Len() == 0 && a.refusal.Len() == 0 && len(a.calls) == 0
 }
 
-// take adds a chunk and emits what the caller can already use of it. It reports
-// whether the caller wants more.
+// take adds a chunk and emits the parts that the caller can already use. It reports whether the caller
+// wants more.
 func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 	if c.Model != "" {
 		a.model = c.Model
@@ -133,7 +133,7 @@ func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
-			continue // only one answer was asked for
+			continue // only one answer was requested
 		}
 		p := &ch.Delta
 		if ch.Message != nil {
@@ -149,7 +149,7 @@ func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 	return true
 }
 
-// split takes the cached tokens out of the prompt's, which the wire counts twice.
+// split subtracts the cached tokens from the prompt's, because the API includes them.
 func (u *usage) split() transcript.Usage {
 	read := max(u.PromptDetails.Cached, u.CacheHit, 0)
 	write := max(u.PromptDetails.CacheWrite, 0)
@@ -220,9 +220,9 @@ func (a *answer) addCall(p *callPiece, emit func(model.Event) bool) bool {
 	return emit(model.ToolInputDelta{Use: c.id, Tool: c.name, JSON: arguments})
 }
 
-// callOf finds the call that a piece goes on with, or nil. Pieces without an
-// index go by their id, and without either to the last call. Servers that give
-// every call the index 0 tell a new one by a new id.
+// callOf returns the call that a part continues, or nil. Parts without an index use their id; without
+// either, they continue the last call. For servers that give every call the index 0, a new id starts a new
+// call.
 func (a *answer) callOf(p *callPiece) *toolCall {
 	for _, c := range slices.Backward(a.calls) {
 		differs := p.ID != "" && c.given != "" && p.ID != c.given
@@ -236,7 +236,7 @@ func (a *answer) callOf(p *callPiece) *toolCall {
 	return nil
 }
 
-// freeID returns id, or another one when it is empty or taken.
+// freeID returns id, or another id if it is empty or taken.
 func (a *answer) freeID(id string) string {
 	taken := func(id string) bool {
 		return slices.ContainsFunc(a.calls, func(c *toolCall) bool { return c.id == id })
@@ -247,17 +247,16 @@ func (a *answer) freeID(id string) string {
 	return id
 }
 
-// item is the finished answer. Its native form is the message that
-// [adapter.Encode] will send for it.
+// item returns the complete answer. Its native form is the message that [adapter.Encode] will send for it.
 func (a *answer) item() transcript.Item {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: a.finish()}
 	it.Parts = a.texts()
 	var uses []byte
 	for i, c := range a.calls {
 		if it.Finish == transcript.FinishRefusal {
-			break // they were cut off, nobody shall run them
+			break // they were truncated and must not be run
 		}
-		// What the output limit cut before its first byte is not an empty input.
+		// An input that the output limit cut off before its first byte is not an empty input.
 		cut := a.finishReason == "length" && i == len(a.calls)-1 && len(c.arguments) == 0
 		use := c.use(cut)
 		it.Parts = append(it.Parts, use)
@@ -272,8 +271,7 @@ func (a *answer) item() transcript.Item {
 	return it
 }
 
-// message is the answer as the wire wants it back, or nil when nothing of it can
-// be sent.
+// message returns the answer as the API expects it in a request, or nil if nothing of it can be sent.
 func (a *answer) message(uses []byte) []byte {
 	if a.text.Len() == 0 && a.refusal.Len() == 0 && len(uses) == 0 {
 		return nil
@@ -297,7 +295,7 @@ func (a *answer) finish() transcript.Finish {
 	switch {
 	case a.finishReason == "content_filter", a.refusal.Len() > 0:
 		return transcript.FinishRefusal
-	case len(a.calls) > 0: // some servers say "stop"
+	case len(a.calls) > 0: // some servers send "stop"
 		return transcript.FinishToolUse
 	case a.finishReason == "length":
 		return transcript.FinishMaxTokens
@@ -305,7 +303,7 @@ func (a *answer) finish() transcript.Finish {
 	return transcript.FinishStop
 }
 
-// texts gives the thinking and the text of the answer.
+// texts returns the thinking and the text of the answer.
 func (a *answer) texts() []transcript.Part {
 	var parts []transcript.Part
 	if a.thinking.Len() > 0 {
@@ -338,8 +336,8 @@ func (c *toolCall) extraContent() []byte {
 
 func literal(s string) []byte { return jsonscan.AppendString(nil, s) }
 
-// partial is what of a broken answer can be kept: text and thinking. It is nil
-// when there is neither.
+// partial returns the usable parts of a broken answer: text and thinking. It returns nil if there are
+// none.
 func (a *answer) partial(cancelled bool) *transcript.Item {
 	it := &transcript.Item{
 		Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage,

@@ -18,17 +18,17 @@ const (
 	roleAssistant = "assistant"
 	roleTool      = "tool"
 
-	// roleToolMedia marks a wire of tool messages and, after a line break, the
-	// user message that holds their images: the wire's tool messages are text, and
-	// a user message may only follow the last of a round.
+	// roleToolMedia marks encoded tool messages followed, after a line break, by the user message with
+	// their images: tool messages can only contain text, and a user message may only follow the last one
+	// of a round.
 	roleToolMedia = "tool+media"
 
 	reminderStart = `<system-reminder>\n`
 	reminderEnd   = `\n</system-reminder>`
 )
 
-// Encode gives an item's messages, joined by commas: one, or one per tool
-// result. An assistant item that came over this wire is sent as it came.
+// Encode returns an item's messages, separated by commas: one, or one per tool result. An assistant item
+// from this API is sent as received.
 func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	switch item.Role() {
 	case transcript.RoleAssistant:
@@ -102,8 +102,8 @@ func encodeAnswer(item transcript.Encoded) model.EncodedItem {
 	return model.EncodedItem{Role: roleAssistant, JSON: append(append(w, b...), '}')}
 }
 
-// appendCall writes a tool call; id and name are literals, input is a value and
-// extra what else the server said of the call, or nil.
+// appendCall writes a tool call; id and name are literals, input is a value, and extra has the server's
+// additional fields of the call, or nil.
 func appendCall(b, id, name, input, extra []byte) []byte {
 	b = append(append(b, `{"id":`...), id...)
 	b = append(append(b, `,"type":"function","function":{"name":`...), name...)
@@ -146,8 +146,8 @@ func encodeResults(item transcript.Encoded) model.EncodedItem {
 	return model.EncodedItem{Role: roleToolMedia, JSON: append(media.appendTo(b), '}')}
 }
 
-// appendResult writes a tool message; id and text are the insides of literals.
-// The wire has no mark for errors, so the text says it.
+// appendResult writes a tool message; id and text are the insides of literals. The API has no field for
+// errors, so the text says it.
 func appendResult(b, id, text []byte, isError bool) []byte {
 	if len(b) > 0 {
 		b = append(b, ',')
@@ -160,15 +160,15 @@ func appendResult(b, id, text []byte, isError bool) []byte {
 	return append(append(b, text...), `"}`...)
 }
 
-// content is a message's content: one string as long as it is text, which every
-// server understands, else an array of parts.
+// content is a message's content: one string while it is only text, which every server supports, otherwise
+// an array of parts.
 type content struct {
 	before, after string   // around text, as they are inside a literal
-	media         bool     // the message may hold images and files
-	shown         *content // where what this message cannot hold is shown, or nil
+	media         bool     // the message may contain images and files
+	shown         *content // receives media that this message cannot contain, or nil
 
 	text  []byte // the inside of a literal
-	array []byte // parts, from the first that is not text on
+	array []byte // parts, from the first one that is not text
 }
 
 func (c *content) empty() bool { return len(c.text) == 0 && len(c.array) == 0 }
@@ -204,7 +204,7 @@ func (c *content) addText(inner []byte) {
 	c.text = append(c.text, inner...)
 }
 
-// flush moves text into the array, as a part of its own.
+// flush moves the text into the array, as a separate part.
 func (c *content) flush(inner []byte) {
 	if len(inner) == 0 {
 		return
@@ -223,8 +223,7 @@ func (c *content) next() {
 	}
 }
 
-// addMedia adds an image, a sound or a PDF; what the wire cannot carry is named
-// in the text.
+// addMedia adds an image, audio or a PDF; unsupported media are named in the text.
 func (c *content) addMedia(p jsonscan.Object) {
 	mime, data, uri := word(p.Field("mime")), call.LiteralText(p.Field("data")), call.LiteralText(p.Field("uri"))
 	name := p.Field("name")

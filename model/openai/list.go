@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
-// List asks a server which models it offers, in the server's order. Of a model only what the
-// server or our own list says is known. Errors of the server are [*model.Error].
+// List returns the server's models in its order. It sets only what the server or the built-in list says
+// about a model. Errors of the server are [*model.Error].
 func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 	text, failure := m.provider.Get(ctx, m.client, m.base.JoinPath("models").String(), m.header)
 	if failure != nil {
@@ -29,7 +29,7 @@ func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		// Together's list is the array itself.
+		// Together's list is a plain array.
 		if json.Unmarshal(text, &doc.Data) != nil {
 			return nil, m.provider.Malformed(fmt.Errorf("the list of models: %w", err))
 		}
@@ -51,8 +51,8 @@ func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 	return list, nil
 }
 
-// Ask asks a server for a document below its base URL, such as OpenRouter's "key", and returns
-// what it complains about, an [*model.Error].
+// Ask requests a document below the server's base URL, such as OpenRouter's "key". Errors of the server
+// are [*model.Error].
 func (m *adapter) Ask(ctx context.Context, path string) error {
 	if _, failure := m.provider.Get(ctx, m.client, m.base.JoinPath(path).String(), m.header); failure != nil {
 		return failure

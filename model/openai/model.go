@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
-// apiName names the wire in [transcript.Native].
+// apiName is the name of the API in [transcript.Native].
 const apiName = "openai-chat"
 
 const (
@@ -21,20 +21,19 @@ const (
 	defaultBaseURL  = "https://api.openai.com/v1/"
 )
 
-// Options are what can be set about a model. The zero value is ready to use,
-// except that OpenAI itself wants a key. No environment variable is read, but
-// for those that name a proxy, when HTTPClient is nil.
+// Options configure a model. The zero value is ready to use, except that OpenAI requires a key. No
+// environment variable is read, except those of a proxy if HTTPClient is nil.
 type Options struct {
-	APIKey     string           // may be empty where the server asks for none
+	APIKey     string           // may be empty if the server requires none
 	BaseURL    string           // of another server, with its "/v1"
-	Provider   string           // names the server in errors and finds prices; "": "openai"
-	Header     http.Header      // more headers of each request; those that a call has anyway cannot be replaced
+	Provider   string           // name of the server in errors and for prices; "" means "openai"
+	Header     http.Header      // additional headers of each request; the adapter's own headers cannot be replaced
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
-	MaxTokens  int              // of an answer when the request sets none; 0: the server's default
-	Price      *model.Price     // nil: what is known of the model
-	Reported   bool             // answers say what they cost, as those of OpenRouter do
-	Context    int              // tokens the model can see; 0: what is known of the model
-	Timeouts   model.Timeouts   // of a provider that says nothing
+	MaxTokens  int              // of an answer if the request sets none; 0 means the server's default
+	Price      *model.Price     // nil: the known price of the model
+	Reported   bool             // answers contain their cost, as those of OpenRouter do
+	Context    int              // context window in tokens; 0: the known size of the model
+	Timeouts   model.Timeouts   // for a silent provider
 	Now        func() time.Time // nil: time.Now
 }
 
@@ -42,9 +41,9 @@ type Options struct {
 type adapter struct {
 	info      model.Info
 	maxTokens int
-	official  bool // OpenAI itself: its newer names are known
-	accounts  bool // OpenRouter: it says what an answer costs when it is asked
-	keyless   bool // OpenAI itself, and no key
+	official  bool // OpenAI itself, which requires the newer parameter names
+	accounts  bool // OpenRouter, which reports the cost of an answer on request
+	keyless   bool // OpenAI itself, without a key
 	client    *http.Client
 	base      *url.URL
 	address   string
@@ -54,8 +53,7 @@ type adapter struct {
 	heads     call.HeadCache
 }
 
-// New returns the model of that name, such as "gpt-5.1". It does no I/O. Options
-// may be nil.
+// New returns the model with a name, such as "gpt-5.1". It does no I/O. Options may be nil.
 func New(name string, o *Options) (model.Model, error) {
 	if o == nil {
 		o = &Options{}

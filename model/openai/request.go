@@ -34,7 +34,7 @@ func (m *adapter) body(req *model.Request) *call.Body {
 		first = false
 		b.Add(message)
 	}
-	var media [][]byte // of the tool round that is being written
+	var media [][]byte // of the tool round that is being encoded
 	for _, w := range req.Messages {
 		if w.Role != roleTool && w.Role != roleToolMedia && len(w.JSON) > 0 {
 			for _, shown := range media {
@@ -70,7 +70,7 @@ func (m *adapter) settings(req *model.Request) []byte {
 		maxTokens = req.MaxTokens
 	}
 	if maxTokens > 0 {
-		// OpenAI's reasoning models refuse the older name, other servers know no newer.
+		// OpenAI's reasoning models reject the older name; other servers do not know the newer one.
 		name := `,"max_tokens":`
 		if m.official {
 			name = `,"max_completion_tokens":`
@@ -83,7 +83,7 @@ func (m *adapter) settings(req *model.Request) []byte {
 	return s
 }
 
-// encodeHead writes what comes before the messages and seldom changes.
+// encodeHead encodes what precedes the messages and rarely changes.
 func encodeHead(req *model.Request) []byte {
 	var b []byte
 	for i, t := range req.Tools {

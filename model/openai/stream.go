@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Stream sends a request and yields what comes back as it comes; see
-// [model.Model]. Breaking off the loop ends the call.
+// Stream sends a request and yields events as they arrive; see [model.Model]. Leaving the loop ends the
+// call.
 func (m *adapter) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if m.keyless {
 		return call.NoKey(m.info.Provider, "OPENAI_API_KEY")
@@ -61,7 +61,7 @@ func (r reader) chunk(data []byte, out *call.Output) (more bool, _ *model.Error)
 	return r.take(&c, out.Emit), nil
 }
 
-// complete is the failure of an answer with nothing in it.
+// complete returns the error for an empty answer.
 func (r reader) complete(detail string) *model.Error {
 	if !r.Ended() && r.empty() {
 		return r.provider.Malformed(errors.New(detail))

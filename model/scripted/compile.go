@@ -13,19 +13,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// script is a play that has been checked.
+// script is a validated script file.
 type script struct {
 	scriptFile
 	steps []step
-	named map[string]int // by mark
+	named map[string]int // index by mark
 }
 
-// step is a [scriptStep] with what needs work done once.
+// step is a [scriptStep] with precomputed values.
 type step struct {
 	scriptStep
 	mark         string // its name, or "#" and its number from 1
 	when, expect *match
-	uses         []transcript.ToolUse // some without id
+	uses         []transcript.ToolUse // some without an id
 	fail         model.Error
 }
 
@@ -34,7 +34,7 @@ type match struct {
 	user, told, result *regexp.Regexp
 }
 
-// scriptError is what is wrong with a play, and where: names like ".steps" and "[2]".
+// scriptError is an error in a script, with its position: names like ".steps" and "[2]".
 type scriptError struct {
 	path []string
 	err  error
@@ -204,8 +204,8 @@ func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 		return part, wrong("input is already set").under(".raw_input")
 	case u.RawInput != "" && json.Valid([]byte(u.RawInput)):
 		part.Input = json.RawMessage(u.RawInput)
-	case u.RawInput != "": // as the adapters keep it: the text, marked
-		part.Input, _ = json.Marshal(u.RawInput) // a string always can be
+	case u.RawInput != "": // as the adapters store it: the text, marked
+		part.Input, _ = json.Marshal(u.RawInput) // a string is always valid
 		part.Extra = map[string]json.RawMessage{"malformed": json.RawMessage("true")}
 	case u.Input != nil:
 		v, err := appendJSON(nil, u.Input)
@@ -217,7 +217,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 	return part, nil
 }
 
-// appendJSON writes what YAML gives, with keys in the order they were written.
+// appendJSON writes a YAML value as JSON, with keys in their order.
 func appendJSON(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
 	case yaml.MapSlice:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// next finds the step that answers a scene.
+// next returns the step that answers a request.
 func (s *script) next(sc *requestView) (int, error) {
 	for i, st := range s.steps {
 		if st.when != nil && st.when.fits(sc) {
@@ -38,7 +38,7 @@ func (st *step) expected(sc *requestView) error {
 	return fmt.Errorf("step %s expects %s; received: %s", st.mark, st.expect, sc)
 }
 
-// wanted lists what the steps with a condition wait for.
+// wanted lists the conditions of the steps.
 func (s *script) wanted() string {
 	var all []string
 	for _, st := range s.steps {

@@ -12,37 +12,37 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// apiName names the wire in [transcript.Native].
+// apiName is the name of the API in [transcript.Native].
 const apiName = "scripted"
 
 const provider = "scripted"
 
-// Options are what can be set about a model. The zero value works.
+// Options configure a model. The zero value is ready to use.
 type Options struct {
-	// Record is called with every request before it is answered. It must be
-	// safe for concurrent use when the model is used so.
+	// Record is called with every request before the answer. If the model is used concurrently, it must be
+	// safe for concurrent use.
 	Record func(model.Request)
-	// Sleep waits between deltas; nil waits for real.
+	// Sleep waits between deltas; nil waits in real time.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Price returns the price of a model by its name, in place of the play's price; nil
-	// leaves that in force.
+	// Price returns the price of a model by its name, which replaces the script's price; nil keeps the
+	// script's.
 	Price func(name string) *model.Price
 }
 
-// scriptedModel plays a [scriptFile].
+// scriptedModel answers from a [scriptFile].
 type scriptedModel struct {
 	script *script
 	opts   Options
 
 	mu     sync.Mutex
-	failed map[string]int // how often, by step and request
+	failed map[string]int // count by step and request
 }
 
-// New returns a model that plays a play, given in its YAML form. Options may be nil. An
-// error of the play names its line and column.
+// New returns a model for a script in YAML. Options may be nil. An error in the script has its line and
+// column.
 func New(yaml []byte, o *Options) (model.Model, error) { return newPlayer(yaml, "", o) }
 
-// Load is [New] for a play in a file.
+// Load is [New] for a script file.
 func Load(path string, o *Options) (model.Model, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
 	return m, nil
 }
 
-// Info describes the model as its play does.
+// Info describes the model as its script does.
 func (m *scriptedModel) Info() model.Info {
 	i := model.Info{
 		Provider: provider, Model: m.script.Name, API: apiName,
@@ -88,8 +88,8 @@ func (m *scriptedModel) Info() model.Info {
 	return i
 }
 
-// Encode gives an item's role and raw parts as a JSON object; parts of a host's
-// own are left out. An answer of this model is sent as it came, with its step.
+// Encode returns an item's role and raw parts as a JSON object without a host's own parts. An answer of
+// this model is sent as received, with its step.
 func (m *scriptedModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	role := string(item.Role())
 	if native := item.Native(apiName); len(native) > 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// playError says where a play is not right.
+// playError is an error in a script, with its position.
 type playError struct {
-	Line, Column int // from 1; 0 when unknown
+	Line, Column int // from 1; 0 if unknown
 	Message      string
 }
 
@@ -24,7 +24,7 @@ func (e *playError) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// parse reads a play. Errors are a [playError].
+// parse parses a script. Errors are a [playError].
 func parse(b []byte) (scriptFile, error) {
 	file, err := parser.ParseBytes(b, 0)
 	if err != nil {
@@ -51,8 +51,8 @@ func parse(b []byte) (scriptFile, error) {
 	return p, nil
 }
 
-// checkDurations refuses durations without a unit, which the decoder would take
-// for nanoseconds, and says where the wrong ones are, which it would not.
+// checkDurations rejects durations without a unit, which the decoder would read as nanoseconds, and
+// returns the position of invalid ones, which the decoder would not.
 func checkDurations(doc ast.Node) error {
 	c := durationCheck{}
 	ast.Walk(&c, doc)
@@ -79,7 +79,7 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 		ast.Walk(inner, pair.Value)
 		c.fault = inner.fault
 		return nil
-	case key == "input": // a tool's own business
+	case key == "input": // the input belongs to the tool
 		return nil
 	case key == "retry_after", c.inDelay && (key == "before" || key == "chunk"):
 		t := pair.Value.GetToken()
@@ -104,7 +104,7 @@ func syntaxError(err error) *playError {
 	return e
 }
 
-// position finds the node at path, or the nearest one above it.
+// position returns the node at path, or the nearest one above it.
 func position(file *ast.File, path []string) (line, column int) {
 	for n := len(path); n >= 0; n-- {
 		var at strings.Builder

@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// requestView is what a request holds, as far as a play can ask for it.
+// requestView has the parts of a request that conditions refer to.
 type requestView struct {
 	system  string
 	items   int
 	bytes   int      // of all items, the system prompt and the tools
-	after   string   // mark of the newest answer that carries one
-	without int      // answers since then that carry none
-	user    string   // the newest user item's text, when it came since the newest answer
-	told    string   // the notifications that came since then, one a line
-	results []result // what came since the newest answer
+	after   string   // mark of the newest answer that has one
+	without int      // number of later answers without a mark
+	user    string   // the text of the newest user item after the newest answer
+	told    string   // the notifications after the newest answer, one per line
+	results []result // results after the newest answer
 }
 
 type result struct {
@@ -29,7 +29,7 @@ type result struct {
 	isError    bool
 }
 
-// newScene reads a request and refuses one that a provider would refuse.
+// newScene parses a request and rejects one that a provider would reject.
 func newScene(req *model.Request) (*requestView, error) {
 	s := &requestView{system: req.System, bytes: len(req.System)}
 	for _, t := range req.Tools {
@@ -78,7 +78,7 @@ func newScene(req *model.Request) (*requestView, error) {
 	return s, nil
 }
 
-// take notes what an item after the newest answer says.
+// take records the content of an item after the newest answer.
 func (s *requestView) take(e transcript.Encoded, uses []transcript.ToolUse) error {
 	if e.Role() == transcript.RoleUser {
 		s.user = e.Text()
@@ -114,7 +114,7 @@ func (s *requestView) lastResult() string {
 	return s.results[len(s.results)-1].text
 }
 
-// String says what came, for a person who writes a play.
+// String describes the request for the author of a script.
 func (s *requestView) String() string {
 	var said []string
 	if s.user != "" {
@@ -147,7 +147,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// stepOf reads the mark that [Model.Stream] put into an answer.
+// stepOf returns the mark that [Model.Stream] stored in an answer.
 func stepOf(wire []byte) string {
 	var s string
 	if json.Unmarshal(jsonscan.Object(wire).Field("step"), &s) != nil {

@@ -7,67 +7,67 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// scriptFile is what a model says, step by step. The package doc shows its YAML form.
+// scriptFile describes a model's answers, step by step. The package doc shows its YAML form.
 type scriptFile struct {
 	Name      string       `yaml:"name"`       // of the model; default "play"
-	Context   int          `yaml:"context"`    // tokens; 0 when unbounded
-	MaxOutput int          `yaml:"max_output"` // tokens; 0 when unknown
+	Context   int          `yaml:"context"`    // tokens; 0 means no limit
+	MaxOutput int          `yaml:"max_output"` // tokens; 0 means unknown
 	Price     *model.Price `yaml:"price"`
-	Chunk     int          `yaml:"chunk"` // characters in a delta; 0 for all at once
+	Chunk     int          `yaml:"chunk"` // characters in a delta; 0 means all at once
 	Delay     playDelay    `yaml:"delay"`
 	Steps     []scriptStep `yaml:"steps"`
 }
 
-// playDelay says how long a step takes.
+// playDelay is the duration of a step.
 type playDelay struct {
-	Before time.Duration `yaml:"before"` // the first delta
-	Chunk  time.Duration `yaml:"chunk"`  // each further one
+	Before time.Duration `yaml:"before"` // before the first delta
+	Chunk  time.Duration `yaml:"chunk"`  // before each further one
 }
 
 // scriptStep is one answer.
 type scriptStep struct {
 	Name   string     `yaml:"name"`   // unique, or empty
-	When   *stepMatch `yaml:"when"`   // plays the step whenever it fits
-	Expect *stepMatch `yaml:"expect"` // must fit, or the request is refused
+	When   *stepMatch `yaml:"when"`   // uses the step whenever it matches
+	Expect *stepMatch `yaml:"expect"` // must match, or the request is rejected
 
 	Thinking string            `yaml:"thinking"`
-	Text     string            `yaml:"text"` // {{last_result}} stands for the newest tool result's text
+	Text     string            `yaml:"text"` // {{last_result}} is replaced by the newest tool result's text
 	ToolUses []playToolUse     `yaml:"tool_uses"`
 	Finish   transcript.Finish `yaml:"finish"` // default: tool_use or stop
 	Usage    *transcript.Usage `yaml:"usage"`  // default: a fourth of the bytes
 	Error    *playFailure      `yaml:"error"`
 
-	Chunk int        `yaml:"chunk"` // 0: the play's
-	Delay *playDelay `yaml:"delay"` // nil: the play's
+	Chunk int        `yaml:"chunk"` // 0: the script's
+	Delay *playDelay `yaml:"delay"` // nil: the script's
 }
 
 // playToolUse is a tool use of a [scriptStep].
 type playToolUse struct {
-	ID       string `yaml:"id"` // default: made from the request
+	ID       string `yaml:"id"` // default: derived from the request
 	Tool     string `yaml:"tool"`
-	Input    any    `yaml:"input"`     // becomes JSON; nil is {}
-	RawInput string `yaml:"raw_input"` // instead: what the model writes, JSON or not
+	Input    any    `yaml:"input"`     // converted to JSON; nil is {}
+	RawInput string `yaml:"raw_input"` // instead: the model's text, JSON or not
 }
 
 // playFailure makes a step fail.
 type playFailure struct {
-	Kind        string        `yaml:"kind"` // a [model.ErrorKind], or invalid, malformed for short
+	Kind        string        `yaml:"kind"` // a [model.ErrorKind], or the short forms invalid and malformed
 	Message     string        `yaml:"message"`
-	Status      int           `yaml:"status"` // default: what fits the kind
+	Status      int           `yaml:"status"` // default: a text for the kind
 	RetryAfter  time.Duration `yaml:"retry_after"`
-	AfterChunks int           `yaml:"after_chunks"` // deltas that arrive first
-	Times       int           `yaml:"times"`        // 0 for always
+	AfterChunks int           `yaml:"after_chunks"` // deltas before the failure
+	Times       int           `yaml:"times"`        // 0 means always
 }
 
-// stepMatch is a condition on what came since the newest answer. All fields that
-// are set must hold; a Match needs at least one.
+// stepMatch is a condition on the items after the newest answer. All fields that are set must match; at
+// least one is required.
 type stepMatch struct {
 	Any           bool   `yaml:"any"`
 	User          string `yaml:"user"`         // the last user item's text contains it
 	UserMatches   string `yaml:"user_matches"` // and matches this regular expression
-	Notification  string `yaml:"told"`         // a notification that came contains it
-	ToldMatches   string `yaml:"told_matches"` // and they match this regular expression, one a line
-	Tool          string `yaml:"tool"`         // one result is this tool's
+	Notification  string `yaml:"told"`         // a new notification contains it
+	ToldMatches   string `yaml:"told_matches"` // the notifications match this regular expression, one per line
+	Tool          string `yaml:"tool"`         // one result is from this tool
 	Result        string `yaml:"result"`       // and its text contains it
 	ResultMatches string `yaml:"result_matches"`
 	IsError       *bool  `yaml:"is_error"`

@@ -18,9 +18,9 @@ import (
 
 const bytesPerToken = 4
 
-// Stream plays the step that answers the request. It yields an [model.Error] of
-// kind invalid_request when the request is not sound or no step fits it, and of
-// kind context_too_long when it outgrows the play's context.
+// Stream yields the step that answers the request. It yields a [model.Error] of kind invalid_request if
+// the request is invalid or no step matches, and of kind context_too_long if it exceeds the script's
+// context.
 func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if m.opts.Record != nil {
@@ -77,7 +77,7 @@ func (m *scriptedModel) fails(st *step, sc *requestView) bool {
 	return m.failed[key] <= st.Error.Times
 }
 
-// stepRun is one step being played.
+// stepRun is the execution of one step.
 type stepRun struct {
 	ctx   context.Context
 	model *scriptedModel
@@ -86,11 +86,11 @@ type stepRun struct {
 	yield func(model.Event, error) bool
 	fails bool
 
-	chunks         int // that were yielded
+	chunks         int // yielded so far
 	thinking, text strings.Builder
 }
 
-// item makes the whole answer.
+// item returns the complete answer.
 func (p *stepRun) item(req *model.Request) (transcript.Item, error) {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: p.model.script.Name, Finish: p.step.Finish}
 	if p.step.Thinking != "" {
@@ -131,8 +131,8 @@ func (p *stepRun) item(req *model.Request) (transcript.Item, error) {
 	return it, nil
 }
 
-// usePrefix makes ids that are the same when the same request comes again, and
-// differ from those of every other.
+// usePrefix returns a prefix for ids that is the same for the same request, and differs from those of all
+// others.
 func usePrefix(mark string, req *model.Request) string {
 	h := sha256.New()
 	h.Write([]byte(mark))
@@ -142,7 +142,7 @@ func usePrefix(mark string, req *model.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// play yields the deltas of an answer and reports whether it came to its end.
+// play yields the deltas of an answer and reports whether it completed.
 func (p *stepRun) play(it transcript.Item) bool {
 	d := p.model.script.Delay
 	if p.step.Delay != nil {
@@ -169,13 +169,13 @@ func (p *stepRun) play(it transcript.Item) bool {
 			return p.fail()
 		}
 	}
-	if p.fails { // after more chunks than there are
+	if p.fails { // more chunks than there are
 		return p.fail()
 	}
 	return true
 }
 
-// deltas cuts an answer into what arrives one by one.
+// deltas splits an answer into deltas.
 func (p *stepRun) deltas(it transcript.Item) iter.Seq[model.Event] {
 	size := p.step.Chunk
 	if size == 0 {
@@ -210,7 +210,7 @@ func (p *stepRun) deltas(it transcript.Item) iter.Seq[model.Event] {
 	}
 }
 
-// written is a tool use's input as the model writes it.
+// written returns a tool use's input as the model writes it.
 func written(u transcript.ToolUse) string {
 	var s string
 	if u.Extra != nil && json.Unmarshal(u.Input, &s) == nil {
@@ -219,7 +219,7 @@ func written(u transcript.ToolUse) string {
 	return string(u.Input)
 }
 
-// pieces cuts a text into pieces of size characters; 0 is one piece.
+// pieces splits a text into pieces of size characters; 0 means one piece.
 func pieces(s string, size int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		n, start := 0, 0
@@ -238,7 +238,7 @@ func pieces(s string, size int) iter.Seq[string] {
 	}
 }
 
-// wait lets time pass; when ctx ends, it yields that and returns false.
+// wait waits; if ctx ends, it yields the error and returns false.
 func (p *stepRun) wait(d time.Duration) bool {
 	err := p.ctx.Err()
 	if err == nil && d > 0 {
@@ -256,7 +256,7 @@ func (p *stepRun) wait(d time.Duration) bool {
 	return false
 }
 
-// fail yields the step's error. It is always false.
+// fail yields the step's error and returns false.
 func (p *stepRun) fail() bool {
 	e := p.step.fail
 	e.Partial = p.partial(transcript.FinishError)

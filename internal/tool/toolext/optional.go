@@ -1,5 +1,5 @@
-// Package toolext holds what an agent looks for in a tool besides [tool.Tool]. Only the
-// tools of this project need these interfaces.
+// Package toolext defines optional interfaces of tools, which the agent detects by type assertion. Only
+// the tools of this project need them.
 package toolext
 
 import (
@@ -8,38 +8,38 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// NoApproval is a [tool.Tool] whose calls may run without anybody being asked: another program
-// has begun them, and only tells.
+// NoApproval is a [tool.Tool] whose calls may run without an approval: another program has started them
+// and only reports them.
 type NoApproval interface {
-	// RunsWithoutApproval says who runs a call without asking, and "" of one that is asked about. Such
-	// a call is recorded as allowed by him; a deny still is one, and ends what it can.
+	// RunsWithoutApproval returns who runs a call without an approval, or "" if the call needs one. Such a
+	// call is recorded as allowed by that program; a deny still applies, and ends what it can.
 	RunsWithoutApproval(call *tool.Call) string
 }
 
-// Voidable is a [tool.Tool] whose calls can become void while they wait for an answer: whoever
-// asked for them has ended.
+// Voidable is a [tool.Tool] whose calls can become void while they wait for an answer, because the program
+// that requested them has ended.
 type Voidable interface {
-	// Void returns a channel that is closed when a call cannot run any more, or nil, and
-	// what says why then.
+	// Void returns a channel that is closed when a call can no longer run, or nil; and a function that
+	// returns the reason.
 	Void(call *tool.Call) (lapsed <-chan struct{}, why func() string)
 }
 
-// DenialWriter is a [tool.Tool] that words the refusal of its calls itself.
+// DenialWriter is a [tool.Tool] with its own text for denied calls.
 type DenialWriter interface {
-	// Denial is what the model reads instead of a call's result; "" is the usual text.
-	// Asked, of the decision, tells whether a person has said no; Reason is what he said.
+	// Denial returns what the model reads instead of a result; "" means the default text. The decision's
+	// PersonAsked reports whether the user denied the call; Reason is the user's text.
 	Denial(call *tool.Call, d policy.Decision) string
 }
 
-// FileRecaller is a [tool.Tool] that remembers which files its model has seen.
+// FileRecaller is a [tool.Tool] that remembers which files its model has read.
 type FileRecaller interface {
-	// RestoreFiles is told, when a session is gone on with, which files its transcript shows. What
-	// was seen since, by other calls of the tool, counts more.
+	// RestoreFiles is called when a session is resumed, with the files that its transcript shows. Files
+	// that other calls of the tool have read since take precedence.
 	RestoreFiles(seen []record.FileShown)
 }
 
-// Checker is a [tool.Tool] that knows before a person is asked that a call would fail.
+// Checker is a [tool.Tool] that can detect before an approval that a call would fail.
 type Checker interface {
-	// Check says why a call would fail, for the model to read, or nil. It changes nothing.
+	// Check returns why a call would fail, for the model to read, or nil. It changes nothing.
 	Check(call *tool.Call) error
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// Brave is the Brave Search API (https://api-dashboard.search.brave.com): GET
-// /web/search with the key in X-Subscription-Token.
+// Brave is the Brave Search API (https://api-dashboard.search.brave.com): GET /web/search with the key in
+// X-Subscription-Token.
 type Brave struct {
 	base *url.URL
 	key  string
 }
 
-// BraveURL is where the service is.
+// BraveURL is the URL of the service.
 const BraveURL = "https://api.search.brave.com/res/v1"
 
-// NewBrave returns a searcher with a key of the service. base is its address, "" is
-// [BraveURL]. A key or an address that cannot be used is an error.
+// NewBrave returns a searcher that uses a key of the service. base is the URL of the service; "" means
+// [BraveURL]. An invalid key or URL is an error.
 func NewBrave(key, base string) (*Brave, error) {
 	if base == "" {
 		base = BraveURL
@@ -40,22 +40,22 @@ func NewBrave(key, base string) (*Brave, error) {
 	return &Brave{base: u, key: key}, nil
 }
 
-// Endpoint is the address of the service.
+// Endpoint returns the address of the service.
 func (b *Brave) Endpoint() *url.URL { return b.base }
 
-// String does not tell the key.
+// String hides the key.
 func (b *Brave) String() string { return "Brave Search at " + b.base.String() }
 
-// GoString does not tell the key.
+// GoString hides the key.
 func (b *Brave) GoString() string { return b.String() }
 
-// maxAnswer bounds what the service answers, in bytes.
+// maxAnswer limits the service's response in bytes.
 const maxAnswer = 2 << 20
 
-// Search asks the service.
+// Search sends a query to the service.
 func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Result, error) {
 	text := q.Text + sites(q)
-	if len(text) > maxQuery { // the service takes no more; results are picked anyway
+	if len(text) > maxQuery { // the service rejects longer queries; results are filtered anyway
 		text = q.Text
 	}
 	u := b.base.JoinPath("web/search")
@@ -83,7 +83,7 @@ func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*ht
 	return readBrave(body)
 }
 
-// sites says in the query's own language where results may come from.
+// sites returns the domains of a query in the service's query language.
 func sites(q Query) string {
 	var out []string
 	for _, d := range q.Allowed {
@@ -102,7 +102,7 @@ func sites(q Query) string {
 	return text
 }
 
-// refusal words an HTTP error. What the service writes may quote the request.
+// refusal returns the error for an HTTP status. It omits the response, which may quote the request.
 func refusal(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -138,5 +138,5 @@ func readBrave(body []byte) ([]Result, error) {
 
 var tags = lazyregexp.Must(`</?[a-zA-Z][^<>]*>`)
 
-// plain takes tags off, and reads entities.
+// plain removes tags and decodes entities.
 func plain(text string) string { return html.UnescapeString(tags().ReplaceAllString(text, "")) }

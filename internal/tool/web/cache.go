@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// How long pages are kept, and how much of them.
+// Limits of the cache.
 const (
 	keepFor   = 15 * time.Minute
 	keepBytes = 16 << 20
 )
 
-// cache keeps pages by their URLs.
+// cache stores pages by URL.
 type cache struct {
 	now func() time.Time
 
@@ -35,7 +35,7 @@ func (c *cache) get(u string) (*page, bool) {
 	return k.page, true
 }
 
-// put keeps a page that was there; what failed is fetched again.
+// put stores a page; failures are not cached.
 func (c *cache) put(u string, p *page) {
 	if p.status >= 400 || len(p.text) > keepBytes {
 		return

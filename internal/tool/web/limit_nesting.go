@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds of what is converted as it is. Whoever writes a page chooses how much work and
-// how much text it makes: each quotation and each list is gone through again by the one
-// around it, and a table has as many columns in each row as in its widest.
+// Limits for content that is converted unchanged. The author of a page controls the amount of work and
+// output: the conversion of each quotation and list also processes the nested ones, and each row of a
+// table has as many columns as its widest row.
 const (
-	maxNest  = 8      // quotations and lists in each other
-	maxCells = 20_000 // of a table, with those that spans stand for
+	maxNest  = 8      // nested quotations and lists
+	maxCells = 20_000 // cells of a table, including spans
 )
 
-// limitNesting makes plain blocks of what is beyond the bounds: its text stays.
+// limitNesting converts content beyond the limits to plain blocks and keeps its text.
 func limitNesting(n *html.Node, nest int) {
 	switch n.DataAtom {
 	case atom.Blockquote, atom.Ul, atom.Ol:
@@ -39,7 +39,7 @@ func limitNesting(n *html.Node, nest int) {
 
 func rename(n *html.Node, to atom.Atom) { n.Data, n.DataAtom = to.String(), to }
 
-// tooWide says whether a table becomes more cells than are converted.
+// tooWide reports whether a table would have too many cells.
 func tooWide(table *html.Node) bool {
 	var widths []int // of the rows
 	row, widest, filled := -1, 0, 0
@@ -70,7 +70,7 @@ func tooWide(table *html.Node) bool {
 	return max(row+1, len(widths))*widest > maxCells
 }
 
-// span is how many columns or rows a cell stands for.
+// span returns how many columns or rows a cell covers.
 func span(cell *html.Node, key string) int {
 	for _, a := range cell.Attr {
 		if v, err := strconv.Atoi(a.Val); a.Key == key && err == nil {
@@ -80,7 +80,7 @@ func span(cell *html.Node, key string) int {
 	return 1
 }
 
-// flattenTable makes a block of each row of a table.
+// flattenTable converts each row of a table to a block.
 func flattenTable(table *html.Node) {
 	all := slices.Collect(table.Descendants())
 	rename(table, atom.Div)

@@ -22,22 +22,22 @@ const searchTool = "WebSearch"
 // Query is a search.
 type Query struct {
 	Text    string
-	Allowed []string // only from these hosts, and what is below them; not with Blocked
-	Blocked []string // not from these
+	Allowed []string // only from these hosts and their subdomains; not with Blocked
+	Blocked []string // not from these hosts
 }
 
 // Result is a page that was found.
 type Result struct {
 	Title, URL, Text string
-	Age              string // when it was written, in the engine's words, or ""
+	Age              string // its date as text from the search engine, or ""
 }
 
-// Searcher is an engine that searches the web. It is safe for concurrent use.
+// Searcher is a web search engine. It is safe for concurrent use.
 type Searcher interface {
-	// Search finds pages, the best first, with do sending its requests to the host that
-	// At names. Errors are for the model and never hold the key.
+	// Search returns pages, the best first. It uses do to send its requests to the host of Endpoint.
+	// Errors are for the model and never contain the key.
 	Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Result, error)
-	// Endpoint is the address that is asked.
+	// Endpoint returns the address of the service.
 	Endpoint() *url.URL
 }
 
@@ -111,7 +111,7 @@ func (w *Web) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Re
 	return tool.Text(results(in.Query, list[:min(len(list), maxFound)])), nil
 }
 
-// matchesDomains reports whether a page is from where the model wants it.
+// matchesDomains reports whether a page is from an allowed domain.
 func matchesDomains(f Result, in searchInput) bool {
 	u, err := url.Parse(f.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -146,7 +146,7 @@ func results(query string, list []Result) string {
 	return b.String()
 }
 
-// line is a text in one line of at most n bytes.
+// line returns a text as one line of at most n bytes.
 func line(text string, n int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.ToValidUTF8(truncate.String(text, n), "\uFFFD")

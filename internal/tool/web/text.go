@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// readable turns an answer's body into text for a model: HTML into Markdown, text as it
-// is. The error says what it is, when it is no text.
+// readable converts the body of a response to text for a model: HTML to Markdown, and text unchanged. If
+// the body is not text, the error names its type.
 func readable(ctx context.Context, contentType string, body []byte, u *url.URL) (kind, text string, err error) {
 	kind, _, err = mime.ParseMediaType(contentType)
 	if err != nil || kind == "" || kind == "application/octet-stream" {
@@ -50,7 +50,7 @@ func isText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
 
-// decoded is a text in UTF-8.
+// decoded returns a text in UTF-8.
 func decoded(body []byte, contentType string) ([]byte, error) {
 	enc, name, certain := charset.DetermineEncoding(body, contentType)
 	if name == "utf-8" || !certain && utf8.Valid(body) {
@@ -63,9 +63,9 @@ func decoded(body []byte, contentType string) ([]byte, error) {
 	return out, nil
 }
 
-// markdown converts HTML, in a time that grows with its size: the parser bounds how deep
-// elements lie in each other, [limitNesting] what they make of it, and no letter is escaped, which
-// is for those who show Markdown and would look at all that follows each time.
+// markdown converts HTML in time proportional to its size: the parser limits the nesting of elements,
+// [limitNesting] limits their output, and characters are not escaped, because escaping is only needed for
+// rendering and would scan all following text each time.
 func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err error) {
 	defer func() {
 		if recover() != nil {

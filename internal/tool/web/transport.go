@@ -14,14 +14,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
-// transport is how requests leave: each through an egress proxy of its own, in this process.
-//
-//	http.Transport ─► pipe ─► egress.Proxy: rules, addresses ─► site, or HTTPS_PROXY
+// transport sends requests, each through its own egress proxy in this process.
 type transport struct {
 	o       *Options
 	rules   *egress.Rules
 	proxies proxies
-	broken  error // of the environment: nothing goes out past a proxy that is wanted
+	broken  error // from the environment; if a proxy is configured, nothing bypasses it
 }
 
 func newWay(o *Options) (*transport, error) {
@@ -34,13 +32,13 @@ func newWay(o *Options) (*transport, error) {
 	return w, nil
 }
 
-// transport sends requests until done is called. Refused says why one was not let out.
+// transport sends requests until done is called. refused returns why a request was refused.
 func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transport, refused func() string, done func(), err error) {
 	if w.broken != nil {
 		return nil, nil, nil, w.broken
 	}
 	eo := &egress.Options{
-		Ask:     func(_ context.Context, _ string, _ int, address string) (bool, error) { return address == "", nil }, // the guard was asked about the name
+		Ask:     func(_ context.Context, _ string, _ int, address string) (bool, error) { return address == "", nil }, // the guard has checked the name
 		Resolve: w.o.Resolve, Dial: w.o.Dial,
 	}
 	if via := w.proxies.of(u); via != nil {
@@ -48,7 +46,7 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 		if dial == nil {
 			dial = (&net.Dialer{}).DialContext
 		}
-		// The proxy of the person's own has one address, whatever the port says.
+		// The user's proxy has one address, whatever port the request uses.
 		eo.HTTPUpstream = 1
 		eo.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, via.Host) }
 	}
@@ -66,7 +64,7 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 	t = &http.Transport{
 		Proxy:       http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"}),
 		DialContext: inside.Dial,
-		// The egress proxy looks up, and connects; it is quick to answer itself.
+		// The egress proxy does the lookups and connections; its own response is fast.
 		DisableKeepAlives: true, TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: false,
 	}
@@ -82,7 +80,7 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 	return t, refused, func() { t.CloseIdleConnections(); cancel(); <-ended }, nil
 }
 
-// proxies are those of the environment.
+// proxies returns the proxies of the environment.
 type proxies struct {
 	http, https *url.URL
 	no          []string
@@ -124,7 +122,7 @@ func proxyURL(name, text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" || u.User != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("%s: %w", name, errProxy) // what it says may be a password
+		return nil, fmt.Errorf("%s: %w", name, errProxy) // the error may contain a password
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), "80")
@@ -132,7 +130,7 @@ func proxyURL(name, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// of is the proxy for a URL; nil is none.
+// of returns the proxy for a URL, or nil.
 func (p *proxies) of(u *url.URL) *url.URL {
 	host := strings.ToLower(u.Hostname())
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {

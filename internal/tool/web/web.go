@@ -12,35 +12,34 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Options adjust [New].
+// Options configure [New].
 type Options struct {
-	// Layers are what may be connected to; each must allow a host. Default: every name
-	// that leads to a public address. A layer that asks lets pass, here, what the guard
-	// has let pass.
+	// Layers are the network rules; each must allow a host. Default: every name that resolves to a public
+	// address. A layer that asks passes what the guard has allowed.
 	Layers []egress.Layer
-	// Searcher answers WebSearch; nil: it is not offered.
+	// Searcher implements WebSearch; if nil, the tool is not offered.
 	Searcher Searcher
-	// Summarise answers the prompt of a WebFetch from the page's text. Nil gives the
-	// model the text itself.
+	// Summarise answers the prompt of a WebFetch from the page's text. If nil, the model gets the text
+	// itself.
 	Summarise func(ctx context.Context, prompt, text string) (string, error)
-	// Environ is where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up; nil: nowhere.
-	// With a proxy there that cannot be used nothing is fetched.
+	// Environ is searched for HTTPS_PROXY, HTTP_PROXY and NO_PROXY; nil: no proxy. If the proxy is
+	// invalid, nothing is fetched.
 	Environ []string
 
-	// UserAgent is what sites are told; default "holdfast".
+	// UserAgent is sent to sites; default "holdfast".
 	UserAgent string
-	// TLS is how servers are checked; nil is as usual.
+	// TLS configures the verification of servers; nil means the default.
 	TLS *tls.Config
-	// Resolve finds the addresses of a name. Default: the system's resolver.
+	// Resolve returns the addresses of a name. Default: the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Dial connects to an address that was judged, or to a proxy. Default: [net.Dialer].
+	// Dial connects to a checked address or to a proxy. Default: [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Now is the clock of the cache; default [time.Now].
 	Now func() time.Time
 }
 
-// Web is the two tools, with the pages that were fetched in the last 15 minutes. It is
-// for one session, and safe for concurrent use.
+// Web has the two tools and a cache of the pages of the last 15 minutes. It is for one session and safe
+// for concurrent use.
 type Web struct {
 	o     Options
 	way   *transport
@@ -48,8 +47,7 @@ type Web struct {
 	tools []tool.Tool
 }
 
-// New returns the tools. It connects to nothing. The error is an entry of Layers that
-// cannot be read.
+// New returns the tools. It does not connect. The error is an invalid entry of Layers.
 func New(o *Options) (*Web, error) {
 	w := &Web{}
 	if o != nil {
@@ -84,5 +82,5 @@ func New(o *Options) (*Web, error) {
 	return w, nil
 }
 
-// Tools are WebFetch and, with a searcher, WebSearch.
+// Tools returns WebFetch and, with a searcher, WebSearch.
 func (w *Web) Tools() []tool.Tool { return w.tools }

@@ -30,22 +30,21 @@ import (
 type Folders struct {
 	list []folder // never changes
 	home string
-	keep func(path string, makes func() error) error // nil: nobody cares who makes files
+	keep func(path string, makes func() error) error // runs around the creation of files; may be nil
 
 	mu       sync.RWMutex
 	cwd      string
-	readOnly []*folder // that are only read; without a root until they are
+	readOnly []*folder // read-only folders; opened on first use
 }
 
 type folder struct {
-	given, real string // as it was named, and without links
+	given, real string // as named, and without links
 	root        *os.Root
-	unseal      *unsealer // nil: files are as they are
+	unseal      *unsealer // nil if files are not sealed
 }
 
-// Open opens the folders of a session: dir, which is also the first
-// current directory, and more. The caller closes it when the session's tools
-// have come to rest.
+// Open opens the folders of a session: dir, which is also the first current directory, and more. The
+// caller closes the result when the session's tools have stopped.
 func Open(dir string, more ...string) (*Folders, error) {
 	f := &Folders{}
 	f.home, _ = os.UserHomeDir()
@@ -76,7 +75,7 @@ func openFolder(dir string) (folder, error) {
 	return folder{given: given, real: plain, root: root}, nil
 }
 
-// Close closes the folders. Places located before stop working.
+// Close closes the folders. Paths located before become invalid.
 func (f *Folders) Close() error {
 	var errs []error
 	for _, d := range f.list {
@@ -93,7 +92,7 @@ func (f *Folders) Close() error {
 	return errors.Join(errs...)
 }
 
-// Roots lists the folders as absolute paths without links.
+// Roots returns the folders as absolute paths without links.
 func (f *Folders) Roots() []string {
 	var list []string
 	for _, d := range f.list {
@@ -109,7 +108,7 @@ func (f *Folders) Cwd() string {
 	return f.cwd
 }
 
-// SetCwd changes the current directory. Leaving the folders is an [ErrOutside].
+// SetCwd changes the current directory. A directory outside the folders is an [ErrOutside].
 func (f *Folders) SetCwd(path string) error {
 	p, err := f.Locate(path)
 	if err != nil {
@@ -128,17 +127,17 @@ func (f *Folders) SetCwd(path string) error {
 	return nil
 }
 
-// The ways in which a path can be refused; see [PathError].
+// Reasons for refusing a path; see [PathError].
 var (
 	ErrOutside = errors.New("outside the session's folders")
 	ErrBadPath = errors.New("invalid path")
 )
 
-// PathError refuses a path. Its text is meant for the model and for people.
+// PathError refuses a path. Its text is for the model and for users.
 type PathError struct {
-	Path string // as it was given
-	Err  error  // ErrOutside, ErrBadPath, or what the system said
-	Help string // what to do about it, may be empty
+	Path string // as given
+	Err  error  // ErrOutside, ErrBadPath, or an error of the system
+	Help string // how to fix it; may be empty
 }
 
 func (e *PathError) Error() string {
@@ -152,16 +151,14 @@ func (e *PathError) Error() string {
 // Unwrap returns the reason.
 func (e *PathError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint returns how to fix it.
 func (e *PathError) Hint() string { return e.Help }
 
-// Locate finds the place that a path means: absolute, or relative to the current
-// directory, or "~/…" when that lies inside a folder. Dots are taken away first,
-// by the letters ("a/../b" is "b" whatever a is), then links are followed inside
-// the folder. A link that leaves its folder is refused, and so is every absolute
-// link, even when it points inside: that is how [os.Root] sees them. The last
-// parts of the path need not exist. Errors are *[PathError]: [ErrOutside],
-// [ErrBadPath], or the system's.
+// Locate returns the place that a path names: absolute, relative to the current directory, or "~/…" if
+// that is inside a folder. Dots are removed first, lexically ("a/../b" is "b" whatever a is), then links
+// are followed inside the folder. A link that leaves its folder is refused, and so is every absolute link,
+// even if it points inside, as in [os.Root]. The last parts of the path need not exist. Errors are
+// *[PathError] with [ErrOutside], [ErrBadPath], or an error of the system.
 func (f *Folders) Locate(path string) (Path, error) {
 	abs, err := f.absolute(path)
 	if err != nil {
@@ -209,7 +206,7 @@ func (f *Folders) absolute(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// find returns the outermost folder that holds an absolute path, or nil.
+// find returns the outermost folder that contains an absolute path, or nil.
 func (f *Folders) find(abs string) *folder {
 	var best *folder
 	for i := range f.list {
@@ -242,13 +239,12 @@ func (d *folder) rel(abs string) string {
 	return rel
 }
 
-// within says whether a clean absolute path is dir or lies beneath it: /w/app
-// does not hold /w/app-evil.
+// within reports whether a clean absolute path is dir or below it: /w/app does not contain /w/app-evil.
 func within(dir, abs string) bool {
 	return abs == dir || dir == "/" || strings.HasPrefix(abs, dir+"/")
 }
 
-// bare drops the operation and path that the caller names itself.
+// bare removes the operation and path from an error, because the caller names them.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -261,11 +257,11 @@ type unsealer struct {
 	open func(path string, content []byte) ([]byte, error)
 }
 
-// SetMarkOwn has keep called around what makes a file in a folder whose name begins with a dot, so
-// that the sandbox of commands does not take it for theirs. It is called before the folders are used.
+// SetMarkOwn sets a function that runs around the creation of a file in a folder whose name starts with a
+// dot, so that the sandbox does not attribute the file to a command. Call it before the folders are used.
 func (f *Folders) SetMarkOwn(keep func(path string, makes func() error) error) { f.keep = keep }
 
-// MarkOwn runs makes, which makes what path names: see [Folders.SetMarkOwn].
+// MarkOwn runs makes, which creates path; see [Folders.SetMarkOwn].
 func (f *Folders) MarkOwn(path string, makes func() error) error {
 	if f.keep == nil || !strings.Contains(path, string(filepath.Separator)+".") {
 		return makes()
@@ -273,9 +269,8 @@ func (f *Folders) MarkOwn(path string, makes func() error) error {
 	return f.keep(path, makes)
 }
 
-// Unseal has [Path.Open] open what is sealed in one of the folders: open returns the text of
-// a file by its path and content, and the same slice when it is not sealed. It is called
-// before the folders are used.
+// Unseal makes [Path.Open] decrypt sealed files in one of the folders: open gets a file's path and content
+// and returns its text, or the same slice if the file is not sealed. Call it before the folders are used.
 func (f *Folders) Unseal(dir string, open func(path string, content []byte) ([]byte, error)) {
 	for i := range f.list {
 		if d := &f.list[i]; d.given == dir || d.real == dir {
@@ -284,15 +279,16 @@ func (f *Folders) Unseal(dir string, open func(path string, content []byte) ([]b
 	}
 }
 
-// AddReadOnly lets [Folders.LocateRead] find what lies in a folder besides. The folder is opened
-// when something in it is looked for first.
+// AddReadOnly lets [Folders.LocateRead] also find paths in another folder. The folder is opened on first
+// use.
 func (f *Folders) AddReadOnly(dir string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.readOnly = append(f.readOnly, &folder{given: filepath.Clean(dir)})
 }
 
-// LocateRead is Locate for what is only read: what [Folders.AddReadOnly] has named is found, too.
+// LocateRead is like Locate, for reading only: it also finds paths in the folders of
+// [Folders.AddReadOnly].
 func (f *Folders) LocateRead(path string) (Path, error) {
 	p, err := f.Locate(path)
 	if !errors.Is(err, ErrOutside) {
@@ -318,7 +314,7 @@ func (f *Folders) LocateRead(path string) (Path, error) {
 	return p, nil
 }
 
-// readOnlyFolder opens the folder that is only read and that a path lies in, or is nil.
+// readOnlyFolder opens the read-only folder that contains a path, or returns nil.
 func (f *Folders) readOnlyFolder(abs string) *folder {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -340,8 +336,8 @@ func (f *Folders) readOnlyFolder(abs string) *folder {
 	return nil
 }
 
-// resolved is the folder's path without links, also before it is open; one that is not there
-// is the path that was given.
+// resolved returns the folder's path without links, even before it is open; for a missing folder, it
+// returns the given path.
 func (d *folder) resolved() string {
 	if d.root != nil {
 		return d.real

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// openPlain opens rel for reading beneath root.
+// openPlain opens rel for reading below root.
 func openPlain(root *os.Root, rel string) (*os.File, error) {
 	return root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }

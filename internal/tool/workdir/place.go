@@ -14,26 +14,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// Path is a path inside a folder, made by [Folders.Locate]. No part of Rel was
-// a link when it was located; whoever opens it goes through Root, so a link
-// that was put there since cannot lead outside. A hard link is a file like any
-// other: nothing tells that its content has another name outside.
+// Path is a path inside a folder, returned by [Folders.Locate]. No part of Rel was a link when it was
+// located; it is opened through Root, so a link that was created since cannot lead outside. A hard link is
+// like any other file: it is not visible that its content has another name outside.
 type Path struct {
 	Root *os.Root
-	Rel  string // relative to Root, with slashes, "." for the root itself
-	Abs  string // canonical: absolute and without links; what policies see
+	Rel  string // relative to Root, with slashes; "." for the root itself
+	Abs  string // canonical: absolute and without links; policies check this
 
-	// Named is the same as it was named, when links inside the folder led to Abs;
-	// else "". What policies say about the link holds, too.
+	// Named is the absolute path as named, if links inside the folder led to Abs; otherwise "". Policies
+	// about the link also apply.
 	Named string
 
-	unseal *unsealer // what opens the files of the folder; nil: they are as they are
+	unseal *unsealer // decrypts the folder's files; nil if they are not sealed
 }
 
-// maxLinks is how many links one path may pass, as in the kernel.
+// maxLinks is the maximum number of links in one path, as in the kernel.
 const maxLinks = 40
 
-// Stat describes what is there, without following a link.
+// Stat describes what exists at the path, without following a link.
 func (p Path) Stat() (fs.FileInfo, error) {
 	info, err := p.Root.Lstat(p.Rel)
 	if err != nil {
@@ -42,8 +41,8 @@ func (p Path) Stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Open opens a regular file for reading and describes it. Directories, links,
-// FIFOs, sockets and devices are refused without waiting for anybody.
+// Open opens a regular file for reading and describes it. It refuses directories, links, FIFOs, sockets
+// and devices without blocking.
 func (p Path) Open() (*os.File, fs.FileInfo, error) {
 	before, err := p.Stat()
 	if err != nil {
@@ -73,10 +72,10 @@ func (p Path) Open() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// maxSealed bounds what of a sealed file is taken into memory.
+// maxSealed limits the size of a sealed file that is read into memory.
 const maxSealed = 256 << 20
 
-// unsealed is a file in memory with the text of one that is sealed, or that file.
+// unsealed returns a file in memory with the text of a sealed file, or the file itself.
 func (p Path) unsealed(f *os.File, info fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	text, plain, err := p.readSealed(f)
 	if err == nil && plain {
@@ -108,7 +107,7 @@ func (p Path) readSealed(f *os.File) (text []byte, plain bool, err error) {
 	return text, len(text) > 0 && &text[0] == &content[0], nil
 }
 
-// Regular says in words why something is not a regular file, or nil.
+// Regular returns why something is not a regular file, or nil.
 func Regular(info fs.FileInfo) error {
 	switch m := info.Mode(); {
 	case m.IsRegular():
@@ -125,8 +124,8 @@ func Regular(info fs.FileInfo) error {
 	return errors.New("is a device, not a regular file")
 }
 
-// walk follows the links of a relative path inside root and returns the path
-// without them. What does not exist is kept as it is.
+// walk follows the links of a relative path inside root and returns the path without them. Missing parts
+// are kept unchanged.
 func walk(root *os.Root, rel string) (string, error) {
 	todo := strings.Split(rel, "/")
 	var done []string
@@ -137,7 +136,7 @@ func walk(root *os.Root, rel string) (string, error) {
 		switch name {
 		case "", ".":
 			continue
-		case "..": // only links bring these
+		case "..": // only links contain these
 			if len(done) == 0 {
 				return "", fmt.Errorf("%w: a symbolic link leads out", ErrOutside)
 			}

@@ -8,19 +8,18 @@ import (
 	"path"
 )
 
-// ErrMoved says that a path leads elsewhere than it did when it was located.
+// ErrMoved means that a path leads to another place than when it was located.
 var ErrMoved = errors.New("leads to another place than when the call was checked")
 
-// ErrChanged says that a file is not what it was when it was looked at.
+// ErrChanged means that a file has changed since it was read.
 var ErrChanged = errors.New("has changed in the meantime")
 
-// Replace puts data in the place of a file, whole or not at all: a temp file in the same
-// folder is synced and renamed, then the folder is synced. before describes the file that
-// is replaced, nil for a new one; when that is no longer what lies there, nothing happens:
-// ErrChanged, or ErrMoved. The file gets mode; when that is 0 an existing one keeps its own,
-// and a new one gets 0644 less the umask. An existing one keeps its owner, and other hard
-// links to it keep the old content; missing folders above a new one are made. The info is
-// that of the new file, also with an error that comes after it was put in place.
+// Replace replaces a file completely or not at all: it writes a temporary file in the same folder, syncs
+// and renames it, then syncs the folder. before describes the file to replace, nil for a new one; if the
+// file has changed since, Replace does nothing and returns ErrChanged or ErrMoved. The file gets mode; 0
+// keeps the mode of an existing file and gives a new one 0644 less the umask. An existing file keeps its
+// owner; other hard links to it keep the old content. Missing folders above a new file are created.
+// Replace returns the info of the new file, even with an error after the replacement.
 func (f *Folders) Replace(p Path, data []byte, before fs.FileInfo, mode fs.FileMode) (info fs.FileInfo, err error) {
 	if before != nil {
 		return f.replace(p, data, before, mode)
@@ -48,12 +47,11 @@ func (f *Folders) replace(p Path, data []byte, before fs.FileInfo, mode fs.FileM
 	return info, syncFolders(p.Root, dir, fresh)
 }
 
-// errNamed says that the file has to have a name from the start.
+// errNamed means that the temporary file needs a name from the start.
 var errNamed = errors.New("unnamed temporary files are not supported here")
 
-// put writes the temp file and puts it in place. Where it can it has no name until it is
-// whole, and a new file never another than its own: who is killed in the middle leaves
-// nothing in the folder.
+// put writes the temporary file and puts it in place. If possible, it has no name until it is complete, so
+// that a kill leaves nothing in the folder.
 func (f *Folders) put(p Path, data []byte, before fs.FileInfo, mode fs.FileMode, named bool) (fs.FileInfo, error) {
 	temp := path.Join(path.Dir(p.Rel), ".holdfast-"+rand.Text()[:16])
 	out, named, err := openTemp(p.Root, temp, first(before, mode), named)
@@ -84,7 +82,7 @@ func (f *Folders) put(p Path, data []byte, before fs.FileInfo, mode fs.FileMode,
 	return info, errors.Join(err, closed)
 }
 
-// openTemp opens the temp file, and says whether it has a name.
+// openTemp opens the temporary file, and reports whether it has a name.
 func openTemp(root *os.Root, temp string, perm fs.FileMode, named bool) (*os.File, bool, error) {
 	if !named {
 		if out := tmpFile(root, path.Dir(temp), perm); out != nil {
@@ -95,7 +93,7 @@ func openTemp(root *os.Root, temp string, perm fs.FileMode, named bool) (*os.Fil
 	return out, true, err
 }
 
-// first is the mode with which the temp file is made.
+// first returns the mode for creating the temporary file.
 func first(before fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	if mode == 0 && before == nil {
 		return 0o644 // less the umask
@@ -103,8 +101,8 @@ func first(before fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	return 0o600
 }
 
-// Remove removes a file that is still what before describes, and up to so many folders
-// above it that are empty then.
+// Remove removes a file if it has not changed since before, and then up to a number of empty folders above
+// it.
 func (f *Folders) Remove(p Path, before fs.FileInfo, folders int) error {
 	if err := f.checkNotMoved(p, before); err != nil {
 		return err
@@ -122,7 +120,7 @@ func (f *Folders) Remove(p Path, before fs.FileInfo, folders int) error {
 	return syncFolders(p.Root, dir, dir)
 }
 
-// Missing is how many folders above a place are not there.
+// Missing returns how many folders above a path do not exist.
 func (p Path) Missing() int {
 	n := 0
 	for dir := path.Dir(p.Rel); dir != "."; dir = path.Dir(dir) {
@@ -134,7 +132,7 @@ func (p Path) Missing() int {
 	return n
 }
 
-// checkNotMoved checks, right before something is done, that the place still is what it was.
+// checkNotMoved checks, right before a change, that the path still leads to the same place.
 func (f *Folders) checkNotMoved(p Path, before fs.FileInfo) error {
 	again, err := f.Locate(p.Abs)
 	if err != nil {
@@ -155,7 +153,7 @@ func (f *Folders) checkNotMoved(p Path, before fs.FileInfo) error {
 	return nil
 }
 
-// fill gives the temp file its owner, mode and content, and syncs it.
+// fill sets the owner, mode and content of the temporary file, and syncs it.
 func fill(out *os.File, data []byte, before fs.FileInfo, mode fs.FileMode) (info fs.FileInfo, err error) {
 	if before != nil && mode == 0 {
 		mode = before.Mode().Perm()
@@ -178,8 +176,7 @@ func fill(out *os.File, data []byte, before fs.FileInfo, mode fs.FileMode) (info
 	return info, err
 }
 
-// makeParents creates the missing folders above a file and returns the deepest
-// folder that was there before.
+// makeParents creates the missing folders above a file and returns the deepest folder that existed before.
 func makeParents(root *os.Root, dir string) (there string, err error) {
 	there = dir
 	for there != "." {
@@ -195,8 +192,8 @@ func makeParents(root *os.Root, dir string) (there string, err error) {
 	return there, root.MkdirAll(dir, 0o755)
 }
 
-// syncFolders makes new names durable: in dir and in the folders above it up to
-// the one that was there before.
+// syncFolders makes new names durable: in dir and in the folders above it up to the one that existed
+// before.
 func syncFolders(root *os.Root, dir, there string) error {
 	for {
 		d, err := root.Open(dir)

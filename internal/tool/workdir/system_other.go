@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// keepOwner does nothing: a new file here has the owner that its folder says.
+// keepOwner does nothing: on this system the folder determines a new file's owner.
 func keepOwner(*os.File, fs.FileInfo) {}
 
-// syncFolder does nothing: a folder here cannot be synced, the file was.
+// syncFolder does nothing: folders cannot be synced here, and the file was synced.
 func syncFolder(*os.File) error { return nil }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tmpFile makes a file without a name in a folder: nothing is left of it when this
-// process is killed. The file is nil where there are none.
+// tmpFile creates a file without a name in a folder, so that nothing remains if this process is killed.
+// The file is nil if the file system has no such files.
 func tmpFile(root *os.Root, dir string, perm fs.FileMode) *os.File {
 	d, err := root.Open(dir)
 	if err != nil {
@@ -20,12 +20,12 @@ func tmpFile(root *os.Root, dir string, perm fs.FileMode) *os.File {
 	defer d.Close()
 	fd, err := unix.Openat(int(d.Fd()), ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, uint32(perm))
 	if err != nil {
-		return nil // not every file system has them, and each says it in its own way
+		return nil // not every file system has them, and the errors differ
 	}
 	return os.NewFile(uintptr(fd), path.Join(dir, "."))
 }
 
-// link gives it a name that nothing has, in the folder in which it was made.
+// link gives it an unused name in the folder in which it was created.
 func link(root *os.Root, f *os.File, rel string) error {
 	d, err := root.Open(path.Dir(rel))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tmpFile is nil: there are no files without a name here.
+// tmpFile returns nil: this system has no files without a name.
 func tmpFile(*os.Root, string, fs.FileMode) *os.File { return nil }
 
 func link(*os.Root, *os.File, string) error { return errNamed }

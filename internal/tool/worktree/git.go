@@ -15,13 +15,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// safeConfig takes away what the repository's own configuration has git run.
+// safeConfig disables programs that the repository's own configuration would make git run.
 var safeConfig = []string{
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "log.showSignature=false",
 }
 
-// gitDir is a folder in which git is run several times, as one deed: what its configuration
-// names was looked up once.
+// gitDir is a folder in which git runs several times; the names in its configuration were read once.
 type gitDir struct {
 	w   *Worktree
 	dir string
@@ -36,14 +35,13 @@ func (w *Worktree) at(ctx context.Context, dir string) (*gitDir, error) {
 	return &gitDir{w, dir, without(list)}, nil
 }
 
-// git runs git in the folder, with nothing of the repository's that would run programs, and
-// without a network. It ends what it has begun when we are killed, and whoever comes next
-// waits for that.
+// git runs git in the folder without programs of the repository and without a network. If this process is
+// killed, git completes what it has started, and the next caller waits for that.
 func (s *gitDir) git(ctx context.Context, args ...string) (string, error) {
 	return s.w.run(ctx, s.dir, s.env, args...)
 }
 
-// git is [gitDir.git] for who runs it once.
+// git is [gitDir.git] for a single run.
 func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
 	s, err := w.at(ctx, dir)
 	if err != nil {
@@ -62,7 +60,7 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 		cmd.ExtraFiles = []*os.File{w.alone}
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they would name another repository
-	// What a remote of the repository would have run to get what is missing here.
+	// Programs that a remote of the repository would run to fetch missing objects.
 	env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 	cmd.Env = append(env, more...)
 	out, err := cmd.Output()
@@ -78,9 +76,9 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 	return "", refuse("running git failed: %v", err)
 }
 
-// without is the environment in which git runs none of the filters and hooks that the
-// repository's configuration names. list is the names of all settings, each behind whose
-// it is; the person's own stay in force.
+// without returns the environment in which git runs none of the filters and hooks in the repository's
+// configuration. list has the names of all settings with their origin; the user's own settings remain in
+// effect.
 func without(list string) (env []string) {
 	set := func(key, value string) {
 		n := strconv.Itoa(len(env) / 2)
@@ -105,5 +103,5 @@ func without(list string) (env []string) {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(env)/2))
 }
 
-// maxShown bounds what git says in a message, in bytes.
+// maxShown limits git's output in a message, in bytes.
 const maxShown = 2000

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// make makes the worktree, or finds it.
+// make creates the worktree, or finds an existing one.
 func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 	back := w.folders.Cwd()
 	if w.o.Create != nil {
@@ -43,7 +43,7 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 	return at, w.add(ctx, at)
 }
 
-// add has git make the worktree, unless it has it.
+// add creates the worktree with git, unless git already has it.
 func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	repo, err := w.at(ctx, at.repo)
 	if err != nil {
@@ -72,16 +72,15 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	}
 	args := addArgs(at.path, at.branch)
 	if _, err := repo.git(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
-		args = []string{"worktree", "add", at.path, at.branch} // its branch was kept
+		args = []string{"worktree", "add", at.path, at.branch} // its branch still exists
 	}
 	_, err = repo.git(ctx, args...)
 	at.made = err == nil
 	return err
 }
 
-// repair takes away what keeps git from listing worktrees: one of ours that git has begun and
-// was killed over when the file that says where its repository is was empty. A whole one
-// that has lost that file's text stays, with all that is in it.
+// repair removes a half-created worktree whose .git file is empty, which makes git worktree list fail. A
+// complete worktree whose .git file lost its content is kept with everything in it.
 func (w *Worktree) repair(at *checkout, common string) error {
 	dir := filepath.Join(common, "worktrees")
 	list, err := os.ReadDir(dir)
@@ -96,9 +95,9 @@ func (w *Worktree) repair(at *checkout, common string) error {
 		}
 		of, no := os.ReadFile(filepath.Join(one, "gitdir"))
 		path := filepath.Dir(strings.TrimSpace(string(of)))
-		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // none, of a whole one
+		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // none, or the empty one of a complete worktree
 		if no != nil || strings.TrimSpace(string(locked)) != "initializing" || filepath.Dir(path) != filepath.Join(at.repo, Dir) {
-			continue // git says what is wrong
+			continue // git reports the error
 		}
 		p, no := w.folders.Locate(path)
 		if no != nil {
@@ -109,8 +108,7 @@ func (w *Worktree) repair(at *checkout, common string) error {
 	return err
 }
 
-// known reports whether git has the worktree, and whether it was made to the end: until
-// then git keeps it locked.
+// known reports whether git has the worktree, and whether it is complete: until then git keeps it locked.
 func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
 	list, err := s.git(ctx, "worktree", "list", "--porcelain")
 	for one := range strings.SplitSeq(list, "\n\n") {
@@ -121,7 +119,7 @@ func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, er
 	return false, false, err
 }
 
-// clear takes away a worktree that was left half made: nobody was ever in it.
+// clear removes a half-created worktree, which was never used.
 func (s *gitDir) clear(ctx context.Context, at *checkout) error {
 	p, err := s.w.folders.Locate(at.path)
 	if err != nil {
@@ -134,7 +132,7 @@ func (s *gitDir) clear(ctx context.Context, at *checkout) error {
 	return err
 }
 
-// free refuses a folder that something is in.
+// free refuses a folder that is not empty.
 func (w *Worktree) free(path string) error {
 	p, err := w.folders.Locate(path)
 	if err != nil {
@@ -150,8 +148,8 @@ func (w *Worktree) free(path string) error {
 	return refuse("%s exists and is not a worktree of this repository; choose another name", path)
 }
 
-// lock waits until nobody else makes a worktree in the repository: what is half made is
-// nobody's then.
+// lock waits until no other process creates a worktree in the repository, so that a half-created one has
+// no creator.
 func (w *Worktree) lock(ctx context.Context, repo string) error {
 	p, err := w.folders.Locate(filepath.Join(repo, Dir, ".lock"))
 	if err != nil {
@@ -185,7 +183,7 @@ func (w *Worktree) unlock() {
 	w.alone = nil
 }
 
-// excludeFromStatus keeps the worktrees out of what the repository's own status shows.
+// excludeFromStatus hides the worktrees from the status of the repository.
 func (w *Worktree) excludeFromStatus(repo string) error {
 	p, err := w.folders.Locate(filepath.Join(repo, Dir))
 	if err != nil {

@@ -5,19 +5,18 @@ import (
 	"path/filepath"
 )
 
-// Checkout is a worktree that a host has gone into before the session's first turn.
+// Checkout is a worktree that a host has entered before the session's first turn.
 type Checkout struct {
 	Path, Branch string
-	Created      bool   // just then
-	Notice       string // what the model is told; "" when it was there already
+	Created      bool   // created by this call
+	Notice       string // the text for the model; "" if the worktree existed
 }
 
-// CheckName says what is wrong with the name of a worktree.
+// CheckName returns why the name of a worktree is invalid.
 func CheckName(name string) error { return checkName(name) }
 
-// Enter goes into a worktree for the host, who need not ask a guard: it is made when it is not
-// there. A session that is in it already stays there, with "" in whichever worktree it is.
-// Without one the name is usual.
+// Enter enters a worktree for the host, which needs no approval, and creates it if necessary. A session
+// that is already in it stays there; with "", it stays in any worktree. Otherwise "" means the name usual.
 func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,9 +33,9 @@ func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, err
 	return Checkout{Path: at.path, Branch: at.branch, Created: at.made, Notice: at.told()}, nil
 }
 
-// Leave goes back, when the session is still where Enter has left it. With remove the worktree
-// and its branch are removed, unless something in them is nowhere else, what git ignores
-// included: why then says so. It is gone when gone is true.
+// Leave returns to the previous directory if the session is still in the worktree of Enter. With remove,
+// the worktree and its branch are removed, unless they contain something that exists nowhere else,
+// including ignored files: why then has the reason. gone reports whether it was removed.
 func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bool, why string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

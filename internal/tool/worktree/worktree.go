@@ -32,25 +32,25 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Dir is where worktrees are, below the repository's folder.
+// Dir is the folder of worktrees, below the repository's folder.
 const Dir = ".holdfast/worktrees"
 
-// Options adjust [New].
+// Options configure [New].
 type Options struct {
-	// Create is asked before a worktree is made: it may name another folder to enter,
-	// which it has made itself, or refuse. Nil, or "": git makes it.
+	// Create is called before a worktree is created: it may return another folder to enter, which it has
+	// created, or an error. Nil, or "": git creates it.
 	Create func(ctx context.Context, name string) (path string, err error)
-	// Removed is told of a worktree that is gone.
+	// Removed is called after a worktree was removed.
 	Removed func(ctx context.Context, path string)
-	// Moved is told that the current directory is another.
+	// Moved is called after the current directory has changed.
 	Moved func(ctx context.Context, from, to string)
-	// Git is the program; default "git", found in PATH.
+	// Git is the program; default "git", looked up in PATH.
 	Git string
-	// Timeout bounds one run of git; default 2 minutes.
+	// Timeout limits one run of git; default 2 minutes.
 	Timeout time.Duration
 }
 
-// Worktree is the two tools of one session. It is safe for concurrent use.
+// Worktree has the two tools of one session. It is safe for concurrent use.
 type Worktree struct {
 	folders *workdir.Folders
 	o       Options
@@ -58,15 +58,15 @@ type Worktree struct {
 
 	mu      sync.Mutex
 	current *checkout // or nil
-	alone   *os.File  // while git makes a worktree
+	alone   *os.File  // lock file while git creates a worktree
 }
 
-// checkout is the worktree that the session is in.
+// checkout is the session's current worktree.
 type checkout struct {
 	path, branch string
-	repo, back   string // the repository's folder, and where the session was
-	created      bool   // git made it for us
-	made         bool   // now
+	repo, back   string // the repository's folder, and the previous directory
+	created      bool   // created by git here
+	made         bool   // created by this call
 }
 
 type enterInput struct {
@@ -78,7 +78,7 @@ type exitInput struct {
 	Discard bool   `json:"discard_changes,omitempty" jsonschema:"With remove: delete the worktree even if it has changes or commits that exist nowhere else"`
 }
 
-// New makes the tools for a session's folders, which stay the caller's.
+// New returns the tools for a session's folders. The caller closes the folders.
 func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 	w := &Worktree{folders: folders}
 	if o != nil {
@@ -109,17 +109,17 @@ func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 	return w, err
 }
 
-// Tools are EnterWorktree and ExitWorktree.
+// Tools returns EnterWorktree and ExitWorktree.
 func (w *Worktree) Tools() []tool.Tool { return slices.Clone(w.tools) }
 
-// toolError is what the model can do something about.
+// toolError is an error that the model can fix.
 type toolError struct{ text string }
 
 func (r toolError) Error() string { return r.text }
 
 func refuse(format string, args ...any) error { return toolError{fmt.Sprintf(format, args...)} }
 
-// answer is the result of a call, with where it has left the session.
+// answer returns the result of a call with the session's directory.
 func (w *Worktree) answer(text string, err error) (tool.Result, error) {
 	res := tool.Text(text)
 	if r, ok := errors.AsType[toolError](err); ok {
@@ -129,9 +129,9 @@ func (w *Worktree) answer(text string, err error) (tool.Result, error) {
 	return res, err
 }
 
-// Return goes back to the current directory of a session that is resumed. In a worktree
-// that git has made ExitWorktree leads out of it, as before. The error says that the
-// directory is not there any more, or is none of the session's.
+// Return restores the current directory of a resumed session. If it is in a worktree that git created,
+// ExitWorktree leaves it as before. It returns an error if the directory no longer exists or is outside
+// the session's folders.
 func (w *Worktree) Return(dir string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *Worktree) Return(dir string) error {
 	return nil
 }
 
-// around is the worktree that git has made for us, and that a folder is in; or nil.
+// around returns the worktree created by git that contains a folder, or nil.
 func around(dir string) *checkout {
 	repo, rest, ok := strings.Cut(dir, "/"+Dir+"/")
 	name, _, _ := strings.Cut(rest, "/")
@@ -156,7 +156,7 @@ func around(dir string) *checkout {
 	return at
 }
 
-// checkName refuses names that could be something else to git or to a folder.
+// checkName rejects names that could have another meaning for git or as a path.
 func checkName(name string) error {
 	ok := name != "" && len(name) <= 64 && name[0] != '-' && name[len(name)-1] != '-'
 	for _, c := range []byte(name) {
@@ -170,7 +170,7 @@ func checkName(name string) error {
 
 func branchOf(name string) string { return "worktree-" + name }
 
-// line is a run of git as a person reads it and a guard judges it.
+// line returns a git command as text, for the user and the guard.
 func line(args []string) string { return "git " + strings.Join(args, " ") }
 
 // The tools.
@@ -179,7 +179,7 @@ const (
 	ExitTool  = "ExitWorktree"
 )
 
-// EnterRequest is what EnterWorktree puts before the guard in a folder, but for its tool.
+// EnterRequest returns the request of EnterWorktree in a folder, without its tool.
 func EnterRequest(cwd, name string) (policy.Request, error) {
 	if err := checkName(name); err != nil {
 		return policy.Request{}, err
@@ -187,8 +187,8 @@ func EnterRequest(cwd, name string) (policy.Request, error) {
 	return policy.Request{Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Dir, name), branchOf(name))), Cwd: cwd}, nil
 }
 
-// ExitRequest is what ExitWorktree puts before the guard in a folder that a worktree of ours
-// is around, but for its tool. Elsewhere it removes nothing, and asks for nothing.
+// ExitRequest returns the request of ExitWorktree in a folder inside a worktree that was created here,
+// without its tool. In other folders, the tool removes nothing and needs no approval.
 func ExitRequest(cwd, action string, discard bool) (policy.Request, error) {
 	return exitRequest(around(cwd), exitInput{action, discard})
 }
@@ -227,7 +227,7 @@ func removeArgs(path string, discard bool) []string {
 	return []string{"worktree", "remove", path}
 }
 
-// enter makes the worktree, or finds it, and goes there.
+// enter creates the worktree, or finds it, and enters it.
 func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -261,7 +261,8 @@ func (w *Worktree) enterDir(ctx context.Context, name string) (*checkout, error)
 	return at, nil
 }
 
-// exit goes back, and removes the worktree where that is wanted and loses nothing.
+// exit returns to the previous directory. It removes the worktree if requested and if nothing would be
+// lost.
 func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -289,7 +290,7 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	return fmt.Sprintf("The current directory is now %s. The worktree %s and its branch were removed.", w.folders.Cwd(), at.path), nil
 }
 
-// checkClean refuses to remove what is nowhere else.
+// checkClean returns an error if the worktree contains something that exists nowhere else.
 func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 	changes, err := w.changes(ctx, at)
 	if err != nil {
@@ -315,11 +316,11 @@ func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 	return nil
 }
 
-// inner is a worktree that lies in this one, as that of an agent that works for the one here,
-// or "". What is in it git ignores here.
+// inner returns a worktree inside this one, such as that of a sub-agent, or "". Git ignores its content
+// here.
 func inner(at *checkout) (string, error) {
 	list, err := os.ReadDir(filepath.Join(at.path, Dir))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // what keeps the name free in the sandbox may be a file
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a placeholder of the sandbox may be a file
 		return "", nil
 	}
 	for _, e := range list {
@@ -330,14 +331,13 @@ func inner(at *checkout) (string, error) {
 	return "", err
 }
 
-// changes are those that are not committed, as git lists them; more are further flags. A
-// submodule is not looked into: git would obey the configuration that lies in it.
+// changes returns the uncommitted changes as git lists them; more has further flags. Submodules are not
+// inspected, because git would obey their configuration.
 func (w *Worktree) changes(ctx context.Context, at *checkout, more ...string) (string, error) {
 	return w.git(ctx, at.path, append([]string{"status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"}, more...)...)
 }
 
-// commits are those of its branch, and of what it has checked out, that are on no other
-// branch, the last 20.
+// commits returns the last 20 commits of its branch, and of its HEAD, that no other branch contains.
 func (w *Worktree) commits(ctx context.Context, at *checkout) (string, error) {
 	return w.git(ctx, at.path, "log", "--oneline", "--max-count=20", "HEAD", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
 }
@@ -350,7 +350,7 @@ func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error
 	if _, err := repo.git(ctx, removeArgs(at.path, discard)...); err != nil {
 		return err
 	}
-	// Without a loss: lossless has looked, or the person wants it gone.
+	// Nothing is lost: checkClean has checked, or the user discards it.
 	if _, err := repo.git(ctx, "branch", "-D", at.branch); err != nil {
 		return err
 	}

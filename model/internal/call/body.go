@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// Body is a request body in pieces. It keeps the slices it is given, so a long
-// session is sent without being copied together first. The zero value is empty.
+// Body is a request body in pieces. It keeps the given slices, so that a long session is sent without
+// copying it first. The zero value is empty.
 type Body struct {
 	pieces [][]byte
 	size   int64
 }
 
-// Grow makes room for n more pieces.
+// Grow reserves space for n more pieces.
 func (b *Body) Grow(n int) {
 	b.pieces = append(make([][]byte, 0, len(b.pieces)+n), b.pieces...)
 }

@@ -6,12 +6,11 @@ import (
 	"io"
 )
 
-// maxEvent bounds the data of one server-sent event.
+// maxEvent limits the data of one server-sent event.
 const maxEvent = 32 << 20
 
-// Events reads server-sent events: the data of each, by the rules of the HTML standard
-// for event streams. Names, ids and comments are skipped: the providers repeat in the data
-// what they put into a name.
+// Events reads the data of server-sent events as defined by the HTML standard. Names, ids and comments are
+// skipped: providers repeat in the data what they put into a name.
 //
 //	events := call.NewEvents(res.Body)
 //	for events.Next() {
@@ -25,13 +24,13 @@ type Events struct {
 	err  error
 }
 
-// NewEvents reads events from body. Closing body is the caller's.
+// NewEvents reads events from body. The caller closes body.
 func NewEvents(body io.Reader) *Events {
 	return &Events{in: bufio.NewReaderSize(body, 16<<10)}
 }
 
-// Next reads the next event that has data. It returns false at the end of the stream
-// and after an error. An event that the stream ends in is dropped, as the standard says.
+// Next reads the next event with data. It returns false at the end of the stream and after an error. An
+// incomplete event at the end is dropped, as the standard requires.
 func (e *Events) Next() bool {
 	e.data = e.data[:0]
 	found := false
@@ -68,10 +67,10 @@ func (e *Events) Next() bool {
 // call of Next.
 func (e *Events) Data() []byte { return e.data }
 
-// Err is the error that ended the stream, or nil if it just ended.
+// Err returns the error that ended the stream, or nil at its regular end.
 func (e *Events) Err() error { return e.err }
 
-// line reads a line without its end: LF or CRLF. What follows the last line end is no line.
+// line reads a line without its line ending: LF or CRLF. Text after the last line ending is not a line.
 func (e *Events) line() ([]byte, error) {
 	line, err := e.in.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {

@@ -12,7 +12,7 @@ const (
 	drainTime    = 50 * time.Millisecond
 )
 
-// Exchange is one request and, if it failed, what the server answered.
+// Exchange is one request and, if it failed, the server's response.
 type Exchange struct {
 	Body *Body
 
@@ -21,11 +21,11 @@ type Exchange struct {
 	text   []byte
 }
 
-// Failed reports whether the server answered with anything but a success.
+// Failed reports whether the status is not a success.
 func (x *Exchange) Failed() bool { return x.status != 0 }
 
-// Client returns a copy of c, or of [http.DefaultClient], that follows no
-// redirect: a key goes to the address that was configured and nowhere else.
+// Client returns a copy of c, or of [http.DefaultClient], that follows no redirects, so that a key is only
+// sent to the configured address.
 func Client(c *http.Client) *http.Client {
 	if c == nil {
 		c = http.DefaultClient
@@ -37,9 +37,9 @@ func Client(c *http.Client) *http.Client {
 	return &own
 }
 
-// Finish ends the reading of a complete answer: it reads the end of the body, so
-// that the connection can be used again, and closes it. A server that does not
-// end its answer costs 50 ms. cancel must cancel the request's context.
+// Finish completes the reading of an answer: it reads the end of the body, so that the connection can be
+// reused, and closes it. If the server does not end its response, this takes 50 ms. cancel must cancel the
+// request's context.
 func Finish(body io.ReadCloser, cancel context.CancelFunc) {
 	timer := time.AfterFunc(drainTime, cancel)
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))

@@ -10,8 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Get asks an address of a provider for a JSON document of at most 32 MiB. The header is that
-// of a call.
+// Get requests a JSON document of at most 32 MiB from a provider. header has the headers of a call.
 func (p Provider) Get(ctx context.Context, c *http.Client, address string, header http.Header) ([]byte, *model.Error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

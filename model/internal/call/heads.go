@@ -8,9 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// HeadCache keeps the encoded system texts and tool lists that a model was last
-// asked with: the main loop's and those of a few sub-agents. The zero value is
-// ready; it is safe for concurrent use.
+// HeadCache caches the encoded system texts and tool lists of a model's last requests: those of the main
+// loop and of a few sub-agents. The zero value is ready; it is safe for concurrent use.
 type HeadCache struct {
 	mu   sync.Mutex
 	kept []head // the latest first
@@ -24,8 +23,8 @@ type head struct {
 
 const maxHeads = 8
 
-// Get returns what encode makes of the request's system text and tools, from
-// memory if it is there. Do not change it.
+// Get returns the result of encode for the request's system text and tools, from the cache if possible.
+// The caller must not change it.
 func (h *HeadCache) Get(req *model.Request, encode func(*model.Request) []byte) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"iter"
 )
 
-// LiteralText returns what is between the quotes of a JSON string literal, or nil for
-// anything else.
+// LiteralText returns the text between the quotes of a JSON string literal, or nil for anything else.
 func LiteralText(lit []byte) []byte {
 	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
 		return nil
@@ -15,13 +14,13 @@ func LiteralText(lit []byte) []byte {
 	return lit[1 : len(lit)-1]
 }
 
-// AppendQuoted appends compact JSON as a JSON string that holds its text.
+// AppendQuoted appends compact JSON as a JSON string that contains its text.
 func AppendQuoted(dst, raw []byte) []byte {
 	return append(AppendEscaped(append(dst, '"'), raw), '"')
 }
 
-// AppendEscaped is [AppendQuoted] without the quotes. Compact JSON has no
-// control characters, so only two bytes need an escape.
+// AppendEscaped is [AppendQuoted] without the quotes. Compact JSON has no control characters, so only two
+// bytes need an escape.
 func AppendEscaped(dst, raw []byte) []byte {
 	for _, c := range raw {
 		if c == '"' || c == '\\' {
@@ -32,8 +31,8 @@ func AppendEscaped(dst, raw []byte) []byte {
 	return dst
 }
 
-// AppendInput appends a tool use's input as the object that every wire wants.
-// What is no object, such as the text of a malformed input, is put into one.
+// AppendInput appends a tool use's input as the object that every API requires. Other values, such as the
+// text of a malformed input, are wrapped in an object.
 func AppendInput(dst, raw []byte) []byte {
 	switch {
 	case len(raw) == 0:
@@ -45,23 +44,22 @@ func AppendInput(dst, raw []byte) []byte {
 	return append(append(dst, raw...), '}')
 }
 
-// ToolInput makes a value of the text that a model wrote as a tool use's input.
-// Nothing is an empty object. Text that is not JSON becomes a JSON string of it
-// and ok is false.
+// ToolInput converts the text of a tool use's input to a JSON value. An empty text is an empty object.
+// Text that is not JSON becomes a JSON string, and ok is false.
 func ToolInput(text []byte) (input json.RawMessage, ok bool) {
 	input, ok = Compact(text)
 	switch {
 	case !ok && len(bytes.TrimSpace(text)) == 0, ok && string(input) == "null":
 		return json.RawMessage("{}"), true
 	case !ok:
-		s, _ := json.Marshal(string(text)) // a string always can be
+		s, _ := json.Marshal(string(text)) // a string is always valid
 		return s, false
 	}
 	return input, true
 }
 
-// Objects yields each object of a list that is written without brackets,
-// {…},{…}, with its place in the list. It stops at the first fault.
+// Objects yields each object of a list that is written without brackets, {…},{…}, with its index. It stops
+// at the first error.
 func Objects(list []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		start, depth := 0, 0
@@ -103,9 +101,8 @@ func literalEnd(b []byte, i int) int {
 	}
 }
 
-// CutLiteral takes a prefix, which ends in a quote, off raw JSON, and the literal
-// that begins with that quote. It returns the literal's inside and what follows
-// its end. With it the usual forms of parts are read in one pass.
+// CutLiteral removes a prefix, which ends in a quote, from raw JSON, and the literal that starts with that
+// quote. It returns the literal's inside and the rest. It parses the usual forms of parts in one pass.
 func CutLiteral(raw []byte, prefix string) (inner, rest []byte, ok bool) {
 	if len(raw) < len(prefix) || string(raw[:len(prefix)]) != prefix {
 		return nil, nil, false
@@ -117,14 +114,13 @@ func CutLiteral(raw []byte, prefix string) (inner, rest []byte, ok bool) {
 	return raw[len(prefix):end], raw[end+1:], true
 }
 
-// TextLiteral returns the inside of a text part's literal, when the part is
-// nothing but text.
+// TextLiteral returns the inside of a text part's literal if the part is only text.
 func TextLiteral(part []byte) ([]byte, bool) {
 	inner, rest, ok := CutLiteral(part, `{"type":"text","text":"`)
 	return inner, ok && string(rest) == "}"
 }
 
-// PlainResult takes a tool result apart whose content is one text.
+// PlainResult splits a tool result whose content is one text.
 func PlainResult(part []byte) (id, text []byte, isError, ok bool) {
 	id, rest, ok := CutLiteral(part, `{"type":"tool_result","use_id":"`)
 	if !ok {
@@ -135,7 +131,7 @@ func PlainResult(part []byte) (id, text []byte, isError, ok bool) {
 	return id, text, isError, ok && (isError || string(rest) == `}]}`)
 }
 
-// Compact returns JSON without its spaces; ok is false when it is not JSON.
+// Compact returns JSON without spaces; ok is false if it is invalid.
 func Compact(text []byte) (json.RawMessage, bool) {
 	var buf bytes.Buffer
 	if json.Compact(&buf, text) != nil {

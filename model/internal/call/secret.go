@@ -12,17 +12,16 @@ import (
 
 const (
 	maskText   = "***"
-	minSecret  = 4  // what is shorter cannot be a secret
-	longValue  = 16 // of a header; what is shorter names something
+	minSecret  = 4  // a shorter string cannot be a secret
+	longValue  = 16 // of a header; a shorter value is a name
 	maxMessage = 2000
 )
 
-// Secrets are strings that must not show in an error.
+// Secrets are strings that must not appear in an error.
 type Secrets []string
 
-// SecretsOf collects a key and what else may be one: in an address its password and
-// the values of its query, in headers values that are long. Each counts as it is and as
-// it is written in a URL.
+// SecretsOf collects a key and other possible secrets: the password and query values of an address, and
+// long header values, each in plain and in URL-encoded form.
 func SecretsOf(key string, address *url.URL, more http.Header) Secrets {
 	var s Secrets
 	s.add(key)
@@ -60,9 +59,8 @@ func (s *Secrets) add(secret string) {
 	}
 }
 
-// Mask replaces every secret in a stranger's text by three asterisks and makes
-// it fit for a terminal: no control characters, no line breaks, at most 2,000
-// bytes.
+// Mask replaces every secret in an untrusted text with three asterisks and makes the text safe for a
+// terminal: no control characters, no line breaks, at most 2,000 bytes.
 func (s Secrets) Mask(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.Map(func(r rune) rune {
@@ -72,7 +70,7 @@ func (s Secrets) Mask(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	for _, secret := range s { // before the cut, which must not leave half a key
+	for _, secret := range s { // before truncating, so that no part of a key remains
 		text = strings.ReplaceAll(text, secret, maskText)
 	}
 	return truncate.String(text, maxMessage)

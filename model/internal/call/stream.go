@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxDocument bounds an answer that comes in one piece, in bytes.
+// maxDocument limits an answer that is not streamed, in bytes.
 const maxDocument = 32 << 20
 
 // Stream is one call of a provider, from the request to the end of the answer.
@@ -26,39 +26,38 @@ type Stream struct {
 	Answer   Answer
 }
 
-// Answer puts an answer together.
+// Answer builds an answer.
 type Answer interface {
 	Reader
 	// Complete is the complete answer.
 	Complete() model.Answer
-	// Partial is what there is of an answer that broke off, with what it has cost.
+	// Partial is the received part of a broken answer, with its cost.
 	Partial(cancelled bool) (item *transcript.Item, usage transcript.Usage, cost *float64)
 }
 
 // Reader reads an answer.
 type Reader interface {
-	// Event takes the data of one event, which is not empty. more is false after the last
-	// one, and when the caller wants no more.
+	// Event processes the data of one event, which is not empty. more is false after the last event, and
+	// if the caller wants no more.
 	Event(data []byte, out *Output) (more bool, failure *model.Error)
-	// Document takes an answer that came in one piece.
+	// Document processes an answer that is not streamed.
 	Document(text []byte, out *Output) *model.Error
-	// Ended reports whether an answer is complete that ends without its last event, which
-	// some servers leave out.
+	// Ended reports whether an answer is complete without its last event, which some servers omit.
 	Ended() bool
 }
 
-// Output passes events on to the caller.
+// Output passes events to the caller.
 type Output struct {
 	wait  *Timeout
 	yield func(model.Event, error) bool
 	done  bool // the caller wants no more
 }
 
-// Activity notes an event of the answer, other than a ping.
+// Activity records an event of the answer, other than a ping.
 func (o *Output) Activity() { o.wait.Activity() }
 
-// Emit yields an event and reports whether the caller wants another. The time that the caller
-// takes does not count as the provider's.
+// Emit yields an event and reports whether the caller wants another. The caller's time does not count as
+// the provider's.
 func (o *Output) Emit(e model.Event) bool {
 	o.wait.Pause()
 	o.done = o.done || !o.yield(e, nil)
@@ -66,8 +65,7 @@ func (o *Output) Emit(e model.Event) bool {
 	return !o.done
 }
 
-// All makes the call and yields its events; see [model.Model]. Breaking off the loop ends the
-// call.
+// All makes the call and yields its events; see [model.Model]. Leaving the loop ends the call.
 func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		inner, wait := Start(ctx, s.Provider.Name, s.Timeouts)
@@ -84,11 +82,11 @@ func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 		failure := s.read(ctx, res, out)
 		switch {
 		case out.done:
-			wait.Stop() // nobody reads the rest
+			wait.Stop() // the rest is not read
 		case failure != nil:
 			item, usage, cost := s.Answer.Partial(ctx.Err() != nil)
 			if failure.Partial = item; usage.Total() > 0 {
-				failure.Usage, failure.Cost = &usage, cost // it is paid all the same
+				failure.Usage, failure.Cost = &usage, cost // it is charged anyway
 			}
 			wait.Stop()
 			yield(nil, failure)
@@ -98,8 +96,7 @@ func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 	}
 }
 
-// read takes the answer's events until the answer is complete or broken, or the caller wants
-// no more.
+// read processes the answer's events until the answer is complete or broken, or the caller wants no more.
 func (s *Stream) read(ctx context.Context, res *http.Response, out *Output) *model.Error {
 	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
 	case "text/html", "application/xhtml+xml":
@@ -130,8 +127,7 @@ func (s *Stream) read(ctx context.Context, res *http.Response, out *Output) *mod
 	return s.Provider.StreamBroken(ctx, out.wait.Err(events.Err()))
 }
 
-// NoKey is the stream of a provider that wants a key where there is none; name is that of
-// its environment variable.
+// NoKey is the stream of a provider whose key is missing; name is the environment variable of the key.
 func NoKey(provider, name string) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		yield(nil, &model.Error{

@@ -30,12 +30,12 @@ type Timeout struct {
 
 // phase is what a call waits for.
 type phase struct {
-	setting string // of the settings' providers block
+	setting string // name in the settings' providers block
 	what    string
 	after   time.Duration
 }
 
-// Start bounds a call that is to begin with the context it returns. The caller stops it.
+// Start limits a call that uses the returned context. The caller stops it.
 func Start(ctx context.Context, provider string, timeouts model.Timeouts) (context.Context, *Timeout) {
 	w := &Timeout{provider: provider, timeouts: timeouts.Fill()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
@@ -45,15 +45,15 @@ func Start(ctx context.Context, provider string, timeouts model.Timeouts) (conte
 	}}), w
 }
 
-// Answered notes that the answer has begun.
+// Answered records that the answer has begun.
 func (w *Timeout) Answered() {
 	w.enter(phase{"idleTimeout", "nothing more of the answer", w.timeouts.Idle})
 }
 
-// Activity notes an event of the answer, other than a ping.
+// Activity records an event of the answer, other than a ping.
 func (w *Timeout) Activity() { w.Answered() }
 
-// Reader reads an answer that comes in one piece: every byte counts as an event.
+// Reader reads an answer that is not streamed: every byte counts as an event.
 func (w *Timeout) Reader(r io.Reader) io.Reader { return heardReader{r, w} }
 
 type heardReader struct {
@@ -87,7 +87,7 @@ func (w *Timeout) enter(p phase) {
 	}
 }
 
-// Pause keeps the time until the next step from counting: the caller is busy.
+// Pause stops the time until the next step: the caller is busy.
 func (w *Timeout) Pause() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +107,7 @@ func (w *Timeout) expire() {
 	w.cancel(w.fault)
 }
 
-// Err is why the call ended: that nothing came in time, or else err.
+// Err returns why the call ended: a timeout, or else err.
 func (w *Timeout) Err(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Aimock runs an adapter against a server that others wrote, which open is given the address of.
-// What that server cannot do is tested with servers of our own.
+// Aimock tests an adapter against a third-party server, whose address open gets. Tests with the project's
+// own servers cover what that server does not support.
 func Aimock(t *testing.T, signsThinking bool, open func(url string) model.Model) {
 	m := open(aimock.Start(t, "../testdata/aimock.json"))
 

@@ -23,13 +23,13 @@ type Adapter struct {
 	Open      func(url, key string) (model.Model, error)
 	First     string // events that bring the text "Half"
 	Remaining string // events that complete the answer to "Half done"
-	Ping      string // what the provider sends to keep a connection open
+	Ping      string // keep-alive events of the provider
 
 	OpenWith func(url string, client *http.Client, timeouts model.Timeouts) (model.Model, error)
 }
 
-// Run tests what holds for every adapter: errors that say what to do and never
-// the key, deltas that come when they come, and ends that come at once.
+// Run tests the requirements for every adapter: errors with a hint and without the key, deltas without
+// delay, and an immediate end.
 func Run(t *testing.T, a Adapter) {
 	t.Run("status", a.status)
 	t.Run("key", a.key)
@@ -151,7 +151,7 @@ func (a Adapter) key(t *testing.T) {
 	}
 }
 
-// agent_loop-016: text is seen before the server has sent the end.
+// agent_loop-016: text is visible before the server has sent the end.
 func (a Adapter) stream(t *testing.T) {
 	seen := make(chan struct{})
 	m := a.open(t, a.hold(t, seen))
@@ -163,7 +163,7 @@ func (a Adapter) stream(t *testing.T) {
 		switch e := e.(type) {
 		case model.TextDelta:
 			if got = append(got, e.Text); len(got) == 1 {
-				close(seen) // only now the server goes on
+				close(seen) // only now the server continues
 			}
 		case model.Answer:
 			got = append(got, "answer "+e.Item.Text())
@@ -174,10 +174,10 @@ func (a Adapter) stream(t *testing.T) {
 	}
 }
 
-// hold serves the first events, and the rest when seen is closed.
+// hold serves the first events, and the rest after seen is closed.
 func (a Adapter) hold(t *testing.T, seen <-chan struct{}) string {
 	return ServeFunc(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server sees its client go when it has read the request
+		_, _ = io.Copy(io.Discard, r.Body) // a server detects a disconnect after it has read the request
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, a.First)
 		w.(http.Flusher).Flush()
@@ -218,7 +218,7 @@ func (a Adapter) cancel(t *testing.T) {
 	}
 }
 
-// expiring returns a context that ends as by its deadline when it is told to.
+// expiring returns a context that ends as with its deadline when the function is called.
 func expiring(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	return expired{ctx}, cancel
@@ -262,7 +262,7 @@ func (a Adapter) refused(t *testing.T) {
 	}
 }
 
-// redirect checks that the key goes nowhere but to the address that was given.
+// redirect checks that the key is only sent to the given address.
 func (a Adapter) redirect(t *testing.T) {
 	reached := false
 	other := ServeFunc(t, func(http.ResponseWriter, *http.Request) { reached = true })
@@ -282,7 +282,7 @@ func (a Adapter) noAnswer(t *testing.T) {
 	}
 }
 
-// breakOff checks that a caller who leaves the loop ends the call.
+// breakOff checks that leaving the loop ends the call.
 func (a Adapter) breakOff(t *testing.T) {
 	gone := make(chan struct{})
 	url := ServeFunc(t, func(w http.ResponseWriter, r *http.Request) {
@@ -302,7 +302,7 @@ func (a Adapter) breakOff(t *testing.T) {
 	<-gone
 }
 
-// connections checks that calls that follow each other share one connection.
+// connections checks that consecutive calls share one connection.
 func (a Adapter) connections(t *testing.T) {
 	var opened atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

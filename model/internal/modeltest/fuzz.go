@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Fuzz feeds a stranger's bytes to an adapter, which sends its requests with the client that open
-// is given. Whatever they are, there is one end, and an answer can be kept and sent back.
+// Fuzz feeds arbitrary bytes to an adapter, which sends its requests with the client that open gets. For
+// any input, there is exactly one end, and an answer can be stored and sent back.
 func Fuzz(f *testing.F, open func(client *http.Client) (model.Model, error)) {
 	files, err := filepath.Glob("testdata/stream/*.txtar")
 	if err != nil {
@@ -74,7 +74,7 @@ func Fuzz(f *testing.F, open func(client *http.Client) (model.Model, error)) {
 	})
 }
 
-// canned answers every request with the same body.
+// canned returns the same body for every request.
 type canned struct {
 	body   []byte
 	isJSON bool

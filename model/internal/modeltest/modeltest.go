@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write what the adapters say into testda
 // Key is the API key that the tests send. No error may show it.
 const Key = "sk-made-up-0123456789-abcdef"
 
-// Serve starts a server that gives every request the same answer.
+// Serve starts a server that gives every request the same response.
 func Serve(t testing.TB, status int, header map[string]string, body string) string {
 	t.Helper()
 	return ServeFunc(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -48,10 +48,9 @@ func ServeFunc(t testing.TB, h http.HandlerFunc) string {
 	return server.URL
 }
 
-// Streams plays every file of testdata/stream. Sections: "stream" (or "json" or
-// "text", by content type) is what the server sends, "status" its status;
-// "deltas", "answer" and "error" are what must come of it. "go test -update"
-// writes the last three.
+// Streams tests every file of testdata/stream. Sections: "stream" (or "json" or "text", by content type)
+// is what the server sends, "status" its status; "deltas", "answer" and "error" are the expected results.
+// "go test -update" writes the last three.
 func Streams(t *testing.T, open func(url string) model.Model) {
 	files, err := filepath.Glob("testdata/stream/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -84,7 +83,7 @@ func Streams(t *testing.T, open func(url string) model.Model) {
 	}
 }
 
-// result is what a call yielded, in words.
+// result is what a call yielded, as text.
 type result struct {
 	deltas, answer, failure string
 	item                    transcript.Item
@@ -123,8 +122,8 @@ func (r *result) sections() map[string]string {
 	return map[string]string{"deltas": r.deltas, "answer": r.answer, "error": r.failure}
 }
 
-// check keeps what holds for every call: one end, and an answer whose wire form
-// is stable over the log and contains exactly the native form.
+// check checks the requirements for every call: one end, and an answer whose encoded form is stable in the
+// log and contains exactly the native form.
 func (r *result) check(t *testing.T, m model.Model) {
 	t.Helper()
 	if (r.answer == "") == (r.failure == "") {

@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Ask sends items to m and returns what came: deltas, the answer, the error.
+// Ask sends items to m and returns the deltas, the answer and the error.
 func Ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, transcript.Item, error) {
 	t.Helper()
 	return Stream(t, m, &model.Request{Messages: Wires(t, m, items...)})
 }
 
-// Wires are items in the form in which m sends them.
+// Wires returns items as m sends them.
 func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.EncodedItem {
 	t.Helper()
 	var out []model.EncodedItem
@@ -28,7 +28,7 @@ func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Encode
 	return out
 }
 
-// Stream sends a request to m and returns what came. Nothing may come after the answer.
+// Stream sends a request to m and returns the events. No event may follow the answer.
 func Stream(t testing.TB, m model.Model, req *model.Request) (deltas []model.Event, answer transcript.Item, err error) {
 	t.Helper()
 	answered := false

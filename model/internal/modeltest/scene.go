@@ -16,8 +16,8 @@ var contentTypes = map[string]string{
 
 var outcomes = []string{"deltas", "answer", "error"}
 
-// recording is one file of testdata/stream, in the txtar format: a comment, and
-// sections that begin with a line "-- name --".
+// recording is one file of testdata/stream in the txtar format: a comment, and sections that start with a
+// line "-- name --".
 type recording struct {
 	comment  string
 	names    []string // in order
@@ -63,7 +63,7 @@ func (s *recording) serve(t testing.TB) string {
 	return ""
 }
 
-// with returns the file with the outcome of r in it.
+// with returns the file with the outcome r.
 func (s *recording) with(r result) []byte {
 	text := s.comment
 	add := func(name, section string) { text += "-- " + name + " --\n" + section }

@@ -13,14 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// silence tests that a provider that says nothing ends a call in time, and that one that
-// says something does not.
+// silence tests that a silent provider ends a call in time, and that a slow one does not.
 func (a Adapter) silence(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		server   silentServer
 		timeouts model.Timeouts
-		busy     time.Duration // of the caller, with each event
+		busy     time.Duration // of the caller, for each event
 		says     string        // the error; "" for none
 		partial  string
 		after    time.Duration
@@ -74,7 +73,7 @@ func (a Adapter) silence(t *testing.T) {
 	}
 }
 
-// webPage tests that a page for people is named.
+// webPage tests that the error names a web page.
 func (a Adapter) webPage(t *testing.T) {
 	url := Serve(t, http.StatusOK, map[string]string{"Content-Type": "text/html; charset=utf-8"},
 		"<!doctype html><html><head><title>Sign in to "+Key+"</title></head></html>")
@@ -84,7 +83,7 @@ func (a Adapter) webPage(t *testing.T) {
 	}
 }
 
-// advice tests that x-should-retry goes before the status.
+// advice tests that x-should-retry takes precedence over the status.
 func (a Adapter) advice(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -104,12 +103,12 @@ func (a Adapter) advice(t *testing.T) {
 	}
 }
 
-// silentServer is a server that stops saying anything.
+// silentServer is a server that stops responding.
 type silentServer struct {
 	stops stop
-	says  []string      // pieces of the answer
+	says  []string      // parts of the answer
 	every time.Duration // before each
-	then  string        // and then that, for ever
+	then  string        // then repeat this part forever
 }
 
 type stop int
