@@ -15,6 +15,8 @@ import (
 )
 
 // transport sends requests, each through its own egress proxy in this process.
+//
+//	http.Transport ─► pipe ─► egress.Proxy: rules, addresses ─► site, or HTTPS_PROXY
 type transport struct {
 	o       *Options
 	rules   *egress.Rules
