@@ -3,8 +3,8 @@
 //
 //	-m openrouter/anthropic/claude-sonnet-4 ─► Lookup("openrouter") ─► https://openrouter.ai/api/v1, OPENROUTER_API_KEY
 //
-// It calls nobody and reads no environment. Providers that a person adds are in package
-// settings.
+// It makes no requests and reads no environment variables. Providers that the user adds are in
+// package settings.
 package providers
 
 import (

@@ -1,22 +1,22 @@
-// Package scripted is a model that plays a written play: for demos, tests and
-// trying out a setup without a key or a server.
+// Package scripted is a model that answers from a script file, for tests, demos and trying
+// out a setup without a key or a server.
 //
 //	             scriptFile.yaml ──Load──► Model
 //	                                  ▲ │
 //	what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
 //
-// A play is YAML (or JSON, which is YAML too). All keys are shown here; only
-// steps is needed, and unknown keys are errors that name line and column:
+// A script is YAML (or JSON, a subset of YAML). All keys are shown here; only steps is
+// required, and unknown keys are errors with line and column:
 //
 //	name: count            # the model's name; default "play"
-//	context: 200000        # tokens it can see; a longer request is refused; 0: no bound
+//	context: 200000        # tokens it can see; a longer request is rejected; 0: no limit
 //	max_output: 8000
 //	price: {input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}
 //	chunk: 12              # characters in a delta; 0: all at once
 //	delay: {before: 200ms, chunk: 10ms}
 //	steps:
 //	  - name: look                          # unique; shows in errors and in after
-//	    expect: {user: count}               # or the request is refused
+//	    expect: {user: count}               # or the request is rejected
 //	    thinking: The README first.
 //	    text: I look at the files.
 //	    tool_uses:
@@ -38,35 +38,32 @@
 //
 // # Which step comes next
 //
-// The model remembers nothing: the step follows from the request alone, so a
-// run that was killed goes on in a new process where it stopped. Each answer
-// carries the name of its step in its native form.
+// The model has no state: the step follows from the request alone, so a killed run resumes in
+// a new process where it stopped. Each answer contains the name of its step in its native form.
 //
-//   - Steps with when are tried first, in order. The first that fits is played,
-//     as often as it fits.
-//   - Otherwise the next step without when is played that stands after the step
-//     of the newest answer in the request. Answers that carry no step, such as
-//     those of other models and those that broke off, count as one step each.
+//   - Steps with when are tried first, in order. The first that matches is used, as often as
+//     it matches.
+//   - Otherwise, the next step without when after the step of the newest answer in the request
+//     is used. Answers without a step, such as those of other models and broken ones, count as
+//     one step each.
 //
-// A when step may stand anywhere, and the play goes on behind it. So a step with
-// when: {result: outcome unknown} in its place between the others is skipped in
-// an undisturbed run and played after a crash. Compaction may remove all answers
-// of a request: steps that shall be found nevertheless need a when, and the
-// request for the summary itself is answered by one with when: {system: …}.
+// A when step may be anywhere, and the script continues after it. So a step with
+// when: {result: outcome unknown} between the others is skipped in an undisturbed run and used
+// after a crash. Compaction may remove all answers of a request: steps that must still be found
+// need a when, and the request for the summary itself needs a step with when: {system: …}.
 //
-// The conditions of when and expect are about what came since the newest answer:
+// The conditions of when and expect refer to the items since the newest answer:
 // user and user_matches (text of the last user item; contains, regular
-// expression), told and told_matches (the same of notifications: what ended in the
-// background, messages of teammates), result, result_matches, is_error and tool (of one of the tool
+// expression), told and told_matches (the same of notifications: ended background
+// tasks, messages of teammates), result, result_matches, is_error and tool (of one of the tool
 // results), min_items and max_items (of the whole request), system (the prompt
 // contains), after (name of the newest answer's step, or #3 for the third), any.
-// All that are given must hold.
+// All conditions that are set must match.
 //
 // Errors are of kind rate_limit, overloaded, network, auth, invalid,
 // context_too_long, refused, not_found or malformed. With times, the step fails
-// that often for one request and is then played; without, always. That count is
-// the one thing that is kept in memory.
+// that often for one request and then succeeds; without, it always fails. That count is the
+// only state in memory.
 //
-// Like a real provider the model refuses requests in which tool uses and results
-// do not pair.
+// Like a real provider, the model rejects requests in which tool uses and results do not pair.
 package scripted

@@ -1,12 +1,11 @@
-// Package ask lets a model ask the user, who chooses among answers or gives one in his
-// own words.
+// Package ask provides the AskUserQuestion tool: the user chooses among answers or writes
+// one.
 //
-//	model ─► AskUserQuestion {questions} ─► guard: only a person ─► terminal, console, daemon
+//	model ─► AskUserQuestion {questions} ─► guard: only the user ─► terminal, console, daemon
 //	  ◄── the answers ── tool ◄── approval with input {questions, answers} ◄──┘
 //
-// The answers are part of the approval ([approval.Question.AnswersInput]), as Claude Code has it. A
-// model, a hook or a callback that brings answers itself is refused: the tool takes them
-// from the person who was asked, and from nobody else.
+// The answers are part of the approval ([approval.Question.AnswersInput]), as Claude Code has it. Answers
+// from a model, a hook or a callback are rejected: only the user can answer.
 //
 //	t, err := ask.New()
 //	registry, err := tool.NewRegistry(t)

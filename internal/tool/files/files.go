@@ -1,17 +1,17 @@
-// Package files has the tools that read and change single files: Read, Write,
+// Package files provides the tools that read and change single files: Read, Write,
 // Edit, MultiEdit and NotebookEdit.
 //
 //	Read ──► what the model saw (path, sha256) ──► Edit, Write
-//	              ▲ Recall: the session's log       │ unchanged since? ─no─► "has changed since it was read"
+//	              ▲ RestoreFiles: the session's log       │ unchanged since? ─no─► "has changed since it was read"
 //	                                                └ yes ─► temp file, fsync, rename, fsync of the folder
 //
 //	f, err := files.New(folders, nil)
 //	registry, err := tool.NewRegistry(f.Tools()...)
 //
-// Everything goes through [folder.Folders]; regular files only. A file is replaced
-// whole or not at all: a hard link to it keeps the old content, a link stays a
-// link and its target is replaced. It is not for searching (package search) and
-// not for trees (no delete, no move: that is the shell's).
+// All access goes through [workdir.Folders], and only to regular files. A file is replaced
+// completely or not at all: a hard link to it keeps the old content, a symbolic link
+// remains and its target is replaced. The package does not search (package search) and
+// does not delete or move files (use the shell).
 package files
 
 import (

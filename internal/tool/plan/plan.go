@@ -1,12 +1,12 @@
-// Package plan is how a model enters and leaves plan mode, in which nothing is changed.
+// Package plan provides the EnterPlanMode and ExitPlanMode tools. In plan mode, nothing is
+// changed.
 //
 //	EnterPlanMode ─► mode plan: read, search, think
-//	ExitPlanMode {plan} ─► a person reads all of it ─► default │ acceptEdits │ plan on, because …
+//	ExitPlanMode {plan} ─► the user reads all of it ─► default │ acceptEdits │ plan on, because …
 //
-// That nothing is changed is the guards' work (package policy), not the model's promise.
-// Entering only narrows what may be done, and is free. Leaving is a question that only
-// a person answers, whatever rules, grants, hooks and modes say; where nobody is, the
-// answer is no.
+// The guards enforce that nothing is changed (package policy). Entering only restricts the
+// model and needs no approval. Leaving needs an approval by the user, whatever rules, grants,
+// hooks and modes say; if no one can answer, it is denied.
 //
 //	tools, err := plan.New(plan.Options{Mode: a.Mode, Change: func(ctx context.Context, m policy.Mode) error { … }})
 package plan

@@ -1,4 +1,4 @@
-// Package search has the tools that look for files and in files: Glob and Grep.
+// Package search provides the tools that search for files and in files: Glob and Grep.
 //
 //	                 ┌─ hidden, node_modules, .gitignore, links: left out
 //	folder ──walk────┤
@@ -8,10 +8,10 @@
 //	s, err := search.New(folders, nil)
 //	registry, err := tool.NewRegistry(s.Tools()...)
 //
-// Everything is opened beneath the session's folders, and links are never
-// followed to other directories. Patterns of Grep are Go's: RE2, without
-// look-around and back references. With ripgrep on the PATH large searches get
-// faster; it only narrows down which files may match, so the answer is the same.
+// All files are opened below the session's folders, and links to other directories are
+// never followed. Grep uses Go's regular expressions: RE2,
+// without look-around and back references. With ripgrep in PATH, large searches are
+// faster; it only selects files that may match, so the result is the same.
 package search
 
 import (

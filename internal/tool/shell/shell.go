@@ -1,23 +1,23 @@
-// Package shell has the tool that runs commands: Bash, and one that runs a program without
-// a shell: Exec.
+// Package shell provides the Bash tool, which runs commands, and the Exec tool, which runs a
+// program without a shell.
 //
 //	command ─► /bin/bash -c, own session and process group, stdin empty, clean environment
 //	             │ stdout and stderr: one pipe ─► head + tail for the model, all of it in a file when long
-//	             │ leaves the directory it ended in ─► where the next command starts
-//	             ├ in the sandbox, where there is one: sandbox.Cmd ─► what was refused is told
+//	             │ its last directory ─► where the next command starts
+//	             ├ in the sandbox, where there is one: sandbox.Cmd ─► refusals are reported
 //	             └ timeout or cancel ─► SIGTERM to the group, then SIGKILL
 //
 //	sh, err := shell.New(folders, &shell.Options{OutputDir: dir})
 //	registry, err := tool.NewRegistry(sh.Tools()...)
 //
-// A command that exits with another code than 0 is no tool error: the text ends
-// in "Exit code: N" and Result.ExitCode says it. Only a timeout, a signal and a
+// A nonzero exit code is not a tool error: the text ends in "Exit code: N", and
+// Result.ExitCode has the code. Only a timeout, a signal and a
 // command that could not start are errors.
 //
-// When the shell is done, what it left behind in its process group is killed and
-// the model is told; a command that makes its own session escapes that. With
-// [Options].Sandbox nothing outlives the command, and what it may touch is held to
-// the sandbox's settings. Only a person lets a command run outside of it.
+// When the shell has ended, remaining processes in its process group are killed, and the
+// result says so; a command that creates its own session escapes that. With
+// [Options].Sandbox, no process outlives the command, and the sandbox's settings restrict
+// its access. Only the user can allow a command to run outside of the sandbox.
 package shell
 
 import (

@@ -1,13 +1,13 @@
 // Package skills finds skills (agentskills.io: a folder with a SKILL.md) and commands (a
-// Markdown file), and offers them to models and people.
+// Markdown file), and offers them to models and users.
 //
 //	~/.claude/skills/commit/SKILL.md ─┐              ┌─► names and descriptions: the tool's description
 //	PROJECT/.agents/skills/…          ├─ [Discover] ─┤   the body: when the model calls Skill
-//	PROJECT/.claude/commands/x.md    ─┘              └─► /commit NOW: the body in place of the prompt ([Set.Expand])
+//	PROJECT/.claude/commands/x.md    ─┘              └─► /commit NOW: the body replaces the prompt ([Set.Expand])
 //
-// What a skill says is text for a model. Its allowed-tools pass the question of the mode while it
-// is in force, until its turn ends ([policy.Limit]): what anybody denies or asks about stays so. Of
-// a project only trusted skills get here.
+// A skill is text for a model. Its allowed-tools need no approval by the mode until its turn ends
+// ([policy.Limit]); deny and ask rules still apply. Callers pass only trusted skills of a
+// project.
 //
 //	set := skills.Discover(places)
 //	t, err := skills.New(set, &skills.Options{Enter: enter})

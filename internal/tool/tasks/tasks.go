@@ -1,13 +1,13 @@
-// Package tasks keeps a list of what is to be done, with who does it and what has to be
-// done before, in a session's log. Several agents may work on one list.
+// Package tasks stores a task list, with owners and dependencies, in a session's log. Several
+// agents may work on one list.
 //
 //	TaskCreate TaskUpdate TodoWrite ─► Board ─► task.changed record, on the condition that
-//	TaskGet TaskList ◄─ Board ◄── log          nobody else has changed the list meanwhile
+//	TaskGet TaskList ◄─ Board ◄── log          no one else has changed the list meanwhile
 //
 //	board, err := tasks.Open(sessions, id, nil)
 //	registry, err := tool.NewRegistry(board.Tools("me")...)
 //
-// The package runs nothing: who does a task, and when, the agents decide.
+// The package runs nothing: the agents decide who does a task, and when.
 package tasks
 
 import (

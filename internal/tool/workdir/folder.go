@@ -1,7 +1,7 @@
-// Package workdir finds paths inside the directories that a session's tools may touch, and
-// reads and replaces files there. What leads outside is refused.
+// Package workdir locates paths inside the directories that a session's tools may access, and
+// reads and replaces files there. Paths that lead outside are refused.
 //
-//	folders, err := folder.Open(cwd)
+//	folders, err := workdir.Open(cwd)
 //	place, err := folders.Locate("src/a.go")
 //	file, info, err := place.Open()
 package workdir
@@ -19,14 +19,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// Folders are the directories that a session's tools may touch, and the current
-// directory inside them.
+// Folders are the directories that a session's tools may access, and the current directory
+// inside them.
 //
 //	"src/../a.txt" ──clean──► "/w/a.txt" ──which folder──► /w ──walk links──► Place{Root, "a.txt"}
 //
-// Every folder is opened once, as an [os.Root]: nothing a model chooses later
-// (a current directory, a link, a renamed parent) makes it wider. Safe for
-// concurrent use.
+// Every folder is opened once, as an [os.Root]: nothing that a model chooses later (a current
+// directory, a link, a renamed parent) extends it. It is safe for concurrent use.
 type Folders struct {
 	list []folder // never changes
 	home string

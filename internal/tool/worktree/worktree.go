@@ -1,16 +1,15 @@
-// Package worktree lets an agent work in a checkout of its own: EnterWorktree and
-// ExitWorktree, by git worktree.
+// Package worktree provides the EnterWorktree and ExitWorktree tools, with which an agent
+// works in a separate git worktree.
 //
-//	EnterWorktree name ─► git worktree add .holdfast/worktrees/name ─► the current directory is there
-//	ExitWorktree keep | remove ─► back; what was not committed is never thrown away unasked
+//	EnterWorktree name ─► git worktree add .holdfast/worktrees/name ─► becomes the current directory
+//	ExitWorktree keep | remove ─► back; uncommitted work is only discarded on request
 //
 //	w, err := worktree.New(folders, nil)
 //	registry, err := tool.NewRegistry(w.Tools()...)
 //
-// A worktree lies inside the session's folder, so that guards and the sandbox hold what
-// happens there as they did before. git is run here and not by the agent, without the
-// repository's hooks; what it would do is put before the guard as the command line that
-// it is.
+// A worktree is inside the session's folder, so that guards and the sandbox apply as before.
+// The package runs git without the repository's hooks; the guard checks each run as a
+// command line.
 package worktree
 
 import (

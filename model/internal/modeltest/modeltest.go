@@ -1,10 +1,10 @@
-// Package modeltest runs an adapter against conversations that are written
-// down: what a server streams, and what the adapter must make of it.
+// Package modeltest tests an adapter with recorded conversations: what a server streams, and
+// what the adapter must return.
 //
 //	testdata/stream/NAME.txtar ── stream ──► test server ──► adapter ──► deltas, answer, error
 //	                           └─ deltas, answer, error ── compared with ────────┘
 //
-// The package is for the tests of the adapters only.
+// The package is only for the adapters' tests.
 package modeltest
 
 import (
