@@ -8,13 +8,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxBraces is how many words the braces of one word may make.
+// maxBraces is the maximum number of words that the braces of one word may produce.
 const maxBraces = 1024
 
-// braces expands {a,b} and {1..3} in a word. It reports false when that would be
-// too much.
+// braces expands {a,b} and {1..3} in a word. It returns false if the result would be too large.
 func braces(w *syntax.Word) ([][]syntax.WordPart, bool) {
-	split := *w // the line's own word stays as it is
+	split := *w // the caller's word must not change
 	if !syntax.SplitBraces(&split) {
 		return [][]syntax.WordPart{w.Parts}, true
 	}
@@ -34,7 +33,7 @@ func maybeBraces(parts []syntax.WordPart) bool {
 	return false
 }
 
-// countBraces says how many words the parts make, or any number beyond maxBraces.
+// countBraces returns how many words the parts produce, or any number above maxBraces.
 func countBraces(parts []syntax.WordPart) int {
 	n := 1
 	for _, p := range parts {
@@ -59,7 +58,7 @@ func countBraces(parts []syntax.WordPart) int {
 	return n
 }
 
-// spread makes every combination, the last braces changing fastest.
+// spread produces every combination; the last braces change fastest.
 func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 	out := [][]syntax.WordPart{nil}
 	for _, p := range parts {
@@ -91,7 +90,7 @@ func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 	return out
 }
 
-// sequence reads {from..to..step}.
+// sequence parses {from..to..step}.
 func sequence(b *syntax.BraceExp) (from, to, step int, letters bool) {
 	bound := func(i int) int {
 		text := (&syntax.Word{Parts: b.Elems[i].Parts}).Lit()

@@ -8,16 +8,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ofShell reports whether a command may be one of the shell's own: those have no
-// folder.
+// ofShell reports whether a command may be a shell builtin: builtins have no folder.
 func ofShell(c *command) bool { return strings.IndexByte(c.words[0].text, '/') < 0 }
 
-// builtin applies what the shell's own commands do to the shell.
+// builtin applies the effects of shell builtins to the shell's state.
 func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 	args := c.words[1:]
 	for variable, w := range e.sets {
 		if name == "unset" {
-			w = word{} // unset and empty are not the same
+			w = word{} // unset and empty are different
 		}
 		if syntax.ValidName(variable) {
 			f.assign(s, variable, w, name == "export")
@@ -25,7 +24,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 	}
 	if e.chdir != nil {
 		if last := len(args) - 1; last >= 0 && args[last].static && args[last].text == "" {
-			return // cd "" stays
+			return // cd "" does not change the folder
 		}
 		f.chdir(s, e.chdir)
 		return
@@ -55,7 +54,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 				f.unclear("cannot determine what alias defines: " + a.text)
 			}
 		}
-	case "source", ".": // may set any variable; where it would go is its own affair
+	case "source", ".": // may set any variable; its target is not followed
 		for v := range s.vars {
 			s.forget(v)
 		}
@@ -70,7 +69,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 	}
 }
 
-// evaluators evaluate the subscript of a variable that they are given by name.
+// evaluators evaluate the subscript of a variable whose name they get.
 var evaluators = []string{
 	"test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "readonly", "wait", "mapfile", "readarray", "getopts", "let",
 }
@@ -86,7 +85,7 @@ func (s *scope) leave(name string, counted bool) {
 		at = nil
 	}
 	if at == nil && name != "exit" {
-		return // nothing to leave: the shell complains and goes on
+		return // nothing to leave: the shell reports an error and continues
 	}
 	for ; at != nil; at = at.outer {
 		at.scopes = append(at.scopes, s.fork())
@@ -98,7 +97,7 @@ func (s *scope) leave(name string, counted bool) {
 	s.dirs, s.fail = []string{}, []string{}
 }
 
-// shifted are the parameters after set and shift.
+// shifted returns the parameters after set and shift.
 func shifted(s *scope, name string, args []word) *[]word {
 	static := !slices.ContainsFunc(args, func(w word) bool { return !w.static || w.glob })
 	if name == "set" {
@@ -118,7 +117,7 @@ func shifted(s *scope, name string, args []word) *[]word {
 	return &params
 }
 
-// chdir moves the shell. It may fail, and then it stays.
+// chdir changes the shell's folder. It may fail; then the folder stays.
 func (f *frame) chdir(s *scope, to *word) {
 	from := s.dirs
 	if _, ok := s.vars["CDPATH"]; (ok || s.lost) && to.static && to.text != "" && !path.IsAbs(to.text) && !strings.HasPrefix(to.text, ".") {

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Canonical writes words as one line that bash reads as these words: joined by single
-// spaces, each quoted only when it must be, always in the same way.
+// Canonical writes words as one line that bash parses back to these words: separated by single spaces,
+// each quoted only if necessary, always in the same way.
 func Canonical(words ...string) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -21,8 +21,7 @@ func Canonical(words ...string) string {
 	return b.String()
 }
 
-// lineOf is the canonical line of words. A word that is not static stands as it
-// was written.
+// lineOf returns the canonical line of words. A word that is not static is kept as written.
 func lineOf(words []word, source string) string {
 	n := len(words) - 1
 	same := true
@@ -62,7 +61,7 @@ func lineOf(words []word, source string) string {
 	return b.String()
 }
 
-// shown is a word as a line has it: a pattern keeps what makes it one.
+// shown returns a word as it appears in a line: a pattern keeps its special characters.
 func shown(w word, first bool) string {
 	if !w.static {
 		return w.text
@@ -90,8 +89,8 @@ func shown(w word, first bool) string {
 	return b.String()
 }
 
-// quote writes a word so that bash reads it back as it is: bare when it can be,
-// in $” when it holds what a terminal would not show, else in ”.
+// quote writes a word so that bash parses it back unchanged: bare if possible, in $” if it contains
+// something that a terminal would not show, otherwise in ”.
 func quote(b *strings.Builder, w string, first bool) {
 	switch {
 	case isUnquoted(w, first):
@@ -153,7 +152,7 @@ func isUnquoted(w string, first bool) bool {
 		case c == '^' || c == '#' && i > 0:
 		case c == '=':
 			if first {
-				return false // it might be an assignment
+				return false // it could be an assignment
 			}
 		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRuneInString(w[i:])
@@ -177,8 +176,8 @@ func showable(w string) bool {
 	return true
 }
 
-// reserved reports whether the parser makes something else of a word than a
-// simple command, where a command could start.
+// reserved reports whether the parser treats a word at the start of a command as something other than a
+// simple command.
 func reserved(w string) bool {
 	switch w {
 	case "declare", "export", "local", "readonly", "typeset", "nameref", "let":
@@ -187,7 +186,7 @@ func reserved(w string) bool {
 	return syntax.IsKeyword(w)
 }
 
-// plainByte has the bytes that mean themselves everywhere in a word.
+// plainByte marks the bytes that mean themselves everywhere in a word.
 var plainByte = func() (t [256]bool) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-" {
 		t[c] = true

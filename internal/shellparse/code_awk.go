@@ -2,8 +2,8 @@ package shellparse
 
 import "strings"
 
-// awkCode reads an awk program: system("…"), pipes to and from commands, files that
-// are printed to and read by getline.
+// awkCode parses an awk program: system("…"), pipes to and from commands, and files that are written with
+// print or read with getline.
 func (c *call) awkCode(w word) {
 	c.opaque("runs awk code")
 	if !w.static {
@@ -54,7 +54,7 @@ func (c *call) awkCode(w word) {
 	}
 }
 
-// awkCall reads the argument of system.
+// awkCall parses the argument of system.
 func (c *call) awkCall(ts []token, i int) {
 	if i+2 < len(ts) && ts[i].text == "(" && ts[i+1].kind == tokenString && ts[i+2].text == ")" && ts[i+2].kind == tokenMark {
 		c.codeLine(ts[i+1].text, "awk code", false)
@@ -68,8 +68,7 @@ func (c *call) awkCall(ts []token, i int) {
 	}
 }
 
-// awkOperand reads the command of a pipe (no access) or the file of a redirect,
-// which stands at i.
+// awkOperand parses the command of a pipe (no access) or the file of a redirect at i.
 func (c *call) awkOperand(ts []token, i int, access Access) {
 	edge := func(k int) bool {
 		return k < 0 || k >= len(ts) || ts[k].kind == tokenMark && strings.Contains("{};()\n,&|", ts[k].text[:1]) ||
@@ -101,12 +100,11 @@ func (c *call) awkOperand(ts []token, i int, access Access) {
 	}
 }
 
-// awkTokens cuts awk code. A slash where a value may start begins a regular
-// expression.
+// awkTokens splits awk code into tokens. A slash where a value may start begins a regular expression.
 func awkTokens(code string) []token {
 	var out []token
 	l := &language{quotes: `"`, comment: "#"}
-	value := func() bool { // a value stands in front: a slash divides
+	value := func() bool { // after a value, a slash divides
 		if len(out) == 0 {
 			return false
 		}

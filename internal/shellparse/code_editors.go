@@ -2,10 +2,10 @@ package shellparse
 
 import "strings"
 
-// maxEx bounds how many commands of vi follow each other in a line.
+// maxEx limits the number of consecutive vi commands in a line.
 const maxEx = 64
 
-// exCode reads a command of vi's command line: "!cmd", "r file", "w !cmd".
+// exCode parses a command of vi's command line: "!cmd", "r file", "w !cmd".
 func (c *call) exCode(w word, depth int) {
 	via := c.inv.name + " :"
 	if !w.static {
@@ -107,7 +107,7 @@ func cutName(s string) (name, rest string) {
 	return s[:i], s[i:]
 }
 
-// edCode reads the commands that ed gets on standard input.
+// edCode parses the commands that ed reads from standard input.
 func (c *call) edCode(text string) {
 	inserting := false
 	for line := range strings.SplitSeq(text, "\n") {

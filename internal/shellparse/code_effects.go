@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// code looks for what code of a language starts and for the files that it names.
+// code finds the commands that code of a language starts, and the files that it names.
 func (c *call) code(w word, l *language) {
 	via := l.name + " code"
 	c.opaque("runs " + via)
@@ -40,7 +40,7 @@ func (c *call) code(w word, l *language) {
 		return
 	}
 	all = all || l == langLisp
-	for i := 0; i < len(ts); i++ { // what is started; when that cannot be known, all that might be
+	for i := 0; i < len(ts); i++ { // the started commands; if they cannot be determined, all candidates
 		if ts[i].kind != tokenString || !all && !l.handedOver(ts, i) {
 			continue
 		}
@@ -57,7 +57,7 @@ func (c *call) code(w word, l *language) {
 	}
 }
 
-// pipedTo reads what stands behind the mode of a pipe: open(F, "-|", "rm", "x").
+// pipedTo parses the arguments after the mode of a pipe: open(F, "-|", "rm", "x").
 func (c *call) pipedTo(ts []token, i int, via string) {
 	if i+2 >= len(ts) || ts[i+2].kind != tokenString {
 		c.out.unclear = "cannot determine what the " + via + " starts"
@@ -71,8 +71,7 @@ func (c *call) pipedTo(ts []token, i int, via string) {
 	}
 }
 
-// handedOver reports whether a string is the first thing that a call gets which
-// starts programs.
+// handedOver reports whether a string is the first argument of a call that starts programs.
 func (l *language) handedOver(ts []token, i int) bool {
 	for i--; i >= 0; i-- {
 		switch {
@@ -84,8 +83,7 @@ func (l *language) handedOver(ts []token, i int) bool {
 	return false
 }
 
-// scan says whether code has calls that start programs, and which of its words
-// cannot be followed.
+// scan reports whether code has calls that start programs, and which of its words cannot be followed.
 func (l *language) scan(ts []token) (starts bool, evals string) {
 	means := l.means == ""
 	for i := range ts {
@@ -108,14 +106,13 @@ func (l *language) scan(ts []token) (starts bool, evals string) {
 	return starts, evals
 }
 
-// index reports whether a string stands in brackets or after a comma, as the name
-// of what is taken out of something.
+// index reports whether a string is in brackets or after a comma, as the name of an element.
 func index(ts []token, i int) bool {
 	return i > 0 && ts[i-1].kind == tokenMark && (ts[i-1].text == "[" || ts[i-1].text == ",") || i+1 < len(ts) && ts[i+1].text == ")" && ts[i+1].kind == tokenMark && i > 1 && ts[i-2].text != "print"
 }
 
-// onlyMeans reports whether the code has a module that does nothing but start
-// programs, though no call of it is seen.
+// onlyMeans reports whether the code uses a module that only starts programs, although it has no visible
+// call.
 func (l *language) onlyMeans(ts []token) bool {
 	for i := range ts {
 		if l.means != "" && ts[i].kind <= tokenString && contains("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", strings.TrimPrefix(ts[i].text, "node:")) {
@@ -144,7 +141,7 @@ func (l *language) literalStarts(ts []token) bool {
 		if k >= len(ts) || ts[k].kind != tokenString || ts[k].open {
 			return false
 		}
-		for k++; k < len(ts); k++ { // all that is handed over with it
+		for k++; k < len(ts); k++ { // all other arguments of the call
 			t := ts[k]
 			if t.kind == tokenString && t.open || t.kind == tokenMark && strings.Contains("+%.*~<&", t.text) {
 				return false
@@ -166,7 +163,7 @@ func (l *language) literalStarts(ts []token) bool {
 	return true
 }
 
-// stringRun joins strings that stand in a list: "rm", "-rf", ["x"].
+// stringRun joins strings in a list: "rm", "-rf", ["x"].
 func stringRun(ts []token, i int) (words []string, end int) {
 	words, end = []string{ts[i].text}, i
 	for k := i + 1; k < len(ts); k++ {
@@ -181,7 +178,7 @@ func stringRun(ts []token, i int) (words []string, end int) {
 	return words, end
 }
 
-// codeLine runs the text of a command that code holds.
+// codeLine parses the text of a command in code.
 func (c *call) codeLine(text, via string, open bool) {
 	if open {
 		c.out.unclear = "cannot determine what the " + via + " starts"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// openFile is the number of the open file that a path names: "0" of /dev/stdin, /dev/fd/0
-// and /proc/self/fd/0; "" of a file.
+// openFile returns the number of the open file that a path names: "0" for /dev/stdin, /dev/fd/0 and
+// /proc/self/fd/0; "" for a file.
 func openFile(p string) string {
 	if !strings.HasPrefix(p, "/") {
 		return ""
@@ -37,11 +37,10 @@ func openFile(p string) string {
 	return n
 }
 
-// namesInput reports whether a file of code is what stands on standard input.
+// namesInput reports whether a file of code is standard input.
 func namesInput(w word) bool { return w.static && (w.text == "-" || openFile(w.text) == "0") }
 
-// madeCode says that a file of code is none: what a program writes, or a file that the shell
-// has open.
+// madeCode records that a file of code is the output of a program, or a file that the shell has open.
 func (c *call) madeCode(w word) bool {
 	switch {
 	case !w.static && isProcess(w.text):
@@ -54,7 +53,7 @@ func (c *call) madeCode(w word) bool {
 	return true
 }
 
-// mayBeCode is for a word that is code when the program takes it for a script.
+// mayBeCode handles a word that is code if the program uses it as a script.
 func (c *call) mayBeCode(w word) {
 	if w.text != "-" && namesInput(w) {
 		c.inputCode()
@@ -63,7 +62,7 @@ func (c *call) mayBeCode(w word) {
 	}
 }
 
-// inputCode reads the code on standard input in the language of the program.
+// inputCode parses the code on standard input in the language of the program.
 func (c *call) inputCode() {
 	switch in := c.inv.in; c.prog.special {
 	case "code", "bun", "deno", "rundeno":

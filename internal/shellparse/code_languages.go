@@ -2,16 +2,15 @@ package shellparse
 
 import "strings"
 
-// language is what must be known of a language to see whether code in it can start
-// programs.
+// language describes how to detect whether code in a language can start programs.
 type language struct {
 	name    string
-	calls   string // these start what their first argument says
-	means   string // with one of these in the code, calls count; empty: they always do
-	evals   string // these run or reach what cannot be seen: the code is unclear
-	quotes  string // what strings start with
+	calls   string // these start the program in their first argument
+	means   string // with one of these in the code, calls are relevant; empty: always
+	evals   string // these run or access something that is not visible: the code is unclear
+	quotes  string // the characters that start a string
 	ticks   string // "run": a backtick runs a command; "string": it is a string
-	expands string // what in a double-quoted string is replaced
+	expands string // what is replaced in a double-quoted string
 	comment string
 	pipes   bool // a string that starts or ends with "|" is a command (open)
 }
@@ -91,7 +90,7 @@ var (
 	}
 )
 
-// contains reports whether a list of words has the word.
+// contains reports whether a list of words contains the word.
 func contains(list, word string) bool {
 	for from := 0; word != ""; {
 		i := strings.Index(list[from:], word)

@@ -2,9 +2,8 @@ package shellparse
 
 import "strings"
 
-// sedCode reads a sed script: the commands e, r, R, w and W, and the flags e and w
-// of s. What it cannot read is unclear. It returns whether the script does nothing
-// but print and edit its text.
+// sedCode parses a sed script: the commands e, r, R, w and W, and the flags e and w of s. Anything that it
+// cannot parse is unclear. It reports whether the script only prints and edits its text.
 func (c *call) sedCode(w word) (harmless bool) {
 	if !w.static {
 		c.out.unclear = "cannot determine the sed script"
@@ -35,7 +34,7 @@ func (s *sedReader) skip(set string) {
 	}
 }
 
-// line returns what stands up to the end of the line.
+// line returns the text up to the end of the line.
 func (s *sedReader) line() string {
 	start := s.i
 	for s.i < len(s.code) && s.code[s.i] != '\n' {

@@ -2,11 +2,11 @@ package shellparse
 
 import "strings"
 
-// token is a piece of code.
+// token is a lexical element of code.
 type token struct {
 	kind tokenKind
-	text string // of a string: its value
-	open bool   // a string in which something is replaced
+	text string // the value of a string
+	open bool   // a string with replacements
 }
 
 type tokenKind uint8
@@ -18,9 +18,9 @@ const (
 	tokenMark
 )
 
-// tokens cuts code into names, strings and marks. It is the same for all languages
-// but for what their rows say, and errs on the side of seeing more: numbers are
-// names, a regular expression is marks and names.
+// tokens splits code into names, strings and punctuation. It works for all languages, with the differences
+// of their rows, and prefers to find too much: numbers are names, a regular expression is punctuation and
+// names.
 func (l *language) tokens(code string) []token {
 	var out []token
 	for i := 0; i < len(code); {
@@ -84,7 +84,7 @@ func isNameByte(b byte) bool {
 	return b == '_' || b == '$' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9' || b >= 0x80
 }
 
-// special reads perl's quoting words: qx{…} is a command, q and qq are strings.
+// special parses perl's quoting words: qx{…} is a command, q and qq are strings.
 func (l *language) special(name, code string, i int) (token, int) {
 	if l != langPerl || name != "qx" && name != "q" && name != "qq" {
 		return token{}, i
@@ -103,7 +103,7 @@ func (l *language) special(name, code string, i int) (token, int) {
 	return t, end
 }
 
-// delimited reads what stands between a delimiter and its partner.
+// delimited returns the text between a delimiter and its counterpart.
 func delimited(code string, i int) (string, int) {
 	open := code[i]
 	shut := open
@@ -126,7 +126,7 @@ func delimited(code string, i int) (string, int) {
 	return code[i+1:], len(code)
 }
 
-// quoted reads a string that starts at i.
+// quoted parses a string that starts at i.
 func (l *language) quoted(code string, i int) (token, int) {
 	q := code[i]
 	if triple := strings.Repeat(string(q), 3); l == langPython && strings.HasPrefix(code[i:], triple) {
@@ -153,7 +153,7 @@ func (l *language) quoted(code string, i int) (token, int) {
 	return t, i
 }
 
-// unescapeCode writes what the escape at i stands for and returns its last place.
+// unescapeCode writes the meaning of the escape at i and returns its last position.
 func unescapeCode(b *strings.Builder, code string, i int) int {
 	hex := func(n int) int {
 		v, k := 0, 0

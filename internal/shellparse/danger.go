@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// dangerous reports whether setting a variable changes which programs run, which
-// code they load, or how a line is read. A command for which one is set is never
-// Safe.
+// dangerous reports whether setting a variable changes which programs run, which code they load, or how a
+// line is parsed. A command with such a variable is never Safe.
 func dangerous(name string) bool {
 	if name == "" || name[0] < 'A' || name[0] > 'Z' {
 		return false
@@ -29,7 +28,7 @@ var dangerNames = []string{
 	"SCREENRC", "SYSSCREENRC", "MAKEFILES", "GNUMAKEFLAGS", "AWKPATH", "AWKLIBPATH", "TCLLIBPATH", "PIP_CONFIG_FILE", "XINITRC", "TF_CLI_CONFIG_FILE",
 }
 
-// commandVars names the variables whose values programs run as a command line.
+// commandVars are the variables whose values programs run as a command line.
 var commandVars = []string{
 	"PAGER", "MANPAGER", "GIT_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH",
 	"GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR", "RSYNC_RSH",
@@ -38,11 +37,11 @@ var commandVars = []string{
 	"AWS_PAGER", "GH_PAGER", "GH_EDITOR", "LESSEDIT", "TEXEDIT",
 }
 
-// promptVars are expanded by the shell: what they substitute runs.
+// promptVars are expanded by the shell, which runs their substitutions.
 var promptVars = []string{"PS0", "PS1", "PS2", "PS4", "LESSOPEN", "LESSCLOSE", "BASH_ENV", "ENV"}
 
-// namesOpenFile reports whether the value of a variable names a file that the shell has open:
-// /dev/stdin, -r/dev/fd/3, @/proc/self/fd/0.
+// namesOpenFile reports whether the value of a variable names a file that the shell has open: /dev/stdin,
+// -r/dev/fd/3, @/proc/self/fd/0.
 func namesOpenFile(value string) bool {
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t\n=:,;@'\"", r) }) {
 		if i := strings.IndexByte(part, '/'); i >= 0 && openFile(part[i:]) != "" {
@@ -52,8 +51,7 @@ func namesOpenFile(value string) bool {
 	return false
 }
 
-// unclearValue says why it cannot be known what runs because a variable has this value, "" if
-// that can be known.
+// unclearValue returns why the effect of a variable with this value cannot be determined, or "".
 func unclearValue(name string, w word) string {
 	switch {
 	case w.static && dangerous(name) && namesOpenFile(w.text):
@@ -64,7 +62,7 @@ func unclearValue(name string, w word) string {
 	return ""
 }
 
-// command reads the value of a variable that holds a command.
+// command parses the value of a variable that contains a command.
 func (f *frame) command(s *scope, name string, w word) {
 	if why := unclearValue(name, w); why != "" {
 		f.unclear(why)

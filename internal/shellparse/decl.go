@@ -6,8 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// decl reads export, declare, local, readonly and typeset: they assign, and they
-// are commands as well.
+// decl handles export, declare, local, readonly and typeset, which are assignments and commands.
 func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 	slot := f.reserve()
 	name := c.Variant.Value
@@ -55,8 +54,8 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 	f.out.Commands[slot].Safe = !tainting(c) && !prints(words[1:])
 }
 
-// prints reports whether a declaration shows the values of variables, tokens too:
-// it names none, or says so.
+// prints reports whether a declaration shows the values of variables, including tokens: it names none, or
+// has a flag for it.
 func prints(args []word) bool {
 	names := false
 	for _, w := range args {
@@ -78,19 +77,19 @@ func tainting(c *syntax.DeclClause) bool {
 	return false
 }
 
-// declareEmpty declares a variable without giving it a value.
+// declareEmpty declares a variable without a value.
 func (f *frame) declareEmpty(s *scope, decl, name string, export, odd bool) {
 	v := f.lookup(s, name)
 	f.attribute(s, decl, name, word{text: v.text, static: v.known, glob: v.glob}, export, odd)
 }
 
-// attribute gives a declared variable its value and attributes.
+// attribute sets the value and attributes of a declared variable.
 func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool) {
 	if !syntax.ValidName(name) {
 		return
 	}
 	if decl == "local" && s.call == nil {
-		w = word{} // an error in bash, not everywhere
+		w = word{} // an error in bash, but not in every shell
 	}
 	if s.call != nil && decl != "export" && decl != "readonly" {
 		s.call.locals = append(s.call.locals, name)
@@ -103,7 +102,7 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool)
 	}
 }
 
-// value is what an assignment gives its variable.
+// value returns the value that an assignment sets.
 func (f *frame) value(s *scope, a *syntax.Assign) word {
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {

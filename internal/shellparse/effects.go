@@ -1,72 +1,71 @@
 package shellparse
 
-// This file is the seam between the reader, which knows the shell's language, and
-// the tables, which know programs. The reader hands a command's words to study and
-// follows what comes back.
+// This file is the interface between the parser, which knows the shell's language, and the tables, which
+// know programs. The parser passes a command's words to effectsOf and follows the result.
 
 // word is one word of a command after expansion.
 type word struct {
-	text   string // its value when static, else its source
+	text   string // its value if static, otherwise its source
 	static bool
-	glob   bool // holds an unquoted *, ? or [ (text then has the pattern)
+	glob   bool // contains an unquoted *, ? or [ (text then has the pattern)
 
-	// below are folders in one of which the file lies that the word, not known
-	// otherwise, stands for: the {} of find -exec.
+	// below are folders, one of which contains the file of an otherwise unknown word: the {} of find
+	// -exec.
 	below *[]word
 }
 
-// stdin is what a command reads from standard input.
+// stdin is the standard input of a command.
 type stdin struct {
 	kind  stdinKind
-	text  string  // when known
+	text  string  // if known
 	below *[]word // NUL-separated names of files below these folders, otherwise unknown (find -print0)
-	words []word  // of a pipe whose writer prints a list of known words, one per line (for xargs)
+	words []word  // from a pipe whose writer prints a list of known words, one per line (for xargs)
 }
 
 type stdinKind uint8
 
 const (
-	stdinNone    stdinKind = iota // nothing said: the line's own
-	stdinKnown                    // text is all of it: a here-document, a here-string, echo and printf of static words
-	stdinUnknown                  // a pipe or file whose content is not in the line
+	stdinNone    stdinKind = iota // unchanged: that of the line
+	stdinKnown                    // text is the complete input: a here-document, a here-string, or echo and printf with static words
+	stdinUnknown                  // a pipe or file whose content the line does not show
 )
 
-// invocation is a command as the tables get it.
+// invocation is a command as the tables receive it.
 type invocation struct {
 	name    string // without its folder
 	program word
 	args    []word
-	assigns []string // names set in front
+	assigns []string // names of variables set for it
 	in      stdin
 }
 
 // effects are what the tables know about an invocation.
 type effects struct {
-	runs    []run           // what it would run
-	wrapper bool            // it does nothing but that
-	paths   []use           // what it would touch
-	chdir   *word           // cd, pushd: the commands after it run there; "" is home, "-" is unclear
-	moveTo  *word           // git -C, make -C, tar -C, env -C: its own paths and runs are relative to this
+	runs    []run           // the commands that it would run
+	wrapper bool            // it only runs them
+	paths   []use           // the paths that it would access
+	chdir   *word           // cd, pushd: the following commands run there; "" is home, "-" is unclear
+	moveTo  *word           // git -C, make -C, tar -C, env -C: its own paths and commands are relative to this
 	safe    bool            // certainly changes nothing with these arguments
 	opaque  string          // see Command.Opaque
-	unclear string          // what it runs cannot be known: the reading is not static
-	output  *string         // what it certainly prints (echo, printf), for a pipe into a shell or xargs
-	names   *[]word         // it prints names of files below these, each ended by a NUL
-	sets    map[string]word // variables that it sets (export, read makes them unknown, printf -v)
+	unclear string          // why its commands cannot be determined: the reading is not static
+	output  *string         // its certain output (echo, printf), for a pipe to a shell or xargs
+	names   *[]word         // it prints names of files below these folders, each terminated by a NUL
+	sets    map[string]word // variables that it sets (export, printf -v; read makes them unknown)
 }
 
-// run is something that a program would run.
+// run is a command that a program would run.
 type run struct {
-	via  string // how a person would name it: "sudo", "bash -c", "find -exec", "git alias"
+	via  string // its name for the user: "sudo", "bash -c", "find -exec", "git alias"
 	argv []word // words, or
 	line string // a shell line (argv is then nil)
 	in   stdin
-	args []word // of a line: $0, $1 … (bash -c LINE NAME ARG…); nil: not known
-	here bool   // the line runs in the very same shell: eval, trap, source; its variables, functions and cd stay
-	code bool   // line is a literal out of some language's code: read it only if it looks like a command
+	args []word // of a line: $0, $1 … (bash -c LINE NAME ARG…); nil: unknown
+	here bool   // the line runs in the same shell: eval, trap, source; its variables, functions and cd remain
+	code bool   // line is a literal from code of a language: parse it only if it looks like a command
 }
 
-// use is a path that a program would touch.
+// use is a path that a program would access.
 type use struct {
 	path   word   // the path itself, without "--file=", "@" or "if="
 	arg    string // as written

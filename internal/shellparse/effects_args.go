@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// call is one invocation while it is studied.
+// call is one invocation during its analysis.
 type call struct {
 	inv       *invocation
 	prog      *program
-	via       string // how its runs name it
+	via       string // the name of its runs
 	args      []word // of the program, or of the subcommand
 	given     []given
 	remaining []word // the operands; from the command on, all that follows
 	unknown   string // the first option that the table does not have
-	unclear   bool   // a word that cannot be known may be an option, or more than one word
+	unclear   bool   // an unknown word may be an option, or more than one word
 	dashes    bool   // there was a "--"
 	tree      bool
 	writes    bool
 	only      bool
 	unsafe    bool
 	instead   bool
-	handled   bool // a special did it all: operands and options have no more meaning
+	handled   bool // a special handled everything: operands and options have no further meaning
 	out       effects
 }
 
@@ -48,7 +48,7 @@ func (c *call) has(name string) bool {
 	return ok
 }
 
-// parse sorts the arguments into options and operands, as getopt does.
+// parse separates the arguments into options and operands, like getopt.
 func (c *call) parse() {
 	command := c.prog.command()
 	if c.remaining == nil && len(c.args) > 0 {
@@ -81,7 +81,7 @@ func (c *call) parse() {
 	}
 }
 
-// option reads one word of options and says how many words it took.
+// option parses one word of options and returns how many words it used.
 func (c *call) option(w word, next []word) int {
 	name, value, eq := strings.Cut(w.text, "=")
 	attached := word{text: value, static: w.static, glob: w.glob}
@@ -164,8 +164,7 @@ func (c *call) give(g given) {
 	c.dashes = c.dashes || g.last
 }
 
-// missing notes an option that the table does not have. What it holds is looked
-// at by its shape.
+// missing records an option that the table does not have. Its value is classified by its shape.
 func (c *call) missing(w word, attached bool) {
 	if c.unknown == "" && (!c.prog.marks.any || !attached && len(w.text) > 2 && w.text[1] == '-') {
 		c.unknown = w.text
@@ -176,7 +175,7 @@ func (c *call) missing(w word, attached bool) {
 	c.shape(w, false)
 }
 
-// unquoted takes the double quotes off an option whose value is not known.
+// unquoted removes the double quotes of an option whose value is unknown.
 func unquoted(w word) word {
 	if t := w.text; !w.static && len(t) > 3 && t[:2] == `"-` && strings.IndexByte(t[1:], '"') == len(t)-2 {
 		w.text = t[1 : len(t)-1]
@@ -184,8 +183,7 @@ func unquoted(w word) word {
 	return w
 }
 
-// mayBeOption reports whether a word that is not known as it stands may start with
-// a dash when the command runs.
+// mayBeOption reports whether an unknown word may start with a dash when the command runs.
 func mayBeOption(w word) bool {
 	if w.static {
 		return w.glob && w.text != "" && strings.IndexByte("*?[", w.text[0]) >= 0
@@ -194,9 +192,8 @@ func mayBeOption(w word) bool {
 	return maySplit(w) || t == "" || strings.IndexByte("$`-", t[0]) >= 0
 }
 
-// maySplit reports whether a word may be no word or several when the command runs:
-// it is not known, and something in it that is replaced stands outside of double
-// quotes.
+// maySplit reports whether a word may become no word or several when the command runs: it is unknown, and
+// contains an expansion outside of double quotes.
 func maySplit(w word) bool {
 	if w.static {
 		return false

@@ -55,7 +55,7 @@ func (c *call) opaque(why string) {
 	}
 }
 
-// moveTo sets the folder that the program works in; a second one counts from the first.
+// moveTo sets the program's working folder; a second one is relative to the first.
 func (c *call) moveTo(w word) {
 	if old := c.out.moveTo; old != nil && !strings.HasPrefix(w.text, "/") {
 		w = word{text: old.text + "/" + w.text, static: old.static && w.static}
@@ -63,7 +63,7 @@ func (c *call) moveTo(w word) {
 	c.out.moveTo = &w
 }
 
-// isDiscard are names of files that a write does not change.
+// isDiscard contains names of files that a write does not change.
 func isDiscard(p string) bool {
 	switch p {
 	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom":
@@ -90,8 +90,7 @@ func fileURL(u string) string {
 	return rest
 }
 
-// shape adds a word that looks like a path, or whose value does; guess adds plain
-// words, too.
+// shape adds a word that looks like a path, or whose value does; guess also adds plain words.
 func (c *call) shape(w word, guess bool) {
 	t := w.text
 	if !w.static {
@@ -142,7 +141,7 @@ func looksLikePath(s string) bool {
 	return s != "" && (s[0] == '.' || s[0] == '~' || strings.Contains(s, "/"))
 }
 
-// remote adds a word of a program that copies between machines when it is here.
+// remote adds a word of a program that copies between machines if it names a local file.
 func (c *call) remote(w word, arg string, r role) {
 	if host, _, ok := strings.Cut(w.text, ":"); ok && !strings.Contains(host, "/") || strings.Contains(w.text, "://") {
 		return
@@ -154,11 +153,11 @@ func (c *call) remote(w word, arg string, r role) {
 	}
 }
 
-// mount adds the folder here that a container gets.
+// mount adds the local folder that a container gets.
 func (c *call) mount(w word, arg string) {
 	host, rest, ok := strings.Cut(w.text, ":")
 	if !ok && w.static || ok && !strings.HasPrefix(host, "$") && w.static && !looksLikePath(host) {
-		return // a volume with a name
+		return // a named volume
 	}
 	access := Read | Write
 	if _, opts, ok := strings.Cut(rest, ":"); ok && strings.HasPrefix(opts, "ro") {
@@ -167,7 +166,7 @@ func (c *call) mount(w word, arg string) {
 	c.addPath(word{text: host, static: w.static}, arg, access, FromArgument, true)
 }
 
-// upload adds the file of an @file in what curl sends.
+// upload adds the file of an @file in curl's data.
 func (c *call) upload(w word, arg string) {
 	t := w.text
 	for _, mark := range []string{"=@", "=<", "@", "<"} {
@@ -179,7 +178,7 @@ func (c *call) upload(w word, arg string) {
 	}
 }
 
-// isName reports whether s is the name of a variable.
+// isName reports whether s is a valid variable name.
 func isName(s string) bool {
 	for i := range len(s) {
 		b := s[i]
@@ -190,8 +189,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// into adds the names that files get when they are copied, moved or linked into a
-// folder.
+// into adds the names of files that are copied, moved or linked to a folder.
 func (c *call) into(dir word, from []word, tree bool) {
 	if !dir.static {
 		return

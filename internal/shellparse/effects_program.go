@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxDepthEffects bounds how deep a program's arguments may hold another program's
-// that is studied with it (env -S, busybox env -S …).
+// maxDepthEffects limits how deep the arguments of programs may contain other programs (env -S, busybox
+// env -S …).
 const maxDepthEffects = 8
 
-// effectsOf says what a command would do.
+// effectsOf returns what a command would do.
 func effectsOf(inv *invocation) effects { return nestedEffects(inv, 0) }
 
 func nestedEffects(inv *invocation, depth int) effects {
@@ -43,7 +43,7 @@ func nestedEffects(inv *invocation, depth int) effects {
 	return c.out
 }
 
-// systemDirs are the folders whose programs are what their names say.
+// systemDirs are the folders with the system's programs.
 var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
 
 func inSystem(program string) bool {
@@ -55,7 +55,7 @@ func isLoader(name string) bool {
 	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld64")
 }
 
-// known studies a program that has a row, down through its subcommands.
+// known analyzes a program with a row, including its subcommands.
 func (c *call) known(depth int) {
 	for {
 		c.parse()
@@ -96,7 +96,7 @@ func (c *call) known(depth int) {
 	c.apply(depth)
 }
 
-// isVersion reports whether a program is only asked for its version or its help.
+// isVersion reports whether a program only prints its version or help.
 func (c *call) isVersion() bool {
 	if len(c.inv.args) != 1 || c.prog.marks.wrapper || !c.inv.args[0].static {
 		return false
@@ -105,7 +105,7 @@ func (c *call) isVersion() bool {
 	return a == "--version" || a == "--help" && c.prog.options["--help"] == nil && !c.prog.marks.any
 }
 
-// apply turns options and operands into effects.
+// apply converts options and operands to effects.
 func (c *call) apply(depth int) {
 	c.special(depth)
 	if c.handled {
@@ -156,7 +156,7 @@ func (e *effects) changes() bool {
 	return slices.ContainsFunc(e.paths, func(u use) bool { return u.access != Read })
 }
 
-// operands gives the operands the roles of the row.
+// operands assigns the roles of the row to the operands.
 func (c *call) operands() {
 	p := c.prog
 	before, after, rest := p.before, p.after, c.remaining
@@ -208,7 +208,7 @@ func (c *call) operands() {
 	}
 }
 
-// touched is a role after the options that change what operands are.
+// touched returns a role after the options that change what operands are.
 func (c *call) touched(r role) role {
 	if c.writes {
 		switch r {
@@ -246,7 +246,7 @@ func (c *call) command(argv []word) {
 	c.out.runs = append(c.out.runs, run{via: c.via, argv: argv, in: c.inv.in})
 }
 
-// vagueBefore reports whether a word in front of the command cannot be known.
+// vagueBefore reports whether a word before the command is unknown.
 func (c *call) vagueBefore(argv []word) bool {
 	n := len(c.args) - len(argv)
 	for i := range max(0, n) {
@@ -267,7 +267,7 @@ func (c *call) line(w word, via string, in stdin) {
 	}
 }
 
-// joined makes one word of several, as programs do that give their arguments to a shell.
+// joined joins several words, like programs that pass their arguments to a shell.
 func joined(words []word) word {
 	out := word{static: true}
 	var b strings.Builder

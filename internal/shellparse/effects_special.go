@@ -1,7 +1,7 @@
 package shellparse
 
-// special reads what a row cannot say. A special may set handled; then options and
-// operands have no more meaning.
+// special handles what a row cannot describe. It may set handled; then options and operands have no
+// further meaning.
 func (c *call) special(depth int) {
 	switch c.prog.special {
 	case "":

@@ -45,22 +45,22 @@ const (
 	roleRead    role = 'r'
 	roleReadAll role = 'R' // with everything below
 	roleWrite   role = 'w'
-	roleWipe    role = 'W' // written with everything below
+	roleWipe    role = 'W' // written, with everything below it
 	roleEdit    role = 'm' // read and written
 	roleEditAll role = 'M'
 	roleCode    role = 'x' // a file that is run or loaded as code
-	roleDir     role = 'd' // it works in this folder
+	roleDir     role = 'd' // its working folder
 	roleLine    role = 'l' // a line for a shell
-	roleCommand role = 'c' // this and all that follows is a command
-	roleSub     role = '@' // a subcommand with a row of its own
-	roleUnclear role = 'u' // something that runs what cannot be known
-	roleOpaque  role = 'o' // something with effects that are not in the line
-	roleRemote  role = 'h' // a file here, or host:file
+	roleCommand role = 'c' // this word and all that follow are a command
+	roleSub     role = '@' // a subcommand with its own row
+	roleUnclear role = 'u' // something that runs an unknown command
+	roleOpaque  role = 'o' // something with effects that the line does not show
+	roleRemote  role = 'h' // a local file, or host:file
 	roleRemoteW role = 'H'
 	roleMount   role = 'v' // host:container[:ro]
 	roleUpload  role = 'a' // text, or @file
-	roleShape   role = 's' // a file when it looks like one
-	roleSelf    role = 'i' // text in the program's own language; its special reads it
+	roleShape   role = 's' // a file if it looks like one
+	roleSelf    role = 'i' // text in the program's own language, which its special parses
 )
 
 const roles = "-rRwWmMxdlc@uohHvasi"
@@ -70,25 +70,25 @@ type program struct {
 	row     string
 	once    sync.Once
 	marks   programFlags
-	before  []role // operands in front of the repeated one
+	before  []role // operands before the repeated one
 	repeat  role   // 0: none
 	after   []role
 	options map[string]*option
 	harms   bool   // an option of it writes or runs something
-	special string // what reads its arguments, see [call.special]
+	special string // parses its arguments, see [call.special]
 }
 
 type programFlags struct{ safe, wrapper, once, late, early, any, runs, alters bool }
 
 type option struct {
 	name                                                   string // the first spelling
-	value                                                  bool   // it needs one
-	attached                                               bool   // it may have one, attached
+	value                                                  bool   // required
+	attached                                               bool   // optional, attached
 	role                                                   role
 	unsafe, tree, instead, writes, only, two, last, number bool
 }
 
-// tables are all rows by name, not yet compiled.
+// tables contains all rows by name, not yet compiled.
 var tables = sync.OnceValue(func() map[string]*program {
 	out := make(map[string]*program, 1024)
 	for _, t := range [...]string{
@@ -109,18 +109,18 @@ var tables = sync.OnceValue(func() map[string]*program {
 	return out
 })
 
-// lookup finds a program's row: by its name, without its version ("python3.12"),
-// or without the g that GNU tools have elsewhere ("gtimeout").
+// lookup finds a program's row: by its name, without its version ("python3.12"), or without the g that GNU
+// tools have on other systems ("gtimeout").
 func lookup(name string) *program {
 	t := tables()
 	p := t[name]
 	if p == nil {
 		if bare := strings.TrimSuffix(strings.ToLower(name), ".exe"); len(bare) != len(name) {
-			return lookup(bare) // in the Linux of a Windows machine
+			return lookup(bare) // in WSL
 		}
 		if base := strings.TrimRight(name, "0123456789.-"); base != name && base != "" {
 			if p = t[base]; p != nil && strings.Contains(strings.SplitN(p.row, "|", 2)[0], "safe") {
-				p = nil // nobody knows a program ls2
+				p = nil // there is no program ls2
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func lookup(name string) *program {
 	return p
 }
 
-// gnuTools are the GNU tools that have a g in front where the system has its own.
+// gnuTools are the GNU tools with a leading g on systems with their own tools.
 const gnuTools = `awk base64 basename cat chgrp chmod chown chroot cksum comm cp csplit cut date dd df diff dirname du echo egrep env expand expr
 	factor false fgrep find fmt fold grep groups head hostid id install join kill link ln locate logname ls make md5sum mkdir mkfifo mknod mktemp mv nice nl
 	nohup nproc numfmt od paste patch pathchk pinky pr printenv printf ptx pwd readlink realpath rm rmdir sed seq sha1sum sha256sum sha512sum shred shuf
@@ -246,7 +246,7 @@ func (p *program) addOption(token string) {
 	}
 }
 
-// long finds a long option by its name or by the start of it, when only one has it.
+// long finds a long option by its name, or by a unique prefix.
 func (p *program) long(name string) *option {
 	if o := p.options[name]; o != nil || len(name) < 3 {
 		return o
@@ -274,7 +274,7 @@ func lookupExact(name string) *program {
 	return p
 }
 
-// command is the place of the command among the operands, or -1.
+// command is the index of the command among the operands, or -1.
 func (p *program) command() int {
 	return slices.IndexFunc(p.before, func(r role) bool { return r == roleCommand || r == roleSub })
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// What a program that has no row does with its arguments is guessed from their
-// names and shapes: an option whose name means output is written, one whose name
-// means a command runs, and so does what stands behind "--".
+// The effects of a program without a row are guessed from the names and shapes of its arguments: an option
+// named like an output is written, one named like a command runs, and so do the words after "--".
 
 // outputNames are names of options whose value is a file or folder that is written.
 const outputNames = `o O output out outfile out-file output-file outputfile outdir out-dir output-dir output-directory output-path outputpath outpath dest destination
@@ -19,7 +18,7 @@ const outputNames = `o O output out outfile out-file output-file outputfile outd
 const runNames = `exec execute command cmd run shell run-command on-change onchange pre-invoke post-invoke pager editor browser hook script-shell startup-command init-command
 	pre-command post-command exec-command shell-command scripts`
 
-// guess looks for paths and commands in the arguments of a program that has no row.
+// guess finds paths and commands in the arguments of a program without a row.
 func (c *call) guess() {
 	for i, w := range c.args {
 		c.shape(w, true)
@@ -52,7 +51,7 @@ func (c *call) guess() {
 	}
 }
 
-// writable reports whether the word behind an option may be its value.
+// writable reports whether the word after an option may be its value.
 func writable(v word) bool { return !v.static || v.text != "" && v.text[0] != '-' }
 
 func (c *call) guessLine(v word, via string) {
@@ -64,7 +63,7 @@ func (c *call) guessLine(v word, via string) {
 	}
 }
 
-// guessCommand runs words behind "--" when the first can be a program's name.
+// guessCommand runs the words after "--" if the first can be a program's name.
 func (c *call) guessCommand(argv []word) {
 	for _, w := range argv {
 		c.shape(w, true)
@@ -79,8 +78,8 @@ func (c *call) guessCommand(argv []word) {
 	}
 }
 
-// outputs finds what a known program writes by options that its row does not have,
-// or gives no meaning, but whose names say so; and folders for its work.
+// outputs finds what a known program writes with options that its row does not have, or without a meaning,
+// but with a telling name; and its working folders.
 func (c *call) outputs() {
 	for i, w := range c.args {
 		if len(w.text) < 2 || w.text[0] != '-' {
@@ -104,8 +103,8 @@ func (c *call) outputs() {
 	}
 }
 
-// lastWritten notes that the last operand of a program that copies is written, when
-// a word says that it copies.
+// lastWritten records that the last operand of a copying program is written, if a word says that it
+// copies.
 func (c *call) lastWritten(verbs string) {
 	n := len(c.args)
 	if n < 2 || !slices.ContainsFunc(c.args[:n-1], func(w word) bool { return w.static && contains(verbs, w.text) }) {

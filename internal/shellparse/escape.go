@@ -86,7 +86,7 @@ func ansi(s string) string {
 	return b.String()
 }
 
-// control is what Ctrl and a key make.
+// control returns the character of Ctrl and a key.
 func control(c byte) byte {
 	if c == '?' {
 		return 0x7f
@@ -97,7 +97,7 @@ func control(c byte) byte {
 	return c & 0x1f
 }
 
-// digits reads a number of at most so many digits.
+// digits parses a number with a maximum number of digits.
 func digits(s string, base uint32, most int) (n uint32, used int) {
 	for used < len(s) && used < most {
 		d := uint32(99)
@@ -118,8 +118,8 @@ func digits(s string, base uint32, most int) (n uint32, used int) {
 	return n, used
 }
 
-// doubled takes the backslashes away that mean something in double quotes, or in
-// a here-document, where \" is as it stands.
+// doubled removes the backslashes that are special in double quotes, or in a here-document, where \" is
+// literal.
 func doubled(s string, document bool) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

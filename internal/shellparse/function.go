@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// declare notes a function. Its body is read where it is called, or at the end.
+// declare records a function. Its body is parsed when it is called, or at the end.
 func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	if d.Name == nil || d.Body == nil {
 		f.unclear("a function without a name")
@@ -21,8 +21,8 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	}
 }
 
-// fixFuncDecl puts a function's declaration where it belongs: of f() { a; } && b the
-// parser makes all that follows the braces a part of the body.
+// fixFuncDecl corrects a function's declaration: of f() { a; } && b, the parser makes everything after the
+// braces part of the body.
 func fixFuncDecl(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
 	list, _ := body.Cmd.(*syntax.BinaryCmd)
 	outer, inner := *body, *list
@@ -37,7 +37,7 @@ func fixFuncDecl(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
 	return &outer
 }
 
-// body reads the body of a function that is called with params.
+// body parses the body of a function that is called with params.
 func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, in *stdin) output {
 	home := f
 	for _, h := range f.homes {
@@ -79,7 +79,7 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 	return out
 }
 
-// callFunction reads a call. It reports whether the name can only be a function.
+// callFunction handles a call. It reports whether the name can only be a function.
 func (f *frame) callFunction(s *scope, fn function, words []word, in *stdin) (out output, only bool) {
 	params := append([]word(nil), words...)
 	if len(fn.bodies) == 1 && !fn.maybe {

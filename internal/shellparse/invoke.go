@@ -12,12 +12,12 @@ type command struct {
 	set    []assignment
 	in     *stdin
 	paths  []Path // of its redirects
-	slot   int    // its place in the list of commands
-	source string // as it stands in the line; "" when it does not
-	shell  bool   // it stands in a line, so that a function may be meant
+	slot   int    // its index in the list of commands
+	source string // as written in the line; "" if it is not in the line
+	shell  bool   // it is in a line, so it may be a function
 }
 
-// invoke finds out what a command would do, and reads on where that leads.
+// invoke determines what a command would do, and follows the commands that it runs.
 func (f *frame) invoke(s *scope, c *command) output {
 	program := c.words[0]
 	name := base(program.text)
@@ -40,7 +40,7 @@ func (f *frame) invoke(s *scope, c *command) output {
 	return output{}
 }
 
-// invokeKnown is invoke for a program whose name is known.
+// invokeKnown is invoke for a program with a known name.
 func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 	if fn, ok := s.funcs[c.words[0].text]; ok && c.shell {
 		slot := len(f.out.Commands)
@@ -87,7 +87,7 @@ func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 	return out
 }
 
-// passRedirects gives the redirects of a function's call to its first command.
+// passRedirects adds the redirects of a function's call to its first command.
 func (f *frame) passRedirects(s *scope, c *command, slot int) {
 	if len(c.paths) > 0 && slot < len(f.out.Commands) {
 		first := &f.out.Commands[slot]
@@ -100,7 +100,7 @@ func (f *frame) passRedirects(s *scope, c *command, slot int) {
 	f.drop(c.slot)
 }
 
-// prefix is the scope of what a command runs: with the variables set for it.
+// prefix returns the scope for the commands of a command, with the variables set for it.
 func (f *frame) prefix(s *scope, c *command) *scope {
 	inner := s.fork()
 	for _, a := range c.set {
@@ -109,8 +109,8 @@ func (f *frame) prefix(s *scope, c *command) *scope {
 	return inner
 }
 
-// withVariables sets variables in the shell itself while a function or an eval runs. After
-// that they are unknown: which shell takes them back differs.
+// withVariables sets variables in the shell itself while a function or an eval runs. After that they are
+// unknown, because shells differ in restoring them.
 func (f *frame) withVariables(s *scope, set []assignment) (unset func()) {
 	for _, a := range set {
 		f.assign(s, a.name, a.word, true)
@@ -122,7 +122,7 @@ func (f *frame) withVariables(s *scope, set []assignment) (unset func()) {
 	}
 }
 
-// built makes the command as it is reported.
+// built converts the command to its reported form.
 func (f *frame) built(s *scope, words []word, source string, set []assignment, redirects []Path, e *effects) Command {
 	program := words[0].text
 	c := Command{
@@ -162,10 +162,10 @@ func (f *frame) built(s *scope, words []word, source string, set []assignment, r
 	return c
 }
 
-// base is a program's name without its folder.
+// base returns a program's name without its folder.
 func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
 
-// moved is where a command that changes its own folder works.
+// moved returns the folder of a command that changes its own folder.
 func moved(dirs []string, to *word) []string {
 	switch {
 	case to == nil || to.static && to.text == "":
@@ -184,7 +184,7 @@ func moved(dirs []string, to *word) []string {
 	return out
 }
 
-// follow reads what a command runs.
+// follow parses the commands that a command runs.
 func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) {
 	for i := range e.runs {
 		r := &e.runs[i]
@@ -193,7 +193,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 		}
 		var inner *scope
 		switch {
-		case name == "trap": // it runs later, and then everything may be different
+		case name == "trap": // it runs later, when everything may be different
 			inner = s.subshell()
 			inner.forgetAll()
 		case ofShell(c) && (r.here || name == "eval" || name == "command" || name == "builtin"):
@@ -234,7 +234,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 	}
 }
 
-// runWords reads a command that another one runs.
+// runWords parses a command that another one runs.
 func (f *frame) runWords(s *scope, c *command, r *run) {
 	if f.depth++; f.depth > maxDepth {
 		f.stop("commands are nested too deeply")
@@ -250,8 +250,7 @@ func (f *frame) runWords(s *scope, c *command, r *run) {
 	f.under(r.via).invoke(s, &command{words: r.argv, in: &r.in, slot: slot, set: c.set})
 }
 
-// looksLikeCommand reports whether a literal of some language's code reads like a
-// command line.
+// looksLikeCommand reports whether a literal in code looks like a command line.
 func looksLikeCommand(line string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(line, " \t\n"), " ")
 	return first != "" && strings.Trim(first, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-;&|(){}'\"\\$`=<>\n\t") == ""

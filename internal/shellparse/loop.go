@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxTurns is how many values of a for loop are followed one by one.
+// maxTurns is how many values of a for loop are followed individually.
 const maxTurns = 16
 
-// loop reads a body that may run any number of times, also never: until what the
-// body starts with no longer changes.
+// loop parses a body that may run any number of times, including never, until the state at its start no
+// longer changes.
 func (f *frame) loop(s *scope, body func(*scope)) {
 	mark, said := len(f.out.Commands), len(f.out.Unclear)
 	outer := s.loop
@@ -105,7 +105,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 	f.unique(mark)
 }
 
-// unique drops the commands from mark on that are there already.
+// unique removes duplicate commands from mark on.
 func (f *frame) unique(mark int) {
 	seen := map[string]bool{}
 	kept := f.out.Commands[:mark]

@@ -7,17 +7,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// under is a frame for what is run through something.
+// under returns a frame for the commands that something runs.
 func (f *frame) under(via string) *frame {
 	return &frame{reader: f.reader, src: f.src, via: append(slices.Clip(f.via), via)}
 }
 
-// substitute reads $( ) or backquotes.
+// substitute parses $( ) or backquotes.
 func (f *frame) substitute(s *scope, c *syntax.CmdSubst) output {
 	return f.under("$()").stmts(s.subshell(), c.Stmts, &stdin{})
 }
 
-// process reads <( ) or >( ).
+// process parses <( ) or >( ).
 func (f *frame) process(s *scope, p *syntax.ProcSubst) {
 	in, via := &stdin{}, "<()"
 	if p.Op != syntax.CmdIn {
@@ -26,7 +26,7 @@ func (f *frame) process(s *scope, p *syntax.ProcSubst) {
 	f.under(via).stmts(s.subshell(), p.Stmts, in)
 }
 
-// nested reads a text as a line of its own.
+// nested parses a text as a separate line.
 func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) output {
 	if f.depth++; f.depth > maxDepth {
 		f.stop("shells are nested too deeply")
@@ -43,8 +43,7 @@ func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) ou
 	return inner.line(s, in)
 }
 
-// scan reads the substitutions anywhere in a node whose own value does not matter
-// or cannot be known.
+// scan parses the substitutions anywhere in a node whose own value does not matter or is unknown.
 func (f *frame) scan(s *scope, node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if f.stopped {
@@ -68,7 +67,7 @@ func (f *frame) scan(s *scope, node syntax.Node) {
 	})
 }
 
-// expansionEffects notes what a parameter expansion does besides giving a value.
+// expansionEffects records the side effects of a parameter expansion.
 func (f *frame) expansionEffects(s *scope, p *syntax.ParamExp) {
 	if p.Exp != nil {
 		switch p.Exp.Op {
@@ -94,8 +93,8 @@ func (f *frame) expansionEffects(s *scope, p *syntax.ParamExp) {
 	}
 }
 
-// arith reads an arithmetic expression: what it substitutes runs, and what it
-// assigns is unknown afterwards.
+// arith parses an arithmetic expression: its substitutions run, and its assigned variables are unknown
+// afterwards.
 func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
 	if x == nil {
 		return
@@ -104,8 +103,8 @@ func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
 	f.evaluate(s, x)
 }
 
-// evaluate notes what evaluating an expression does besides substituting. The
-// shell evaluates the values of its variables as expressions again.
+// evaluate records the side effects of an expression other than substitutions. The shell evaluates the
+// values of its variables as expressions again.
 func (f *frame) evaluate(s *scope, x syntax.Node) {
 	if x == nil {
 		return
@@ -165,7 +164,7 @@ func (f *frame) target(s *scope, w *syntax.Word) {
 	}
 }
 
-// subscript notes a variable whose value would run something when it is evaluated.
+// subscript records a variable whose value would run a command when it is evaluated.
 func (f *frame) subscript(s *scope, name string) { f.substituting(f.lookup(s, name).text) }
 
 func (f *frame) substituting(text string) {
@@ -174,7 +173,7 @@ func (f *frame) substituting(text string) {
 	}
 }
 
-// test reads [[ … ]].
+// test parses [[ … ]].
 func (f *frame) test(s *scope, x syntax.TestExpr) {
 	f.scan(s, x)
 	var paths []Path

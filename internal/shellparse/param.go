@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// lookup says what is known of a variable.
+// lookup returns what is known about a variable.
 func (f *frame) lookup(s *scope, name string) value {
 	if v, ok := s.vars[name]; ok {
 		return v
@@ -39,14 +39,14 @@ func single(dirs []string) value {
 	return value{exported: true}
 }
 
-// volatileVars variables change by themselves.
+// volatileVars are variables that change by themselves.
 var volatileVars = []string{
 	"_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID", "BASH_COMMAND",
 	"BASH_SUBSHELL", "BASH_REMATCH", "PIPESTATUS", "FUNCNAME", "DIRSTACK", "GROUPS", "HISTCMD", "UID", "EUID", "PPID",
 	"OPTIND", "OPTARG", "REPLY", "MAPFILE", "COPROC", "BASH_ARGV0", "SHLVL", "SHELLOPTS", "BASHOPTS", "COLUMNS", "LINES",
 }
 
-// assign gives a variable a value, or makes it unknown where that is not certain.
+// assign sets a variable, or makes it unknown if the assignment is not certain.
 func (f *frame) assign(s *scope, name string, w word, export bool) {
 	old := f.lookup(s, name)
 	if _, ok := s.vars[name]; !ok && len(s.vars) >= maxVars {
@@ -60,7 +60,7 @@ func (f *frame) assign(s *scope, name string, w word, export bool) {
 	f.command(s, name, w)
 }
 
-// expansion adds what a part expands to that is neither text nor quotes.
+// expansion adds the value of a part that is neither text nor quotes.
 func (e *fields) expansion(p syntax.WordPart, quoted bool) {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
@@ -93,7 +93,7 @@ func (e *fields) expansion(p syntax.WordPart, quoted bool) {
 	}
 }
 
-// param adds what a variable expands to.
+// param adds the value of a variable.
 func (e *fields) param(p *syntax.ParamExp, quoted bool) {
 	if p.Param == nil || p.Flags != nil || p.NestedParam != nil || p.Excl || p.Length || p.Width || p.IsSet ||
 		p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || len(p.Modifiers) > 0 {
@@ -122,8 +122,7 @@ func (e *fields) param(p *syntax.ParamExp, quoted bool) {
 	}
 }
 
-// operator applies ${x:-w} and the like to a value. It reports false when it has
-// added all there is to add.
+// operator applies ${x:-w} and similar operators to a value. It returns false if nothing is left to add.
 func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool) bool {
 	colon, other := false, false
 	switch p.Exp.Op {
@@ -133,7 +132,7 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 	default:
 		other = true
 	}
-	unset := !colon && name[0] <= '9' // ${1-w}: set or not is not kept
+	unset := !colon && name[0] <= '9' // ${1-w}: whether it is set is not tracked
 	if other || !v.known || v.glob || unset {
 		e.scan(e.s, p)
 		e.dynamic = true
@@ -185,7 +184,7 @@ func isBlankLit(p syntax.WordPart) bool {
 	return ok && strings.ContainsAny(l.Value, " \t\n~\\")
 }
 
-// parameter looks a variable or a positional parameter up.
+// parameter looks up a variable or a positional parameter.
 func (e *fields) parameter(name string) value {
 	if name[0] >= '0' && name[0] <= '9' {
 		n, _ := digits(name, 10, 4)

@@ -13,7 +13,7 @@ func cleanPath(p string) string {
 	return path.Clean("/" + p)
 }
 
-// join is path.Join for a clean folder, without a copy more than it takes.
+// join is path.Join for a clean folder, without unnecessary copies.
 func join(dir, name string) string {
 	name = strings.TrimPrefix(name, "./")
 	if path.IsAbs(name) || dir == "/" || !isClean(name) {
@@ -22,7 +22,7 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// isClean reports whether a relative path has no parts to take away.
+// isClean reports whether a relative path has no parts to remove.
 func isClean(name string) bool {
 	start := true
 	for i := range len(name) {
@@ -41,13 +41,12 @@ func dotted(name string) bool {
 	return first == "." || first == ".."
 }
 
-// hasDotDot reports whether one of the parts of a path is "..".
+// hasDotDot reports whether a part of a path is "..".
 func hasDotDot(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || name == ".." || strings.Contains(name, "/../")
 }
 
-// likely is where a command would run: where it would be if all before it
-// succeeded.
+// likely returns where a command would run if all commands before it succeeded.
 func likely(s *scope) string {
 	if len(s.dirs) == 0 {
 		return ""
@@ -55,8 +54,7 @@ func likely(s *scope) string {
 	return s.dirs[0]
 }
 
-// resolve adds a path that is used, once for every folder that it may be
-// relative to.
+// resolve adds a path, once for every folder that it may be relative to.
 func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	if u.access != Exec && u.path.static && !u.path.glob && device(u.path.text) {
 		return paths
@@ -116,14 +114,12 @@ func addPath(paths []Path, p Path) []Path {
 	return append(paths, p)
 }
 
-// isProcess reports whether a word is <( ) or >( ): a pipe to what has been read,
-// not a file.
+// isProcess reports whether a word is <( ) or >( ): a pipe to commands that were parsed, not a file.
 func isProcess(source string) bool {
 	return len(source) > 2 && (source[0] == '<' || source[0] == '>') && source[1] == '(' && source[len(source)-1] == ')'
 }
 
-// device reports whether a name is no file: where output is thrown away or goes to
-// what is open already.
+// device reports whether a name is not a file, but a device that discards output or an open file.
 func device(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
@@ -136,11 +132,11 @@ func device(p string) bool {
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
 }
 
-// unknownRoot is what globRoot says when it cannot say.
+// unknownRoot is the result of globRoot if it is unknown.
 const unknownRoot = "\x00"
 
-// globRoot is the folder below which all matches of a pattern lie, or outside when
-// a ".." after the first pattern character, or one that it may match, leads out.
+// globRoot returns the folder below which all matches of a pattern are, or outside if a ".." after the
+// first pattern character, or one that it may match, leads out.
 func globRoot(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {

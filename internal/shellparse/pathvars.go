@@ -1,7 +1,7 @@
 package shellparse
 
-// pathVars are variables whose value is a folder or file that programs read, or
-// read and write, because they are set.
+// pathVars are variables whose value is a path that programs read, or read and write, because they are
+// set.
 var pathVars = map[string]Access{
 	"GIT_DIR": Read | Write, "GIT_WORK_TREE": Read | Write, "GIT_INDEX_FILE": Read | Write, "GIT_OBJECT_DIRECTORY": Read | Write,
 	"GIT_COMMON_DIR": Read | Write, "GIT_ALTERNATE_OBJECT_DIRECTORIES": Read, "GIT_CONFIG": Read, "GIT_CONFIG_GLOBAL": Read, "GIT_CONFIG_SYSTEM": Read,
@@ -11,7 +11,7 @@ var pathVars = map[string]Access{
 	"XDG_CONFIG_HOME": Read, "XDG_CACHE_HOME": Write, "XDG_DATA_HOME": Write, "XDG_STATE_HOME": Write, "PGPASSFILE": Read, "AWS_SHARED_CREDENTIALS_FILE": Read, "AWS_CONFIG_FILE": Read,
 }
 
-// varPaths adds what a program would touch because of the variables set for it.
+// varPaths adds the paths that a program would access because of the variables set for it.
 func (f *frame) varPaths(s *scope, set []assignment, e *effects) {
 	add := func(name string, w word) {
 		if access := pathVars[name]; access != 0 && (!w.static || w.text != "") && (!w.static || w.text != f.opts.Home) {
@@ -28,5 +28,5 @@ func (f *frame) varPaths(s *scope, set []assignment, e *effects) {
 	}
 }
 
-// stateless are commands to which such variables mean nothing.
+// stateless are commands that ignore such variables.
 const stateless = "cd echo printf true false : test [ pwd export unset read set"

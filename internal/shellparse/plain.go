@@ -1,7 +1,7 @@
 package shellparse
 
-// parseSimple reads a line that is one command of plain words, without the parser, and
-// reports whether it is one. The reading is the same as the parser's way gives.
+// parseSimple parses a line that is one command with plain words, without the parser, and reports whether
+// it is one. The result is the same as the parser's.
 func (f *frame) parseSimple(s *scope, in *stdin) bool {
 	if len(f.src) > MaxLine {
 		return false

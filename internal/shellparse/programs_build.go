@@ -1,7 +1,6 @@
 package shellparse
 
-// buildRows are tools that build, test and install: what most of them run is in
-// files of the project.
+// buildRows are tools that build, test and install; most of them run commands from files of the project.
 const buildRows = `
 make,gmake,bmake,remake | runs =make | -* | -bBdeikLnNpqrRsStvwX -C/--directory:d -f/--file/--makefile:x -I/--include-dir:r -j/--jobs? -l? -o/--old-file/--assume-old: -W/--what-if/--new-file: -O? -E/--eval:u -#
  --always-make --debug? --ignore-errors --keep-going --load-average? --dry-run --just-print --recon --no-builtin-rules --no-builtin-variables --silent --quiet --no-keep-going --stop --touch --print-directory --no-print-directory --warn-undefined-variables --output-sync? --question --print-data-base --environment-overrides --trace
@@ -38,7 +37,7 @@ ffmpeg,ffprobe,sox,convert,magick,identify,mogrify,composite,montage,optipng,png
 pdflatex,latex,bibtex,biber,makeindex | runs once any | s* | -output-directory:W -shell-escape!
 `
 
-// systemRows are programs that ask or change the machine.
+// systemRows are programs that inspect or change the machine.
 const systemRows = `
 systemctl | =lists | -* | --
 service,rc-service,launchctl,initctl,update-rc.d,chkconfig,rcctl,sv,supervisorctl,pm2,forever | =lists | -* | --

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// builtinRows are what a shell does by itself, and the programs of the same names.
+// builtinRows are shell builtins, and the programs with the same names.
 const builtinRows = `
 echo | safe early =echo | -* | --
 printf | safe early =printf | -* | -v:
@@ -37,7 +37,7 @@ history | | -* | -c! -d:! -a -n -r -w! -p -s!
 fc | alters | -* | -e:l -l -n -r -s
 `
 
-// builtin reads what shells do by themselves.
+// builtin handles shell builtins.
 func (c *call) builtin() {
 	switch c.prog.special {
 	case "echo":
@@ -87,7 +87,7 @@ func (c *call) builtin() {
 			c.evaluated(w)
 		}
 	case "set":
-		c.unsafe = c.unsafe || len(c.args) == 0 // prints every variable, tokens too
+		c.unsafe = c.unsafe || len(c.args) == 0 // prints every variable, including tokens
 	case "compgen":
 		if w, ok := c.value("-W"); ok {
 			c.evaluated(w)
@@ -115,7 +115,7 @@ func (c *call) set(name string, value word) {
 	c.out.sets[name] = value
 }
 
-// evaluated is text that the shell expands once more.
+// evaluated handles text that the shell expands again.
 func (c *call) evaluated(w word) {
 	if strings.Contains(w.text, "$(") || strings.Contains(w.text, "`") {
 		c.out.unclear = "the argument of " + c.via + " runs a command: " + w.text
@@ -140,7 +140,7 @@ func (c *call) cd() {
 	c.remaining = nil
 }
 
-// declare: the reader has already followed the assignments that it can see as such.
+// declare: the parser has already handled the assignments that it recognizes.
 func (c *call) declare() {
 	c.unsafe = c.unsafe || c.has("-p") || len(c.remaining) == 0 // prints values
 	for _, w := range c.remaining {
@@ -155,7 +155,7 @@ func (c *call) declare() {
 	}
 }
 
-// echo prints its operands; some shells read escapes even without -e.
+// echo prints its operands; some shells interpret escapes even without -e.
 func (c *call) echo() {
 	var b strings.Builder
 	newline, escapes := "\n", false
@@ -191,7 +191,7 @@ func (c *call) echo() {
 	c.out.output = &text
 }
 
-// printf prints what its format says; only formats of text are followed.
+// printf prints its format; only formats of text are followed.
 func (c *call) printf() {
 	if w, ok := c.value("-v"); ok {
 		c.set(w.text, word{})
@@ -246,7 +246,7 @@ func (c *call) printf() {
 	c.out.output = &text
 }
 
-// unescape reads the escapes that echo -e and printf share; false when it has others.
+// unescape decodes the escapes that echo -e and printf share; it returns false if there are others.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
@@ -308,7 +308,7 @@ func unescape(s string) (string, bool) {
 // testFiles are the tests whose operand is a file.
 const testFiles = "-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -L -O -G -N -S"
 
-// test reads files only to say what they are.
+// test reads files only for their metadata.
 func (c *call) test() {
 	c.handled = true
 	for i, w := range c.args {
@@ -329,7 +329,7 @@ func (c *call) test() {
 	c.out.safe = c.out.unclear == ""
 }
 
-// sameShell marks the line that runs as one of the very same shell.
+// sameShell marks the command line as run in the same shell.
 func (c *call) sameShell() {
 	if n := len(c.out.runs); n > 0 {
 		c.out.runs[n-1].here = true
@@ -354,7 +354,7 @@ func (c *call) source() {
 	c.as(w, w.text, roleCode)
 }
 
-// alias: what an alias stands for runs when its name is used, perhaps.
+// alias: the command of an alias may run when its name is used.
 func (c *call) alias() {
 	for _, w := range c.remaining {
 		if _, value, ok := strings.Cut(w.text, "="); ok {

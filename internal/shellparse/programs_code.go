@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// codeRows are interpreters, which take code as the value of an option, as an
-// operand, from a file or from standard input, and editors and clients of
-// databases, which have a language of their own.
+// codeRows are interpreters, which get code in an option, an operand, a file or on standard input, and
+// editors and database clients, which have their own language.
 const codeRows = `
 find,gfind,bfs | =find | -* | --
 fd,fdfind | safe =fd | - R* | -HIauFsilLp0q1g -t/--type: -e/--extension: -d/--max-depth: -E/--exclude: -c/--color: -S/--size: -j/--threads: --min-depth: --exact-depth: --changed-within: --changed-before: --hidden --no-ignore --unrestricted --absolute-path --glob --regex --fixed-strings --ignore-case --case-sensitive --follow --full-path --print0 --list-details --max-results: --base-directory:d --search-path:R --type: --owner: --and: --prune --no-ignore-vcs --ignore-file:r --one-file-system --strip-cwd-prefix? --show-errors --quiet --format:
@@ -71,8 +70,7 @@ var languages = map[string]*language{
 	"jshell": langJava, "scala-cli": langJava, "amm": langJava, "elixir": langElixir, "iex": langElixir, "erl": langElixir,
 }
 
-// language is that of the row; a language that is not known here is read as one in
-// which any of the usual names starts programs.
+// language returns the row's language; for an unknown language, any of the usual names starts programs.
 func (c *call) language() *language {
 	if l := languages[c.prog.name]; l != nil {
 		return l
@@ -86,7 +84,7 @@ var langUnknown = &language{
 	evals: "eval evalc feval run load source",
 }
 
-// interpret sends code to the reader of its language.
+// interpret passes code to the parser of its language.
 func (c *call) interpret(w word) {
 	switch c.prog.name {
 	case "tclsh", "wish", "jimsh", "itclsh", "expect", "expectk":
@@ -96,8 +94,8 @@ func (c *call) interpret(w word) {
 	}
 }
 
-// runCode is an interpreter: with code in an option, with a file of code, or with
-// code on standard input.
+// runCode handles an interpreter: with code in an option, with a file of code, or with code on standard
+// input.
 func (c *call) runCode() {
 	c.handled = true
 	code := c.optionCode()
@@ -161,8 +159,7 @@ func (c *call) asksVersion() bool {
 	return len(c.args) == 1 && (c.args[0].text == "-V" || c.args[0].text == "-v")
 }
 
-// optionCode are the values of the options that hold code; other options get their
-// meaning.
+// optionCode handles the options that contain code; other options get their usual meaning.
 func (c *call) optionCode() []word {
 	var code []word
 	for i := range c.given {
@@ -176,14 +173,14 @@ func (c *call) optionCode() []word {
 	return code
 }
 
-// vagueOption reports whether a word in front of the operands is not known.
+// vagueOption reports whether a word before the operands is unknown.
 func (c *call) vagueOption() bool {
 	n := len(c.args) - len(c.remaining)
 	return slices.ContainsFunc(c.args[:n], func(w word) bool { return mayBeOption(w) || maySplit(w) }) ||
 		len(c.remaining) > 0 && mayBeOption(c.remaining[0])
 }
 
-// stdinCode is code on standard input.
+// stdinCode handles code on standard input.
 func (c *call) stdinCode() {
 	switch c.inv.in.kind {
 	case stdinKnown:
@@ -196,7 +193,7 @@ func (c *call) stdinCode() {
 	}
 }
 
-// module is python -m.
+// module handles python -m.
 func (c *call) module(m word) {
 	c.handled = true
 	if !m.static {

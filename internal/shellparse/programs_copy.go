@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// programs reads the arguments of programs for files and text.
+// programs handles the arguments of programs for files and text.
 func (c *call) programs() {
 	switch c.prog.special {
 	case "cat":
@@ -56,7 +56,7 @@ func (c *call) programs() {
 	}
 }
 
-// pager: what follows + is a command of the pager, and "!" in it starts a shell.
+// pager: the text after + is a command of the pager, in which "!" starts a shell.
 func (c *call) pager() {
 	for _, w := range c.args {
 		if !strings.HasPrefix(w.text, "+") {
@@ -69,7 +69,7 @@ func (c *call) pager() {
 	}
 }
 
-// copies adds the names that files get in a folder.
+// copies adds the names of files in their new folder.
 func (c *call) copies() {
 	if c.has("-d") && c.prog.name == "install" {
 		for _, w := range c.remaining {
@@ -92,7 +92,7 @@ func (c *call) copies() {
 	}
 	if c.prog.name == "mv" {
 		for _, w := range from {
-			c.addPath(w, w.text, Read|Write, FromArgument, true) // a folder goes with everything in it
+			c.addPath(w, w.text, Read|Write, FromArgument, true) // a folder includes everything in it
 		}
 	}
 	c.into(dir, from, c.tree)
@@ -105,7 +105,7 @@ func (c *call) mode() {
 	}
 }
 
-// rename: the first operand is perl code, or what is replaced.
+// rename: the first operand is perl code, or the text to replace.
 func (c *call) rename() {
 	c.handled = true
 	rest := c.args
@@ -184,7 +184,7 @@ func (c *call) calculator() {
 	c.unsafe = true
 }
 
-// fzf runs what --preview and --bind say.
+// fzf runs the commands in --preview and --bind.
 func (c *call) fzf() {
 	c.handled = true
 	c.opaque("waits for an interactive choice")

@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// interpreters reads the arguments of programs that have a language.
+// interpreters handles the arguments of programs with their own language.
 func (c *call) interpreters() {
 	switch c.prog.special {
 	case "code":
@@ -114,7 +114,7 @@ func (c *call) sed() {
 		}
 	}
 	if c.writes && len(c.remaining) > 1 && c.remaining[0].static && c.remaining[0].text == "" {
-		c.remaining = c.remaining[1:] // sed -i "" elsewhere
+		c.remaining = c.remaining[1:] // sed -i "" on other systems
 	}
 	if len(script) == 0 && !files && len(c.remaining) > 0 {
 		script, c.remaining = c.remaining[:1], c.remaining[1:]
@@ -122,7 +122,7 @@ func (c *call) sed() {
 	if len(script) == 0 && !files || len(script) > 0 && mayBeOption(script[0]) {
 		c.out.unclear = "cannot determine what sed runs"
 	}
-	for _, w := range c.args { // a file that is not known may be an option, too
+	for _, w := range c.args { // an unknown file may also be an option
 		if len(script) > 0 && w == script[0] {
 			break
 		}
@@ -177,7 +177,7 @@ func (c *call) vim() {
 	c.opaque("starts an editor")
 }
 
-// gdb reads its own commands; --args is a program to run.
+// gdb executes its own commands; --args is a program to run.
 func (c *call) gdb() {
 	c.handled = true
 	debug := func(w word) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// findTakes are find's tests and actions with the number of their values and what
-// the first one is. What is not here is not known.
+// findTakes are find's tests and actions with the number of their values and the role of the first. All
+// others are unknown.
 var findTakes = map[string]string{
 	"-amin": "-", "-anewer": "r", "-atime": "-", "-cmin": "-", "-cnewer": "r", "-context": "-", "-ctime": "-", "-daystart": "",
 	"-depth": "", "-d": "", "-empty": "", "-executable": "", "-false": "", "-follow": "", "-fstype": "-", "-gid": "-", "-group": "-",
@@ -21,11 +21,11 @@ var findTakes = map[string]string{
 	"-not": "", "-a": "", "-and": "", "-o": "", "-or": "", "!": "", "(": "", ")": "", ",": "",
 }
 
-// find reads starting points, then an expression.
+// find parses starting points, then an expression.
 func (c *call) find() {
 	c.handled = true
 	i := 0
-	for ; i < len(c.args); i++ { // options in front of the starting points
+	for ; i < len(c.args); i++ { // options before the starting points
 		if t := c.args[i].text; t == "-D" || t == "-f" {
 			i++
 		} else if t != "-H" && t != "-L" && t != "-P" && t != "-E" && t != "-X" && t != "-x" && t != "-s" && !strings.HasPrefix(t, "-O") {
@@ -95,8 +95,8 @@ func (c *call) find() {
 	c.out.safe = !unknown && !vague && c.out.opaque == "" && len(c.out.runs) == 0 && !c.out.changes()
 }
 
-// findExec reads the command of -exec and says how many words it took.
-// What it finds lies below the roots, and is not known otherwise.
+// findExec parses the command of -exec and returns how many words it used. The found files are below the
+// roots, and otherwise unknown.
 func (c *call) findExec(action string, args []word, roots []word) int {
 	end := len(args)
 	for i, w := range args {
@@ -115,7 +115,7 @@ func (c *call) findExec(action string, args []word, roots []word) int {
 	return min(end+1, len(args))
 }
 
-// fdRuns are fd's options that take all words up to ";" as a command.
+// fdRuns are fd's options that use all words up to ";" as a command.
 var fdRuns = map[string]bool{"-x": true, "--exec": true, "-X": true, "--exec-batch": true}
 
 func (c *call) fd() {

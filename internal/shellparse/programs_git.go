@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// gitRows are git and its subcommands, and other tools of version control.
+// gitRows are git and its subcommands, and other version control tools.
 const gitRows = `
 git | =git | @ | -C:d -c:i -p/--paginate -P/--no-pager --git-dir:R --work-tree:d --namespace: --bare --exec-path?x --html-path~ --man-path~ --info-path~ --no-replace-objects --no-lazy-fetch --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --config-env:u --super-prefix: --attr-source: --list-cmds?~ --version~ -v~ --help~ -h~
 git status | safe | s* | -sbvz -u? --short --branch --porcelain? --long --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames? --show-stash --verbose
@@ -46,8 +46,8 @@ var gitRuns = map[string]string{
 	"git filter-repo":   "--filename-callback --message-callback --name-callback --email-callback --blob-callback --commit-callback --tag-callback --refname-callback",
 }
 
-// gitKeyRuns reports whether the value of a setting runs, or names what does. Other settings of these sections
-// change nothing of that kind.
+// gitKeyRuns reports whether the value of a setting runs, or names a program. Other settings of these
+// sections do not.
 func gitKeyRuns(key string) bool {
 	key = strings.ToLower(key)
 	switch key {
@@ -70,7 +70,7 @@ func gitKeyRuns(key string) bool {
 	return false
 }
 
-// gitSetting reads -c key=value.
+// gitSetting parses -c key=value.
 func (c *call) gitSetting(w word) {
 	key, value, has := strings.Cut(w.text, "=")
 	c.unsafe = true

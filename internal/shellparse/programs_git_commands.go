@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// git reads what the rows of git's subcommands cannot say.
+// git handles what the rows of git's subcommands cannot describe.
 func (c *call) git() {
 	switch c.prog.special {
 	case "git":
@@ -54,7 +54,7 @@ func (c *call) git() {
 
 func (c *call) gitOpaque() { c.opaque("changes the repository") }
 
-// gitList are subcommands that list, or change something, by their operands.
+// gitList handles subcommands that list or change something, depending on their operands.
 func (c *call) gitList() {
 	rest := c.remaining
 	first := ""
@@ -109,7 +109,7 @@ func (c *call) gitList() {
 	}
 }
 
-// gitCheckout: what stands behind "--" is written; what looks like a path, perhaps.
+// gitCheckout: operands after "--" are written; operands that look like paths may be.
 func (c *call) gitCheckout() {
 	dashes := slices.IndexFunc(c.args, func(w word) bool { return w.static && w.text == "--" })
 	for i, w := range c.args {
@@ -123,7 +123,7 @@ func (c *call) gitCheckout() {
 	c.gitOpaque()
 }
 
-// gitAddress reads where a repository lies: ext::command runs the command.
+// gitAddress parses a repository's address: ext::command runs the command.
 func (c *call) gitAddress(w word) {
 	switch {
 	case strings.HasPrefix(w.text, "ext::"):

@@ -2,8 +2,8 @@ package shellparse
 
 import "strings"
 
-// machineRows are programs that run a command in another place: a container, a
-// virtual machine, a cluster, an environment of packages.
+// machineRows are programs that run a command in another environment: a container, a virtual machine, a
+// cluster, a package environment.
 const machineRows = `
 lxc,incus | alters | @ | --project: -q/--quiet -v/--verbose --debug --force-local
 lxc exec,incus exec | wrapper late | - c | --cwd: --env: --user: --group: -t/--force-interactive -T/--force-noninteractive -n/--disable-stdin --mode: --project:
@@ -54,7 +54,7 @@ rvm,nvm,fnm,n,volta,vfox,proto,sdk,chruby-exec,phpbrew | =behindexec | -* | --
 chruby-exec | wrapper =behind | -* | --
 `
 
-// afterDoubleDash: what stands behind "--" is a command.
+// afterDoubleDash: the words after "--" are a command.
 func (c *call) afterDoubleDash() {
 	for i, w := range c.args {
 		if !w.static {
@@ -78,7 +78,7 @@ func (c *call) afterDoubleDash() {
 	}
 }
 
-// afterExecWord: a command stands behind "--", or somewhere behind a word that says so.
+// afterExecWord: a command follows "--", or a word such as exec.
 func (c *call) afterExecWord() {
 	c.handled = true
 	c.afterDoubleDash()
@@ -89,8 +89,8 @@ func (c *call) afterExecWord() {
 	c.opaque(c.prog.name + " has effects that the command line does not show")
 }
 
-// afterExec runs what follows a word like exec: behind options, and behind one more
-// word, which may be the place where it runs.
+// afterExec runs the words after exec or a similar word: after options, and possibly after one more word,
+// the place where it runs.
 func (c *call) afterExec(verbs string) {
 	for i, w := range c.args {
 		if !w.static || !contains(verbs, w.text) {
@@ -130,7 +130,7 @@ func (c *call) wsl() {
 	}
 }
 
-// machineSSH takes a machine or not, then a line for it.
+// machineSSH takes an optional machine, then a line for it.
 func (c *call) machineSSH() {
 	c.handled = true
 	if len(c.remaining) > 0 {

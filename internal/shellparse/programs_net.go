@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// netRows are programs that talk to other machines.
+// netRows are programs that connect to other machines.
 const netRows = `
 curl | =curl | -* | -#0123456789aBfgGiIjJklLnNOqRsSvVZ -A/--user-agent: -b/--cookie:s -c/--cookie-jar:w -C/--continue-at: -d/--data/--data-ascii/--data-binary/--data-urlencode:a --data-raw: -D/--dump-header:w -e/--referer: -E/--cert:r -F/--form:a --form-string: -H/--header:a -K/--config:r
  -m/--max-time: -o/--output:w -P/--ftp-port: -Q/--quote: -r/--range: -t/--telnet-option: -T/--upload-file:r -u/--user: -U/--proxy-user: -w/--write-out:a -x/--proxy: -X/--request: -y/--speed-time: -Y/--speed-limit: -z/--time-cond:s -h? -M
@@ -22,7 +22,7 @@ socat | =socat | -* | -dDhvVxuUsglW46 -t: -T: -b: -L:w -r:w -R:w
 telnet,whois,dig,nslookup,host,ping,ping6,traceroute,tracepath,mtr,arp,nmap,masscan,tcpdump,tshark,iperf,iperf3,speedtest,ab,wrk,hey,vegeta,k6,siege,websocat,grpcurl,openfortivpn,openvpn,wg,tailscale,cloudflared,ngrok,caddy,nginx,httpd,apachectl,iptables,nft,ufw,firewall-cmd,ip,ifconfig,route,iw,nmcli,networksetup | alters any | s* | -w:w -z:l -r:r -f:r --script:x
 `
 
-// nets reads the arguments of programs that talk to other machines.
+// nets handles the arguments of programs that connect to other machines.
 func (c *call) nets() {
 	switch c.prog.special {
 	case "curl":
@@ -111,7 +111,7 @@ func (c *call) nets() {
 	}
 }
 
-// escapes reads the commands on standard input of a client in which "!" starts a shell.
+// escapes parses the commands on standard input of a client in which "!" starts a shell.
 func (c *call) escapes() {
 	if !contains("ftp tftp lftp sftp", c.prog.name) {
 		return
@@ -160,7 +160,7 @@ func (c *call) curl() {
 	c.opaque("connects to another machine")
 }
 
-// ssh: what stands behind the host runs in a shell there; some settings run here.
+// ssh: the words after the host run in a shell there; some settings run commands here.
 func (c *call) ssh() {
 	for i := range c.given {
 		g := &c.given[i]
@@ -197,7 +197,7 @@ func (c *call) ssh() {
 	}
 }
 
-// socat reads an address.
+// socat parses an address.
 func (c *call) socat(w word) {
 	kind, value, _ := strings.Cut(w.text, ":")
 	if !w.static {

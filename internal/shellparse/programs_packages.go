@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// npmReads are subcommands of npm and its kind that change nothing.
+// npmReads are subcommands of npm and similar tools that change nothing.
 const npmReads = "ls list ll la view info show outdated why explain root prefix bin ping whoami search docs repo bugs help fund audit -v --version version"
 
 // npm runs scripts of the project, and packages.
@@ -115,7 +115,7 @@ func (c *call) npmExec(via string, rest []word) {
 	c.out.runs = append(c.out.runs, run{via: via, argv: rest, in: c.inv.in})
 }
 
-// packages are managers of the machine's packages: what they install runs code.
+// packages handles system package managers: installing a package runs code.
 func (c *call) packages() {
 	c.handled = true
 	reads := "list search show info policy depends rdepends madison status files"
@@ -174,7 +174,7 @@ func (c *call) packages() {
 	}
 }
 
-// cloudReads are words of subcommands that change nothing, by program.
+// cloudReads are subcommands that change nothing, by program.
 var cloudReads = map[string]string{
 	"systemctl": "status is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets list-jobs list-dependencies show cat get-default",
 	"service":   "--status-all", "launchctl": "list print", "pm2": "list ls status logs show describe info", "supervisorctl": "status",
@@ -187,7 +187,7 @@ var cloudReads = map[string]string{
 // ghReads are the second words of gh and glab that change nothing.
 const ghReads = "list view status diff checks ls"
 
-// lists is safe when the subcommand is one that only lists.
+// lists is safe if the subcommand only lists.
 func (c *call) lists(reads string) {
 	c.handled = true
 	var words []string

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// containers reads the arguments of programs that act on projects, machines,
-// containers and clouds.
+// containers handles the arguments of programs for projects, machines, containers and clouds.
 func (c *call) containers() {
 	switch c.prog.special {
 	case "dockerrun":
@@ -92,7 +91,7 @@ func (c *call) containers() {
 	}
 }
 
-// dockerRun: with --entrypoint the operands are its arguments; --mount names a folder here.
+// dockerRun: with --entrypoint, the operands are its arguments; --mount names a local folder.
 func (c *call) dockerRun() {
 	for i := range c.given {
 		g := &c.given[i]
@@ -128,7 +127,7 @@ func (c *call) dockerRun() {
 	c.opaque("runs in a container")
 }
 
-// make: NAME=value operands replace what the makefile says, SHELL= the shell.
+// make: NAME=value operands replace variables of the makefile, SHELL= the shell.
 func (c *call) make() {
 	for _, w := range c.remaining {
 		if name, value, ok := strings.Cut(w.text, "="); ok {
@@ -214,7 +213,7 @@ func (c *call) media() {
 	c.opaque(c.prog.name + " writes files")
 }
 
-// starter: programs that start what stands in their words, in ways of their own.
+// starter: programs that start commands from their words, in their own ways.
 func (c *call) starter() {
 	c.handled = true
 	for i, w := range c.args {

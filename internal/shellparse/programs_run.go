@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dropAssigns takes NAME=value words away in front of the command.
+// dropAssigns removes NAME=value words before the command.
 func (c *call) dropAssigns() {
 	if c.prog.special == "dotenv" {
 		c.dotenvRun()
@@ -27,7 +27,7 @@ func (c *call) dropAssigns() {
 	}
 }
 
-// dotenvRun takes the word run and its options away.
+// dotenvRun removes the word run and its options.
 func (c *call) dotenvRun() {
 	if len(c.remaining) == 0 || c.remaining[0].text != "run" {
 		return
@@ -65,10 +65,10 @@ func (c *call) env(depth int) {
 		c.remaining = c.remaining[1:]
 	}
 	c.dropAssigns()
-	c.unsafe = c.unsafe || len(c.remaining) == 0 // prints every variable, tokens too
+	c.unsafe = c.unsafe || len(c.remaining) == 0 // prints every variable, including tokens
 }
 
-// splitString splits what env -S is given. What it would replace is not known.
+// splitString splits the argument of env -S. Its replacements are unknown.
 func splitString(s word) ([]word, bool) {
 	if !s.static || strings.ContainsAny(s.text, "\\$#") {
 		return nil, false
@@ -114,7 +114,7 @@ func (c *call) sudo() {
 	}
 }
 
-// su and runuser take a user, then what they hand to the user's shell.
+// su and runuser take a user, then the arguments of the user's shell.
 func (c *call) su() {
 	c.unsafe = true
 	line, ok := c.value("-c")
@@ -142,7 +142,7 @@ func (c *call) su() {
 	}
 }
 
-// sg takes a group, then perhaps -c and a line.
+// sg takes a group, then an optional -c and a line.
 func (c *call) sg() {
 	if len(c.remaining) > 1 {
 		c.line(joined(c.remaining[1:]), "sg", c.inv.in)
@@ -150,7 +150,7 @@ func (c *call) sg() {
 	}
 }
 
-// withoutCommand: a program that starts a shell when it gets no command.
+// withoutCommand: a program that starts a shell if it gets no command.
 func (c *call) withoutCommand() {
 	if c.prog.name == "systemd-run" {
 		c.dropAssigns()
@@ -160,7 +160,7 @@ func (c *call) withoutCommand() {
 	}
 }
 
-// shellReads is a shell that takes its commands from standard input.
+// shellReads handles a shell that reads its commands from standard input.
 func (c *call) shellReads(via string) {
 	switch c.inv.in.kind {
 	case stdinKnown:
@@ -178,7 +178,7 @@ func (c *call) trace() {
 	}
 }
 
-// setarch may leave out the architecture.
+// the architecture of setarch is optional.
 func (c *call) setarch() {
 	if len(c.args) > 0 && strings.HasPrefix(c.args[0].text, "-") || len(c.remaining) == 1 {
 		c.command(c.remaining)
@@ -186,7 +186,7 @@ func (c *call) setarch() {
 	}
 }
 
-// lateLine: an option -c may stand after the first operand.
+// lateLine: an option -c may follow the first operand.
 func (c *call) lateLine() {
 	if c.prog.name == "script" && len(c.remaining) < 2 && !c.has("-c") {
 		c.shellReads("script")
@@ -209,7 +209,7 @@ func (c *call) entr() {
 	}
 }
 
-// watch gives its operands to sh -c, joined.
+// watch passes its operands to sh -c, joined.
 func (c *call) watch() {
 	if c.has("-x") || len(c.remaining) == 0 {
 		return
@@ -235,7 +235,7 @@ func (c *call) nodemon() {
 	}
 }
 
-// afterDashes: the command stands behind "--" (mise exec node@20 -- npm test).
+// afterDashes: the command follows "--" (mise exec node@20 -- npm test).
 func (c *call) afterDashes() {
 	for i, w := range c.remaining {
 		if w.static && w.text == "--" {
@@ -275,7 +275,7 @@ func (c *call) daemon() {
 	c.opaque("starts or stops a daemon")
 }
 
-// bwrapTakes says how many values an option of bwrap has, when not one.
+// bwrapTakes returns how many values an option of bwrap has, if not one.
 var bwrapTakes = map[string]int{
 	"--bind": 2, "--ro-bind": 2, "--dev-bind": 2, "--bind-try": 2, "--ro-bind-try": 2, "--dev-bind-try": 2, "--symlink": 2,
 	"--setenv": 2, "--file": 2, "--bind-data": 2, "--ro-bind-data": 2, "--chmod": 2, "--overlay": 3,
@@ -318,7 +318,7 @@ func (c *call) bwrap() {
 	}
 }
 
-// capsh hands what follows -- to a shell.
+// capsh passes the words after -- to a shell.
 func (c *call) capsh() {
 	for i, w := range c.args {
 		if w.static && (w.text == "--" || w.text == "==") {
@@ -330,8 +330,7 @@ func (c *call) capsh() {
 	}
 }
 
-// multiplexer: tmux and its kind start their last operand in a shell, and can type
-// into one.
+// multiplexer: tmux and similar programs start their last operand in a shell, and can type into one.
 func (c *call) multiplexer() {
 	c.handled = true
 	if c.prog.name == "zellij" {
@@ -373,7 +372,7 @@ func (c *call) multiplexer() {
 			starts = true
 			continue
 		case "-f":
-			continue // its value is read above
+			continue // its value is parsed above
 		case "-S", "-L", "-s", "-n", "-t", "-x", "-y", "-F", "-e", "-p", "-l", "-T", "-h":
 			if tmux || w.text != "-h" {
 				i++
@@ -400,7 +399,7 @@ func (c *call) multiplexer() {
 	c.opaque(c.prog.name + " acts on other terminals")
 }
 
-// before is the argument before another, "" for the first.
+// before returns the argument before another, or "".
 func (c *call) before(i int) string {
 	if i == 0 {
 		return ""
@@ -408,7 +407,7 @@ func (c *call) before(i int) string {
 	return c.args[i-1].text
 }
 
-// zellijFiles are the layouts and the configuration that zellij is given: they name commands.
+// zellijFiles handles the layouts and the configuration of zellij, which contain commands.
 func (c *call) zellijFiles() {
 	for i, w := range c.args {
 		name, value, eq := strings.Cut(w.text, "=")
@@ -421,7 +420,7 @@ func (c *call) zellijFiles() {
 	}
 }
 
-// screen reads one option: how far it reaches, and whether what follows is done, too.
+// screen parses one option: how many words it uses, and whether the rest is handled, too.
 func (c *call) screen(i int) (last int, done bool) {
 	t, rest := c.args[i].text, c.args[i+1:]
 	if len(t) < 2 || t[0] != '-' || len(rest) == 0 {

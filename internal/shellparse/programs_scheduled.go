@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// crontab reads a table of commands that run later.
+// crontab parses a table of commands that run later.
 func (c *call) crontab() {
 	c.handled = true
 	switch {
@@ -24,7 +24,7 @@ func (c *call) crontab() {
 	c.opaque("runs commands later")
 }
 
-// cronLine reads "m h dom mon dow command", "@daily command" or NAME=value.
+// cronLine parses "m h dom mon dow command", "@daily command" or NAME=value.
 func (c *call) cronLine(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -51,7 +51,7 @@ func (c *call) cronLine(line string) {
 	c.codeLine(line, "crontab", false)
 }
 
-// at reads a line for a shell that runs later.
+// at parses a line for a shell that runs later.
 func (c *call) at() {
 	c.handled = true
 	switch {

@@ -2,8 +2,8 @@ package shellparse
 
 import "strings"
 
-// shellRows are the shells. What bash calls an option is read by [call.shell],
-// since "-c" may stand anywhere in a cluster and takes the first operand.
+// shellRows are the shells. [call.shell] parses their options, because "-c" may be anywhere in a cluster
+// and uses the first operand.
 const shellRows = `
 bash,rbash | early =shell | -* | -abefhiklmnprtuvxBCDEHPT -c -s -O: -o: --rcfile/--init-file:x --login --norc --noprofile --posix --restricted --verbose --noediting --debugger --dump-strings --dump-po-strings --pretty-print
 sh,dash,ash,ksh,ksh93,mksh,lksh,oksh,pdksh,yash,posh,hush,osh,loksh | early =shell | -* | -abefhiklmnprtuvxCDEGXV -c -s -o: -R:x --login --posix --rcfile:x --profile:x --norcfile --noprofile
@@ -24,7 +24,7 @@ func (c *call) shell() {
 		g := &c.given[i]
 		switch {
 		case g.role == roleLine && g.name == "-c" && c.prog.marks.once:
-			// pwsh takes all that follows as the line
+			// pwsh uses all that follows as the line
 		case g.has && g.role != roleData:
 			c.as(g.value, g.arg, g.role)
 		}
@@ -62,7 +62,7 @@ func (c *call) shell() {
 	c.out.safe = c.out.wrapper && c.out.unclear == "" && c.out.opaque == "" && len(c.out.paths) == 0 && !c.has("-i") && !c.has("-l") && !c.has("--login")
 }
 
-// shellVague: an option in front of the line or the script is not known.
+// shellVague: an option before the line or the script is unknown.
 func (c *call) shellVague() {
 	for _, w := range c.args {
 		if len(c.remaining) > 0 && w == c.remaining[0] && w.static {
@@ -75,7 +75,7 @@ func (c *call) shellVague() {
 	}
 }
 
-// following are the words from the value of an option on, joined.
+// following returns the words from the value of an option on, joined.
 func (c *call) following(name string) word {
 	for i, w := range c.args {
 		if o := c.prog.options[strings.ToLower(w.text)]; w.static && o != nil && o.name == name {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// starterRows are programs that start others: watchers, keepers of secrets, tools
-// that configure machines, and programs with commands of their own that reach a
-// shell.
+// starterRows are programs that start others: watchers, secret managers, configuration tools, and programs
+// with their own commands that can start a shell.
 const starterRows = `
 xvfb-run | wrapper | c | -a/--auto-servernum -n/--server-num: -e/--error-file:w -f/--auth-file:r -l/--listen-tcp -p/--xauth-protocol: -s/--server-args: -w/--wait: -d/--auto-display
 envchain | wrapper | - c | -s/--set~ -l/--list~ --unset~ -n/--noecho -p/--require-passphrase
@@ -44,7 +43,7 @@ on_ac_power,lowpri,run-one-constantly,run-this-one,run-one-until-success,run-one
 ranger,lf,vifm,nnn,yazi,mutt,neomutt,lnav,weechat,irssi,newsboat,cmus-remote,qutebrowser,elinks,w3m,aerc,ncmpcpp,calcurse,mc,broot,xplr,joshuto,feh,sxiv,mpv,zathura | =keyed | s* | --
 `
 
-// starters reads the arguments of what starts other programs in a way of its own.
+// starters handles the arguments of programs that start others in their own way.
 func (c *call) starters() {
 	switch c.prog.special {
 	case "behind":
@@ -84,7 +83,7 @@ func (c *call) starters() {
 	}
 }
 
-// zargs: the command stands behind the last "--".
+// zargs: the command follows the last "--".
 func (c *call) zargs() {
 	c.handled = true
 	for i, w := range slices.Backward(c.args) {
@@ -97,7 +96,7 @@ func (c *call) zargs() {
 	c.out.unclear = "cannot determine what zargs runs"
 }
 
-// cmdExe: what follows /c is a line.
+// cmdExe: the words after /c are a line.
 func (c *call) cmdExe() {
 	c.handled = true
 	c.opaque("runs in the command prompt")
@@ -114,7 +113,7 @@ func (c *call) cmdExe() {
 	}
 }
 
-// ansible runs a module on machines; without a name it is the one that runs a line.
+// ansible runs a module on machines; the default module runs a line.
 func (c *call) ansible() {
 	c.handled = true
 	module, ok := c.value("-m")
@@ -125,7 +124,7 @@ func (c *call) ansible() {
 	c.opaque("acts on other machines")
 }
 
-// salt: the word behind cmd.run and its kind is a line.
+// salt: the word after cmd.run and similar words is a line.
 func (c *call) salt() {
 	c.handled = true
 	for i, w := range c.args {
@@ -139,8 +138,7 @@ func (c *call) salt() {
 	c.opaque("acts on other machines")
 }
 
-// keyed are programs for the terminal that take commands of their own, some of
-// which reach a shell.
+// keyed handles terminal programs with their own commands, some of which start a shell.
 func (c *call) keyed() {
 	c.handled = true
 	c.unknown = ""

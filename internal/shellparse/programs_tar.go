@@ -5,7 +5,7 @@ import "strings"
 // here is the folder in which a program works.
 var here = word{text: ".", static: true}
 
-// archives reads the arguments of programs that pack and unpack.
+// archives handles the arguments of programs that pack and unpack.
 func (c *call) archives() {
 	switch c.prog.special {
 	case "tar":
@@ -61,8 +61,8 @@ func (c *call) archives() {
 	}
 }
 
-// tar's first word may be a bundle of letters without a dash, whose values follow
-// in the order of the letters.
+// tar's first word may be a group of letters without a dash, whose values follow in the order of the
+// letters.
 func (c *call) tar() {
 	if len(c.args) > 0 && c.args[0].static && c.args[0].text != "" && c.args[0].text[0] != '-' {
 		c.tarBundle()
@@ -161,7 +161,7 @@ func (c *call) tarBundle() {
 	c.unclear = inner.unclear
 }
 
-// sevenZip: the first operand says what to do.
+// sevenZip: the first operand is the action.
 func (c *call) sevenZip() {
 	c.handled = true
 	dir := here

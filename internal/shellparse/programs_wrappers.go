@@ -1,7 +1,6 @@
 package shellparse
 
-// wrapperRows are programs that only run another command, which is in their
-// operands.
+// wrapperRows are programs that only run another command, which is in their operands.
 const wrapperRows = `
 env | safe wrapper =env | c | -i0v -u/--unset: -P: -C/--chdir:d -S/--split-string:i --ignore-environment --null --debug
  --block-signal? --default-signal? --ignore-signal? --list-signal-handling

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// maxBatches bounds the runs that are made of the words that xargs and parallel get.
+// maxBatches limits the number of runs from the words that xargs and parallel get.
 const maxBatches = 64
 
-// xargs runs its operands with the words of its standard input after them, or in
-// the place of the word of -I.
+// xargs runs its operands with the words of its standard input appended, or in place of the word of -I.
 func (c *call) xargs() {
 	argv := c.remaining
 	if len(argv) == 0 {
@@ -69,8 +68,8 @@ func (c *call) xargs() {
 	}
 }
 
-// named is a word of the input that is not known, or not more of it than where the
-// file lies that it names. Names that do not end with a NUL may be split anywhere.
+// named returns an unknown word of the input, of which at most the file's folder is known. Names that do
+// not end with a NUL may be split anywhere.
 func (c *call) named(text string) word {
 	if b := c.inv.in.below; b != nil && c.has("-0") && !c.has("-a") {
 		return word{text: "{}", below: b}
@@ -78,7 +77,7 @@ func (c *call) named(text string) word {
 	return word{text: text}
 }
 
-// inputWords are the words that xargs makes of its input, when they are known and few.
+// inputWords returns the words that xargs reads from its input, if they are known and few.
 func (c *call) inputWords(lines bool) ([]word, bool) {
 	if c.has("-a") {
 		return nil, false
@@ -105,7 +104,7 @@ func (c *call) inputWords(lines bool) ([]word, bool) {
 	return out, true
 }
 
-// substitute puts a word into argv wherever a mark stands.
+// substitute replaces a mark in argv with a word.
 func substitute(argv []word, mark string, by word) []word {
 	out := slices.Clone(argv)
 	if mark == "" {
@@ -124,13 +123,12 @@ func substitute(argv []word, mark string, by word) []word {
 	return out
 }
 
-// parallelMarks are what parallel replaces in its command.
+// parallelMarks are replaced by parallel in its command.
 var parallelMarks = strings.NewReplacer("{}", `"$input"`, "{.}", `"$input"`, "{/}", `"$input"`, "{//}", `"$input"`, "{/.}", `"$input"`,
 	"{1}", `"$input"`, "{2}", `"$input"`, "{3}", `"$input"`, "{1/}", `"$input"`, "{1.}", `"$input"`, "{#}", "1", "{%}", "1")
 
-// parallel gives its operands, up to :::, to a shell; without any, each input is a
-// line. An input stands in the line as a variable that is not known, since parallel
-// quotes it.
+// parallel passes its operands, up to :::, to a shell; without operands, each input is a line. In the
+// line, an input is an unknown variable, because parallel quotes it.
 func (c *call) parallel() {
 	argv, inputs, files := c.remaining, []word(nil), false
 	for i, w := range c.remaining {

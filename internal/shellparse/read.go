@@ -10,19 +10,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The limits of one reading. A line that needs more is unclear: no everyday line
-// comes near, and a line made to be slow must not be.
+// The limits of one reading. A line that needs more is unclear. Ordinary lines are far below the limits,
+// which keep malicious lines from being slow.
 const (
 	maxCommands = 4096
-	maxDepth    = 16      // shells in shells, functions in functions
-	maxNesting  = 100     // parentheses, braces and keywords in each other
-	maxSteps    = 20_000  // statements walked
-	maxText     = 4 << 20 // bytes that expansion makes
+	maxDepth    = 16      // nested shells and functions
+	maxNesting  = 100     // nested parentheses, braces and keywords
+	maxSteps    = 20_000  // statements processed
+	maxText     = 4 << 20 // bytes from expansions
 	maxSource   = 1 << 20 // bytes of nested lines
 	maxVars     = 256     // variables, and functions
 )
 
-// reader is one reading while it is made.
+// reader is one reading in progress.
 type reader struct {
 	opts *Options
 	out  *Reading
@@ -30,10 +30,10 @@ type reader struct {
 	depth, nesting, steps, text, source int
 
 	stopped bool
-	running []string        // functions that are being read
-	called  []*syntax.Stmt  // those that were read in a call
+	running []string        // functions that are being parsed
+	called  []*syntax.Stmt  // those that were parsed in a call
 	homes   []declaration   // where each body was declared
-	seen    map[string]bool // what was said to be unclear
+	seen    map[string]bool // reasons reported as unclear
 }
 
 type declaration struct {
@@ -43,14 +43,14 @@ type declaration struct {
 	scope *scope
 }
 
-// frame is one text that is being read, and what runs it.
+// frame is one text that is being parsed, and the command that runs it.
 type frame struct {
 	*reader
 	src string
 	via []string
 }
 
-// start is all that a reading begins with.
+// start is the initial state of a reading.
 type start struct {
 	reader reader
 	frame  frame
@@ -60,7 +60,7 @@ type start struct {
 	clock  int
 }
 
-// failed is what a reading says that came upon a mistake of ours or the parser's.
+// failed is the reason of a reading that failed because of a bug here or in the parser.
 const failed = "parsing the command line failed: "
 
 func read(line string, o *Options) (r *Reading) {
@@ -88,18 +88,18 @@ func begin(line string, o *Options) *start {
 	return b
 }
 
-// full reads the line with the parser.
+// full parses the line with the parser.
 func (b *start) full() {
 	b.frame.line(&b.scope, &b.in)
 	b.frame.uncalled()
-	if b.reader.stopped { // some places were reserved and never filled
+	if b.reader.stopped { // some places were reserved but never filled
 		b.reader.out.Commands = slices.DeleteFunc(b.reader.out.Commands, func(c Command) bool { return c.Line == "" })
 	}
 }
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
-// parse reads the frame's text as statements, or says why it cannot.
+// parse parses the frame's text into statements, or returns why it cannot.
 func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 	f.source += len(f.src)
 	switch {
@@ -132,9 +132,9 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 	return file.Stmts, ""
 }
 
-// literalParen puts a backslash before the parenthesis of \$( that a line cannot be
-// parsed for, and its partner's when it has none. Shells refuse such a line as a
-// whole; with the parenthesis as text everything that stands beside it is read.
+// literalParen inserts a backslash before the parenthesis of a \$( that makes a line unparsable, and
+// before its counterpart if that is unmatched. Shells reject such a line as a whole; with the parenthesis
+// as text, everything beside it is parsed.
 func literalParen(src string, err error) (string, bool) {
 	var parse syntax.ParseError
 	if !errors.As(err, &parse) {
@@ -149,8 +149,8 @@ func literalParen(src string, err error) (string, bool) {
 	return "", false
 }
 
-// tooNested reports whether more brackets are open at one point than any line
-// needs. It does not know quotes and is on the safe side of them.
+// tooNested reports whether more brackets are open at one point than any line needs. It ignores quotes, so
+// it counts too many rather than too few.
 func tooNested(src string) bool {
 	open := 0
 	for i := range len(src) {
@@ -167,8 +167,7 @@ func tooNested(src string) bool {
 	return false
 }
 
-// line reads the frame's whole text in the scope, which is left as the last
-// command leaves it.
+// line parses the frame's whole text in the scope, which is left as the last command leaves it.
 func (f *frame) line(s *scope, in *stdin) output {
 	stmts, why := f.parse()
 	if why != "" {
@@ -178,8 +177,7 @@ func (f *frame) line(s *scope, in *stdin) output {
 	return f.last(s, stmts, in)
 }
 
-// uncalled reads the bodies of functions that nothing in the line calls: their
-// parameters are unknown.
+// uncalled parses the bodies of functions that nothing in the line calls: their parameters are unknown.
 func (f *frame) uncalled() {
 	next := 0
 	for next < len(f.homes) { // a body may declare more
@@ -192,7 +190,7 @@ func (f *frame) uncalled() {
 	}
 }
 
-// unclear notes why the reading is not static, once.
+// unclear records why the reading is not static, once per reason.
 func (r *reader) unclear(why string) {
 	if r.seen[why] {
 		return
@@ -210,7 +208,7 @@ func (r *reader) stop(why string) {
 	r.stopped = true
 }
 
-// step counts a statement and reports whether there is room for it.
+// step counts a statement and reports whether the limit allows it.
 func (r *reader) step() bool {
 	r.steps++
 	if r.steps > maxSteps {
@@ -219,7 +217,7 @@ func (r *reader) step() bool {
 	return !r.stopped
 }
 
-// spend counts bytes that expansion made.
+// spend counts bytes from an expansion.
 func (r *reader) spend(n int) {
 	r.text += n
 	if r.text > maxText {
@@ -227,7 +225,7 @@ func (r *reader) spend(n int) {
 	}
 }
 
-// reserve makes room for a command at the end of the list.
+// reserve reserves a place for a command at the end of the list.
 func (r *reader) reserve() int {
 	if len(r.out.Commands) >= maxCommands {
 		r.stop(fmt.Sprintf("the command line runs more than %d commands", maxCommands))
@@ -236,7 +234,7 @@ func (r *reader) reserve() int {
 	return len(r.out.Commands) - 1
 }
 
-// drop takes a reserved place away again.
+// drop removes a reserved place.
 func (r *reader) drop(slot int) {
 	c := r.out.Commands
 	copy(c[slot:], c[slot+1:])

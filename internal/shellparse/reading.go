@@ -1,32 +1,31 @@
 package shellparse
 
-// MaxLine is the longest line in bytes that is read; a longer one is unclear.
+// MaxLine is the maximum length in bytes of a line that is parsed; a longer one is unclear.
 const MaxLine = 64 << 10
 
-// Options say what is known about where a line would run. The zero value knows
-// nothing: then "~", "$HOME" and relative paths are unclear.
+// Options describe where a line would run. With the zero value, "~", "$HOME" and relative paths are
+// unclear.
 type Options struct {
 	Dir  string            // the current folder, absolute and without links
 	Home string            // of the user
-	Vars map[string]string // variables whose values are known, besides HOME and PWD
+	Vars map[string]string // known variables other than HOME and PWD
 }
 
-// Reading is what a line would do.
+// Reading describes what a line would do.
 type Reading struct {
-	// Commands are the simple commands that may run, in the order of the line. A
-	// command that is run through others (sudo, sh -c, xargs, a substitution)
-	// stands after them, and they are in it as Via.
+	// Commands are the simple commands that may run, in the order of the line. A command that is run
+	// through others (sudo, sh -c, xargs, a substitution) follows them and has them in its Via.
 	Commands []Command
-	// Unclear says why Commands may lack one, or why a command cannot be known.
-	// Empty: the reading is static.
+	// Unclear has the reasons why Commands may be incomplete, or a command cannot be determined. Empty:
+	// the reading is static.
 	Unclear []string
 }
 
-// Static reports whether everything that the line runs by itself is known.
+// Static reports whether everything that the line itself runs is known.
 func (r *Reading) Static() bool { return len(r.Unclear) == 0 }
 
-// Safe reports whether the line certainly changes nothing and runs nothing that
-// is not known: it is static, every command is Safe, and it writes no file.
+// Safe reports whether the line certainly changes nothing and runs nothing unknown: it is static, every
+// command is Safe, and it writes no file.
 func (r *Reading) Safe() bool {
 	if !r.Static() || len(r.Commands) == 0 {
 		return false
@@ -41,33 +40,33 @@ func (r *Reading) Safe() bool {
 
 // Command is one simple command.
 type Command struct {
-	Name     string   // the program without its folder: "rm"; "" when it cannot be known
+	Name     string   // the program without its folder: "rm"; "" if it is unknown
 	Program  string   // as it would be looked up: "/usr/bin/rm", "./x.sh"
-	Args     []Arg    // after the program
-	Line     string   // program and arguments in canonical form, see [Canonical]; what rules match
-	Source   string   // as it stands in the line, without assignments and redirects
+	Args     []Arg    // without the program
+	Line     string   // program and arguments in canonical form, see [Canonical]; rules match this
+	Source   string   // as written in the line, without assignments and redirects
 	Assigns  []string // names of variables that are set for it: "PATH"
-	Dir      string   // where it would run if each cd before it worked, absolute; "" when it cannot be known
-	Wrappers []string // what it is run through, outermost first: "sudo", "bash -c", "$()", "find -exec", "python code"
-	Paths    []Path   // what it would touch, redirects included; relative ones once for each folder it may run in
+	Dir      string   // where it would run if each cd before it succeeded, absolute; "" if unknown
+	Wrappers []string // the commands that it is run through, outermost first: "sudo", "bash -c", "$()", "find -exec", "python code"
+	Paths    []Path   // the paths that it would access, including redirects; relative ones once for each folder it may run in
 
-	// Safe: known to change nothing with exactly these arguments (ls, git status),
-	// and none of its paths is written.
+	// Safe means that it changes nothing with exactly these arguments (ls, git status), and writes none of
+	// its paths.
 	Safe bool
-	// Wrapper: it does nothing but run the commands that have it in Via.
+	// Wrapper means that it only runs the commands that have it in Via.
 	Wrapper bool
-	// Opaque says why its effects are not in the line, or is "": "runs ./x.sh",
-	// "runs the code of a Makefile", "cp does not have the flag --frob".
+	// Opaque is the reason why the line does not show its effects, or "": "runs ./x.sh", "runs commands
+	// from the project's files", "unknown flag --frob of cp".
 	Opaque string
 }
 
 // Arg is one argument.
 type Arg struct {
-	Text   string // its value, or its source text when it is not static
+	Text   string // its value, or its source text if it is not static
 	Static bool
 }
 
-// Access is what is done to a path: a set of bits.
+// Access is a set of bits: how a path is accessed.
 type Access uint8
 
 // The accesses.
@@ -77,32 +76,32 @@ const (
 	Exec         // run as a program, or load as code
 )
 
-// PathSource says how a path was found.
+// PathSource is how a path was found.
 type PathSource string
 
 // The origins of a path.
 const (
-	FromArgument PathSource = "argument" // the program's table says that it is one
+	FromArgument PathSource = "argument" // the program's table says that it is a path
 	FromRedirect PathSource = "redirect"
 	FromCode     PathSource = "code"  // a literal in a program's code, or in a list of files
 	FromSyntax   PathSource = "shape" // an argument of an unknown program that looks like a path
 	FromGuess    PathSource = "guess" // a plain word of an unknown program, which may be a file's name
 )
 
-// Path is a path that a command would touch.
+// Path is a path that a command would access.
 type Path struct {
-	Path   string // absolute and lexically clean; "" when it cannot be known
-	Raw    string // Path before "." and ".." were taken away, when it had ".."; a kernel takes them after links
+	Path   string // absolute and lexically clean; "" if unknown
+	Raw    string // Path before "." and ".." were removed, if it had ".."; a kernel resolves them after links
 	Arg    string // as written
 	Access Access
 	Source PathSource
 	Tree   bool // with everything below it (rm -r, a folder given to grep -r, a glob)
-	// Pattern is the absolute pattern of a glob, when nothing but its matches is
-	// touched: Path is then the folder below which they lie.
+	// Pattern is the absolute pattern of a glob, if only its matches are accessed: Path is then the folder
+	// above them.
 	Pattern string
 }
 
-// Parse reads a line. It never fails: what cannot be read is Unclear. o may be nil.
+// Parse parses a line. It never fails: parts that cannot be parsed are Unclear. o may be nil.
 func Parse(line string, o *Options) *Reading {
 	if o == nil {
 		o = &Options{}

@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirection is what the redirects of a command amount to.
+// redirection is the combined effect of the redirects of a command.
 type redirection struct {
 	in    *stdin
 	paths []Path
-	moved bool // standard output goes elsewhere than into the pipe
+	moved bool // standard output does not go into the pipe
 }
 
 func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirection {
@@ -85,7 +85,7 @@ func descriptor(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// document is the text of a here-document.
+// document returns the text of a here-document.
 func (f *frame) document(s *scope, r *syntax.Redirect) *stdin {
 	if r.Hdoc == nil {
 		return &stdin{kind: stdinKnown}
@@ -130,8 +130,8 @@ func isQuoted(w *syntax.Word) bool {
 	return false
 }
 
-// listed are the words of a text as xargs splits it, nil where quotes or
-// backslashes make that another question.
+// listed returns the words of a text as xargs splits it, or nil if quotes or backslashes make that more
+// complicated.
 func listed(text string) []word {
 	if text == "" || strings.ContainsAny(text, `'"\`) {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// value is what is known of a variable.
+// value is what is known about a variable.
 type value struct {
 	text     string
 	known    bool
-	glob     bool // text is a pattern, one of whose matches it is
+	glob     bool // text is a pattern; the value is one of its matches
 	exported bool
 	odd      bool // read-only, or changed by its attributes when set
 }
@@ -19,13 +19,13 @@ type value struct {
 // function is a function that is defined, or may be.
 type function struct {
 	bodies []*syntax.Stmt
-	maybe  bool // it may as well not be defined: then its name is a program
+	maybe  bool // it may also be undefined; then its name is a program
 }
 
-// scope is what a shell knows at one point of the line. Folders are tracked for
-// both ends of a command: where the shell is when it succeeded and when it failed.
+// scope is the state of a shell at one point of the line. Folders are tracked for both results of a
+// command: success and failure.
 type scope struct {
-	dirs []string // where the shell may be, the likeliest first; nil: unknown; empty: it does not get here
+	dirs []string // folders in which the shell may be, the likeliest first; nil: unknown; empty: not reachable
 	fail []string // the same if the last command failed
 	old  []string // $OLDPWD
 
@@ -35,19 +35,19 @@ type scope struct {
 	params  *[]word  // $0, $1 …; nil: unknown
 	tainted []string // names of variables assigned so far that change what programs do
 	loop    *jumps   // of the innermost loop
-	call    *jumps   // of the function that is being read
+	call    *jumps   // of the function that is being parsed
 
-	version    int  // of all but the folders; no two states of one reading have the same
-	clock      *int // the last version given out
+	version    int  // of everything except the folders; no two states of one reading have the same
+	clock      *int // the last version assigned
 	sharedVars bool // copy vars before writing
 	sharedFun  bool // the same for funcs and aliases
 	lost       bool // no variable is known, not even the given ones
 	exportFun  bool // functions are exported
-	ended      bool // exit, return, break: what follows is not reached from here
+	ended      bool // exit, return, break: the following commands are not reachable from here
 	fed        bool // standard input comes from somewhere in the line (exec <f)
 }
 
-// jumps collects the scopes in which a loop or a function is left early.
+// jumps collects the scopes at which a loop or a function is left early.
 type jumps struct {
 	scopes []*scope
 	outer  *jumps   // of a loop in a loop
@@ -60,8 +60,7 @@ func (s *scope) fork() *scope {
 	return &c
 }
 
-// subshell is the scope of a part that runs in a process of its own: whatever it
-// does stays there.
+// subshell returns the scope of a part that runs in a separate process: its changes are discarded.
 func (s *scope) subshell() *scope {
 	c := s.fork()
 	c.loop, c.call = nil, nil
@@ -142,7 +141,7 @@ func (s *scope) inFolder(dirs []string) *scope {
 	return s
 }
 
-// join makes s what is known when either a or b came to pass. Both are settled.
+// join sets s to what is known if either a or b happened. Both are settled.
 func (s *scope) join(a, b *scope) {
 	loop, call := s.loop, s.call
 	switch {
@@ -165,7 +164,7 @@ func (s *scope) join(a, b *scope) {
 	s.loop, s.call = loop, call
 }
 
-// merge keeps of the variables, functions and parameters what is the same in b.
+// merge keeps the variables, functions and parameters that are the same in b.
 func (s *scope) merge(b *scope) {
 	s.change()
 	vars := map[string]value{}
@@ -237,7 +236,7 @@ func (s *scope) sameAs(b *scope) bool {
 	return (s.dirs == nil) == (b.dirs == nil) && len(s.dirs) == len(b.dirs) && !slices.ContainsFunc(s.dirs, func(d string) bool { return !slices.Contains(b.dirs, d) })
 }
 
-// child is the scope of a new shell: it has what is exported.
+// child returns the scope of a new shell: it has the exported variables and functions.
 func (s *scope) child() *scope {
 	c := &scope{clock: s.clock, version: s.version, dirs: s.dirs, fail: s.dirs, tainted: s.tainted, lost: s.lost, exportFun: s.exportFun, fed: s.fed}
 	for name, v := range s.vars {

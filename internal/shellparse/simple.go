@@ -7,13 +7,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// assignment is a variable that is set in front of a command.
+// assignment is a variable that is set before a command.
 type assignment struct {
 	name string
 	word word
 }
 
-// simple reads a simple command: assignments, words, redirects.
+// simple parses a simple command: assignments, words, redirects.
 func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin) output {
 	if len(c.Args) == 0 {
 		return f.setting(s, st, c, in)
@@ -57,8 +57,7 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 
 const aliasUnknown = "\x00"
 
-// aliased reads what a command would be if its alias is in force, besides what it
-// is without.
+// aliased parses a command as if its alias were active, in addition to its meaning without the alias.
 func (f *frame) aliased(s *scope, alias string, words []word, in *stdin) {
 	if alias == aliasUnknown {
 		f.unclear("cannot determine what the alias " + words[0].text + " stands for")
@@ -73,7 +72,7 @@ func (f *frame) aliased(s *scope, alias string, words []word, in *stdin) {
 	f.nested(inner, "alias "+words[0].text, alias+" "+strings.Join(rest, " "), unknown(in), nil)
 }
 
-// setting reads assignments that stand alone.
+// setting handles assignments without a command.
 func (f *frame) setting(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin) output {
 	for _, a := range c.Assigns {
 		w := f.value(s, a)
@@ -90,8 +89,7 @@ func (f *frame) setting(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin
 	return output{known: true}
 }
 
-// sourceText is the command as it stands in the line, without assignments and
-// redirects.
+// sourceText is the command as written in the line, without assignments and redirects.
 func (f *frame) sourceText(c *syntax.CallExpr, redirs []*syntax.Redirect) string {
 	first, last := c.Args[0], c.Args[len(c.Args)-1]
 	between := func(r *syntax.Redirect) bool { return r.Pos().After(first.Pos()) && last.Pos().After(r.Pos()) }

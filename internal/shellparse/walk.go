@@ -6,14 +6,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// output is what a command certainly prints, when that is known.
+// output is the certain output of a command, if known.
 type output struct {
 	text  string
 	known bool
-	below *[]word // not known, but names of files below these, each ended by a NUL
+	below *[]word // unknown, but names of files below these folders, each terminated by a NUL
 }
 
-// stmts reads a list of statements in order.
+// stmts parses a list of statements in order.
 func (f *frame) stmts(s *scope, list []*syntax.Stmt, in *stdin) output {
 	out := f.last(s, list, in)
 	s.settle()
@@ -23,7 +23,7 @@ func (f *frame) stmts(s *scope, list []*syntax.Stmt, in *stdin) output {
 // last is stmts without settling whether the last one succeeded.
 func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
 	if len(list) > 1 && in.kind == stdinKnown {
-		in = &stdin{kind: stdinUnknown} // the first may take a part of it
+		in = &stdin{kind: stdinUnknown} // the first may use a part of it
 	}
 	all := output{known: true}
 	for i, st := range list {
@@ -40,8 +40,7 @@ func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
 	return all
 }
 
-// stmt reads one statement. s is settled before; after it s knows where the shell
-// is for success and for failure.
+// stmt parses one statement. s is settled before; after it, s has the folders for success and for failure.
 func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
 	if !f.step() {
 		return output{}
@@ -74,7 +73,7 @@ func (f *frame) negate(s *scope, st *syntax.Stmt) {
 	}
 }
 
-// compound reads a command that is not a simple one.
+// compound parses a command that is not a simple one.
 func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	switch c := cmd.(type) {
 	case *syntax.BinaryCmd:
@@ -136,7 +135,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	return output{}
 }
 
-// unknown is the input of something that shares it with others.
+// unknown returns the input of a command that shares it with others.
 func unknown(in *stdin) *stdin {
 	if in.kind == stdinNone {
 		return in
@@ -144,7 +143,7 @@ func unknown(in *stdin) *stdin {
 	return &stdin{kind: stdinUnknown}
 }
 
-// flattenBinary unfolds a && b || c, which the parser nests to the left.
+// flattenBinary flattens a && b || c, which the parser nests to the left.
 func flattenBinary(c *syntax.BinaryCmd, same func(syntax.BinCmdOperator) bool) (elems []*syntax.Stmt, ops []syntax.BinCmdOperator) {
 	for {
 		elems, ops = append(elems, c.Y), append(ops, c.Op)
@@ -160,7 +159,7 @@ func flattenBinary(c *syntax.BinaryCmd, same func(syntax.BinCmdOperator) bool) (
 	return elems, ops
 }
 
-// list reads a && b || c.
+// list parses a && b || c.
 func (f *frame) list(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	elems, ops := flattenBinary(c, func(op syntax.BinCmdOperator) bool { return op == syntax.AndStmt || op == syntax.OrStmt })
 	if in.kind == stdinKnown {
@@ -188,8 +187,8 @@ func (f *frame) list(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	return output{}
 }
 
-// pass takes over what a command that may have run has changed, and leaves in
-// next's folders what they are when it ran at all.
+// pass copies the changes of a command that may have run, and keeps next's folders for the case that it
+// ran.
 func (s *scope) pass(next *scope) {
 	if next.ended {
 		next.dirs, next.fail = []string{}, []string{}
@@ -203,7 +202,7 @@ func (s *scope) pass(next *scope) {
 	}
 }
 
-// pipeline reads a | b; every part is a shell of its own.
+// pipeline parses a | b; each part runs in its own shell.
 func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	elems, _ := flattenBinary(c, func(op syntax.BinCmdOperator) bool { return op != syntax.AndStmt && op != syntax.OrStmt })
 	var out output
@@ -219,7 +218,7 @@ func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	return out
 }
 
-// piped is what the right side of a pipe reads.
+// piped returns the input of the right side of a pipe.
 func piped(out output) *stdin {
 	if !out.known {
 		return &stdin{kind: stdinUnknown, below: out.below}
@@ -267,7 +266,7 @@ func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
 	*s = *all
 }
 
-// redirected reads a compound command with redirects, or redirects alone.
+// redirected parses a compound command with redirects, or redirects alone.
 func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 	slot := len(f.out.Commands)
 	if st.Cmd == nil {
@@ -293,7 +292,7 @@ func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 	return out
 }
 
-// null is the command ":", which stands for redirects that belong to no other.
+// null is the command ":", for redirects without a command.
 func (f *frame) null(s *scope, st *syntax.Stmt, paths []Path) Command {
 	return Command{
 		Name: ":", Program: ":", Line: ":", Source: f.written(st), Dir: likely(s), Wrappers: f.via, Paths: paths, Safe: !writes(paths),

@@ -7,21 +7,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// fields makes the words that a part of the line expands to.
+// fields collects the words from the expansion of a part of the line.
 type fields struct {
 	*frame
 	s     *scope
 	out   []word
 	src   string // of the word that is being expanded
 	whole bool   // no splitting: an assignment, a redirect, a here-string
-	raw   bool   // of whole: patterns are nothing special
+	raw   bool   // of whole: patterns are not special
 
 	buf     []byte
-	quoted  []int // where buf has a pattern character that means itself
+	quoted  []int // positions in buf of literal pattern characters
 	glob    bool
 	bracket bool // there was a [ without quotes
 	dynamic bool
-	any     bool // there is a word, even when it is empty
+	any     bool // there is a word, even if it is empty
 }
 
 // words expands the arguments of a command.
@@ -57,8 +57,8 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 	return e.out
 }
 
-// one expands a word that stays one: the value of an assignment, a redirect's
-// target, a here-string.
+// one expands a word that remains one word: the value of an assignment, a redirect's target, a
+// here-string.
 func (f *frame) one(s *scope, w *syntax.Word, raw bool) word {
 	if w == nil {
 		return word{static: true}
@@ -69,7 +69,7 @@ func (f *frame) one(s *scope, w *syntax.Word, raw bool) word {
 	return e.out[0]
 }
 
-// written is the text of a node in the line.
+// written returns the text of a node in the line.
 func (f *frame) written(n syntax.Node) string { return f.between(n.Pos(), n.End()) }
 
 func (f *frame) between(from, to syntax.Pos) string {
@@ -100,7 +100,7 @@ func (e *fields) flush() {
 	e.glob, e.bracket, e.dynamic, e.any = false, false, false, false
 }
 
-// pattern is the word with a backslash before what means itself.
+// pattern returns the word with a backslash before literal pattern characters.
 func (e *fields) pattern() string {
 	var b strings.Builder
 	for i, c := range e.buf {
@@ -112,7 +112,7 @@ func (e *fields) pattern() string {
 	return b.String()
 }
 
-// text adds characters that mean themselves.
+// text adds literal characters.
 func (e *fields) add(s string) {
 	for i := range len(s) {
 		if strings.IndexByte(`*?[]\`, s[i]) >= 0 && len(e.quoted) < 64 {
@@ -123,7 +123,7 @@ func (e *fields) add(s string) {
 	e.spend(len(s))
 }
 
-// active adds a character that may be one of a pattern.
+// active adds a character that may be part of a pattern.
 func (e *fields) active(c byte) {
 	switch c {
 	case '*', '?':
@@ -136,7 +136,7 @@ func (e *fields) active(c byte) {
 	e.buf = append(e.buf, c)
 }
 
-// parts adds the parts of a word that stand outside of quotes.
+// parts adds the parts of a word outside of quotes.
 func (e *fields) parts(parts []syntax.WordPart) {
 	for i, p := range parts {
 		switch p := p.(type) {
@@ -220,7 +220,7 @@ func (e *fields) literal(s string, first, last bool) {
 	e.spend(len(s))
 }
 
-// tilde expands "~" at the start of s and returns what is left to add.
+// tilde expands "~" at the start of s and returns the rest to add.
 func (e *fields) tilde(s string, last bool) string {
 	end := strings.IndexAny(s, "/:")
 	if end < 0 || s[end] == ':' && !e.whole {
@@ -233,7 +233,7 @@ func (e *fields) tilde(s string, last bool) string {
 		return s
 	}
 	if end == len(s) && !last {
-		e.dynamic = true // what follows belongs to the name
+		e.dynamic = true // the rest belongs to the name
 		return ""
 	}
 	switch home := e.lookup(e.s, "HOME"); {
@@ -248,8 +248,8 @@ func (e *fields) tilde(s string, last bool) string {
 	return s[end:]
 }
 
-// tildes expands "~" in what is, or looks like, the value of an assignment: at the
-// start and after each colon.
+// tildes expands "~" in a value of an assignment, or a word that looks like one: at the start and after
+// each colon.
 func (e *fields) tildes(s string, last bool) string {
 	for s != "" {
 		if s[0] == '~' {
@@ -273,7 +273,7 @@ func (e *fields) tildes(s string, last bool) string {
 	return s
 }
 
-// split adds a value outside of quotes, as several words where it has blanks.
+// split adds a value outside of quotes, as several words if it contains blanks.
 func (e *fields) split(v string, glob bool) {
 	if _, changed := e.s.vars["IFS"]; (changed || e.s.lost) && !e.whole && v != "" {
 		e.dynamic = true
