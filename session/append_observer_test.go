@@ -89,7 +89,7 @@ func watched(t testing.TB) (*session.Sessions, *recordingObserver) {
 	return session.New(store, &session.Options{AppendObserver: w}), w
 }
 
-func TestWitnessIsToldOfEverything(t *testing.T) {
+func TestAppendObserverSeesAllAppends(t *testing.T) {
 	s, w := watched(t)
 	other := session.New(s.Store(), nil) // a program that has no witness
 	l := newSession(t, s, "s")
@@ -134,7 +134,7 @@ func TestWitnessIsToldOfEverything(t *testing.T) {
 	step("delete", s.Delete(ctx, "f"), "f deleted")
 }
 
-func TestWitnessFails(t *testing.T) {
+func TestAppendObserverFails(t *testing.T) {
 	full := errors.New("no room")
 	s, w := watched(t)
 	l := newSession(t, s, "s", "a")
@@ -169,7 +169,7 @@ func TestWitnessFails(t *testing.T) {
 }
 
 // Taking in does not go on before what was left in doubt is witnessed.
-func TestWitnessFailsBeforeTakeIn(t *testing.T) {
+func TestAppendObserverFailsBeforeTakeIn(t *testing.T) {
 	gone := errors.New("gone")
 	s, w := watched(t)
 	l := newSession(t, s, "s", "a")
@@ -186,7 +186,7 @@ func TestWitnessFailsBeforeTakeIn(t *testing.T) {
 
 // A witness's error is the witness's, whatever it wraps: the batch is not tried
 // anew at another seq.
-func TestWitnessErrorIsNoConflict(t *testing.T) {
+func TestAppendObserverErrorIsNotConflict(t *testing.T) {
 	s, w := watched(t)
 	l := newSession(t, s, "s", "a")
 	w.fail(&session.Error{Op: "leaf", Err: session.ErrConflict, Hint: "look there"}, 1)
@@ -198,7 +198,7 @@ func TestWitnessErrorIsNoConflict(t *testing.T) {
 	wantIDs(t, loaded(t, s, "s"), "a", "b")
 }
 
-func TestWitnessFailsElsewhere(t *testing.T) {
+func TestAppendObserverFailsElsewhere(t *testing.T) {
 	gone := errors.New("gone")
 	s, w := watched(t)
 	newSession(t, s, "s", "a").Close()
@@ -238,7 +238,7 @@ func TestWitnessFailsElsewhere(t *testing.T) {
 
 // Whatever happens, an append that returned was witnessed, and so is the head of
 // each log when nobody writes.
-func TestWitnessConcurrently(t *testing.T) {
+func TestAppendObserverConcurrent(t *testing.T) {
 	s, w := watched(t)
 	l := newSession(t, s, "s")
 	var wg sync.WaitGroup

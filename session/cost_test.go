@@ -27,7 +27,7 @@ func answerOf(t *testing.T, id string, tokens int64) transcript.Encoded {
 
 // What a run cost is what its calls cost as they were made, whether their turn was closed or
 // not; logs of older versions count by the turns that were closed. A fork begins at zero.
-func TestStateCountsWhatARunCost(t *testing.T) {
+func TestStateRunCost(t *testing.T) {
 	mark := &record.RequestMark{API: "a", Messages: 1}
 	open := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1", Budget: &record.Budget{USD: 5}})
 	item := session.ItemDraft(answerOf(t, "i1", 10), false, mark).Costing(1.5)

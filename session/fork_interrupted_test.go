@@ -39,9 +39,9 @@ func told(t *testing.T, r *session.Restored) string {
 	return strings.Join(list, ", ")
 }
 
-// TestAForkTellsWhatRan: a call that nobody has started was not run, also for a fork; what
+// TestForkReportsWhatRan: a call that nobody has started was not run, also for a fork; what
 // its parent had started, or has started since, may have had effects.
-func TestAForkTellsWhatRan(t *testing.T) {
+func TestForkReportsWhatRan(t *testing.T) {
 	turn := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"})
 	round := []session.Draft{turn, userDraft("u", "u"), useDraft("a", "c1", "c2", "c3")}
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestForeignCallUnknownOutcome(t *testing.T) {
 }
 
 // What was cut off in the session itself: what ran, and what was refused.
-func TestACutTellsWhatRan(t *testing.T) {
+func TestTruncateReportsWhatRan(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1", "c2"),
 		startedDraft(t, "c1"), finishedDraft(t, "c1"), resultDraft("r1", "c1"), resultDraft("r2", "c2"))

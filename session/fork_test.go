@@ -35,7 +35,7 @@ func TestForkAtEveryItem(t *testing.T) {
 	wantIDs(t, loaded(t, s, "s"), "a", "b", "c", "d", "e")
 }
 
-func TestForkGoesItsOwnWay(t *testing.T) {
+func TestForkIsIndependent(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a", "b")
 	id := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f", Title: "other", User: "ann"}))(t)

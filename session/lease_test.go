@@ -173,7 +173,7 @@ func TestDeadHolderByPID(t *testing.T) {
 	})
 }
 
-func TestHolderGone(t *testing.T) {
+func TestHolderHasEnded(t *testing.T) {
 	me := session.ThisProcess()
 	if me.Boot == "" {
 		t.Skip("without /proc a process's end cannot be told; run this on Linux")
@@ -232,7 +232,7 @@ func TestLeaseOfDeadProcessIsTaken(t *testing.T) {
 }
 
 // A holder with our own id is another log of ours, however long ago its process began.
-func TestOwnLeaseIsNotStolen(t *testing.T) {
+func TestAcquireOwnLease(t *testing.T) {
 	store := memory.New()
 	s := session.New(store, &session.Options{Holder: session.Holder{ID: "me", PID: 1}})
 	newSession(t, s, "s")

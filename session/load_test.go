@@ -82,7 +82,7 @@ func (c *counting) Read(ctx context.Context, id string, r session.Range) iter.Se
 	}
 }
 
-func TestTailReadsNoMoreThanItMust(t *testing.T) {
+func TestTailReadsLittle(t *testing.T) {
 	store := &counting{Store: memory.New()}
 	s := session.New(store, nil)
 	longSession(t, s, "s", 3000)
@@ -114,7 +114,7 @@ func TestTailReadsNoMoreThanItMust(t *testing.T) {
 }
 
 // Somebody appends between the look at the meta and the reading.
-func TestReadingBesideAWriter(t *testing.T) {
+func TestReadDuringWrite(t *testing.T) {
 	store := &counting{Store: memory.New()}
 	s := session.New(store, nil)
 	l := newSession(t, s, "s", "a", "b", "c")

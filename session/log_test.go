@@ -162,7 +162,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-func TestAppendAtIsStrict(t *testing.T) {
+func TestAppendAtRequiresHead(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	if _, err := l.AppendAt(t.Context(), 2, userDraft("b", "b")); err != nil {
@@ -211,7 +211,7 @@ func (m memoryWithoutLeases) Append(ctx context.Context, id string, b session.Ba
 	return m.Store.Append(ctx, id, b)
 }
 
-func TestAppendInDoubt(t *testing.T) {
+func TestAppendUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		before, after error
@@ -278,7 +278,7 @@ func TestAppendInDoubt(t *testing.T) {
 }
 
 // The looks at a store that is away end: the caller is told that it is not known.
-func TestAppendInDoubtEnds(t *testing.T) {
+func TestAppendUnknownOutcomeTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{Store: memory.New()}
 		l := newSession(t, session.New(store, nil), "s", "a")

@@ -90,7 +90,7 @@ func TestWorkStopsBeforeLease(t *testing.T) {
 
 // What begins when the store is back, and the lease was not renewed yet, renews it: a call
 // that was allowed a moment ago runs.
-func TestWhatBeginsAfterAnOutage(t *testing.T) {
+func TestCallsAfterOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafLeases{Store: memory.New()}
 		l := newSession(t, session.New(store, nil), "s")
@@ -111,7 +111,7 @@ func TestWhatBeginsAfterAnOutage(t *testing.T) {
 
 // Whoever takes a session over in which a tool runs waits for the tool's end: until the
 // former holder says so, and no longer than that one's lease. It is told nothing before.
-func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {
+func TestTakeoverWaitsForWork(t *testing.T) {
 	running := func(t *testing.T, s *session.Sessions) *session.Log {
 		l := newSession(t, s, "s", "a")
 		started := must(session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)

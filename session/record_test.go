@@ -112,8 +112,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestFoldingInPieces: whatever the batches, the meta is the same.
-func TestFoldingInPieces(t *testing.T) {
+// TestFoldInParts: whatever the batches, the meta is the same.
+func TestFoldInParts(t *testing.T) {
 	model := session.MetaPatch{Model: new("patched")}
 	ds := []session.Draft{
 		openedDraft(t, "s"), userDraft("a", strings.Repeat("é", 300)), useDraft("b", "c"), draft(t, record.KindMetaChanged, model),

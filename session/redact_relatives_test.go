@@ -170,7 +170,7 @@ func TestRedactReachesRelatives(t *testing.T) {
 }
 
 // Naming a record takes what repeats it elsewhere, too.
-func TestRedactSeqTakesTasksAndSubagents(t *testing.T) {
+func TestRedactSeqErasesTasksAndSubagents(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
 		l := must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
@@ -247,7 +247,7 @@ func TestRedactDeletedParent(t *testing.T) {
 }
 
 // A relative that runs is told, and everything else is erased; redacting again does the rest.
-func TestRedactLeavesWhatRuns(t *testing.T) {
+func TestRedactKeepsRunningSessions(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	secretive(t, s, "s")
 	must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f"}))(t)
@@ -304,7 +304,7 @@ func (l *limited) Erase(ctx context.Context, id string, epoch int64, seqs []int6
 func (l *limited) Unwrap() session.Store { return l.Store }
 
 // Wherever a redaction is cut short, redacting again finishes it, in every relative.
-func TestRedactIsFinishedWhereverItWasKilled(t *testing.T) {
+func TestRedactFinishedAfterAnyKill(t *testing.T) {
 	for steps := 0; ; steps++ {
 		store := &limited{Store: memory.New(), steps: steps}
 		s := session.New(store, nil)

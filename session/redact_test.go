@@ -263,7 +263,7 @@ func TestRedactRewrite(t *testing.T) {
 }
 
 // A question that is open must stay as it was asked.
-func TestRedactLeavesOpenQuestions(t *testing.T) {
+func TestRedactKeepsOpenApprovals(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	asked := session.Draft{Kind: record.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u","why":"` + private + `"}`)}
@@ -391,7 +391,7 @@ func TestRedactIsFinished(t *testing.T) {
 }
 
 // A payload that is gone without a record that says so is a fault.
-func TestVerifyFindsSecretErasing(t *testing.T) {
+func TestVerifyFindsUnrecordedErasure(t *testing.T) {
 	store := memory.New()
 	s := session.New(store, nil)
 	l := newSession(t, s, "s", "a", "b")

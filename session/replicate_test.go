@@ -117,7 +117,7 @@ func ship(t *testing.T, from, to session.Store, id string) session.Shipped {
 	return r
 }
 
-func TestShip(t *testing.T) {
+func TestReplicate(t *testing.T) {
 	for name, stores := range shipStores(t) {
 		t.Run(name, func(t *testing.T) {
 			from, to := stores(t)
@@ -154,7 +154,7 @@ func TestShip(t *testing.T) {
 	}
 }
 
-func TestShipErased(t *testing.T) {
+func TestReplicateErased(t *testing.T) {
 	for name, stores := range shipStores(t) {
 		t.Run(name, func(t *testing.T) {
 			from, to := stores(t)
@@ -179,7 +179,7 @@ func TestShipErased(t *testing.T) {
 	}
 }
 
-func TestShipErasedSince(t *testing.T) {
+func TestReplicateErasedSince(t *testing.T) {
 	// The copy erases also when the original has only said so yet.
 	from, to := memory.New(), memory.New()
 	s := session.New(from, nil)
@@ -202,7 +202,7 @@ func TestShipErasedSince(t *testing.T) {
 	}
 }
 
-func TestShipForks(t *testing.T) {
+func TestReplicateForks(t *testing.T) {
 	for name, stores := range shipStores(t) {
 		t.Run(name, func(t *testing.T) {
 			from, to := stores(t)
@@ -259,7 +259,7 @@ func deleted(t *testing.T, s session.Store, id string) bool {
 	return len(p.Sessions) == 0 || p.Sessions[0].Deleted
 }
 
-func TestShipOrphans(t *testing.T) {
+func TestReplicateOrphans(t *testing.T) {
 	for name, stores := range shipStores(t) {
 		t.Run(name, func(t *testing.T) {
 			from, to := stores(t)
@@ -344,7 +344,7 @@ func sameLists(t *testing.T, from, to session.Store) {
 	}
 }
 
-func TestCopyGoesOn(t *testing.T) {
+func TestCopyContinues(t *testing.T) {
 	from, to := memory.New(), memory.New()
 	s := session.New(from, nil)
 	for i := range 10 {

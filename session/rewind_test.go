@@ -23,7 +23,7 @@ func textsAt(s *session.State) string {
 	return strings.Join(list, " ")
 }
 
-func TestReturnToBeforeACompaction(t *testing.T) {
+func TestRewindBeforeCompaction(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
 		ctx := context.Background()
@@ -94,8 +94,8 @@ func TestReturnToBeforeACompaction(t *testing.T) {
 	})
 }
 
-// TestReturnShowsNothingThatWasErased: going back does not bring back what was redacted.
-func TestReturnShowsNothingThatWasErased(t *testing.T) {
+// TestRewindToErasedRecords: going back does not bring back what was redacted.
+func TestRewindToErasedRecords(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
 		ctx := context.Background()

@@ -31,7 +31,7 @@ func savedFile(t *testing.T, use, path, content, after string) session.Draft {
 	return session.Draft{Kind: record.KindFileSaved, Payload: payload}
 }
 
-func TestSavedDataIsWhatItWas(t *testing.T) {
+func TestSavedDataUnchanged(t *testing.T) {
 	random := make([]byte, 100_000)
 	_, _ = rand.Read(random)
 	for _, content := range [][]byte{nil, []byte("text\n"), {0xff, 0, 0x80}, random, bytes.Repeat([]byte("a"), record.MaxSaved)} {

@@ -58,7 +58,7 @@ func TestAppendSharedRefuses(t *testing.T) {
 	}
 }
 
-func TestAppendSharedWhileSomebodyWrites(t *testing.T) {
+func TestAppendSharedDuringWrites(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	must(l.Append(t.Context(), askDraft("q", "u")))(t)
@@ -106,7 +106,7 @@ func TestAppendSharedRace(t *testing.T) {
 	}
 }
 
-func TestTakeIn(t *testing.T) {
+func TestTakeInSharedRecords(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	if recs, err := l.Refresh(t.Context()); err != nil || len(recs) != 0 {
@@ -192,7 +192,7 @@ func TestTakeInWithoutLeases(t *testing.T) {
 
 // A batch whose append ended in doubt, and was written, is handed out like one of
 // others: whoever appended it was told that it failed.
-func TestTakeInAfterADoubtfulAppend(t *testing.T) {
+func TestTakeInAfterUnknownAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{Store: memory.New()}
 		s := session.New(store, nil)

@@ -39,7 +39,7 @@ func reads(t *testing.T) []session.Draft {
 	}
 }
 
-func TestWhatATranscriptShowsOfFiles(t *testing.T) {
+func TestShownFiles(t *testing.T) {
 	items := func(st *session.State) (list []rawJSON) {
 		for _, e := range st.Items {
 			list = append(list, rawJSON(e.JSON))

@@ -186,7 +186,7 @@ func TestReplayTakesTheFirstAnswer(t *testing.T) {
 }
 
 // What a running tool left is told as unknown while the round waits.
-func TestWaitingRoundTellsUnknownOutcomes(t *testing.T) {
+func TestWaitingRoundReportsUnknownOutcomes(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1", "c2"), startedDraft(t, "c1"), askDraft("q", "c2"))
 	r := restore(t, s, session.RestoreOptions{SessionID: "s"})
@@ -386,7 +386,7 @@ func TestRebuildCountsQuestions(t *testing.T) {
 }
 
 // An erased question is still counted, so that a meta can be rebuilt.
-func TestErasedQuestionsCount(t *testing.T) {
+func TestErasedApprovalsAreCounted(t *testing.T) {
 	recs := chain(openedDraft(t, "s"), askDraft("q", "u"), answerDraft("q", "deny"), askDraft("r", "u"))
 	for i := range recs[1:] {
 		recs[i+1].Payload = nil

@@ -61,7 +61,7 @@ func TestNilMasksNothing(t *testing.T) {
 	}
 }
 
-func TestOwnPatterns(t *testing.T) {
+func TestCustomPatterns(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		p    Pattern

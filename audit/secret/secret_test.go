@@ -96,7 +96,7 @@ func TestBuiltin(t *testing.T) {
 }
 
 // Each example names its pattern, or one that knows it better.
-func TestExamplesNameTheirPattern(t *testing.T) {
+func TestExamplesMatchTheirPattern(t *testing.T) {
 	m := masker0(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, p := range builtin {
@@ -132,7 +132,7 @@ func checkInPlaces(t *testing.T, m *Masker, text string) {
 	}
 }
 
-func TestNothingFound(t *testing.T) {
+func TestNothingToMask(t *testing.T) {
 	m := masker0(t)
 	for _, text := range []string{
 		"", "a", "\x00\xff",
@@ -179,7 +179,7 @@ func TestHidesAndShows(t *testing.T) {
 }
 
 // This repository has no secrets.
-func TestOwnSources(t *testing.T) {
+func TestHoldfastSources(t *testing.T) {
 	m := masker0(t)
 	root := filepath.Join("..", "..")
 	files, bytes := 0, 0

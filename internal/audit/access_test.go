@@ -46,7 +46,7 @@ func read(t *testing.T, s *session.Sessions, o *audit.ReadOptions) (list []audit
 	return list
 }
 
-func TestAccessesAreEvidence(t *testing.T) {
+func TestAccessEntries(t *testing.T) {
 	dir := t.TempDir()
 	l, s := accesses(t, dir)
 	for _, x := range []audit.Access{

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func TestReadTellsDamage(t *testing.T) {
+func TestReadReportsDamage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*session.Record) error
@@ -75,7 +75,7 @@ func TestReadTellsDamage(t *testing.T) {
 
 var forged = map[int64]session.Digest{}
 
-func TestReadOfNothing(t *testing.T) {
+func TestReadEmptyRange(t *testing.T) {
 	s, _ := library(t)
 	for _, err := range audit.Read(t.Context(), s, "s", nil) {
 		if !errors.Is(err, session.ErrNotFound) {

@@ -11,7 +11,7 @@ import (
 
 // A file that a person put back is evidence; what a file was before a call is not, whose
 // end says what it changed.
-func TestRewindsAreEvidence(t *testing.T) {
+func TestRewindEntries(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l, err := s.Create(t.Context(), session.Opened{SessionID: "s"})
 	if err != nil {

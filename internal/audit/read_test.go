@@ -171,7 +171,7 @@ func reply(id string, d approval.Decision, by, via string) draft {
 
 var bashLs = policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "ls", Cwd: "/w"}
 
-func TestWhoDecided(t *testing.T) {
+func TestDecisionActors(t *testing.T) {
 	rule := &policy.Origin{Rule: "Bash(ls:*)", Layer: "user", File: "/h/settings.json", Line: 4, Col: 9}
 	touch := func(d *policy.Decision) { d.Touches = []policy.Target{{Operation: policy.OpCommand, Resource: "ls"}} }
 	with := func(more func(*policy.Decision)) func(*policy.Decision) {
@@ -229,7 +229,7 @@ func TestWhoDecided(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfEvidence(t *testing.T) {
+func TestEveryKindOfEntry(t *testing.T) {
 	s, _ := library(t)
 	exit := 2
 	text := "x"
@@ -296,7 +296,7 @@ func TestEveryKindOfEvidence(t *testing.T) {
 	}
 }
 
-func TestRunEvidence(t *testing.T) {
+func TestRunEntries(t *testing.T) {
 	s, _ := library(t)
 	type event = map[string]any
 	strategy := event{"name": "review", "cwd": "/w", "mode": "plan", "agents": []string{"a"}, "flow": event{}}
@@ -392,7 +392,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func TestErasedRecordsStayEvidence(t *testing.T) {
+func TestErasedRecordsHaveEntries(t *testing.T) {
 	s, store := library(t)
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
@@ -425,7 +425,7 @@ func TestErasedRecordsStayEvidence(t *testing.T) {
 	}
 }
 
-func TestForksHaveTheirParentsEvidence(t *testing.T) {
+func TestForkHasParentEntries(t *testing.T) {
 	s, _ := library(t)
 	l := log(t, s, "s", calls(transcript.ToolUse{ID: "a", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}),
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"))
@@ -447,7 +447,7 @@ func TestForksHaveTheirParentsEvidence(t *testing.T) {
 }
 
 // What is appended later goes on with the chain.
-func TestChainContinues(t *testing.T) {
+func TestChainContinuesAfterFork(t *testing.T) {
 	s, _ := library(t)
 	l := log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"))
 	before := entries(t, s, "s", nil)
@@ -490,7 +490,7 @@ func TestReadPicks(t *testing.T) {
 }
 
 // What package hook records is what is read here.
-func TestHooksAreReadWhole(t *testing.T) {
+func TestHookEntries(t *testing.T) {
 	want, got := reflect.TypeFor[record.HookRun](), reflect.TypeFor[audit.HookRun]()
 	for f := range want.Fields() {
 		if g, ok := got.FieldByName(f.Name); !ok || g.Tag != f.Tag || g.Type != f.Type {

@@ -32,7 +32,7 @@ func shell(t *testing.T, dir, script string, env ...string) (string, error) {
 }
 
 // A stranger can check a trail and a log without this program, as documented.
-func TestCheckingWithoutHoldfast(t *testing.T) {
+func TestVerifyWithoutHoldfast(t *testing.T) {
 	for _, tool := range []string{"sh", "sha256sum", "xxd", "openssl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			testneed.Need(t, "no %s on the PATH: apt-get install jq xxd openssl makes this run", tool)

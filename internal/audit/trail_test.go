@@ -136,7 +136,7 @@ func TestCheckpoints(t *testing.T) {
 
 // Many leaves get a checkpoint without being asked for one, and the tree's file is
 // made anew when it is lost.
-func TestCheckpointsComeByThemselves(t *testing.T) {
+func TestAutomaticCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	trail := openTrail(t, dir)
 	for i := range int64(2*signEvery + 10) {
@@ -324,7 +324,7 @@ func TestCheckpointRefuses(t *testing.T) {
 	}
 }
 
-func TestTrailTakenAway(t *testing.T) {
+func TestTrailRemoved(t *testing.T) {
 	dir := t.TempDir()
 	trail := openTrail(t, dir)
 	told(t, trail, "s", 1, 2)

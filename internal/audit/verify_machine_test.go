@@ -152,7 +152,7 @@ func TestVerifyMachine(t *testing.T) {
 
 // Whatever is done to a log's records behind the store's back, verification finds it,
 // and names no record that comes later.
-func TestVerifyFindsAnything(t *testing.T) {
+func TestVerifyFindsRandomChange(t *testing.T) {
 	m := inFiles{}
 	whole := perform(t, m)
 	original := m.load(t, whole.dir, "alpha")
@@ -195,7 +195,7 @@ func TestVerifyFindsAnything(t *testing.T) {
 }
 
 // Verification may run while others work.
-func TestVerifyWhileOthersWrite(t *testing.T) {
+func TestVerifyDuringWrites(t *testing.T) {
 	st := perform(t, inSQLite{})
 	store := st.open(t, st.dir)
 	defer closeStore(t, store)

@@ -144,7 +144,7 @@ func (zeros) Read(b []byte) (int, error) {
 }
 
 // Whoever has the folder can make a whole trail anew; what was kept elsewhere tells.
-func TestVerifyAgainstElsewhere(t *testing.T) {
+func TestVerifyAgainstCheckpoint(t *testing.T) {
 	st := perform(t, inSQLite{})
 	kept, err := os.ReadFile(filepath.Join(st.trailDir(), checkpointName))
 	check(t, err)

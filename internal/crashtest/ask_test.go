@@ -21,7 +21,7 @@ import (
 // questions are answered by this process, by the child and by third programs, some
 // of which are killed too. A full run is HOLDFAST_CRASH_TRIALS=2000: 200 kills on
 // each store.
-func TestKillWhileAsking(t *testing.T) {
+func TestKillDuringApproval(t *testing.T) {
 	for _, store := range Stores {
 		t.Run(store, func(t *testing.T) {
 			s := &askSeries{kind: store, dir: t.TempDir(), rng: random(t), stages: map[string]int{}, moments: map[string]int{}}

@@ -8,7 +8,7 @@ import (
 )
 
 // What the trials of the daemon look for has to be found out when it is there.
-func TestHeardFindsFaults(t *testing.T) {
+func TestClientEventsFindFaults(t *testing.T) {
 	type frame struct {
 		seq  int64
 		more bool
@@ -49,7 +49,7 @@ func TestHeardFindsFaults(t *testing.T) {
 }
 
 // A client that comes back in the middle of a record is told all of it again.
-func TestHeardAgain(t *testing.T) {
+func TestEventsReceivedAgain(t *testing.T) {
 	c := newClient(nil, "r", "ws")
 	c.take(1, false, "a")
 	c.take(2, true, "b")

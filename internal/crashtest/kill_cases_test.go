@@ -268,7 +268,7 @@ func onlyPath(list []map[string]any) []map[string]any {
 // The program is killed while it does what takes more than one step. Afterwards no process
 // of it lives, every log verifies, what it said is in them, the same once more comes to
 // the end, and the next start takes away what lies in the folder for temporary files.
-func TestKilledInTheMiddle(t *testing.T) {
+func TestKilledDuringAppend(t *testing.T) {
 	takesLong(t)
 	n := 1
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {

@@ -25,7 +25,7 @@ import (
 // A session of many turns that is compacted every 50 of them is killed at random moments
 // and goes on each time: the provider never refuses what it is sent, and in the end the
 // folder is what it is without a kill. HOLDFAST_HEAVY=1 makes it 500 turns and 100 kills.
-func TestALongSessionIsKilledAndCompacted(t *testing.T) {
+func TestLongSessionKilledAndCompacted(t *testing.T) {
 	takesLong(t)
 	turns, kills := 50, 10
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {

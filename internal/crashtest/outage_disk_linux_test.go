@@ -98,7 +98,7 @@ func localStore(kind, home string) string {
 
 // A daemon whose store is deleted or replaced under it is not ready and says so, takes
 // nothing, and starts no command: its start would be on no record.
-func TestDaemonWhoseStoreIsTakenAway(t *testing.T) {
+func TestDaemonStoreRemoved(t *testing.T) {
 	takesLong(t)
 	for _, tt := range []struct {
 		store, name string

@@ -83,7 +83,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 
 // A daemon that is told to end while its store is away ends, with its runs where they can be
 // continued.
-func TestDaemonEndsWhileItsStoreIsAway(t *testing.T) {
+func TestDaemonEndsDuringOutage(t *testing.T) {
 	takesLong(t)
 	store := newPlace(t, "postgres")
 	for _, f := range []fault{refuse, hang, halfOpen} {
@@ -114,7 +114,7 @@ func TestDaemonEndsWhileItsStoreIsAway(t *testing.T) {
 // A run whose store is away for longer than it waits is interrupted with the reason, and can
 // be continued. When the store took the start of a command and its answer was lost in the outage,
 // the run cannot know, and does not run the command: then or later. The model is told.
-func TestOutageLongerThanTheWait(t *testing.T) {
+func TestOutageLongerThanTimeout(t *testing.T) {
 	takesLong(t)
 	store := newPlace(t, "postgres")
 	for _, f := range []fault{refuse, loseStart} {

@@ -46,7 +46,7 @@ func TestReportRoundTrip(t *testing.T) {
 	}
 }
 
-func TestReportOfAKilledChild(t *testing.T) {
+func TestReportKilledChild(t *testing.T) {
 	var pipe strings.Builder
 	NewReporter(&pipe).Acked("s1", []session.Record{{Seq: 1, ID: "a"}, {Seq: 2, ID: "b"}})
 	for n := range pipe.Len() {
@@ -226,7 +226,7 @@ func note(t *testing.T, l *Ledger, use string) {
 }
 
 // A child that cannot do its task says so and is no mystery.
-func TestLaunchTellsWhatFailed(t *testing.T) {
+func TestLaunchReportsFailure(t *testing.T) {
 	task := Task{Store: "paper", Work: "log", Dir: t.TempDir(), Ledger: filepath.Join(t.TempDir(), "ledger")}
 	report, err := Launch(t.Context(), task, -1, nil)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Check has to see each fault, or a green run says nothing.
-func TestAskedCheck(t *testing.T) {
+func TestApprovalStateCheck(t *testing.T) {
 	yes := []approval.Answer{{Decision: approval.Allow}}
 	no := []approval.Answer{{Decision: approval.Deny}}
 	once := Runs{Times: 1}
@@ -52,7 +52,7 @@ func TestAskedCheck(t *testing.T) {
 }
 
 // An undisturbed run has questions of both outcomes, and nothing is wrong.
-func TestAskedIn(t *testing.T) {
+func TestReadApprovals(t *testing.T) {
 	store := memory.New()
 	path := filepath.Join(t.TempDir(), "ledger")
 	ledger, err := OpenLedger(path)

@@ -27,7 +27,7 @@ func TestWrite(t *testing.T) {
 }
 
 // What cannot be put in place leaves what was there, and nothing beside it.
-func TestWriteLeavesNothingBehind(t *testing.T) {
+func TestWriteRemovesTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
 	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o700); err != nil {

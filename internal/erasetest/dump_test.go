@@ -17,7 +17,7 @@ import (
 )
 
 // PostgreSQL's dump has nothing of what was erased.
-func TestErasedIsInNoPostgresDump(t *testing.T) {
+func TestErasedNotInPostgresDump(t *testing.T) {
 	server, bin := os.Getenv("HOLDFAST_TEST_POSTGRES"), os.Getenv("HOLDFAST_POSTGRES_BIN")
 	if server == "" || bin == "" {
 		testneed.Need(t, `HOLDFAST_TEST_POSTGRES and HOLDFAST_POSTGRES_BIN are not set: eval "$(scripts/services env postgres)"`)
@@ -70,7 +70,7 @@ func hexadecimal(s string) string {
 }
 
 // Redis' files, its dump and its append-only file, have nothing of what was erased.
-func TestErasedIsInNoRedisFile(t *testing.T) {
+func TestErasedNotInRedisFiles(t *testing.T) {
 	server := os.Getenv("HOLDFAST_TEST_REDIS_SERVER")
 	if server == "" {
 		testneed.Need(t, `HOLDFAST_TEST_REDIS_SERVER names no program: eval "$(scripts/services env redis)"`)

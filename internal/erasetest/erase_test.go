@@ -197,7 +197,7 @@ func stores(t *testing.T, do func(t *testing.T, store string)) {
 }
 
 // A word that real use has put everywhere is nowhere once it is erased.
-func TestErasedIsNowhere(t *testing.T) {
+func TestErasedLeavesNoTrace(t *testing.T) {
 	stores(t, func(t *testing.T, store string) {
 		h := newHome(t, store)
 		sessions := h.plant()
@@ -224,7 +224,7 @@ func TestErasedIsNowhere(t *testing.T) {
 }
 
 // Deleting takes the copies along, at once.
-func TestDeletedIsNowhere(t *testing.T) {
+func TestDeletedLeavesNoTrace(t *testing.T) {
 	stores(t, func(t *testing.T, store string) {
 		h := newHome(t, store)
 		h.plant()
@@ -241,7 +241,7 @@ func TestDeletedIsNowhere(t *testing.T) {
 }
 
 // Killed anywhere in it, the same command does the rest.
-func TestErasingIsFinishedAfterAKill(t *testing.T) {
+func TestEraseFinishedAfterKill(t *testing.T) {
 	h := newHome(t, "")
 	sessions := h.plant()
 	h.run("sessions", "search", "--all", word)

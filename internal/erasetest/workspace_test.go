@@ -12,7 +12,7 @@ import (
 
 // What an agent in a container has said and done is erased like all else. Only the file that
 // it made for its person stays, until the workspace goes.
-func TestErasedInAWorkspace(t *testing.T) {
+func TestErasedInWorkspace(t *testing.T) {
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
 		testneed.Root(t, "starting a container engine")

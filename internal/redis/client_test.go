@@ -222,7 +222,7 @@ func TestPoolIsBounded(t *testing.T) {
 	}
 }
 
-func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+func TestCloseEndsRunningCalls(t *testing.T) {
 	f, asked := serveHanging(t)
 	c := f.client(t, func(o *Options) { o.Timeout = time.Hour })
 	done := make(chan error, 1)

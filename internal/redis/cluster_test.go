@@ -164,7 +164,7 @@ func TestClusterWithoutSlots(t *testing.T) {
 	}
 }
 
-func TestClusterSlotsThatCannotBeRead(t *testing.T) {
+func TestClusterInvalidSlots(t *testing.T) {
 	for _, answer := range []string{
 		"+OK\r\n", "*1\r\n:1\r\n", "*0\r\n", encode([]any{[]any{int64(0), int64(1), "x"}}),
 		encode([]any{[]any{"0", int64(1), node("h:1")}}), encode([]any{[]any{int64(0), int64(16383), []any{"h", int64(70000)}}}),
@@ -177,7 +177,7 @@ func TestClusterSlotsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAddressesOfACluster(t *testing.T) {
+func TestClusterAddresses(t *testing.T) {
 	for _, tt := range []struct {
 		node any
 		from string

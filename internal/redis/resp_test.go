@@ -71,7 +71,7 @@ func TestBadReply(t *testing.T) {
 }
 
 // What a server claims takes no memory before the bytes come.
-func TestClaimsTakeNoMemory(t *testing.T) {
+func TestAnnouncedSizesTakeNoMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 20 {

@@ -70,7 +70,7 @@ func newClient(t testing.TB, o Options, s server) *Client {
 	return c
 }
 
-func TestWhatIsSentAgain(t *testing.T) {
+func TestRetriedRequests(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer *http.Response
@@ -121,7 +121,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 }
 
 // The answer to a put was lost. What the second one is told is told to the caller, who looks.
-func TestPutWhoseAnswerIsLost(t *testing.T) {
+func TestPutAnswerLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := false
 		c := newClient(t, Options{}, func(r *http.Request) *http.Response {

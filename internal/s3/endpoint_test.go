@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhereRequestsGo(t *testing.T) {
+func TestRequestAddresses(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
 		want string

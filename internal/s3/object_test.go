@@ -103,7 +103,7 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-func TestListsThatAreRefused(t *testing.T) {
+func TestListRejects(t *testing.T) {
 	for name, body := range map[string]string{
 		"the same page for ever": listing("same", "p/a"),
 		"no token":               "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
@@ -130,7 +130,7 @@ func TestListsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestKeepsVersions(t *testing.T) {
+func TestBucketKeepsVersions(t *testing.T) {
 	for body, want := range map[string]bool{
 		"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>":   true,
 		"<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>": false,
@@ -149,7 +149,7 @@ func TestKeepsVersions(t *testing.T) {
 }
 
 // Keys of all sorts on a server that checks the signature of each request.
-func TestOddKeysOnAServer(t *testing.T) {
+func TestUnusualKeysOnServer(t *testing.T) {
 	c := onServer(t)
 	prefix := "s3 test+" + rand.Text() + "/"
 	keys := []string{

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestFlawsKnowTheirPlace(t *testing.T) {
+func TestErrorPositions(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"a: [", "1:4"},
 		{"a: 1\na: 2\n", `2:1: not YAML: mapping key "a" already`},
@@ -110,7 +110,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestSplitFlawsKnowTheirLine(t *testing.T) {
+func TestSplitErrorPositions(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"---\nname: a\n", "1:1: the front matter does not end"},
 		{"---\nname: a\nname: b\n---\n", `3:1: not YAML: mapping key "name" already`},
@@ -129,7 +129,7 @@ func TestSplitFlawsKnowTheirLine(t *testing.T) {
 	}
 }
 
-func TestAColonInATextHasAHint(t *testing.T) {
+func TestColonInTextHint(t *testing.T) {
 	_, err := yamltree.Split([]byte("---\nabout: Use it: always\n---\n"))
 	if e, ok := errors.AsType[*yamltree.Error](err); !ok || !strings.Contains(e.Hint, "in quotes") {
 		t.Errorf("%#v", err)
@@ -137,7 +137,7 @@ func TestAColonInATextHasAHint(t *testing.T) {
 }
 
 // Other programs read such a line, and people write it.
-func TestAColonInProse(t *testing.T) {
+func TestColonInProse(t *testing.T) {
 	for in, want := range map[string]string{
 		"description: Use it when: somebody asks":                          "Use it when: somebody asks",
 		"description: Use it when: xxxx: x\r":                              "Use it when: xxxx: x",

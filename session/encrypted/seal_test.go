@@ -181,7 +181,7 @@ func epoch(t testing.TB, s session.Leaser) int64 {
 	return l.Epoch
 }
 
-func TestSameBytesAgain(t *testing.T) {
+func TestExportSameBytes(t *testing.T) {
 	a, b, key := memory.New(), memory.New(), newKey(t)
 	sa := open(t, a, key)
 	write(t, sa, "a", "p")
@@ -337,7 +337,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-func TestSearchIsRefused(t *testing.T) {
+func TestSearchUnsupported(t *testing.T) {
 	s := open(t, memory.New(), newKey(t))
 	f, ok := session.As[session.Searcher](s)
 	if !ok {

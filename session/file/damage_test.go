@@ -124,7 +124,7 @@ func TestReadersLeaveTornTails(t *testing.T) {
 }
 
 // What was acknowledged and is not there any more is damage, not a torn tail.
-func TestAcknowledgedRecordsAreNeverCut(t *testing.T) {
+func TestRepairKeepsAcknowledgedRecords(t *testing.T) {
 	d := written(t, true)
 	for _, raw := range [][]byte{d.raw[:d.ends[5]-20], d.raw[:d.ends[4]], nil} {
 		s := d.set(t, raw)
@@ -187,7 +187,7 @@ func TestCorruptionInTheMiddle(t *testing.T) {
 
 // Whatever happens to the bytes: nothing that was not written is read, what is
 // before the damage is, and nobody panics.
-func TestAnyDamage(t *testing.T) {
+func TestRandomDamage(t *testing.T) {
 	d := written(t, false)
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := bytes.Clone(d.raw)

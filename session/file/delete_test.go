@@ -83,7 +83,7 @@ func TestDeleteFamilies(t *testing.T) {
 
 // A writer that had the session open learns that it is gone, in this process
 // and in another.
-func TestDeleteUnderAWriter(t *testing.T) {
+func TestDeleteDuringWrite(t *testing.T) {
 	for _, forked := range []bool{false, true} {
 		dir := t.TempDir()
 		s, other := openStore(t, dir), openStore(t, dir)
@@ -182,7 +182,7 @@ func TestDeleteFails(t *testing.T) {
 
 // A fork whose first record is damaged may be anybody's: nothing it might need
 // is removed.
-func TestDeleteBesideADamagedFork(t *testing.T) {
+func TestDeleteWithDamagedFork(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	a, l := begin(t, s, "a")

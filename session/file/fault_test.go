@@ -218,7 +218,7 @@ func TestFullDiskKeepsWhatWasThere(t *testing.T) { // session_store-051
 	}
 }
 
-func TestFailedSyncPoisons(t *testing.T) {
+func TestFailedSyncPoisonsStore(t *testing.T) {
 	f := &failing{op: "sync", err: syscall.EIO, nth: 1 << 30}
 	dir := t.TempDir()
 	s, err := open(dir, &Options{OpenSessions: 1}, diskOps{fault: f.fault})
@@ -249,7 +249,7 @@ func TestFailedSyncPoisons(t *testing.T) {
 }
 
 // A write that failed and cannot be taken back leaves nothing to see either.
-func TestFailedTruncatePoisons(t *testing.T) {
+func TestFailedTruncatePoisonsStore(t *testing.T) {
 	dir := t.TempDir()
 	armed := false
 	s, err := open(dir, nil, diskOps{fault: func(op, _ string) (int, error) {

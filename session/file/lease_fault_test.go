@@ -11,7 +11,7 @@ import (
 
 // A lease that did not reach the disk is an error of whoever takes, renews or gives it back,
 // and no two writers get the same epoch, whatever of it is there after all.
-func TestALeaseThatIsNotOnTheDiskIsAnError(t *testing.T) {
+func TestLeaseNotDurable(t *testing.T) {
 	for _, op := range []string{"create", "write", "sync", "rename", "syncdir"} {
 		for name, call := range map[string]func(s *Store, l session.Lease) error{
 			"acquire": func(s *Store, l session.Lease) error {

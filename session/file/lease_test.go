@@ -91,7 +91,7 @@ func TestLeaseOnDisk(t *testing.T) {
 }
 
 // A lease may come before its session, which then does not exist yet.
-func TestLeaseBeforeTheSession(t *testing.T) {
+func TestLeaseBeforeSession(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	l := take(t, s, "s")
 	if p, err := s.List(t.Context(), session.Query{}); err != nil || len(p.Sessions) != 0 {

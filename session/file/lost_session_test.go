@@ -12,7 +12,7 @@ import (
 
 // A session of which nothing can be read is a damaged one, in a list and for whoever opens
 // it, and never one that is not there: nobody begins a new one in its place.
-func TestALostSessionIsDamaged(t *testing.T) {
+func TestLostSessionIsDamaged(t *testing.T) {
 	garbage := []byte("{not json\nmore\n")
 	write := func(t *testing.T, path string, b []byte) {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestALostSessionIsDamaged(t *testing.T) {
 
 // A session that another program makes while this one looks for it is not a lost one: the
 // look at its log came too early, and the look at its mark did not.
-func TestASessionMadeMeanwhileIsNotLost(t *testing.T) {
+func TestSessionCreatedMeanwhileIsNotLost(t *testing.T) {
 	dir := fastDir(t)
 	st := openStore(t, dir)
 	if err := session.New(st, nil).Save(t.Context(), "A", []transcript.Item{transcript.UserText("u")}, nil); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // What a server's configuration says of transactions does not count: a COMMIT that begins
 // another transaction would leave what comes next in it.
-func TestSettingsOfAConnection(t *testing.T) {
+func TestConnectionSettings(t *testing.T) {
 	db := rawOf(t, database(t))
 	db.SetMaxOpenConns(1)
 	run(t, db, "SET completion_type = 'CHAIN', autocommit = 0, sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'")
@@ -62,7 +62,7 @@ func metaOf(t *testing.T, s session.Store, id string) session.Meta {
 }
 
 // What a batch is as a text does not follow from its payloads alone.
-func TestBatchThatIsNoText(t *testing.T) {
+func TestBatchNotUTF8(t *testing.T) {
 	s := open(t, database(t), nil)
 	create(t, s, "s")
 	b := many(t, metaOf(t, s, "s"), 9_500)
@@ -101,7 +101,7 @@ func TestRetrySyncs(t *testing.T) {
 }
 
 // Rows that are gone are told of, and a session that is gone does not look complete.
-func TestReadTellsWhatIsMissing(t *testing.T) {
+func TestReadReportsMissingRecords(t *testing.T) {
 	text := database(t)
 	s := open(t, text, nil)
 	for id, how := range map[string]string{
@@ -140,7 +140,7 @@ func TestReadTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestReadOfASessionDeletedMeanwhile(t *testing.T) {
+func TestReadSessionDeletedMeanwhile(t *testing.T) {
 	s := open(t, database(t), nil)
 	create(t, s, "s")
 	if err := s.Append(t.Context(), "s", many(t, metaOf(t, s, "s"), 199)); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/mysql"
 )
 
-func TestURLsThatAreRefused(t *testing.T) {
+func TestInvalidURLs(t *testing.T) {
 	for _, text := range []string{
 		"", "mysql:", "mysql://", "mysql://h", "mysql://h/", "mysql:///db", "mysql://h/a/b", "postgres://h/db",
 		"mysql://u:" + "se%cret@h/db", "mysql://u:" + "secret@h:port/db", "mysql://u:" + "sec#ret@h/db",
@@ -81,7 +81,7 @@ func TestPasswordIsNeverShown(t *testing.T) {
 	}
 }
 
-func TestDatabasesThatAreRefused(t *testing.T) {
+func TestOpenRejectsDatabases(t *testing.T) {
 	for name, c := range map[string]struct {
 		make string
 		want error
@@ -109,7 +109,7 @@ func TestDatabasesThatAreRefused(t *testing.T) {
 }
 
 // A program that made the tables may have been cut short anywhere.
-func TestTablesHalfMade(t *testing.T) {
+func TestTablesIncomplete(t *testing.T) {
 	for name, cut := range map[string]string{
 		"before the first table": "DROP TABLE sessions, records, leases, epochs; DROP PROCEDURE append_record_1",
 		"in the middle":          "DROP TABLE leases, epochs; DROP PROCEDURE append_record_1",
@@ -134,7 +134,7 @@ func TestTablesHalfMade(t *testing.T) {
 }
 
 // A dump may leave procedures out.
-func TestProcedureComesBack(t *testing.T) {
+func TestProcedureIsRecreated(t *testing.T) {
 	text := database(t)
 	open(t, text, nil).Close()
 	run(t, rawOf(t, text), "DROP PROCEDURE append_record_1")

@@ -12,7 +12,7 @@ import (
 
 // A server that takes connections and says nothing is one that is away, and is not waited for
 // without an end.
-func TestServerThatSaysNothing(t *testing.T) {
+func TestSilentServer(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // Nobody to ask is nobody who gives way.
-func TestAcquireWithoutStealing(t *testing.T) {
+func TestAcquireWithoutSteal(t *testing.T) {
 	s := open(t, newURL(t), nil)
 	begin(t, s, "s", 1)
 	if _, err := s.Acquire(ctx, "t", session.Lease{Holder: session.Holder{ID: "a"}}, nil); err != nil {
@@ -27,7 +27,7 @@ func TestAcquireWithoutStealing(t *testing.T) {
 }
 
 // A store that is closed has no connections.
-func TestCloseHangsUp(t *testing.T) {
+func TestCloseClosesConnections(t *testing.T) {
 	at, err := url.Parse(newURL(t))
 	if err != nil {
 		t.Fatal(err)

@@ -162,7 +162,7 @@ func TestOpenRefusesServers(t *testing.T) {
 	}
 }
 
-func TestOpenWithKeysOfTheEnvironment(t *testing.T) {
+func TestOpenWithEnvironmentKeys(t *testing.T) {
 	url := newURL(t)
 	open(t, url, nil)
 	key, rest, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "@")

@@ -28,7 +28,7 @@ func (c *clock) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A client that has looked before others folded the log and removed its slots finds the
 // place of the next slot free. What it writes there counts for nothing.
-func TestStaleClientFindsFreePlaces(t *testing.T) {
+func TestStaleClientFindsFreeSlots(t *testing.T) {
 	url, c := newURL(t), &clock{}
 	o := &object.Options{FoldSlots: -1, Transport: c}
 	stale, other := open(t, url, o), open(t, url, o)
@@ -68,7 +68,7 @@ func TestStaleClientFindsFreePlaces(t *testing.T) {
 }
 
 // The same with a reader, a deleted session, and its successor.
-func TestStaleClientOfADeletedSession(t *testing.T) {
+func TestStaleClientOfDeletedSession(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		url, c := newURL(t), &clock{}
 		o := &object.Options{FoldSlots: -1, Transport: c}

@@ -80,7 +80,7 @@ CREATE TRIGGER hold BEFORE INSERT ON search FOR EACH ROW EXECUTE FUNCTION hold()
 }
 
 // Rows that are gone are told of, and a session that is gone does not look complete.
-func TestReadTellsWhatIsMissing(t *testing.T) {
+func TestReadReportsMissingRecords(t *testing.T) {
 	at := target(t)
 	s := open(t, at)
 	for id, c := range map[string]struct {
@@ -122,7 +122,7 @@ func TestReadTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestReadOfASessionDeletedMeanwhile(t *testing.T) {
+func TestReadSessionDeletedMeanwhile(t *testing.T) {
 	s := open(t, target(t))
 	a := create(t, s, "s")
 	for range 3 {

@@ -71,7 +71,7 @@ func TestLostConnections(t *testing.T) {
 }
 
 // A lease whose taking was cut off is taken again by the same holder, nobody asked.
-func TestLostConnectionWhileTakingALease(t *testing.T) {
+func TestLostConnectionDuringAcquire(t *testing.T) {
 	at := target(t)
 	name := "lease-" + t.Name()
 	s := open(t, with(t, at, "application_name", name))

@@ -95,7 +95,7 @@ func TestForeignSchemas(t *testing.T) {
 	}
 }
 
-func TestAnEmptySchemaIsTaken(t *testing.T) {
+func TestOpenEmptySchema(t *testing.T) {
 	at := target(t)
 	u, _ := url.Parse(at)
 	script(t, at, "CREATE SCHEMA "+u.Query().Get("schema"))
@@ -112,7 +112,7 @@ func TestNewerIsRefused(t *testing.T) {
 }
 
 // Of many that open a schema which is not there, one makes it and all have it.
-func TestSchemaIsMadeOnce(t *testing.T) {
+func TestSchemaCreatedOnce(t *testing.T) {
 	at := target(t)
 	stores, errs := make([]*postgres.Store, 6), make([]error, 6)
 	var wg sync.WaitGroup

@@ -29,7 +29,7 @@ func found(t *testing.T, s *postgres.Store, q session.Search) string {
 }
 
 // A text with more words than a tsvector holds is found by any of them, and by phrases.
-func TestSearchInATextOfManyWords(t *testing.T) {
+func TestSearchLongText(t *testing.T) {
 	s := open(t, target(t))
 	a := create(t, s, "s")
 	var b strings.Builder
@@ -100,7 +100,7 @@ func TestIndexAtOnce(t *testing.T) {
 }
 
 // What is erased leaves no word in the index.
-func TestEraseLeavesNoWord(t *testing.T) {
+func TestEraseRemovesWords(t *testing.T) {
 	at := target(t)
 	s := open(t, at)
 	a := create(t, s, "s")

@@ -11,7 +11,7 @@ import (
 
 // A server that takes connections and says nothing is one that is away: that the time to
 // connect was over is not the end of the caller's own.
-func TestServerThatSaysNothing(t *testing.T) {
+func TestSilentServer(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func checkClean(t *testing.T, dir string) {
 	}
 }
 
-func TestCopyOn(t *testing.T) {
+func TestCopyAppends(t *testing.T) {
 	primary, inner := memory.New(), memory.New()
 	write(t, primary, "a")
 	clean := open(t, inner, nil)
@@ -204,7 +204,7 @@ func TestOverEncrypted(t *testing.T) {
 	}
 }
 
-func TestErasedIsErased(t *testing.T) {
+func TestErasedNotInExport(t *testing.T) {
 	primary := memory.New()
 	write(t, primary, "a")
 	clean := open(t, memory.New(), nil)

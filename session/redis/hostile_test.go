@@ -10,7 +10,7 @@ import (
 )
 
 // Who watches a session is not shown another one that has taken its id meanwhile.
-func TestWatchOfASessionMadeAnew(t *testing.T) {
+func TestWatchRecreatedSession(t *testing.T) {
 	s := fresh(t)
 	create(t, s, session.Opened{SessionID: "s"})
 	looks := 0

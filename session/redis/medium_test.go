@@ -54,7 +54,7 @@ func TestFull(t *testing.T) {
 }
 
 // What is erased is in none of the server's files any more.
-func TestErasedFromTheMedium(t *testing.T) {
+func TestErasedFromMedium(t *testing.T) {
 	i := own(t, "--save", "3600 100000")
 	s := open(t, i.url)
 	secret := "ghp_" + "0123456789abcdef"

@@ -19,7 +19,7 @@ func sample(payload json.RawMessage) session.Record {
 	return r
 }
 
-func TestRecordIsKeptByteForByte(t *testing.T) {
+func TestRecordKeepsBytes(t *testing.T) {
 	for _, r := range []session.Record{
 		sample(json.RawMessage(`{"n":9007199254740993,"a":1,"a":2,"f":1.10}`)),
 		sample(json.RawMessage("{}\x00\xff")),
@@ -38,7 +38,7 @@ func TestRecordIsKeptByteForByte(t *testing.T) {
 	}
 }
 
-func TestRecordThatDoesNotFit(t *testing.T) {
+func TestRecordTooLarge(t *testing.T) {
 	for _, r := range []session.Record{
 		{ID: strings.Repeat("x", math.MaxUint16+1)},
 		{Kind: session.Kind(strings.Repeat("x", math.MaxUint8+1))},
@@ -68,7 +68,7 @@ func FuzzUnpackRecord(f *testing.F) {
 	})
 }
 
-func TestMembersAreInTheOrderOfTime(t *testing.T) {
+func TestMembersSortedByTime(t *testing.T) {
 	last := ""
 	for _, ns := range []int64{math.MinInt64, -1, 0, 1, 1 << 60, math.MaxInt64} {
 		now := at(time.Unix(0, ns))

@@ -65,7 +65,7 @@ func TestCluster(t *testing.T) {
 
 // A store is opened by way of any server of a cluster, and is followed when its slot moves
 // to another one while it is open.
-func TestClusterWhoseSlotMoves(t *testing.T) {
+func TestClusterSlotMoves(t *testing.T) {
 	servers, urls := clusterOf(t, 3)
 	place := placeOn(t, urls[0])
 	_, query, _ := strings.Cut(place, "?")
@@ -114,7 +114,7 @@ func TestClusterWhoseSlotMoves(t *testing.T) {
 
 // A store is opened by way of a replica. The master dies and the replica takes over: the
 // same store goes on.
-func TestClusterWhoseMasterDies(t *testing.T) {
+func TestClusterMasterDies(t *testing.T) {
 	master, first := cluster(t)
 	replica, place := cluster(t)
 	m, r := raw(t, master.url), raw(t, replica.url)

@@ -109,7 +109,7 @@ func readCommand(r *bufio.Reader) ([]string, error) {
 
 // With durability=wait, a change counts when the server says that it has synced it. It is
 // sent again until then.
-func TestChangesWaitForTheSync(t *testing.T) {
+func TestChangesWaitForSync(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

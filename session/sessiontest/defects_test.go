@@ -65,9 +65,9 @@ var defects = map[string]string{
 	"watches on after the end":      "watch/ends_with_the_session",
 }
 
-// TestKitFindsDefects runs the kit on a store with each fault, in a process of
+// TestSuiteFindsDefects runs the kit on a store with each fault, in a process of
 // its own, and expects the named subtest to fail.
-func TestKitFindsDefects(t *testing.T) {
+func TestSuiteFindsDefects(t *testing.T) {
 	if os.Getenv(defect) != "" {
 		t.Skip("this is the process with the defect; go test . runs it")
 	}
@@ -90,7 +90,7 @@ func TestKitFindsDefects(t *testing.T) {
 func TestDefectiveStore(t *testing.T) {
 	name := os.Getenv(defect)
 	if name == "" {
-		t.Skip("run by TestKitFindsDefects: go test -run TestKitFindsDefects .")
+		t.Skip("run by TestSuiteFindsDefects: go test -run TestSuiteFindsDefects .")
 	}
 	sessiontest.Run(t, func(testing.TB) session.Store {
 		return &bad{Store: memory.New(), name: name, last: map[string]session.Batch{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func TestDeleteBigSessionKeepsWhatTheForkNeeds(t *testing.T) {
+func TestDeleteBigSessionKeepsForkRecords(t *testing.T) {
 	s := fresh(t)
 	a := create(t, s, "a")
 	fill(a, 5_000)
@@ -59,7 +59,7 @@ func TestDeleteLeavesNoTraceInTheFile(t *testing.T) {
 }
 
 // A Delete that was cut short is finished by the next one.
-func TestDeleteGoesOn(t *testing.T) {
+func TestDeleteContinues(t *testing.T) {
 	s := fresh(t)
 	create(t, s, "a").items(5)
 	create(t, s, "b").items(5)
@@ -72,7 +72,7 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 }
 
-func TestWriterNoticesThatASessionWasMadeAnew(t *testing.T) {
+func TestWriterNoticesRecreatedSession(t *testing.T) {
 	s := fresh(t)
 	other := open(t, s.Path())
 	a := create(t, s, "a")

@@ -80,7 +80,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 }
 
 // A reader that holds on to the journal is waited for, and then told about.
-func TestEraseWhileSomebodyReads(t *testing.T) {
+func TestEraseDuringRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s, err := sqlite.Open(path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
 	if err != nil {

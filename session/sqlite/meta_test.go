@@ -67,7 +67,7 @@ func TestMetaColumnsFollowApply(t *testing.T) {
 	})
 }
 
-func TestMetaOfAZeroTime(t *testing.T) {
+func TestMetaZeroTime(t *testing.T) {
 	s := fresh(t)
 	a := &author{t: t, store: s, id: "a"}
 	a.add(a.seal(record.KindOpened, session.Opened{Format: 1, SessionID: "a"}))

@@ -25,7 +25,7 @@ func refused(t *testing.T, path string, want error) {
 	}
 }
 
-func TestOpenRefusesWhatIsNotOurs(t *testing.T) {
+func TestOpenRejectsForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -103,7 +103,7 @@ func TestOpenFinishesSetUp(t *testing.T) {
 	}
 }
 
-func TestOpenTakesAnyPath(t *testing.T) {
+func TestOpenAnyPath(t *testing.T) {
 	for _, name := range []string{"a b.db", "what?.db", "50%.db", "#1.db", "é&=+.db", "a?mode=memory"} {
 		path := filepath.Join(t.TempDir(), name, name)
 		create(t, open(t, path), "a").items(1)
@@ -113,7 +113,7 @@ func TestOpenTakesAnyPath(t *testing.T) {
 	}
 }
 
-func TestOpenTakesARelativePath(t *testing.T) {
+func TestOpenRelativePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := open(t, "sub/sessions.db")
 	t.Chdir("/")

@@ -105,7 +105,7 @@ func TestSweptSessionsAreNotLost(t *testing.T) {
 
 // A session whose row is lost is whole again when its row is rebuilt from its records, a fork
 // of it, too. Records that another session has taken the id of stay damaged.
-func TestRebuildOfALostRow(t *testing.T) {
+func TestRebuildLostRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	st, err := Open(path, nil)
 	if err != nil {

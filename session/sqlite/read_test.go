@@ -99,7 +99,7 @@ func readAll(t *testing.T, s session.Store, r session.Range) (good, bad []int64)
 	return good, bad
 }
 
-func TestReadGoesOnBehindADamagedRecord(t *testing.T) {
+func TestReadContinuesAfterDamagedRecord(t *testing.T) {
 	s := fresh(t)
 	a := create(t, s, "a")
 	a.items(9)
@@ -124,7 +124,7 @@ func TestReadGoesOnBehindADamagedRecord(t *testing.T) {
 }
 
 // A page that was overwritten costs its own records only.
-func TestReadGoesOnBehindDamagedPages(t *testing.T) {
+func TestReadContinuesAfterDamagedPages(t *testing.T) {
 	s := fresh(t)
 	a := create(t, s, "a")
 	fill(a, 400)

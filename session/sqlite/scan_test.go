@@ -11,7 +11,7 @@ import (
 
 // However a session's rows lie among those of others, and whatever is missing
 // or damaged, every range reads the same.
-func TestReadHoweverRowsLie(t *testing.T) {
+func TestReadAnyRowOrder(t *testing.T) {
 	const none, missing, damaged = "", "DELETE FROM records", "UPDATE records SET chain = x'00'"
 	turns := func(a, b *author, mine, others int) {
 		for a.head+int64(mine) <= 600 {

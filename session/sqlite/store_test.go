@@ -91,7 +91,7 @@ var taken = map[string]func(path string) error{
 	},
 }
 
-func TestFileTakenAway(t *testing.T) {
+func TestFileRemoved(t *testing.T) {
 	for name, take := range taken {
 		t.Run(name, func(t *testing.T) {
 			s := fresh(t)
@@ -114,7 +114,7 @@ func TestFileTakenAway(t *testing.T) {
 }
 
 // What was written into a file that was taken away meanwhile is not acknowledged.
-func TestFileTakenAwayInATransaction(t *testing.T) {
+func TestFileRemovedInTransaction(t *testing.T) {
 	for name, take := range taken {
 		t.Run(name, func(t *testing.T) {
 			s := fresh(t)
@@ -133,7 +133,7 @@ func TestFileTakenAwayInATransaction(t *testing.T) {
 }
 
 // A store whose file was replaced reads nothing of the other one.
-func TestReadsOfAFileTakenAway(t *testing.T) {
+func TestReadRemovedFile(t *testing.T) {
 	other := fresh(t)
 	create(t, other, "foreign").items(1)
 	if err := other.Close(); err != nil {

@@ -216,7 +216,7 @@ func TestJournalStays(t *testing.T) {
 }
 
 // The rollback journal of a file in another mode, and temporary files, are SQLite's own.
-func TestOnlyTheJournalIsOurs(t *testing.T) {
+func TestVFSChangesOnlyTheJournal(t *testing.T) {
 	c, err := dial(newFile(t), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -187,7 +187,7 @@ func TestPoisonStays(t *testing.T) {
 }
 
 // Ninety writers with cancellations of all kinds: every job ran once or not at all.
-func TestWriterUnderCancellation(t *testing.T) {
+func TestWriterCancelled(t *testing.T) {
 	s := scratch(t)
 	const n = 90
 	type result struct {

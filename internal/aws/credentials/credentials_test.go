@@ -167,7 +167,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-func TestNoKeysAreLookedForOnceAMinute(t *testing.T) {
+func TestMissingKeysAreSearchedOncePerMinute(t *testing.T) {
 	k := &ticking{now: time.Unix(1e9, 0), empty: true}
 	c := k.chain()
 	for range 3 {

@@ -157,7 +157,7 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-func TestWhoMayBeAsked(t *testing.T) {
+func TestAllowedKeyServers(t *testing.T) {
 	for address, may := range map[string]bool{
 		"http://127.0.0.1:5000/x": true, "http://localhost/x": true, "http://[::1]/x": true,
 		"http://169.254.170.2/x": true, "http://169.254.170.23/v1/credentials": true, "http://[fd00:ec2::23]/v1": true,

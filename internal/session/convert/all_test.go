@@ -116,7 +116,7 @@ func TestGrowing(t *testing.T) {
 }
 
 // What has gone on here is not touched by its file.
-func TestWentOnHere(t *testing.T) {
+func TestSessionContinuedHere(t *testing.T) {
 	s := newSessions()
 	src := write(t, "rollout.jsonl", rollout)
 	r := bring(t, s, src, nil)

@@ -286,7 +286,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func TestPeople(t *testing.T) {
+func TestPersonActors(t *testing.T) {
 	s := newSessions()
 	evil := "<script>alert(1)</script>\n# Assistant\n```\n<b>code</b>\n```\n![x](http://example.com/x.png) `a<b` \u202e"
 	items := []transcript.Item{transcript.UserText(evil), {Role: transcript.RoleAssistant, Model: "m<odel>", Parts: []transcript.Part{
@@ -336,7 +336,7 @@ func TestRefused(t *testing.T) {
 }
 
 // A date that cannot be read is told, in each format, and what it was the date of is there.
-func TestBadDatesAreTold(t *testing.T) {
+func TestInvalidDatesWarn(t *testing.T) {
 	for name, file := range map[string]struct{ path, text string }{
 		"Open Agent SDK":          {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `"yesterday"`, 1)},
 		"Open Agent SDK, no text": {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `1767225600`, 1)},
@@ -389,7 +389,7 @@ func TestDatesInTheFuture(t *testing.T) {
 }
 
 // The digest of our own record covers its date, so that no other can take its place.
-func TestRecordsOfTheFuture(t *testing.T) {
+func TestRecordsInFuture(t *testing.T) {
 	from, to := newSessions(), newSessions()
 	r := bring(t, from, write(t, "transcript.json", openAgent), nil)
 	src := write(t, "s.jsonl", string(export(t, from, r.Session, convert.JSONL)))
@@ -404,7 +404,7 @@ func TestRecordsOfTheFuture(t *testing.T) {
 }
 
 // A list of strings in place of a content is as many texts, in each format and in what a tool said.
-func TestContentThatIsAListOfStrings(t *testing.T) {
+func TestContentListOfStrings(t *testing.T) {
 	const list = `["hello","","you"]`
 	for name, file := range map[string]struct{ path, text string }{
 		"Open Agent SDK": {"transcript.json", `{"messages":[{"role":"user","content":` + list + `}],"metadata":{"id":"my-session","cwd":"/work","model":"m","createdAt":"2026-01-01T00:00:00.000Z"}}`},

@@ -48,7 +48,7 @@ func TestSecretID(t *testing.T) {
 }
 
 // A sealed record that is no first one opens no session.
-func TestSealedRecordOpensNothing(t *testing.T) {
+func TestSealedRecordNeedsKey(t *testing.T) {
 	var file []byte
 	prev := session.Digest{}
 	add := func(seq int64, kind session.Kind, payload, instead string) {
@@ -68,7 +68,7 @@ func TestSealedRecordOpensNothing(t *testing.T) {
 }
 
 // A deleted session that forks still need is not there already.
-func TestDeletedThere(t *testing.T) {
+func TestDeletedInTarget(t *testing.T) {
 	s := newSessions()
 	l, err := s.Create(t.Context(), session.Opened{SessionID: "a"})
 	if err != nil {

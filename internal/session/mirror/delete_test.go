@@ -75,7 +75,7 @@ func remove(t *testing.T, s session.Store, ids ...string) {
 
 // What was kept for a fork goes with the fork, also when that happens while the copy is
 // about to be kept for it.
-func TestLastForkGoesMeanwhile(t *testing.T) {
+func TestLastForkDeletedMeanwhile(t *testing.T) {
 	first, second := memory.New(), memory.New()
 	primary := &meddled{Store: first}
 	m := behind(t, primary, second)

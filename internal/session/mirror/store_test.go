@@ -165,7 +165,7 @@ func (a *away) Append(ctx context.Context, id string, b session.Batch) error {
 	return a.Store.Append(ctx, id, b)
 }
 
-func TestSecondaryIsAway(t *testing.T) {
+func TestSecondaryUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		primary, second := memory.New(), &away{Store: memory.New()}
 		second.down.Store(true)

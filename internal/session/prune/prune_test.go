@@ -240,7 +240,7 @@ func TestPruneFamily(t *testing.T) {
 }
 
 // Who works for one who works for a session goes where that one goes.
-func TestFamiliesHaveSeveralGenerations(t *testing.T) {
+func TestFamilyGenerations(t *testing.T) {
 	a := newAttic(t)
 	for _, o := range []session.Opened{
 		{SessionID: "top"}, {SessionID: "child", Owner: "top"}, {SessionID: "grandchild", Owner: "child"}, {SessionID: "other"},

@@ -188,7 +188,7 @@ func TestAppendWaits(t *testing.T) {
 }
 
 // What fails for good is not tried again, nor is a store that never took a write.
-func TestFailsAtOnce(t *testing.T) {
+func TestPermanentErrorFailsAtOnce(t *testing.T) {
 	for _, err := range []error{session.ErrConflict, session.ErrFenced, session.ErrFull, session.ErrPoisoned, session.ErrClosed, io.EOF} {
 		b, _, l := world(t, nil)
 		b.set(func(string) error { return err })
@@ -277,7 +277,7 @@ func TestGiveUp(t *testing.T) {
 }
 
 // Reading goes on behind what was read, in both directions.
-func TestReadGoesOn(t *testing.T) {
+func TestReadContinues(t *testing.T) {
 	for _, c := range []struct {
 		r    session.Range
 		want string
@@ -396,7 +396,7 @@ func (h *hanging) Watch(ctx context.Context, id string, after int64) iter.Seq2[i
 
 // Who watches a store whose server has gone without a word hears of what is appended when it
 // is back, and of the end of its own context.
-func TestWatchOfAServerThatIsGone(t *testing.T) {
+func TestWatchServerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hanging{Store: memory.New()}
 		s := New(h, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func TestStatementNumbersParameters(t *testing.T) {
+func TestStatementNumberedParameters(t *testing.T) {
 	d := rows.Dialect{Numbered: true, Text: func(s string) any { return []byte(s) }}
 	s := d.Statement(0).Add("a = ? AND b = ?", "x", int64(2)).Add(" AND c").Add(" = ?", nil)
 	if got, want := s.SQL(), "a = $1 AND b = $2 AND c = $3"; got != want {
@@ -46,7 +46,7 @@ func full(t *testing.T) session.Meta {
 }
 
 // What is written is what is read, whichever way a driver hands text over.
-func TestMetaGoesBothWays(t *testing.T) {
+func TestMetaRoundTrip(t *testing.T) {
 	want := full(t)
 	for _, bytes := range []bool{false, true} {
 		var d rows.Dialect
@@ -67,7 +67,7 @@ func TestMetaGoesBothWays(t *testing.T) {
 	}
 }
 
-func TestAdvanceNamesWhatChanges(t *testing.T) {
+func TestAdvanceChangedColumns(t *testing.T) {
 	text, none := "x", ""
 	for _, c := range []struct {
 		name      string
@@ -98,7 +98,7 @@ func TestAdvanceNamesWhatChanges(t *testing.T) {
 	}
 }
 
-func TestPlainIsWhatItemsChange(t *testing.T) {
+func TestIsItemsOnly(t *testing.T) {
 	text, model := "x", "m"
 	patch := &session.MetaPatch{Model: &model}
 	for name, c := range map[string]struct {
@@ -122,7 +122,7 @@ func TestPlainIsWhatItemsChange(t *testing.T) {
 	}
 }
 
-func TestListIsOfTheDialect(t *testing.T) {
+func TestListUsesDialect(t *testing.T) {
 	q := session.Query{
 		Project: "p", CWD: "c", Tag: "t", Parent: "f", WithApprovals: true, Run: "running", Owner: "o", OnlyTrash: true,
 		After: rows.Cursor{Updated: 1, Created: 2, Nanos: 3, ID: "i"}.String(),
@@ -152,7 +152,7 @@ func TestListIsOfTheDialect(t *testing.T) {
 	}
 }
 
-func TestPageKnowsTheNext(t *testing.T) {
+func TestPageNextCursor(t *testing.T) {
 	p := rows.Page{Limit: 2}
 	var taken int
 	for _, id := range []string{"a", "b", "c", "d"} {
@@ -192,7 +192,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestRecordGoesBothWays(t *testing.T) {
+func TestRecordRoundTrip(t *testing.T) {
 	want := session.Record{Seq: 7, ID: "r", Time: time.UnixMilli(1234), Kind: session.KindItem, Payload: []byte(`{}`)}
 	want.Seal(session.Digest(sha256.Sum256(nil)))
 	got, err := rows.Record("s", want.Seq, want.ID, want.Time.UnixMilli(), string(want.Kind), rows.Chain(&want), rows.Payload(&want).([]byte))

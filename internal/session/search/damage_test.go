@@ -32,7 +32,7 @@ func (s spoiled) Read(ctx context.Context, id string, r session.Range) iter.Seq2
 }
 
 // What comes behind a damaged record is found, and indexing ends.
-func TestBehindTheDamage(t *testing.T) {
+func TestRecordsAfterDamage(t *testing.T) {
 	h := newHouse(t)
 	h.say("a first needle", "a lost needle", "a last needle")
 	x := open(t, filepath.Join(t.TempDir(), "i.db"), spoiled{h.store, func(_ string, r *session.Record) error {
@@ -73,7 +73,7 @@ func TestDamageAtTheEnd(t *testing.T) {
 }
 
 // One session that cannot be read at all does not hide the others.
-func TestPassedOver(t *testing.T) {
+func TestSkippedFiles(t *testing.T) {
 	for _, fault := range []error{session.ErrSealed, session.ErrNotFound} {
 		h := newHouse(t)
 		h.say("a needle")

@@ -28,7 +28,7 @@ func open(t testing.TB, path string, store session.Store) *search.Index {
 	return x
 }
 
-func TestKit(t *testing.T) {
+func TestSuite(t *testing.T) {
 	for name, fresh := range map[string]func(t testing.TB) session.Store{
 		"memory": func(testing.TB) session.Store { return memory.New() },
 		"sqlite": func(t testing.TB) session.Store {
@@ -104,7 +104,7 @@ func (h *house) index(x *search.Index) {
 }
 
 // An index that is damaged, of another version or no index is made anew.
-func TestMadeAnew(t *testing.T) {
+func TestRecreatedSession(t *testing.T) {
 	h := newHouse(t)
 	h.say("a needle")
 	for name, spoil := range map[string]func(path string) error{
