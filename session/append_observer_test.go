@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// recordingObserver is a witness that remembers, checks that what it is told is there,
-// and can be made to fail.
+// recordingObserver is an observer that records its calls, checks that the appended record is
+// stored, and can be made to fail.
 type recordingObserver struct {
 	store session.Store
 	mu    sync.Mutex
@@ -168,7 +168,7 @@ func TestAppendObserverFails(t *testing.T) {
 	}
 }
 
-// Taking in does not go on before what was left in doubt is witnessed.
+// Taking in shared records waits until the append with unknown outcome was observed.
 func TestAppendObserverFailsBeforeTakeIn(t *testing.T) {
 	gone := errors.New("gone")
 	s, w := watched(t)
@@ -178,14 +178,14 @@ func TestAppendObserverFailsBeforeTakeIn(t *testing.T) {
 	wantErr(t, err, gone)
 	_, err = l.Refresh(t.Context())
 	wantErr(t, err, gone)
-	// The caller was told that it failed: it is news.
+	// The caller got an error, so Refresh returns the batch.
 	if news := must(l.Refresh(t.Context()))(t); len(news) != 1 || l.Head() != 3 {
 		t.Errorf("taken in: %v, head %d", news, l.Head())
 	}
 }
 
-// A witness's error is the witness's, whatever it wraps: the batch is not tried
-// anew at another seq.
+// An observer's error is returned as such, whatever it wraps: the batch is not retried at
+// another seq.
 func TestAppendObserverErrorIsNotConflict(t *testing.T) {
 	s, w := watched(t)
 	l := newSession(t, s, "s", "a")
@@ -236,8 +236,8 @@ func TestAppendObserverFailsElsewhere(t *testing.T) {
 	}
 }
 
-// Whatever happens, an append that returned was witnessed, and so is the head of
-// each log when nobody writes.
+// Every append that returned was observed, and so is the head of each log when no process
+// writes.
 func TestAppendObserverConcurrent(t *testing.T) {
 	s, w := watched(t)
 	l := newSession(t, s, "s")

@@ -25,8 +25,8 @@ func answerOf(t *testing.T, id string, tokens int64) transcript.Encoded {
 	return e
 }
 
-// What a run cost is what its calls cost as they were made, whether their turn was closed or
-// not; logs of older versions count by the turns that were closed. A fork begins at zero.
+// The cost of a run is the sum of its recorded calls, whether or not their turn was closed; in
+// logs of older versions it is that of the closed turns. A fork starts at zero.
 func TestStateRunCost(t *testing.T) {
 	mark := &record.RequestMark{API: "a", Messages: 1}
 	open := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1", Budget: &record.Budget{USD: 5}})

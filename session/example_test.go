@@ -214,7 +214,8 @@ func ExampleNewDraft() {
 	// Output: 5 turn.opened
 }
 
-// Somebody renames the session while another runs it: the other takes that in.
+// A user renames the session while another process runs it: that process takes in the new
+// title.
 func ExampleLog_Refresh() {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)
@@ -236,7 +237,7 @@ func ExampleLog_Refresh() {
 	// Output: 2 meta.changed {"title":"the failing test"}
 }
 
-// A change that only counts when nothing else has happened since somebody looked.
+// A change that is made only if nothing else was appended since.
 func ExampleSessions_AppendShared() {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)

@@ -13,8 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// told is what a restored transcript says about the uses that were open: whether they ran.
-func told(t *testing.T, r *session.Restored) string {
+// outcomes returns what a restored transcript says about the uses that were open: whether they
+// ran.
+func outcomes(t *testing.T, r *session.Restored) string {
 	t.Helper()
 	var list []string
 	for _, e := range r.Transcript.Items() {
@@ -39,8 +40,8 @@ func told(t *testing.T, r *session.Restored) string {
 	return strings.Join(list, ", ")
 }
 
-// TestForkReportsWhatRan: a call that nobody has started was not run, also for a fork; what
-// its parent had started, or has started since, may have had effects.
+// A call that was never started did not run, for a fork too. A call that its parent started,
+// before or after the fork, may have had effects.
 func TestForkReportsWhatRan(t *testing.T) {
 	turn := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"})
 	round := []session.Draft{turn, userDraft("u", "u"), useDraft("a", "c1", "c2", "c3")}
@@ -80,7 +81,7 @@ func TestForkReportsWhatRan(t *testing.T) {
 				must(l.Append(t.Context(), c.since...))(t)
 			}
 			for name, id := range map[string]string{"the fork": fork, "a fork of the fork": of} {
-				if got := told(t, restore(t, s, session.RestoreOptions{SessionID: id})); got != c.want {
+				if got := outcomes(t, restore(t, s, session.RestoreOptions{SessionID: id})); got != c.want {
 					t.Errorf("%s is told %q, want %q", name, got, c.want)
 				}
 			}
@@ -99,21 +100,21 @@ func rewritten(t *testing.T, drafts []session.Draft, more ...session.Draft) (ite
 	return items
 }
 
-// A call that came with a transcript of another program may have run there.
+// A call from another program's transcript may have run there.
 func TestForeignCallUnknownOutcome(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"))
-	if got := told(t, restore(t, s, session.RestoreOptions{SessionID: "s"})); got != "c1 elsewhere" {
+	if got := outcomes(t, restore(t, s, session.RestoreOptions{SessionID: "s"})); got != "c1 elsewhere" {
 		t.Errorf("told %q", got)
 	}
 }
 
-// What was cut off in the session itself: what ran, and what was refused.
+// After truncating the session itself: what ran, and what was denied.
 func TestTruncateReportsWhatRan(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1", "c2"),
 		startedDraft(t, "c1"), finishedDraft(t, "c1"), resultDraft("r1", "c1"), resultDraft("r2", "c2"))
-	if got := told(t, restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "a"})); got != "c1 elsewhere, c2 not run" {
+	if got := outcomes(t, restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "a"})); got != "c1 elsewhere, c2 not run" {
 		t.Errorf("told %q", got)
 	}
 }

@@ -235,7 +235,8 @@ func TestParentCycle(t *testing.T) {
 	wantErr(t, err, session.ErrCorrupt)
 }
 
-// A fork is gone on with when its parent is deleted, also where that was called away from a tool.
+// A fork can be resumed after its parent was deleted, even if the parent was interrupted during a
+// tool call.
 func TestForkOfDeletedRepaired(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")

@@ -97,7 +97,7 @@ func TestExpiredLeaseIsTaken(t *testing.T) {
 	})
 }
 
-// A clock that is ahead takes nothing over, and one that is behind gives nothing away.
+// A clock that is ahead takes over nothing, and a clock that is behind gives nothing away.
 func TestClockSkewNoTakeover(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		for _, blind := range []bool{false, true} {
@@ -129,7 +129,7 @@ func TestClockSkewNoTakeover(t *testing.T) {
 	}
 }
 
-// clockless is a store that knows nothing of how long a lease still holds, as a bucket is.
+// clockless is a store that cannot tell how long a lease remains, such as a bucket.
 type clockless struct{ *memory.Store }
 
 func (c clockless) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
@@ -148,8 +148,8 @@ func (c clockless) Held(ctx context.Context, id string) (*session.Lease, error) 
 	return l, err
 }
 
-// Where the store has no clock, whoever wants a session looks for the whole time of the
-// lease whether its holder renews it.
+// If the store has no clock, a process that wants a session watches for the whole TTL whether
+// the holder renews its lease.
 func TestDeadHolderByPID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := clockless{memory.New()}
@@ -231,7 +231,7 @@ func TestLeaseOfDeadProcessIsTaken(t *testing.T) {
 	l.Close()
 }
 
-// A holder with our own id is another log of ours, however long ago its process began.
+// A holder with the same id is another log of this process.
 func TestAcquireOwnLease(t *testing.T) {
 	store := memory.New()
 	s := session.New(store, &session.Options{Holder: session.Holder{ID: "me", PID: 1}})
@@ -276,7 +276,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// Who has ended holds nothing, whatever is written.
+// A process that has ended holds no lease, whatever is stored.
 func TestLeaseOfEndedHolder(t *testing.T) {
 	me := session.ThisProcess()
 	if me.Boot == "" {
@@ -294,8 +294,8 @@ func TestLeaseOfEndedHolder(t *testing.T) {
 	}
 }
 
-// Who takes a session over takes those along that its calls have begun: a program that was
-// left behind writes to none of them any more. Others stay as they are.
+// A takeover includes the sessions that the session's calls started: the former program can no
+// longer write to them. Other sessions stay unchanged.
 func TestTakeoverChildren(t *testing.T) {
 	for name, takeover := range map[string]bool{"taken over": true, "expired": false} {
 		t.Run(name, func(t *testing.T) {

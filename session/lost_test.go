@@ -29,8 +29,8 @@ func (d *deafLeases) Renew(ctx context.Context, id string, l session.Lease) erro
 	return d.Store.Renew(ctx, id, l)
 }
 
-// Whoever cannot renew the lease ends what goes on before anybody else may have the
-// session, also when the store hangs; once it is renewed, something new may begin.
+// A holder that cannot renew its lease ends its work before another process may have the
+// session, even if the store hangs. After a renewal, new work may start.
 func TestWorkStopsBeforeLease(t *testing.T) {
 	for name, set := range map[string]func(*deafLeases, bool){
 		"away":  func(d *deafLeases, is bool) { d.away.Store(is) },
@@ -88,8 +88,7 @@ func TestWorkStopsBeforeLease(t *testing.T) {
 	}
 }
 
-// What begins when the store is back, and the lease was not renewed yet, renews it: a call
-// that was allowed a moment ago runs.
+// A call that starts when the store is back renews the lease, so it may run.
 func TestCallsAfterOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafLeases{Store: memory.New()}
@@ -109,8 +108,8 @@ func TestCallsAfterOutage(t *testing.T) {
 	})
 }
 
-// Whoever takes a session over in which a tool runs waits for the tool's end: until the
-// former holder says so, and no longer than that one's lease. It is told nothing before.
+// A takeover of a session with a running tool waits for the tool's end: until the former
+// holder releases its lease, at most until that expires. It learns nothing before.
 func TestTakeoverWaitsForWork(t *testing.T) {
 	running := func(t *testing.T, s *session.Sessions) *session.Log {
 		l := newSession(t, s, "s", "a")
@@ -179,7 +178,8 @@ func TestTakeoverWaitsForWork(t *testing.T) {
 	}
 }
 
-// Whoever gives up the waiting leaves the lease to run out: nobody else comes in meanwhile.
+// If the wait is cancelled, the lease is left to expire: no other process gets the session
+// meanwhile.
 func TestTakeoverCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -200,8 +200,8 @@ func TestTakeoverCancelled(t *testing.T) {
 	})
 }
 
-// What runs beside calls, such as a server, is ended each time that the lease is lost, and
-// whoever takes the session over waits until that has happened.
+// Background work, such as a server, is ended each time the lease is lost, and a takeover
+// waits for that.
 func TestBackgroundEndsWithLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafLeases{Store: memory.New()}

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// machine does random things to sessions and keeps, beside them, what each
-// transcript ought to be: a list of item ids.
+// machine performs random operations on sessions and keeps the expected transcript of each as
+// a list of item ids.
 type machine struct {
 	s     *session.Sessions
 	w     *recordingObserver

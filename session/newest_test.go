@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// What somebody goes on with is what had an answer, or may still get one.
+// The session to continue is one with an answer, or one that may still get one.
 func TestNewest(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	make := func(id string, drafts ...session.Draft) {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Every kind says what it holds and what erasing does with it; a kind that is not in the
-// register is not erased by guessing.
+// Every kind describes its text and how it is erased; a kind that is not in the register is
+// never erased.
 func TestEveryKindIsInTheRegister(t *testing.T) {
 	texts := session.KindTexts()
 	for _, name := range record.Kinds() {
@@ -31,7 +31,7 @@ func TestEveryKindIsInTheRegister(t *testing.T) {
 	}
 }
 
-// What a mask finds is erased in every kind of record, but for the two that say so.
+// A mask reaches every kind of record, except the two that say otherwise.
 func TestRedactReachesEveryKind(t *testing.T) {
 	payloads := map[session.Kind]string{
 		record.KindTurnOpened:       `{"turn":"t1","cwd":"/W"}`,
@@ -129,8 +129,8 @@ func oldSession(t *testing.T, s *session.Sessions, id string, o session.Opened) 
 	}
 }
 
-// A fork that has rewritten its transcript holds its parent's words once more, and so do
-// who works for a run, and tasks.
+// A fork with a rewritten transcript repeats its parent's text, and so do sessions that work
+// for a run, and tasks.
 func TestRedactReachesRelatives(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		for _, from := range []string{"parent", "fork", "worker"} {
@@ -169,7 +169,7 @@ func TestRedactReachesRelatives(t *testing.T) {
 	})
 }
 
-// Naming a record takes what repeats it elsewhere, too.
+// Erasing a record by seq also erases what repeats it elsewhere.
 func TestRedactSeqErasesTasksAndSubagents(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
@@ -202,7 +202,7 @@ func TestRedactSeqErasesTasksAndSubagents(t *testing.T) {
 	})
 }
 
-// What forks show of a deleted parent is erased there, whoever asks.
+// What forks show of a deleted parent is erased there.
 func TestRedactDeletedParent(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		for _, from := range []string{"g0", "g1", "g2"} {
@@ -246,7 +246,8 @@ func TestRedactDeletedParent(t *testing.T) {
 	})
 }
 
-// A relative that runs is told, and everything else is erased; redacting again does the rest.
+// A running relative is reported, and everything else is erased; redacting again does the
+// rest.
 func TestRedactKeepsRunningSessions(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	secretive(t, s, "s")

@@ -216,7 +216,7 @@ func TestRedactSeqs(t *testing.T) {
 		}
 		sound(t, s, "s")
 		sound(t, s, fork)
-		// A fork whose parent is gone, and with it the record that says what was erased.
+		// A fork whose parent is deleted, and with it the record that names what was erased.
 		if err := s.Delete(t.Context(), "s"); err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestRedactRewrite(t *testing.T) {
 	})
 }
 
-// A question that is open must stay as it was asked.
+// An open approval request must stay unchanged.
 func TestRedactKeepsOpenApprovals(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
@@ -348,7 +348,8 @@ func (l *lazy) Erase(ctx context.Context, id string, epoch int64, seqs []int64) 
 	return l.Store.Erase(ctx, id, epoch, seqs)
 }
 
-// What comes between the record that says so and the erasing is made good.
+// If a crash comes between the redacted record and the erasure, the erasure is completed
+// later.
 func TestRedactIsFinished(t *testing.T) {
 	for name, finish := range map[string]func(t *testing.T, s *session.Sessions){
 		"by redacting": func(t *testing.T, s *session.Sessions) {
@@ -390,7 +391,7 @@ func TestRedactIsFinished(t *testing.T) {
 	}
 }
 
-// A payload that is gone without a record that says so is a fault.
+// A missing payload that no record names is a fault.
 func TestVerifyFindsUnrecordedErasure(t *testing.T) {
 	store := memory.New()
 	s := session.New(store, nil)

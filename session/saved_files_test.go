@@ -119,8 +119,8 @@ func TestSavedFilesAreRedacted(t *testing.T) {
 	}
 }
 
-// TestSavedFilesAreMasked: what a secret is in is not kept by a store that masks, though
-// its compressed form shows nothing.
+// TestSavedFilesAreMasked checks that a masking store drops a file content with a secret,
+// although its compressed form does not show it.
 func TestSavedFilesAreMasked(t *testing.T) {
 	mask := func(p json.RawMessage) json.RawMessage {
 		return bytes.ReplaceAll(p, []byte("geheim"), []byte("[gone]"))

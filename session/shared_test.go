@@ -133,7 +133,7 @@ func TestTakeInSharedRecords(t *testing.T) {
 	if recs := must(l.AppendAt(t.Context(), 4, userDraft("b", "b")))(t); recs[0].Seq != 5 {
 		t.Errorf("%+v", recs)
 	}
-	// What an append met on its way is handed out once, in order with what came later.
+	// A record found by an append is returned once by Refresh, in order with later ones.
 	must(s.AppendShared(t.Context(), "s", 5, answerDraft("r", "deny")))(t)
 	must(l.Append(t.Context(), userDraft("c", "c")))(t)
 	must(s.AppendShared(t.Context(), "s", 7, answerDraft("t", "deny")))(t)
@@ -190,8 +190,8 @@ func TestTakeInWithoutLeases(t *testing.T) {
 	wantErr(t, err, session.ErrConflict)
 }
 
-// A batch whose append ended in doubt, and was written, is handed out like one of
-// others: whoever appended it was told that it failed.
+// A batch with an unknown outcome that was written is returned like a record of another
+// writer, because its writer got an error.
 func TestTakeInAfterUnknownAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{Store: memory.New()}

@@ -49,8 +49,8 @@ func answeredIDs(as []session.AnsweredApproval) string {
 	return strings.Join(ids, " ")
 }
 
-// What a session looks like after a process died in the middle of a round, and
-// what restoring it leaves and appends.
+// The state of a session after a process ended in the middle of a round, and what restoring it
+// leaves and appends.
 func TestRestoreWaits(t *testing.T) {
 	turn := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1"})
 	ask := func(drafts ...session.Draft) []session.Draft {
@@ -158,7 +158,7 @@ func TestRestoreWaits(t *testing.T) {
 			if m := r.Log.Meta(); m.OpenApprovals != len(r.State.OpenApprovals) || len(r.State.Running) != 0 {
 				t.Errorf("%d questions are counted, %d are open; running %v", m.OpenApprovals, len(r.State.OpenApprovals), r.State.Running)
 			}
-			// However often it is restored, and whoever takes it over: the same.
+			// Repeated restores, with or without takeover, give the same result.
 			for _, takeover := range []bool{false, true} {
 				if !takeover {
 					r.Log.Close()
@@ -176,7 +176,7 @@ func TestRestoreWaits(t *testing.T) {
 	}
 }
 
-// An answer that got into the log although there was one does not count.
+// A second answer in the log has no effect.
 func TestReplayTakesTheFirstAnswer(t *testing.T) {
 	recs := chain(openedDraft(t, "s"), useDraft("a", "c1"), askDraft("q1", "c1"), answerDraft("q1", "deny"), answerDraft("q1", "allow"))
 	st := must(session.Replay(t.Context(), seq(recs)))(t)
@@ -185,7 +185,7 @@ func TestReplayTakesTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// What a running tool left is told as unknown while the round waits.
+// The outcome of a running tool is reported as unknown while the round waits.
 func TestWaitingRoundReportsUnknownOutcomes(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1", "c2"), startedDraft(t, "c1"), askDraft("q", "c2"))
@@ -263,8 +263,7 @@ func TestForkNeverWaits(t *testing.T) {
 	}
 }
 
-// An answer that comes while the session is restored is not lost, and never given
-// twice.
+// An answer that arrives while the session is restored is not lost, and is used only once.
 func TestAnswerWhileRestoring(t *testing.T) {
 	for _, open := range []bool{true, false} { // a question that waits, and one that is cut
 		store := &racingStore{Store: memory.New()}
@@ -294,7 +293,7 @@ func TestAnswerWhileRestoring(t *testing.T) {
 	}
 }
 
-// racingStore is a store in which somebody appends right before the next append.
+// racingStore is a store in which another writer appends right before the next append.
 type racingStore struct {
 	*memory.Store
 	meddle func()
@@ -343,7 +342,7 @@ func TestStateKeepsThePolicyOfTheRun(t *testing.T) {
 	wantErr(t, err, session.ErrCorrupt)
 }
 
-// Rebuilding a meta counts the questions again.
+// Rebuilding a meta counts the approval requests again.
 func TestRebuildCountsQuestions(t *testing.T) {
 	dir := t.TempDir()
 	for name, store := range map[string]session.Store{
@@ -385,7 +384,7 @@ func TestRebuildCountsQuestions(t *testing.T) {
 	}
 }
 
-// An erased question is still counted, so that a meta can be rebuilt.
+// An erased approval request is still counted, so that a meta can be rebuilt.
 func TestErasedApprovalsAreCounted(t *testing.T) {
 	recs := chain(openedDraft(t, "s"), askDraft("q", "u"), answerDraft("q", "deny"), askDraft("r", "u"))
 	for i := range recs[1:] {

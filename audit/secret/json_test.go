@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A made-up token of a known shape, put together here so that nobody takes it for one.
+// An invented token of a known form, assembled here so that scanners do not report it.
 var (
 	body  = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 	token = "ghp" + "_" + body
@@ -102,7 +102,7 @@ func TestCustomPatterns(t *testing.T) {
 	}
 }
 
-// A secret is found wherever it lies about the edges of what an expression is shown.
+// A secret is found at any position relative to the edges of the searched text.
 func TestEdges(t *testing.T) {
 	m := masker0(t)
 	key := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat(strings.Repeat("aB3dE5gH", 8)+"\n", 120) + "-----END RSA PRIVATE KEY-----"

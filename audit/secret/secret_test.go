@@ -95,7 +95,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// Each example names its pattern, or one that knows it better.
+// Each example is found by its pattern, or by a more specific one.
 func TestExamplesMatchTheirPattern(t *testing.T) {
 	m := masker0(t)
 	r := rand.New(rand.NewPCG(3, 4))

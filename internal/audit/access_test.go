@@ -132,7 +132,8 @@ func TestVerifyFindsChangedAccesses(t *testing.T) {
 	}
 }
 
-// Several programs put accesses on record at once: the daemon, and who makes tokens.
+// Several programs record accesses at the same time: the daemon, and the command that creates
+// tokens.
 func TestProgramsShareAnAccessLog(t *testing.T) {
 	dir := t.TempDir()
 	var logs []*audit.AccessLog
@@ -160,7 +161,8 @@ func TestProgramsShareAnAccessLog(t *testing.T) {
 	}
 }
 
-// What a kill cut off in the middle is put aside, and the next access follows what is whole.
+// An incomplete record left by a kill is moved away, and the next access follows the last
+// complete one.
 func TestAccessAfterTornRecord(t *testing.T) {
 	dir := t.TempDir()
 	before, _ := accesses(t, dir)

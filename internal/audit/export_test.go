@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// sample is a session with what exports must be careful about.
+// sample returns the entries of a session with everything that exports must handle carefully.
 func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
 	t.Helper()
 	s, store := library(t)
@@ -102,7 +102,7 @@ func objects(t *testing.T, text string) (list []map[string]any) {
 	return list
 }
 
-// An export can be checked by itself.
+// An export can be verified on its own.
 func TestJSONLChecksItself(t *testing.T) {
 	prev := ""
 	for line := range strings.Lines(export(t, "jsonl")) {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// A file that a person put back is evidence; what a file was before a call is not, whose
-// end says what it changed.
+// A file that a user restored has an entry. The saved content of a file before a call has
+// none, because the end of the call records the change.
 func TestRewindEntries(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l, err := s.Create(t.Context(), session.Opened{SessionID: "s"})

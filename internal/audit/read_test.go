@@ -62,7 +62,7 @@ func (s *mutableStore) Read(ctx context.Context, id string, r session.Range) ite
 	}
 }
 
-// library makes the sessions of a test; its clock goes one second at a time.
+// library makes the sessions of a test. Its clock advances by one second for each call.
 func library(t *testing.T) (*session.Sessions, *mutableStore) {
 	t.Helper()
 	store := &mutableStore{Store: memory.New(), erased: map[int64]bool{}}
@@ -446,7 +446,7 @@ func TestForkHasParentEntries(t *testing.T) {
 	}
 }
 
-// What is appended later goes on with the chain.
+// Records appended later continue the chain.
 func TestChainContinuesAfterFork(t *testing.T) {
 	s, _ := library(t)
 	l := log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"))
@@ -489,7 +489,7 @@ func TestReadPicks(t *testing.T) {
 	}
 }
 
-// What package hook records is what is read here.
+// Read reads what package hook records.
 func TestHookEntries(t *testing.T) {
 	want, got := reflect.TypeFor[record.HookRun](), reflect.TypeFor[audit.HookRun]()
 	for f := range want.Fields() {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// A trail witnesses what sessions append, and a log that was changed is found.
+// The trail observes the appends of sessions; Verify then finds a changed log.
 func ExampleOpenTrail() {
 	ctx := context.Background()
 	home, err := os.MkdirTemp("", "audit")
@@ -42,7 +42,7 @@ func ExampleOpenTrail() {
 	r, err := audit.Verify(ctx, s, trail.Dir(), nil)
 	fmt.Println(r.Sessions, "session,", r.Leaves, "leaf,", len(r.Findings), "findings,", err)
 
-	// Somebody deletes the session behind the trail's back.
+	// A program deletes the session without telling the trail.
 	if err := store.Delete(ctx, "demo"); err != nil {
 		fmt.Println(err)
 	}

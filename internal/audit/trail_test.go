@@ -76,7 +76,7 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 	check(t, trail.Close())
-	// The next program knows what was said last.
+	// The next program knows the last leaf.
 	told(t, openTrail(t, dir), "s", 1)
 	if got := readTrail(t, dir, leavesName); got != want {
 		t.Error("a leaf was written again")
@@ -134,8 +134,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// Many leaves get a checkpoint without being asked for one, and the tree's file is
-// made anew when it is lost.
+// Many leaves get a checkpoint automatically, and the tree's file is recreated when it is
+// lost.
 func TestAutomaticCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	trail := openTrail(t, dir)

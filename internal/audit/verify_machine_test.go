@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// worker does what sessions are for, at random, with a trail.
+// worker performs random operations on sessions with a trail.
 type worker struct {
 	dir   string
 	store session.Store
@@ -40,7 +40,7 @@ func (w *worker) name(prefix string) string {
 	return fmt.Sprint(prefix, w.next)
 }
 
-// pick is a session that is there, or "".
+// pick returns an existing session, or "".
 func (w *worker) pick(t *rapid.T) string {
 	p, err := w.s.List(context.Background(), session.Query{})
 	if err != nil {
@@ -135,7 +135,7 @@ func rarely(t *rapid.T) {
 	}
 }
 
-// Whatever is done with sessions, verification finds nothing.
+// After any valid operations on sessions, verification finds nothing.
 func TestVerifyMachine(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,8 +150,8 @@ func TestVerifyMachine(t *testing.T) {
 	})
 }
 
-// Whatever is done to a log's records behind the store's back, verification finds it,
-// and names no record that comes later.
+// Any change of a log's records without using the store is found, and no later record is
+// reported.
 func TestVerifyFindsRandomChange(t *testing.T) {
 	m := inFiles{}
 	whole := perform(t, m)

@@ -19,14 +19,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// medium is a store on disk and what somebody with access to its files can do.
+// medium is a store on disk and what a user with access to its files can do.
 type medium interface {
 	open(t testing.TB, dir string) session.Store
-	// load reads a log as it lies there, save writes it back, with metadata to match.
+	// load reads a stored log; save writes it back with matching metadata.
 	load(t testing.TB, dir, id string) []session.Record
 	save(t testing.TB, dir, id string, recs []session.Record)
 	remove(t testing.TB, dir, id string)
-	// bytes is the file that holds the records of a session.
+	// bytes returns the file that contains the records of a session.
 	bytes(dir, id string) string
 }
 
@@ -57,7 +57,7 @@ func (m inSQLite) open(t testing.TB, dir string) session.Store {
 	return s
 }
 
-// sql runs statements behind the store's back.
+// sql runs statements on the file without using the store.
 func (m inSQLite) sql(t testing.TB, dir string, f func(*sql.Tx)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+m.bytes(dir, ""))

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// reseal writes the chain anew from index i on.
+// reseal recomputes the chain from index i on.
 func reseal(recs []session.Record, i int) {
 	for ; i < len(recs); i++ {
 		prev := session.Digest{}
@@ -324,8 +324,8 @@ func TestVerifyRedacted(t *testing.T) {
 	}
 }
 
-// Who can write to the store and not to the trail erases something, with a record
-// that says so and that no leaf names.
+// A writer of the store without access to the trail erases something and adds a record of it,
+// which no leaf names.
 func TestVerifyFindsForgedRedaction(t *testing.T) {
 	for name, m := range media {
 		t.Run(name, func(t *testing.T) {
@@ -339,7 +339,8 @@ func TestVerifyFindsForgedRedaction(t *testing.T) {
 			if r := st.verify(t, nil); len(r.Findings) != 1 || r.Findings[0] != want {
 				t.Fatalf("%+v", r)
 			}
-			// A trail that lost its last leaves with the machine is told when the session is opened.
+			// A trail that lost its last leaves with the machine gets them again when the session is
+			// opened.
 			store = m.open(t, st.dir)
 			trail, err := OpenTrail(st.trailDir(), nil)
 			check(t, err)

@@ -143,7 +143,8 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Whoever has the folder can make a whole trail anew; what was kept elsewhere tells.
+// A user with access to the folder can recreate the whole trail; a checkpoint stored elsewhere
+// shows that.
 func TestVerifyAgainstCheckpoint(t *testing.T) {
 	st := perform(t, inSQLite{})
 	kept, err := os.ReadFile(filepath.Join(st.trailDir(), checkpointName))
@@ -186,7 +187,7 @@ func TestVerifyAgainstCheckpoint(t *testing.T) {
 	}
 }
 
-// A trail that was put back to what it once was disagrees with a later checkpoint.
+// A trail that was restored to an earlier state contradicts a later checkpoint.
 func TestVerifyFindsRollback(t *testing.T) {
 	st := perform(t, inSQLite{})
 	old := st.copy(t)

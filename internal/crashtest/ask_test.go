@@ -17,10 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A run is killed around its questions, over and over, and goes on each time. The
-// questions are answered by this process, by the child and by third programs, some
-// of which are killed too. A full run is HOLDFAST_CRASH_TRIALS=2000: 200 kills on
-// each store.
+// A run is repeatedly killed around its approval requests and continues each time. The
+// requests are answered by this process, by the child and by third programs, some of which are
+// killed too. A full run is HOLDFAST_CRASH_TRIALS=2000: 200 kills on each store.
 func TestKillDuringApproval(t *testing.T) {
 	for _, store := range Stores {
 		t.Run(store, func(t *testing.T) {
@@ -37,8 +36,8 @@ func TestKillDuringApproval(t *testing.T) {
 	}
 }
 
-// askSeries is a number of trials on one kind of store. Each child goes on with the
-// session of the one before, until it is retired.
+// askSeries is a number of trials on one kind of store. Each child continues the session of
+// the previous one, until it is retired.
 type askSeries struct {
 	kind, dir string
 	rng       *rand.Rand
@@ -49,9 +48,9 @@ type askSeries struct {
 	sessions *session.Sessions
 	task     Task
 	acked    Evidence
-	given    map[string]approval.Answer // what Resolve has told this process to count
+	given    map[string]approval.Answer // the answers that Resolve accepted from this process
 	typical  time.Duration              // of a run whose person is quick
-	beside   sync.WaitGroup             // an answer that goes on while the child is killed
+	beside   sync.WaitGroup             // an answer in progress while the child is killed
 
 	stages, moments                          map[string]int
 	questions, allowed, denied, ran, unknown int
@@ -109,8 +108,7 @@ func (s *askSeries) next(work string, person bool) Task {
 	return t
 }
 
-// trial kills a child at a random moment, answers at another, and lets the next
-// child come to its end.
+// trial kills a child at a random time, answers at another, and lets the next child finish.
 func (s *askSeries) trial(t *testing.T) {
 	t.Helper()
 	if s.trials%retireAsking == 0 {
@@ -200,8 +198,8 @@ func (s *askSeries) upTo(d time.Duration) time.Duration {
 
 func (s *askSeries) pause(most time.Duration) { time.Sleep(s.upTo(most)) }
 
-// await gives a condition a while to come true; that it does not is no fault: the
-// child may have been faster.
+// await waits a limited time for a condition. It may not become true, because the child may
+// have been faster.
 func (s *askSeries) await(cond func() bool) {
 	for range 300 {
 		if cond() {
@@ -230,7 +228,7 @@ func (s *askSeries) notes(t *testing.T) int {
 	return int(info.Size() / noteSize)
 }
 
-// answer answers everything that is open, and keeps what counts.
+// answer answers all open requests and stores the accepted answers.
 func (s *askSeries) answer(t *testing.T) {
 	open, err := approval.Pending(t.Context(), s.sessions, "s")
 	if err != nil {
@@ -249,8 +247,7 @@ func (s *askSeries) answer(t *testing.T) {
 	}
 }
 
-// undisturbed lets a child come to its end, with its own person or with this
-// process answering.
+// undisturbed lets a child finish, with its own approver or with this process answering.
 func (s *askSeries) undisturbed(t *testing.T, person bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -308,7 +305,7 @@ func (s *askSeries) asked(t *testing.T) []*ApprovalState {
 	return list
 }
 
-// stage says how far the child had come, which began after some questions.
+// stage returns how far a child that started after some requests had come.
 func (s *askSeries) stage(t *testing.T, before int) string {
 	t.Helper()
 	list := s.asked(t)

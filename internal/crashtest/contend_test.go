@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Two processes want one session, again and again: one wins, the other is told so, and
-// the log has what was acknowledged, once, in the order of the leases. A full run is
+// Two processes repeatedly compete for one session: one wins, the other gets an error, and the
+// log contains what was acknowledged, once, in the order of the leases. A full run is
 // HOLDFAST_CRASH_TRIALS=2000: 1,000 trials on each store.
 func TestContend(t *testing.T) {
 	for _, p := range places(t) {
@@ -105,7 +105,7 @@ func (s *contentionSeries) made(t *testing.T) []Ack {
 	return r.Acked
 }
 
-// race gives both the same order at once: one wins, and goes on.
+// race sends both the same command at the same time: one wins and continues.
 func (s *contentionSeries) race(t *testing.T, name string, o Command) {
 	t.Helper()
 	got := s.both(t, o, o)
@@ -122,7 +122,7 @@ func (s *contentionSeries) race(t *testing.T, name string, o Command) {
 	s.verify(t, first, winner.must(t, Command{Do: "append", Session: s.id, Times: 2}).Acked)
 }
 
-// change lets both append a shared record behind the same one.
+// change lets both append a shared record after the same record.
 func (s *contentionSeries) change(t *testing.T) {
 	t.Helper()
 	first := s.made(t)
@@ -172,12 +172,12 @@ func (s *contentionSeries) kill(t *testing.T) {
 	s.takeovers = append(s.takeovers, took)
 	s.outcomes["kill: taken over"]++
 	s.a = startContender(t, s.place)
-	// What the dead one was told is not known here: its reply died with it.
+	// What was acknowledged to the killed process is unknown: its reply was lost with it.
 	s.verify(t, first, nil, s.b.must(t, Command{Do: "append", Session: s.id, Times: 2}).Acked)
 }
 
-// stop freezes the holder until its lease is over and the other has the session, and
-// lets it go on then.
+// stop freezes the holder until its lease has expired and the other has the session, and then
+// lets it continue.
 func (s *contentionSeries) stop(t *testing.T) {
 	t.Helper()
 	const ttl = 60 * time.Millisecond
@@ -198,17 +198,17 @@ func (s *contentionSeries) stop(t *testing.T) {
 	s.verify(t, first, before, after)
 }
 
-// openBesideStopped opens the session while its holder is stopped. When that was
-// stopped in the middle of a renewal, it has the store locked, and everybody waits for
-// it: that is safe, but it does not end by itself, so it is let go on for a moment. Held
-// is the lease that had to end, nil when the holder went on in between.
+// openBesideStopped opens the session while its holder is stopped. If the holder was stopped
+// during a renewal, it has locked the store and all others wait. That is safe but does not end
+// by itself, so the holder is continued briefly. Held is the lease that had to end; nil if the
+// holder continued in between.
 func (s *contentionSeries) openBesideStopped(t *testing.T) (Reply, *session.Lease) {
 	t.Helper()
 	held, err := s.sessions.Lease(t.Context(), s.id)
 	if err != nil {
 		held = nil
 	}
-	// Beside a file, a stopped process lives: it has its lock, and nothing runs out.
+	// For a file, a stopped process is alive: it has its lock, and nothing expires.
 	local := s.place.store == "file" || s.place.store == "sqlite"
 	s.b.tell(t, Command{Do: "open", Session: s.id, Patient: true, Takeover: local})
 	got := make(chan Reply, 1)
@@ -245,8 +245,8 @@ func (s *contentionSeries) both(t *testing.T, a, b Command) [2]Reply {
 	return [2]Reply{s.a.reply(t), s.b.reply(t)}
 }
 
-// verify looks whether the log has what was acknowledged, in that order, and nothing
-// else. What stands for nil is any number of records.
+// verify checks that the log has what was acknowledged, in that order, and nothing else. nil
+// stands for any number of records.
 func (s *contentionSeries) verify(t *testing.T, parts ...[]Ack) {
 	t.Helper()
 	recs, err := read(t.Context(), s.sessions, s.id)
@@ -276,7 +276,7 @@ func (s *contentionSeries) verify(t *testing.T, parts ...[]Ack) {
 	}
 }
 
-// process is a contender in a process of its own.
+// process is a contender in a separate process.
 type process struct {
 	cmd     *exec.Cmd
 	orders  io.WriteCloser

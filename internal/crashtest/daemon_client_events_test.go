@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the trials of the daemon look for has to be found out when it is there.
+// The checks of the daemon trials must find each fault.
 func TestClientEventsFindFaults(t *testing.T) {
 	type frame struct {
 		seq  int64
@@ -48,7 +48,7 @@ func TestClientEventsFindFaults(t *testing.T) {
 	}
 }
 
-// A client that comes back in the middle of a record is told all of it again.
+// A client that reconnects in the middle of a record receives the whole record again.
 func TestEventsReceivedAgain(t *testing.T) {
 	c := newClient(nil, "r", "ws")
 	c.take(1, false, "a")

@@ -17,8 +17,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// clientEvents is what a client has heard of a run: for each seq all its frames. It notes
-// what comes twice, and with every also what does not come.
+// clientEvents is what a client has received of a run: all frames of each seq. It notes
+// repeated events and, with every, also missing ones.
 type clientEvents struct {
 	name  string
 	every bool // each seq gives something
@@ -53,7 +53,8 @@ func (h *clientEvents) wrong(format string, args ...any) {
 	h.faults = append(h.faults, h.name+": "+fmt.Sprintf(format, args...))
 }
 
-// heardAsked is what a client has heard of a question about a use of a session, or "".
+// heardAsked returns the approval request for a use of a session that the client received, or
+// "".
 func (h *clientEvents) heardAsked(id, use string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +69,7 @@ func (h *clientEvents) heardAsked(id, use string) string {
 	return ""
 }
 
-// again begins a new connection: what was not whole comes once more.
+// again starts a new connection: incomplete records are received once more.
 func (h *clientEvents) again() (after int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,7 +225,7 @@ func (c *client) frame(ctx context.Context, conn *websocket.Conn, b []byte) erro
 	return nil
 }
 
-// replay reads everything that is on record, as a client that has heard nothing.
+// replay reads all records as a client that has received nothing.
 func replay(ctx context.Context, a *api, run, name string, connect func(context.Context, *client) error) (*clientEvents, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -240,8 +241,8 @@ func newClient(a *api, run, name string) *client {
 	return &client{api: a, run: run, clientEvents: clientEvents{name: name, every: name == "sse", by: map[int64]string{}}}
 }
 
-// compare says what a client has heard and is not on record byte for byte; with
-// whole, also what is on record and it has not heard.
+// compare returns what a client received that is not recorded byte for byte; with whole, also
+// what is recorded and was not received.
 func (h *clientEvents) compare(all *clientEvents, whole bool) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

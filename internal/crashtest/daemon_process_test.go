@@ -70,7 +70,7 @@ func (d *daemonProcess) kill() {
 	<-d.over
 }
 
-// api speaks to whatever daemon serves on a home.
+// api calls the daemon that serves a home.
 type api struct{ http *http.Client }
 
 func newAPI(home string) *api {

@@ -15,14 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 )
 
-// watchedRun is a run, its two clients and what they answer.
+// watchedRun is a run, its two clients and their answers.
 type watchedRun struct {
 	id, dir, ledger string
 	strategy        any
 	sessions        []string // of its agents
-	uses            int      // questions that there will be
-	unasked         int      // calls that a kill has cut off before their question
-	open            []string // questions that were open when the daemon was gone
+	uses            int      // number of approval requests to come
+	unasked         int      // calls that a kill ended before their approval request
+	open            []string // requests that were open when the daemon was killed
 	clients         []*client
 	connect         map[string]func(context.Context, *client) error
 	asked, sent     atomic.Int64
@@ -78,7 +78,7 @@ func newWatchedRun(t *testing.T, s *daemonSeries) *watchedRun {
 	return w
 }
 
-// play writes what the model of an agent says: commands that note that they ran.
+// play writes the script of an agent's model: commands that note that they ran.
 func (w *watchedRun) play(t *testing.T, name, id string) string {
 	t.Helper()
 	var b strings.Builder
@@ -96,7 +96,7 @@ func (w *watchedRun) play(t *testing.T, name, id string) string {
 	return path
 }
 
-// follow connects the two clients, who answer what they are asked.
+// follow connects the two clients, which answer approval requests.
 func (w *watchedRun) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop = cancel
@@ -127,8 +127,8 @@ func (w *watchedRun) choice(question string) approval.Decision {
 	return Choice(approval.Request{ID: question}, "person").Decision
 }
 
-// hold lets answers wait, release sends them: those whose connection is gone fail, and
-// are given again when the client is asked again.
+// hold delays answers and release sends them. Those whose connection is lost fail, and are
+// given again when the client gets the request again.
 func (w *watchedRun) hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +145,8 @@ func (w *watchedRun) release() {
 	}
 }
 
-// answer is what a client does when it is asked. The WebSocket answers everything,
-// the other client some, and then disagrees.
+// answer is a client's reaction to an approval request. The WebSocket client answers all of
+// them, the other client some, and then disagrees.
 func (w *watchedRun) answer(c *client, question string, send func(string) error) {
 	w.asked.Add(1)
 	decision := w.choice(question)
@@ -170,7 +170,7 @@ func (w *watchedRun) answer(c *client, question string, send func(string) error)
 	w.decide(question, decision, c.name, send)
 }
 
-// decide sends an answer, and keeps it when the daemon says that it counts.
+// decide sends an answer and stores it if the daemon accepts it.
 func (w *watchedRun) decide(question string, decision approval.Decision, over string, send func(string) error) {
 	err := send(string(decision))
 	w.sent.Add(1)

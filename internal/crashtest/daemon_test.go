@@ -18,12 +18,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The daemon itself is killed at random moments of runs that ask, while one client
-// follows over a WebSocket and one over server-sent events, and both answer. The next
-// daemon has everything that they heard, byte for byte; every open question can be
-// answered; every approved command ran once; and the clients go on where they were,
-// without a gap and without a repeat. A full run is HOLDFAST_CRASH_TRIALS=2000: 200
-// kills.
+// The daemon is killed at random times of runs that request approvals, while one client
+// follows over a WebSocket and one over server-sent events, and both answer. The next daemon
+// has everything that they received, byte for byte; every open request can be answered; every
+// approved command ran once; and the clients continue without a gap or a repeat. A full run is
+// HOLDFAST_CRASH_TRIALS=2000: 200 kills.
 func TestKillTheDaemon(t *testing.T) {
 	s := newDaemonSeries(t)
 	for range trials(t, 200) {
@@ -62,7 +61,7 @@ func newDaemonSeries(t *testing.T) *daemonSeries {
 	if err := os.Mkdir(s.home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// What is under test is who asks and who answers; commands run as they are.
+	// The test is about requests and answers, so commands run without the sandbox.
 	settings := `{"permissions": {"ask": ["Bash"]}, "sandbox": {"enabled": false}}`
 	if err := os.WriteFile(filepath.Join(s.home, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
@@ -100,7 +99,7 @@ func (s *daemonSeries) start(t *testing.T) {
 	}
 }
 
-// kill kills the daemon. Nobody answers anything until the next one was looked at.
+// kill kills the daemon. No client answers until the next daemon was checked.
 func (s *daemonSeries) kill() {
 	if s.run != nil {
 		s.run.hold()
@@ -112,7 +111,7 @@ func (s *daemonSeries) upTo(d time.Duration) time.Duration {
 	return time.Duration(s.rng.Int64N(d.Microseconds()+1)) * time.Microsecond
 }
 
-// trial starts a daemon, goes on with the run, and kills it at a random moment.
+// trial starts a daemon, continues the run, and kills the daemon at a random time.
 func (s *daemonSeries) trial(t *testing.T) {
 	t.Helper()
 	if s.rng.IntN(8) == 0 { // before it serves
@@ -172,7 +171,7 @@ func (r runInfo) ended() bool {
 	return r.Status == "completed" || r.Status == "failed" || r.Status == "cancelled"
 }
 
-// info is where the run stands; false when it is on no record.
+// info returns the status of the run; false if it is not recorded.
 func (s *daemonSeries) info(t *testing.T) (runInfo, bool) {
 	t.Helper()
 	var info runInfo
@@ -239,7 +238,7 @@ func (s *daemonSeries) toTheEnd(t *testing.T) {
 	}
 }
 
-// check looks at what the next daemon has, before anything goes on.
+// check checks what the next daemon has, before anything continues.
 func (s *daemonSeries) check(t *testing.T) {
 	t.Helper()
 	if s.run == nil {
@@ -316,7 +315,7 @@ func (s *daemonSeries) compare(t *testing.T, whole bool) {
 	}
 }
 
-// offline reads the store while no daemon is running.
+// compare compares what the clients received with the records.
 func (s *daemonSeries) offline(t *testing.T) {
 	t.Helper()
 	s.run.open = nil
@@ -330,7 +329,7 @@ func (s *daemonSeries) offline(t *testing.T) {
 	s.found[stage]++
 }
 
-// asked reads and checks the questions of the run's sessions. Over means that the run
+// asked reads and checks the approval requests of the run's sessions. Over means that the run
 // has ended.
 func (s *daemonSeries) asked(t *testing.T, over bool) []*ApprovalState {
 	t.Helper()
@@ -418,7 +417,7 @@ func (s *daemonSeries) close(t *testing.T) {
 	s.run = nil
 }
 
-// finish lets the last run come to its end.
+// finish lets the last run end.
 func (s *daemonSeries) finish(t *testing.T) {
 	t.Helper()
 	s.start(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// verify has the program itself say that what is left is whole.
+// verify lets the program verify its own store.
 func (s *daemonSeries) verify(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{{"sessions", "verify", "--all"}, {"audit", "verify"}} {
@@ -22,7 +22,7 @@ func (s *daemonSeries) verify(t *testing.T) {
 	}
 }
 
-// told logs what is on record of the run and of its agents.
+// told logs the records of the run and of its agents.
 func (s *daemonSeries) told(t *testing.T) {
 	t.Helper()
 	store, err := OpenStore("sqlite", s.home)

@@ -17,10 +17,10 @@ import (
 // The system calls by which stores change the disk.
 var changing = []string{"pwrite64", "fsync", "fdatasync", "ftruncate", "renameat", "renameat2", "unlinkat", "mkdirat", "linkat"}
 
-// Every call of a small history that changes the disk fails, one after the other, once
-// and for ever, until there is none left to fail: no error is without a type, nothing
-// was acknowledged that is not there, who poisoned a store opens it again, and
-// afterwards everything works. With HOLDFAST_CRASH_TRIALS every call fails, else few do.
+// Each system call of a small history that changes the disk fails in turn, once and
+// permanently. Every error has a type, everything acknowledged is stored, a poisoned store can
+// be opened again, and afterwards everything works. With HOLDFAST_CRASH_TRIALS every call
+// fails, otherwise a few.
 func TestFaults(t *testing.T) {
 	takesLong(t)
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -130,7 +130,7 @@ func (s *faults) cell(t *testing.T, call, errno, when string) bool {
 	return len(hits) > 0
 }
 
-// check looks at what is left when nothing fails any more.
+// check checks what is left when nothing fails any more.
 func (s *faults) check(t *testing.T, name, dir, past string) {
 	t.Helper()
 	out := filepath.Join(s.dir, "found")

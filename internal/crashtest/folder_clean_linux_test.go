@@ -25,7 +25,7 @@ type folderWatcher struct {
 	over sync.WaitGroup
 }
 
-// standBy begins to look. What the commands of the test make is called made-….
+// standBy starts to watch. The commands of the test name their files made-….
 func standBy(dir string) *folderWatcher {
 	b := &folderWatcher{seen: map[string]bool{}, done: make(chan struct{})}
 	before := everything(dir)
@@ -73,9 +73,9 @@ func everything(dir string) map[string]bool {
 	return names
 }
 
-// The folder of a project as another process sees it, while commands run in the sandbox, one
-// after the other and in a run, and when holdfast is killed: nothing is there that no command made.
-// A full trial is 200 commands and 50 kills.
+// The project folder as another process sees it, while commands run in the sandbox, one after the
+// other and in a run, and when holdfast is killed: it contains only what commands made. A full
+// trial is 200 commands and 50 kills.
 func TestUserFolderClean(t *testing.T) {
 	bin := testprogram.Path(t)
 	home, project := t.TempDir(), t.TempDir()
@@ -140,7 +140,7 @@ func TestUserFolderClean(t *testing.T) {
 	}
 }
 
-// runs says whether a process has a word in its command line.
+// runs reports whether a process has a word in its command line.
 func runs(word string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(lines, func(name string) bool {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// A run on a disk that is full ends with the exit code for it, a message and a hint,
-// and goes on when there is room again.
+// A run on a full disk ends with its exit code, a message and a hint, and continues when there
+// is space again.
 func TestFullDisk(t *testing.T) {
 	takesLong(t)
 	bin := testprogram.Path(t)

@@ -18,12 +18,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// killCase is something that the program is killed in the middle of.
+// killCase is an operation that is interrupted by a kill.
 type killCase struct {
 	prepare func(s *killEnv)
 	args    []string // the arguments; $DIR in them is the scene's folder
-	// over does the deed again, or goes on after it, until it is done, and looks at what
-	// came of it. It says what is wrong.
+	// over repeats or continues the operation until it is done, and checks the result.
 	over func(s *killEnv)
 }
 
@@ -265,10 +264,10 @@ func onlyPath(list []map[string]any) []map[string]any {
 	return out
 }
 
-// The program is killed while it does what takes more than one step. Afterwards no process
-// of it lives, every log verifies, what it said is in them, the same once more comes to
-// the end, and the next start takes away what lies in the folder for temporary files.
-func TestKilledDuringAppend(t *testing.T) {
+// The program is killed during an operation of several steps. Afterwards no process of it is
+// left, every log verifies, what it reported is in them, repeating the operation completes it,
+// and the next start removes its temporary files.
+func TestKilledDuringOperation(t *testing.T) {
 	takesLong(t)
 	n := 1
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {
@@ -350,7 +349,7 @@ func (s *killEnv) must(args ...string) string {
 	return out
 }
 
-// strike does the deed, and kills it after a time. It says how long it lived.
+// strike starts the operation and kills it after a time. It returns how long it ran.
 func (s *killEnv) strike(p killCase, after time.Duration) time.Duration {
 	s.Helper()
 	cmd := s.command(p.args...)
@@ -369,7 +368,7 @@ func (s *killEnv) strike(p killCase, after time.Duration) time.Duration {
 	return time.Since(began)
 }
 
-// verify looks at what a kill left.
+// verify checks what a kill left.
 func (s *killEnv) verify() {
 	s.Helper()
 	for deadline := time.Now().Add(20 * time.Second); s.living() != ""; time.Sleep(time.Millisecond) {

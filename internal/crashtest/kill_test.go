@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A store that acknowledges too early has to be found out, or the test below
-// proves nothing.
+// A store that acknowledges too early must be detected, or the test below proves nothing.
 func TestKillControl(t *testing.T) {
 	for _, store := range Stores {
 		t.Run(store, func(t *testing.T) {
@@ -23,8 +22,8 @@ func TestKillControl(t *testing.T) {
 	}
 }
 
-// A run is killed at random moments, over and over, and goes on each time.
-// A full run is HOLDFAST_CRASH_TRIALS=2000.
+// A run is repeatedly killed at random times and continues each time. A full run is
+// HOLDFAST_CRASH_TRIALS=2000.
 func TestKill(t *testing.T) {
 	for _, store := range Stores {
 		for _, work := range []string{"agent", "log"} {

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// provider is a provider over HTTP that is strict about what it is sent, with a model that
-// works a long task off, step by step. The model remembers nothing: what it does next
-// follows from the transcript, or from the summary in it.
+// provider is a strict provider over HTTP with a model that performs a long task step by step.
+// The model has no memory: its next step follows from the transcript, or from the summary in
+// it.
 type provider struct {
 	*httptest.Server
 	steps int
@@ -30,7 +30,7 @@ type provider struct {
 	refused  []string
 	requests int
 	summed   int // summaries written
-	looked   int // how often the model looked what had become of a call
+	looked   int // how often the model checked the outcome of a call
 	done     bool
 	ids      int
 	first    func() // called once, at the next request
@@ -106,7 +106,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	p.stream(w, answer)
 }
 
-// check says what a strict provider does not take.
+// check returns what a strict provider would reject.
 func (p *provider) check(req *wireRequest, body []byte, summary bool) error {
 	for what, part := range map[string]json.RawMessage{"system prompt": req.System, "tools": req.Tools} {
 		key := fmt.Sprint(what, summary)
@@ -222,7 +222,7 @@ var (
 	summaryText = regexp.MustCompile(`AFTER STEP (\d+) (do|look|end) (ok|unclear)`)
 )
 
-// summaryOf tells a history as far as the work needs it.
+// summaryOf summarizes a history as far as the work needs it.
 func summaryOf(history string) string {
 	if i := strings.LastIndex(history, "AFTER STEP"); i > strings.LastIndex(history, "STEP ")-len("AFTER ") {
 		if m := summaryText.FindString(history[i:]); m != "" {
@@ -244,7 +244,7 @@ func summaryOf(history string) string {
 	return fmt.Sprintf("AFTER STEP %s %s %s", history[last[2]:last[3]], history[last[4]:last[5]], how)
 }
 
-// progress is where the work stands, as far as a transcript tells.
+// progress is the state of the work according to a transcript.
 type progress struct {
 	step   int
 	what   string // do, look or end
@@ -279,7 +279,7 @@ func where(messages []wireMessage) progress {
 	return a
 }
 
-// next is what the model does next.
+// next returns the model's next step.
 func (p *provider) next(req *wireRequest) []wireBlock {
 	a := where(req.Messages)
 	switch {

@@ -22,9 +22,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// A session of many turns that is compacted every 50 of them is killed at random moments
-// and goes on each time: the provider never refuses what it is sent, and in the end the
-// folder is what it is without a kill. HOLDFAST_HEAVY=1 makes it 500 turns and 100 kills.
+// A session of many turns, compacted every 50 turns, is killed at random times and continues
+// each time. The provider never rejects a request, and the final folder is the same as without
+// kills. HOLDFAST_HEAVY=1 makes it 500 turns and 100 kills.
 func TestLongSessionKilledAndCompacted(t *testing.T) {
 	takesLong(t)
 	turns, kills := 50, 10
@@ -59,7 +59,7 @@ func TestLongSessionKilledAndCompacted(t *testing.T) {
 	}
 }
 
-// longSession is a session of many turns in a folder of its own.
+// longSession is a session of many turns with its own folder.
 type longSession struct {
 	*provider
 	bin, home, folder string
@@ -84,7 +84,7 @@ func newLong(t *testing.T, bin string, turns int, rng *rand.Rand, kills int) *lo
 	return l
 }
 
-// run works the task off, turn by turn, each in a process of its own.
+// run performs the task turn by turn, each in a separate process.
 func (l *longSession) run(t *testing.T) {
 	interrupted := false
 	for !l.over() {
@@ -119,8 +119,8 @@ func (l *longSession) over() bool {
 	return l.done
 }
 
-// left is about how many turns are to come, but for some at the end: a kill may come when the
-// program has just ended, and is made up for.
+// left is about the number of remaining turns, except for some at the end: a kill may come
+// when the program has just ended, and is repeated then.
 func (l *longSession) left() int { return max(1, l.turns-len(l.took)-5) }
 
 func (l *longSession) broken(t *testing.T) bool {
@@ -132,7 +132,7 @@ func (l *longSession) broken(t *testing.T) bool {
 	return len(l.refused) > 0
 }
 
-// once runs the program for a turn, and kills it in the middle when it is to be struck.
+// once runs the program for a turn, and kills it during the turn if strike is set.
 func (l *longSession) once(t *testing.T, prompt []string, strike bool) (killed bool, out string, err error) {
 	var said bytes.Buffer
 	cmd := exec.Command(l.bin, append([]string{
@@ -183,7 +183,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// verify has the program check its log, and tells the numbers.
+// verify lets the program verify its log and logs the numbers.
 func (l *longSession) verify(t *testing.T) {
 	holdfast := func(args ...string) string {
 		cmd := exec.CommandContext(context.Background(), l.bin, args...)

@@ -12,8 +12,8 @@ func TestMain(m *testing.M) {
 	os.Exit(inOwnFolder(m))
 }
 
-// inOwnFolder runs the tests with a folder for temporary files of their own: what they
-// kill leaves some there.
+// inOwnFolder runs the tests with their own folder for temporary files, because killed
+// processes leave some.
 func inOwnFolder(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "crashtest-")
 	if err != nil {
@@ -26,7 +26,7 @@ func inOwnFolder(m *testing.M) int {
 	return m.Run()
 }
 
-// takesLong skips with -short what takes its time however few trials there are.
+// takesLong skips, with -short, a test that takes long even with few trials.
 func takesLong(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -34,8 +34,8 @@ func takesLong(t *testing.T) {
 	}
 }
 
-// trials says how many trials of a kind to run: what the environment says, else
-// a tenth of a full run, else few.
+// trials returns the number of trials to run: that of the environment, else a tenth of a full
+// run, else a few.
 func trials(t *testing.T, full int) int {
 	t.Helper()
 	if s := os.Getenv("HOLDFAST_CRASH_TRIALS"); s != "" {

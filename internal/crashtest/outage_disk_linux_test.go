@@ -15,8 +15,8 @@ import (
 
 const asksOnce = "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo it >> ran\"}}]\n  - text: done\n"
 
-// A daemon whose disk is full, under all that it keeps: what waits stays waiting, what works
-// goes on when there is room, and what would be written is refused with 507 until then.
+// A daemon with a full disk: waiting runs keep waiting, running ones continue when there is
+// space, and writes are refused with 507 until then.
 func TestDaemonOnFullDisk(t *testing.T) {
 	takesLong(t)
 	if !inside(t) {
@@ -96,8 +96,8 @@ func localStore(kind, home string) string {
 	return map[string]string{"sqlite": "sqlite:" + home + "/sessions.db", "file": "file:" + home + "/sessions"}[kind]
 }
 
-// A daemon whose store is deleted or replaced under it is not ready and says so, takes
-// nothing, and starts no command: its start would be on no record.
+// A daemon whose store is deleted or replaced while in use is not ready and reports it,
+// accepts nothing, and starts no command, because the start could not be recorded.
 func TestDaemonStoreRemoved(t *testing.T) {
 	takesLong(t)
 	for _, tt := range []struct {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A daemon that is about to end refuses new runs for now, and lets what works come to its end.
-// A question that nobody has answered by then stays open.
+// A daemon that is shutting down refuses new runs and lets running ones end. An approval
+// request without an answer stays open.
 func TestDaemonDrains(t *testing.T) {
 	d := newServed(t, "")
 	waits := d.run("waits", asksOnce, "default")
@@ -81,8 +81,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 	}
 }
 
-// A daemon that is told to end while its store is away ends, with its runs where they can be
-// continued.
+// A daemon that is stopped while its store is unavailable ends, and its runs can be continued.
 func TestDaemonEndsDuringOutage(t *testing.T) {
 	takesLong(t)
 	store := newPlace(t, "postgres")
@@ -111,9 +110,9 @@ func TestDaemonEndsDuringOutage(t *testing.T) {
 	}
 }
 
-// A run whose store is away for longer than it waits is interrupted with the reason, and can
-// be continued. When the store took the start of a command and its answer was lost in the outage,
-// the run cannot know, and does not run the command: then or later. The model is told.
+// A run whose store is unavailable for longer than its timeout is interrupted with the reason and
+// can be continued. If the store stored the start of a command but its answer was lost in the
+// outage, the run cannot know, and does not run the command, then or later. The model is told.
 func TestOutageLongerThanTimeout(t *testing.T) {
 	takesLong(t)
 	store := newPlace(t, "postgres")

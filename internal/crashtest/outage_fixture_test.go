@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// daemonEnv is a daemon on a home of its own, in whose log and answers a test looks.
+// daemonEnv is a daemon with its own home, whose log and answers a test checks.
 type daemonEnv struct {
 	t         *testing.T
 	bin, home string
@@ -105,8 +105,8 @@ func (d *daemonEnv) post(path string, in, out any) {
 	}
 }
 
-// refused checks that a request is refused for now: nothing was done, and when to come again
-// is said.
+// refused checks that a request is refused for now: nothing was done, and the response says
+// when to retry.
 func (d *daemonEnv) refused(status int, code, path string, in any) {
 	d.t.Helper()
 	body, err := json.Marshal(in)
@@ -130,7 +130,7 @@ func (d *daemonEnv) refused(status int, code, path string, in any) {
 	}
 }
 
-// notReady waits until /readyz says what is wrong with the store.
+// notReady waits until /readyz reports the fault of the store.
 func (d *daemonEnv) notReady(store string) {
 	d.t.Helper()
 	within(d.t, 10*time.Second, "/readyz with "+store, func() bool {
@@ -228,8 +228,8 @@ func (r *faultRun) followed(d *daemonEnv) {
 	r.d.t.Cleanup(func() { r.leave(); r.wg.Wait() })
 }
 
-// heard checks that each client comes to hear all that is on record, once and in order: a
-// stream that lives and says nothing more would not.
+// heard checks that each client receives all records, once and in order. A stream that is open
+// but sends nothing more would fail.
 func (r *faultRun) heard() {
 	t := r.d.t
 	t.Helper()
@@ -288,7 +288,7 @@ func (r *faultRun) asked(n int) []string {
 	return ids
 }
 
-// answer allows a question, at any daemon, as often as it is refused for now.
+// answer allows an approval request at any daemon, and retries while it is refused for now.
 func (r *faultRun) answer(d *daemonEnv, question string) {
 	d.t.Helper()
 	within(d.t, time.Minute, "answer that is taken", func() bool {
@@ -302,8 +302,8 @@ func (r *faultRun) answer(d *daemonEnv, question string) {
 
 func decisionOf(question string) string { return "/v1/approvals/" + question + "/decision" }
 
-// ended waits for the end of the run. One that was interrupted says why, and is continued
-// until it ends.
+// ended waits for the end of the run. An interrupted run has a reason, and is continued until
+// it ends.
 func (r *faultRun) ended(limit time.Duration) (info runInfo, interrupted string) {
 	t := r.d.t
 	t.Helper()
@@ -366,8 +366,8 @@ func (r *faultRun) log(do func(loggedEvent)) {
 	}
 }
 
-// unknown are the commands whose start is on record, and what became of them is not: the
-// model is told so, and nobody runs them again.
+// unknown returns the commands whose start is recorded but not their outcome: the model is
+// told so, and they are not run again.
 func (r *faultRun) unknown() (list []string) {
 	r.d.t.Helper()
 	commands := map[string]string{}
@@ -395,8 +395,8 @@ func (r *faultRun) unknown() (list []string) {
 	return list
 }
 
-// checkLog looks at what is on record: one answer to each question, a person's; one start of
-// each command.
+// checkLog checks the records: one answer to each approval request, from a person; one start
+// of each command.
 func (r *faultRun) checkLog() {
 	t := r.d.t
 	t.Helper()
@@ -441,8 +441,8 @@ func (d *daemonEnv) verify(store string) {
 	}
 }
 
-// readiness samples /readyz until it is stopped, and returns the longest answer and whether
-// any of them said that it is ready.
+// readiness samples /readyz until it is stopped, and returns the longest response time and
+// whether any response said ready.
 func (d *daemonEnv) readiness() (stop func() (longest time.Duration, ready int)) {
 	ctx, cancel := context.WithCancel(d.t.Context())
 	done := make(chan struct{})

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// fault is what a proxy does to the connections to a store.
+// fault is a fault of the connections to a store.
 type fault string
 
 const (
 	none     fault = ""
-	refuse   fault = "refuse"    // the server is down: connections are cut, and none is taken
-	hang     fault = "hang"      // the network is cut: nothing passes, and what hung is cut when it is back
-	halfOpen fault = "half-open" // the server has gone without a word: what was open or came meanwhile stays dead for good
+	refuse   fault = "refuse"    // the server is down: connections are closed, and none is accepted
+	hang     fault = "hang"      // the network is cut: nothing passes, and hanging connections are closed when it is back
+	halfOpen fault = "half-open" // the server disappeared without closing connections: open and new ones stay dead
 	// A connection that is reset in the middle of a request, or of an answer: now and then.
 	resetRequest fault = "reset-request"
 	resetAnswer  fault = "reset-answer"
@@ -157,8 +157,8 @@ func (p *proxy) pass(client net.Conn) {
 	<-done
 }
 
-// copy passes on what comes. What a hanging network has taken never arrives. Of what comes
-// when a connection is reset, the half arrives.
+// copy forwards data. Data sent into a hanging network never arrives. Of data sent when a
+// connection is reset, half arrives.
 func (p *proxy) copy(c *pipe, to, from net.Conn, reset fault) {
 	b := make([]byte, 64<<10)
 	for {

@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// Daemons whose database goes away for a while, or whose connections to it are reset in the
-// middle of requests or answers, while runs wait, talk to a model, run a tool and append.
+// Daemons whose database is unavailable for a while, or whose connections to it are reset in
+// the middle of requests or answers, while runs wait, call a model, run a tool and append.
 //
 //	daemon A ─► proxy ─┐      A has the runs, B has clients that follow one of them
 //	                   ├─► PostgreSQL, MySQL, Redis, S3
 //	daemon B ─► proxy ─┘
 //
-// What waits stays waiting; nothing is answered by nobody; what works goes on, or is
-// interrupted with the reason and can be continued; every command runs once; answers given
-// meanwhile are refused for now; /readyz tells; every client hears everything. HOLDFAST_HEAVY=1
-// tries every fault on every store, for 5, 15, 30 and 120 s; otherwise each is tried somewhere.
+// Waiting runs keep waiting; no request is answered by the program; running ones continue, or
+// are interrupted with the reason and can be continued; every command runs once; answers given
+// meanwhile are refused for now; /readyz reports the outage; every client receives everything.
+// HOLDFAST_HEAVY=1 tries every fault on every store, for 5, 15, 30 and 120 s; otherwise each
+// fault is tried on some store.
 func TestStoreOutage(t *testing.T) {
 	takesLong(t)
 	type trial struct {
@@ -130,7 +131,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 				t.Errorf("%s was interrupted: %s", tt.r.id, interrupted)
 			}
 		}
-		// A command that was under way when nobody could renew the lease was ended.
+		// A command that was running when the lease could not be renewed was ended.
 		if ran := tt.r.ran(); ran != tt.want && (d < leaseEnds || tt.r != long || ran != "begun") {
 			t.Errorf("%s: ran %q, want %q", tt.r.id, ran, tt.want)
 		}

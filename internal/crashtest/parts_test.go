@@ -149,7 +149,7 @@ func TestCheckPairing(t *testing.T) {
 	}
 }
 
-// Verify has to see each kind of damage, or a green run says nothing.
+// Verify must find each kind of damage, or a passing run proves nothing.
 func TestVerifySeesDamage(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -225,7 +225,7 @@ func note(t *testing.T, l *Ledger, use string) {
 	}
 }
 
-// A child that cannot do its task says so and is no mystery.
+// A child that cannot do its task reports why.
 func TestLaunchReportsFailure(t *testing.T) {
 	task := Task{Store: "paper", Work: "log", Dir: t.TempDir(), Ledger: filepath.Join(t.TempDir(), "ledger")}
 	report, err := Launch(t.Context(), task, -1, nil)

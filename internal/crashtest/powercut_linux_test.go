@@ -13,9 +13,9 @@ import (
 
 const insideVar = "HOLDFAST_CRASH_INSIDE"
 
-// The power goes at random moments. The test runs itself again in a mount
-// namespace of its own, so that nobody else sees its disk. A full run is
-// HOLDFAST_CRASH_TRIALS=2000, which are 100 cuts on each store.
+// The power fails at random times. The test runs itself again in a separate mount namespace,
+// so that no other process sees its disk. A full run is HOLDFAST_CRASH_TRIALS=2000, which are
+// 100 cuts on each store.
 func TestPowerCut(t *testing.T) {
 	if !inside(t) {
 		return
@@ -37,7 +37,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// The same without fsync has to lose something, or the test above proves nothing.
+// The same without fsync must lose something, or the test above proves nothing.
 func TestPowerCutControl(t *testing.T) {
 	if !inside(t) {
 		return
@@ -72,9 +72,8 @@ func newDisk(t *testing.T) *Disk {
 	return disk
 }
 
-// inside reports whether this process has a mount namespace of its own. When it
-// has not, the test runs in one that has, with more in its environment, and its outcome
-// becomes this one's.
+// inside reports whether this process has its own mount namespace. If it has not, the test
+// runs in one that has, with more in its environment, and its outcome becomes this one's.
 func inside(t *testing.T, env ...string) bool {
 	t.Helper()
 	if os.Getenv(insideVar) == t.Name() {

@@ -17,11 +17,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// A store lives on a disk that logs every write and flush. For many moments the disk
-// that a crash would have left is made, with any of the writes since the last flush
-// there, missing or torn; ext4 recovers it and the store has to have all that it had
-// acknowledged by then. A full run is HOLDFAST_CRASH_TRIALS=2000: 500 crash points on
-// each store.
+// A store is on a disk that logs every write and flush. For many points in time, the disk that
+// a crash would have left is built, with any of the writes since the last flush present,
+// missing or torn. ext4 recovers it, and the store must have everything that it had
+// acknowledged by then. A full run is HOLDFAST_CRASH_TRIALS=2000: 500 crash points on each
+// store.
 func TestReorder(t *testing.T) {
 	if !inside(t) {
 		return
@@ -38,8 +38,7 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// Two checks of the check: without fsync, and with a disk that never flushes, the
-// same has to lose something.
+// Two controls: without fsync, and with a disk that never flushes, something must be lost.
 func TestReorderControl(t *testing.T) {
 	if !inside(t) {
 		return
@@ -174,7 +173,7 @@ func (r *reorder) record(t *testing.T) (*WriteLog, int) {
 	return log, from
 }
 
-// crash makes the disk that a crash after n entries leaves, and looks at it.
+// crash builds the disk that a crash after n entries leaves, and checks it.
 func (r *reorder) crash(t *testing.T, log *WriteLog, n int) {
 	t.Helper()
 	image, c := log.Crash(r.rng, r.empty, n, r.liar)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// series is a number of trials on one kind of store with one kind of work. Each
-// child goes on with the sessions of the one before, until they are retired.
+// series is a number of trials on one kind of store with one kind of work. Each child
+// continues the sessions of the previous one, until they are retired.
 type series struct {
 	store, work string
 	dir         string // the stores'
 	outside     string // the ledgers'
 	rng         *rand.Rand
-	noSync      bool // controls: a loss is what we wait for
+	noSync      bool // controls: a loss is expected
 	early       bool
 	retire      int // after how many trials a new store is begun
 
@@ -74,7 +74,7 @@ func (s *series) finish(t *testing.T) {
 	t.Log(&s.tally)
 }
 
-// trial starts a child and strikes at a random moment of it.
+// trial starts a child and kills it at a random time.
 func (s *series) trial(t *testing.T, strike func() error, restart func(context.Context) error) (ok bool) {
 	t.Helper()
 	task := s.task()
@@ -114,7 +114,7 @@ func (s *series) learn(r *Report) {
 	}
 }
 
-// verify looks at what is left.
+// verify checks what is left.
 func (s *series) verify(t *testing.T, task Task) bool {
 	t.Helper()
 	ledger, err := OpenLedger(task.Ledger) // it may not be there yet

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// Check has to see each fault, or a green run says nothing.
+// Check must find each fault, or a passing run proves nothing.
 func TestApprovalStateCheck(t *testing.T) {
 	yes := []approval.Answer{{Decision: approval.Allow}}
 	no := []approval.Answer{{Decision: approval.Deny}}
@@ -51,7 +51,7 @@ func TestApprovalStateCheck(t *testing.T) {
 	}
 }
 
-// An undisturbed run has questions of both outcomes, and nothing is wrong.
+// An undisturbed run has approval requests with both outcomes and no fault.
 func TestReadApprovals(t *testing.T) {
 	store := memory.New()
 	path := filepath.Join(t.TempDir(), "ledger")

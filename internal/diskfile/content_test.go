@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestHas(t *testing.T) {
+func TestHasContent(t *testing.T) {
 	text := []byte("registry=https://npm.example.com/\n")
 	for name, tt := range map[string]struct {
 		make func(path string) error

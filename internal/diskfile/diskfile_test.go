@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What cannot be put in place leaves what was there, and nothing beside it.
+// If a file cannot be replaced, the old one stays and no temporary file is left.
 func TestWriteRemovesTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
@@ -44,7 +44,7 @@ func TestWriteRemovesTemporaryFiles(t *testing.T) {
 	}
 }
 
-// A file that is written in steps has no name before it is placed, and is gone when it is not wanted.
+// A file written in steps has no name until it is placed, and is removed when it is discarded.
 func TestNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-func TestHolders(t *testing.T) {
+func TestLivenessLocks(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		testneed.Need(t, "no locks that name who lives on %s", runtime.GOOS)
 	}

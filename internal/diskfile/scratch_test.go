@@ -21,8 +21,8 @@ func needLocks(t *testing.T) {
 	_ = f.Close()
 }
 
-// What a process that is gone has left is removed; what somebody uses, what has another
-// name, what is no folder and what is only a link stays.
+// The folder of an ended process is removed. Folders in use, with other names, files and links
+// stay.
 func TestOpenScratchSweeps(t *testing.T) {
 	needLocks(t)
 	for _, c := range []struct {

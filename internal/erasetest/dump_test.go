@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// PostgreSQL's dump has nothing of what was erased.
+// PostgreSQL's dump contains nothing that was erased.
 func TestErasedNotInPostgresDump(t *testing.T) {
 	server, bin := os.Getenv("HOLDFAST_TEST_POSTGRES"), os.Getenv("HOLDFAST_POSTGRES_BIN")
 	if server == "" || bin == "" {
@@ -69,7 +69,7 @@ func hexadecimal(s string) string {
 	return b.String()
 }
 
-// Redis' files, its dump and its append-only file, have nothing of what was erased.
+// Redis's files, its dump and its append-only file, contain nothing that was erased.
 func TestErasedNotInRedisFiles(t *testing.T) {
 	server := os.Getenv("HOLDFAST_TEST_REDIS_SERVER")
 	if server == "" {
@@ -102,7 +102,7 @@ func TestErasedNotInRedisFiles(t *testing.T) {
 	}
 }
 
-// A mirror follows what is erased and deleted by any command that knows of it.
+// A mirror follows what any command that knows of it erases and deletes.
 func TestMirrorFollows(t *testing.T) {
 	h := newHome(t, "")
 	mirror := filepath.Join(h.dir, "mirror")

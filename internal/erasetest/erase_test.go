@@ -88,7 +88,7 @@ func (h *home) write(name, text string) {
 
 type obj = map[string]any
 
-// play is what the model says: every tool that keeps text is used with the word.
+// play is the model's script: it uses every tool that stores text, with the word.
 func play() string {
 	use := func(name string, in obj) obj { return obj{"tool_uses": []obj{{"tool": name, "input": in}}} }
 	steps := []obj{
@@ -196,7 +196,7 @@ func stores(t *testing.T, do func(t *testing.T, store string)) {
 	}
 }
 
-// A word that real use has put everywhere is nowhere once it is erased.
+// A word that normal use has stored everywhere is nowhere after it was erased.
 func TestErasedLeavesNoTrace(t *testing.T) {
 	stores(t, func(t *testing.T, store string) {
 		h := newHome(t, store)
@@ -300,7 +300,7 @@ func known(t *testing.T, home, store string) {
 	}
 }
 
-// Code that makes something below the home names it in the register.
+// Code that creates something below the home must be in the register.
 func TestEveryFolderIsInTheRegister(t *testing.T) {
 	named := regexp.MustCompile(`Join\((?:[a-z]+\.)*[hH]ome(?:\(\))?, "([A-Za-z.-]+)"`)
 	register := cli.HomeEntries()

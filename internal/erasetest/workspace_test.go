@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// What an agent in a container has said and done is erased like all else. Only the file that
-// it made for its person stays, until the workspace goes.
+// What an agent in a container said and did is erased like everything else. Only the file that
+// it made for the user stays until the workspace is removed.
 func TestErasedInWorkspace(t *testing.T) {
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {

@@ -49,7 +49,7 @@ func sameAsJSON(t *testing.T, source string, n *Node) {
 	places(t, source, n)
 }
 
-// places checks that each node stands where it says.
+// places checks that each node has the right position.
 func places(t *testing.T, source string, n *Node) {
 	t.Helper()
 	if n.At < 0 || n.End > len(source) || n.At >= n.End || !json.Valid([]byte(source[n.At:n.End])) {
@@ -145,8 +145,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is taken is what encoding/json reads, each value where it says;
-// what is not has a place.
+// FuzzParse checks that accepted texts equal those of encoding/json with the right positions,
+// and that errors have a position.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "{}", " [1, -2.5e1]", `{"a": {"b": [null, true, "c\u00e4"]}}`, `{"a": 1, "a": 2}`, `{"a": "\ud800"}`, "{\"\xff\": 1}", "{} //"} {
 		f.Add(s)
@@ -161,7 +161,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A text that says U+FFFD itself is as good as any other.
+// A text may itself contain U+FFFD.
 func TestParseReplacementCharacter(t *testing.T) {
 	for _, text := range []string{"\"a\ufffdb\"", `"a\ufffdb"`, `"a\uFFFDb"`} {
 		if n, err := Parse([]byte(text)); err != nil || n.Text != "a\ufffdb" {

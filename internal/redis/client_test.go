@@ -109,7 +109,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// A refusal leaves the connection good. Whatever else is wrong ends it, and nothing is
+// After an error reply the connection can be used. Any other error closes it, and nothing is
 // sent twice.
 func TestBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 	for answer, want := range map[string]struct {
@@ -140,7 +140,7 @@ func TestBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-// A connection that the server has closed while nobody used it is not used.
+// A connection that the server closed while it was idle is not used.
 func TestStaleConnection(t *testing.T) {
 	f := serve(t, polite(nil))
 	c := f.client(t, nil)
@@ -204,7 +204,7 @@ func TestNoFreeConnection(t *testing.T) {
 	}
 }
 
-// At most Size connections are made, whatever is asked at once.
+// At most Size connections are opened, however many calls run at once.
 func TestPoolIsBounded(t *testing.T) {
 	f := serve(t, polite(nil))
 	c := f.client(t, func(o *Options) { o.Size = 3 })

@@ -103,7 +103,8 @@ func TestClusterRedirectsAreBounded(t *testing.T) {
 	}
 }
 
-// When the owner is lost, others are asked who took over; the command is not sent again.
+// If the owner is lost, other servers are asked for the new one; the command is not sent
+// again.
 func TestClusterFailover(t *testing.T) {
 	var dead atomic.Bool
 	var a, b *fake
@@ -138,7 +139,7 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// Who was the owner is asked last: it may take long to find out that it is gone.
+// The former owner is asked last, because it may take long to detect that it is gone.
 func TestOrderOfTheServers(t *testing.T) {
 	c := New(Options{Addr: "seed:1", Key: "k"})
 	for range 20 {
@@ -155,7 +156,7 @@ func TestOrderOfTheServers(t *testing.T) {
 	}
 }
 
-// Who may not ask for the slots is led by redirections alone.
+// A client that may not ask for the slots follows redirections only.
 func TestClusterWithoutSlots(t *testing.T) {
 	b := serve(t, polite(map[string]string{"GET": "+b\r\n", "CLUSTER": "-NOPERM no\r\n"}))
 	a := serve(t, polite(map[string]string{"GET": "-MOVED 1 " + b.addr + "\r\n", "CLUSTER": "-NOPERM no\r\n"}))

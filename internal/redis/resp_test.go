@@ -70,7 +70,7 @@ func TestBadReply(t *testing.T) {
 	}
 }
 
-// What a server claims takes no memory before the bytes come.
+// Announced sizes use no memory before the bytes arrive.
 func TestAnnouncedSizesTakeNoMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -126,8 +126,7 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// Whatever a server answers ends, and what can be read is read alike when it is written
-// again.
+// Reading any reply ends, and a reply that was written again reads the same.
 func FuzzReply(f *testing.F) {
 	for _, s := range []string{"+OK\r\n", "-ERR x\r\n", ":1\r\n", "$1\r\na\r\n", "*2\r\n$-1\r\n*0\r\n", "$536870912\r\n", "*16777216\r\n*16777216\r\n"} {
 		f.Add(s)

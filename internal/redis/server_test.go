@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fake is a server that notes what it is told and answers what a test says. What answer
-// gives is written as it is; "" closes the connection.
+// fake is a server that records the commands and sends the replies of a test. A reply is
+// written unchanged; "" closes the connection.
 type fake struct {
 	addr   string
 	answer func(command []string) string

@@ -16,7 +16,7 @@ func confirmed(command []string) string {
 	return out
 }
 
-// A lost connection is made anew, with all channels.
+// A lost connection is reopened with all channels.
 func TestSubscriber(t *testing.T) {
 	var lost atomic.Bool
 	f := serve(t, func(command []string) string {
@@ -68,7 +68,7 @@ func TestSubscriber(t *testing.T) {
 	}
 }
 
-// Who may not listen is told so, and the connection stays.
+// A client without the right to subscribe gets an error, and the connection stays open.
 func TestSubscriberRefused(t *testing.T) {
 	f := serve(t, polite(map[string]string{"SUBSCRIBE": "-NOPERM this user has no permissions\r\n" + encode([]any{"message", "x", "y"})}))
 	s := f.client(t, nil).Subscriber()

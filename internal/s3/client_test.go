@@ -120,7 +120,7 @@ func TestRetriedRequests(t *testing.T) {
 	}
 }
 
-// The answer to a put was lost. What the second one is told is told to the caller, who looks.
+// The answer to a put was lost. The caller gets the answer to the second one and must check.
 func TestPutAnswerLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := false
@@ -166,8 +166,8 @@ func TestContextEndsTries(t *testing.T) {
 	})
 }
 
-// A bucket is in another region than the one that was asked: then that is asked, unless
-// the URL names a region. Requests never go to where an answer says.
+// If a bucket is in another region, that region is used, unless the URL sets one. Requests
+// never go to a host named by an answer.
 func TestOtherRegions(t *testing.T) {
 	const region = "X-Amz-Bucket-Region: eu-central-1"
 	for _, c := range []struct {
@@ -253,7 +253,7 @@ func TestErrorsWithoutXML(t *testing.T) {
 	})
 }
 
-// Whoever has no keys sends requests without a signature.
+// Without keys, requests are not signed.
 func TestUnsigned(t *testing.T) {
 	c, err := New(Options{Bucket: "bucket", Transport: server(func(r *http.Request) *http.Response {
 		if r.Header.Get("Authorization") != "" || r.Header.Get("X-Amz-Date") != "" {

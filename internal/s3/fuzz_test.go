@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever a server answers, listings end and errors have a code.
+// With any answers of a server, listings end and errors have a code.
 func FuzzAnswers(f *testing.F) {
 	f.Add(200, listing("", "p/a"), "p/")
 	f.Add(200, listing("more", "p/a"), "p/")

@@ -386,8 +386,8 @@ func dataKeyOf(t *testing.T, inner session.Store, id string) string {
 	return box.Key
 }
 
-// Who knows a recipient can leave a session for it, whose data key he has. It is not the
-// one that new sessions are sealed with.
+// Anyone who knows a recipient can add a session with a data key of their own. New sessions
+// are not encrypted with it.
 func TestPlantedDataKey(t *testing.T) {
 	inner, key := memory.New(), newKey(t)
 	write(t, open(t, inner, key), "mine", "p")
@@ -407,7 +407,7 @@ func TestPlantedDataKey(t *testing.T) {
 	}
 }
 
-// Other recipients begin with another data key, and the same ones go on with theirs.
+// Other recipients start another data key, and the same ones keep theirs.
 func TestRecipientsAdded(t *testing.T) {
 	inner, key := memory.New(), newKey(t)
 	write(t, open(t, inner, key), "a", "p")

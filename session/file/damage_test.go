@@ -123,7 +123,7 @@ func TestReadersLeaveTornTails(t *testing.T) {
 	}
 }
 
-// What was acknowledged and is not there any more is damage, not a torn tail.
+// Missing acknowledged records are damage, not a torn tail.
 func TestRepairKeepsAcknowledgedRecords(t *testing.T) {
 	d := written(t, true)
 	for _, raw := range [][]byte{d.raw[:d.ends[5]-20], d.raw[:d.ends[4]], nil} {
@@ -185,8 +185,8 @@ func TestCorruptionInTheMiddle(t *testing.T) {
 	}
 }
 
-// Whatever happens to the bytes: nothing that was not written is read, what is
-// before the damage is, and nobody panics.
+// After any change of the bytes: only written records are read, the records before the damage
+// are intact, and nothing panics.
 func TestRandomDamage(t *testing.T) {
 	d := written(t, false)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -81,8 +81,7 @@ func TestDeleteFamilies(t *testing.T) {
 	}
 }
 
-// A writer that had the session open learns that it is gone, in this process
-// and in another.
+// A writer with the session open detects the delete, in this process and in another.
 func TestDeleteDuringWrite(t *testing.T) {
 	for _, forked := range []bool{false, true} {
 		dir := t.TempDir()
@@ -113,7 +112,7 @@ func TestDeleteDuringWrite(t *testing.T) {
 		if forked {
 			continue
 		}
-		// The id is free again, and the old writer is nobody there.
+		// The id is free again, and the old writer cannot write to the new session.
 		n := &author{id: "s"}
 		add(t, s, n, 0, n.opened(nil))
 		take(t, s, "s")
@@ -208,7 +207,7 @@ func TestDeleteWithDamagedFork(t *testing.T) {
 	}
 }
 
-// Ids on disk are trusted over ids in files, and names differ by more than case.
+// The directory's name wins over the id in the file, and names differ by more than case.
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

@@ -18,8 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A file that somebody replaces all the time is opened, and is no stranger's: it is the old one
-// or the new one.
+// A file that is replaced constantly can still be opened: it is the old one or the new one.
 func TestOpenWhileItIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	r, err := os.OpenRoot(dir)
@@ -90,8 +89,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What others may read of a store that was made with another umask, or copied, they may not
-// read once a session of it was opened.
+// Files that other users may read, in a store made with another umask or copied, become
+// private when a session is opened.
 func TestModesAreTightened(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	s := openStore(t, dir)
@@ -328,7 +327,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// Somebody who was stopped in the middle of a write does not hang others for ever.
+// A process stopped in the middle of a write does not block others forever.
 func TestLockWait(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, &Options{LockWait: time.Millisecond})

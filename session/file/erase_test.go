@@ -90,8 +90,8 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Whatever operation of an Erase fails, and all after it: the log is the old one or
-// the new one, every acknowledged record is there, and erasing again ends it.
+// If any operation of an Erase and all later ones fail, the log is the old or the new one,
+// every acknowledged record is stored, and erasing again completes it.
 func TestEraseFaults(t *testing.T) {
 	for _, forever := range []bool{false, true} {
 		for nth := 1; ; nth++ {

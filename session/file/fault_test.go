@@ -38,9 +38,8 @@ func (f *failing) fault(op, name string) (int, error) {
 	return 0, nil
 }
 
-// TestFaults lets every operation of a small history fail, one after the other,
-// and then looks at what is left: nothing was acknowledged that is not there,
-// and every error says what it is.
+// TestFaults lets every operation of a small history fail in turn and checks what is left:
+// everything acknowledged is stored, and every error has a type.
 func TestFaults(t *testing.T) {
 	errnos := []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EMFILE}
 	ops := []string{"create", "write", "sync", "truncate", "syncdir", "mkdir", "rename", "remove", "removeall"}

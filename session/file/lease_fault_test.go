@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A lease that did not reach the disk is an error of whoever takes, renews or gives it back,
-// and no two writers get the same epoch, whatever of it is there after all.
+// Acquiring, renewing or releasing a lease that did not reach the disk returns an error, and
+// no two writers get the same epoch, whatever reached the disk.
 func TestLeaseNotDurable(t *testing.T) {
 	for _, op := range []string{"create", "write", "sync", "rename", "syncdir"} {
 		for name, call := range map[string]func(s *Store, l session.Lease) error{

@@ -12,8 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A mark that was made before questions were counted, or runs were known, is not
-// believed, whatever else it says.
+// A mark made before approval requests or runs were counted is ignored.
 func TestOldSummaryRebuilt(t *testing.T) {
 	for _, format := range []int{0, 2} {
 		t.Run(strconv.Itoa(format), func(t *testing.T) { foldedAnew(t, format) })
@@ -70,7 +69,7 @@ func foldedAnew(t *testing.T, format int) {
 	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].OpenApprovals != 1 || p.Sessions[0].MessageCount != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	// Whoever writes next counts on from there, and leaves a mark of this format.
+	// The next writer continues from there and saves a mark of the current format.
 	lease = take(t, s, "s")
 	add(t, s, a, lease.Epoch, a.record(record.KindApprovalAsked, []byte(`{"id":"r"}`)))
 	if err := s.Release(t.Context(), "s", lease); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A session of which nothing can be read is a damaged one, in a list and for whoever opens
-// it, and never one that is not there: nobody begins a new one in its place.
+// A session without a readable record is damaged, in lists and when it is opened. It is never
+// missing, so no new session takes its place.
 func TestLostSessionIsDamaged(t *testing.T) {
 	garbage := []byte("{not json\nmore\n")
 	write := func(t *testing.T, path string, b []byte) {
@@ -93,8 +93,8 @@ func TestLostSessionIsDamaged(t *testing.T) {
 	}
 }
 
-// A session that another program makes while this one looks for it is not a lost one: the
-// look at its log came too early, and the look at its mark did not.
+// A session that another program creates during the lookup is not lost: its log was read too
+// early, its mark was not.
 func TestSessionCreatedMeanwhileIsNotLost(t *testing.T) {
 	dir := fastDir(t)
 	st := openStore(t, dir)

@@ -114,9 +114,9 @@ func childWrites(dir string) error {
 	}
 }
 
-// TestKill kills a writer again and again, half of the times at a random moment,
-// half at each operation on the disk in turn. What it acknowledged is there,
-// and the next one goes on. HOLDFAST_KILL_TRIALS says how often.
+// TestKill repeatedly kills a writer, half of the times at a random time, half at each
+// operation on the disk in turn. What it acknowledged is stored, and the next writer
+// continues. HOLDFAST_KILL_TRIALS is the number of kills.
 func TestKill(t *testing.T) {
 	trials := 30
 	if v := os.Getenv(trialsEnv); v != "" {

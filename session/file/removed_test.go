@@ -10,9 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Nothing is acknowledged that was written into a log which somebody has removed: before the
-// append, or in the middle of it. The session is damaged then, or the store has to be opened
-// anew.
+// An append to a log that was removed, before or during the append, is not acknowledged. The
+// session is then damaged, or the store must be reopened.
 func TestRemovedLog(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"log":            func(dir string) error { return os.Remove(filepath.Join(dir, "A", logName)) },

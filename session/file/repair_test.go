@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Every operation of a recovery fails in turn: the torn tail is either still
-// there or kept, and the next recovery finishes.
+// Every operation of a recovery fails in turn: the torn tail is still there or was moved, and
+// the next recovery completes it.
 func TestFaultsWhileRecovering(t *testing.T) {
 	d := written(t, false)
 	torn := d.raw[d.ends[4] : len(d.raw)-7]
@@ -66,8 +66,8 @@ func TestFaultsWhileRecovering(t *testing.T) {
 	}
 }
 
-// Every operation of a delete fails in turn: what the fork needs stays, and the
-// parent is there as it was, or gone.
+// Every operation of a delete fails in turn: what the fork needs stays, and the parent is
+// unchanged or deleted.
 func TestFaultsWhileDeleting(t *testing.T) {
 	for nth := 1; ; nth++ {
 		f := &failing{nth: nth, err: syscall.EIO, forever: nth%2 == 0}

@@ -117,8 +117,8 @@ func (e *engine) url() string {
 	return u.String()
 }
 
-// TestServerKilled kills the server while sessions are written. What was acknowledged
-// is there, and nothing that is there is torn. HOLDFAST_KILLS is how often.
+// TestServerKilled kills the server while sessions are written. Everything acknowledged is
+// stored, and no batch is torn. HOLDFAST_KILLS is the number of kills.
 func TestServerKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server a dozen times: go test without -short")

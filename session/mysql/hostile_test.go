@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/mysql"
 )
 
-// What a server's configuration says of transactions does not count: a COMMIT that begins
-// another transaction would leave what comes next in it.
+// The server's settings for transactions are ignored: a COMMIT that starts another transaction
+// would include the next statements.
 func TestConnectionSettings(t *testing.T) {
 	db := rawOf(t, database(t))
 	db.SetMaxOpenConns(1)
@@ -77,7 +77,8 @@ func TestBatchNotUTF8(t *testing.T) {
 	}
 }
 
-// A retry is acknowledged only after a commit of its own: what it found may not be synced.
+// A retry is acknowledged only after a commit of its own, because what it found may not be
+// synced.
 func TestRetrySyncs(t *testing.T) {
 	text := database(t)
 	s := open(t, text, nil)
@@ -100,7 +101,7 @@ func TestRetrySyncs(t *testing.T) {
 	}
 }
 
-// Rows that are gone are told of, and a session that is gone does not look complete.
+// Missing rows are reported, and a session with missing rows does not look complete.
 func TestReadReportsMissingRecords(t *testing.T) {
 	text := database(t)
 	s := open(t, text, nil)

@@ -62,8 +62,8 @@ func killConnections(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-// A writer whose connections are killed goes on: what it has sent is found or sent
-// again, and is there once.
+// A writer whose connections are killed continues: each batch is found or sent again, and
+// stored once.
 func TestConnectionsKilled(t *testing.T) {
 	for name, change := range map[string]func(*mysql.Store){
 		"with the procedure": func(*mysql.Store) {}, "without": (*mysql.Store).WithoutProcedure,

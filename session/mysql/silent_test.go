@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/mysql"
 )
 
-// A server that takes connections and says nothing is one that is away, and is not waited for
-// without an end.
+// A server that accepts connections but does not answer is unavailable; the store does not
+// wait forever.
 func TestSilentServer(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -26,7 +26,7 @@ func (a says) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// What a person is told when the server, or the place where keys are, does not do its part.
+// The error messages if the server, or the source of the keys, does not work.
 func TestOpenExplains(t *testing.T) {
 	const url, secret = "s3://key:made-up-secret@bucket/x?endpoint=http://127.0.0.1:1", "made-up-secret"
 	xml := func(code string) string { return "<Error><Code>" + code + "</Code><Message>because</Message></Error>" }

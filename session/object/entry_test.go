@@ -54,7 +54,7 @@ func TestNamesOfIDs(t *testing.T) {
 	}
 }
 
-// Damage to one object is told for its records, and the rest stays readable.
+// Damage to one object is reported for its records, and the rest stays readable.
 func TestDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		key  string // the part of the log that is damaged

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/object"
 )
 
-// Nobody to ask is nobody who gives way.
+// Without a steal function, a lease is never taken over.
 func TestAcquireWithoutSteal(t *testing.T) {
 	s := open(t, newURL(t), nil)
 	begin(t, s, "s", 1)

@@ -26,8 +26,8 @@ func (c *clock) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A client that has looked before others folded the log and removed its slots finds the
-// place of the next slot free. What it writes there counts for nothing.
+// A client that read the log before others folded it and removed its slots finds the key of
+// the next slot free. What it writes there has no effect.
 func TestStaleClientFindsFreeSlots(t *testing.T) {
 	url, c := newURL(t), &clock{}
 	o := &object.Options{FoldSlots: -1, Transport: c}
@@ -101,7 +101,7 @@ func TestStaleClientOfDeletedSession(t *testing.T) {
 	}
 }
 
-// What a former holder appends is acknowledged before the takeover or not at all.
+// An append of the former holder is acknowledged before the takeover or not at all.
 func TestTakeoverFencesAtOnce(t *testing.T) {
 	url := newURL(t)
 	o := &object.Options{FoldSlots: 4}

@@ -144,9 +144,9 @@ func (c *cluster) kill(t *testing.T) {
 	c.ended = nil
 }
 
-// The server is killed again and again while several sessions are appended to: what was
-// acknowledged is there, and what was not fits when it is tried again. The stores stay
-// open throughout.
+// The server is killed repeatedly while several sessions are appended to: everything
+// acknowledged is stored, and everything else can be appended again. The stores stay open
+// throughout.
 func TestKilledServerLosesNothing(t *testing.T) {
 	c := startCluster(t)
 	rounds := 20

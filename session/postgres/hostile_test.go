@@ -39,7 +39,7 @@ CREATE TRIGGER note BEFORE INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION note
 	}
 }
 
-// Who indexes has read what is erased before that is stored: no word of it may stay.
+// An indexer that read a text before it was erased must not store its words afterwards.
 func TestEraseWhileIndexing(t *testing.T) {
 	at := target(t)
 	s := open(t, at)
@@ -79,7 +79,7 @@ CREATE TRIGGER hold BEFORE INSERT ON search FOR EACH ROW EXECUTE FUNCTION hold()
 	}
 }
 
-// Rows that are gone are told of, and a session that is gone does not look complete.
+// Missing rows are reported, and a session with missing rows does not look complete.
 func TestReadReportsMissingRecords(t *testing.T) {
 	at := target(t)
 	s := open(t, at)

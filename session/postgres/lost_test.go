@@ -13,8 +13,8 @@ import (
 const endOthers = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND application_name = $1`
 
-// Connections end while several append: each append is there once, or was not
-// acknowledged and is there once all the same when it is tried again.
+// Connections end while several clients append: each append is stored once, acknowledged at
+// once or when it is retried.
 func TestLostConnections(t *testing.T) {
 	at := target(t)
 	name := "lost-" + t.Name()
@@ -70,7 +70,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// A lease whose taking was cut off is taken again by the same holder, nobody asked.
+// A lease whose acquisition was interrupted is acquired again by the same holder, without
+// calling steal.
 func TestLostConnectionDuringAcquire(t *testing.T) {
 	at := target(t)
 	name := "lease-" + t.Name()
@@ -98,7 +99,7 @@ func TestLostConnectionDuringAcquire(t *testing.T) {
 	}
 }
 
-// Who watches hears of what another store appends although his connection ends.
+// A watcher receives the appends of another store although its connection ends.
 func TestWatchOutlivesItsConnection(t *testing.T) {
 	at := target(t)
 	name := "watch-" + t.Name()

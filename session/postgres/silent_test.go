@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/postgres"
 )
 
-// A server that takes connections and says nothing is one that is away: that the time to
-// connect was over is not the end of the caller's own.
+// A server that accepts connections but does not answer is unavailable; the connection timeout
+// is not the end of the caller's context.
 func TestSilentServer(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -204,7 +204,7 @@ func TestOverEncrypted(t *testing.T) {
 	}
 }
 
-func TestErasedNotInExport(t *testing.T) {
+func TestErasedInCopy(t *testing.T) {
 	primary := memory.New()
 	write(t, primary, "a")
 	clean := open(t, memory.New(), nil)

@@ -31,8 +31,8 @@ func rounds(t testing.TB) int {
 	return n
 }
 
-// The server is killed while several write. What was acknowledged is there, every
-// batch is whole, and the same stores go on when the server is back.
+// The server is killed while several clients write. Everything acknowledged is stored, every
+// batch is complete, and the same stores continue when the server is back.
 func TestKilledServerLosesNothing(t *testing.T) {
 	const writers = 4
 	i := own(t)
@@ -183,7 +183,7 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// A server that is gone is an error that says so, in time and without the password.
+// An unavailable server is reported as such, in time and without the password.
 func TestServerGone(t *testing.T) {
 	const addr = "127.0.0.1:1"
 	secret := "pass" + "w0rd-of-nobody"

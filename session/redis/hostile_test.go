@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Who watches a session is not shown another one that has taken its id meanwhile.
+// A watcher of a session does not see another session that has taken its id meanwhile.
 func TestWatchRecreatedSession(t *testing.T) {
 	s := fresh(t)
 	create(t, s, session.Opened{SessionID: "s"})

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/redis"
 )
 
-// Servers whose settings lose data are refused, unless that is asked for.
+// Servers whose settings lose data are rejected, unless the URL accepts it.
 func TestSettings(t *testing.T) {
 	i := own(t)
 	c := raw(t, i.url)
@@ -51,7 +51,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What was good at Open is looked at again when the server is another one.
+// The server's settings are checked again when the server may be another one.
 func TestSettingsAfterRestart(t *testing.T) {
 	i := own(t)
 	s := open(t, i.url)

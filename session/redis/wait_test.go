@@ -107,8 +107,8 @@ func readCommand(r *bufio.Reader) ([]string, error) {
 	return command, nil
 }
 
-// With durability=wait, a change counts when the server says that it has synced it. It is
-// sent again until then.
+// With durability=wait, a change is acknowledged when the server reports that it has synced
+// it. It is sent again until then.
 func TestChangesWaitForSync(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

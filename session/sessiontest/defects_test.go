@@ -39,8 +39,8 @@ var defects = map[string]string{
 	"reads backwards forwards":      "read/ranges",
 	"hands out its memory":          "append/keeps_no_memory_of_the_caller",
 	"keeps metas back":              "meta/follows_from_the_records",
-	"forgets questions":             "meta/counts_open_questions",
-	"lists who does not ask":        "list/who_asks",
+	"forgets questions":             "meta/counts_open_approvals",
+	"lists who does not ask":        "list/open_approvals",
 	"matches ids by pattern":        "ids/are_taken_literally",
 	"repeats on the next page":      "list/pages_without_gaps",
 	"lists oldest first":            "list/newest_first",
@@ -48,14 +48,14 @@ var defects = map[string]string{
 	"never busy":                    "lease/one_holder",
 	"repeats epochs":                "lease/steal",
 	"does not fence":                "lease/fences_the_former_holder",
-	"needs a lease for everything":  "lease/shared_records_need_none",
+	"needs a lease for everything":  "lease/shared_records_need_no_lease",
 	"deletes what forks need":       "delete/forks_keep_what_they_need",
 	"deletes nothing":               "delete/is_gone",
 	"erases nothing":                "erase/keeps_all_but_the_payloads",
 	"erases too much":               "erase/keeps_all_but_the_payloads",
 	"erases for anybody":            "erase/needs_the_lease",
 	"keeps the first prompt":        "erase/what_lists_show_can_be_replaced",
-	"forks of nothing":              "fork/of_what_is_not_there",
+	"forks of nothing":              "fork/missing_parent",
 	"shows the trash":               "trash/is_left_out_of_lists",
 	"folds case in filters":         "list/filters_compare_bytes",
 	"forgets who owns with runs":    "list/filters_together",
@@ -65,8 +65,8 @@ var defects = map[string]string{
 	"watches on after the end":      "watch/ends_with_the_session",
 }
 
-// TestSuiteFindsDefects runs the kit on a store with each fault, in a process of
-// its own, and expects the named subtest to fail.
+// TestSuiteFindsDefects runs the suite on a store with each defect, in a separate process, and
+// expects the named subtest to fail.
 func TestSuiteFindsDefects(t *testing.T) {
 	if os.Getenv(defect) != "" {
 		t.Skip("this is the process with the defect; go test . runs it")

@@ -29,7 +29,7 @@
 //	 7  the list has ids and times            list/newest first, list/filters together
 //	 8  subagents are listed by their owner   list/runs (Query.Owner)
 //	 9  delete; delete of a missing session   delete/is gone: ErrNotFound instead of no error
-//	10  a delete affects one session only     delete/…, ids/none begins another
+//	10  a delete affects one session only     delete/…, ids/prefixes
 //	11  a subagent can be deleted alone       list/runs, delete/is gone
 //	12  a session's subagents are listed      list/runs (Query.Owner)
 //	13  no subagents: an empty list           list/runs

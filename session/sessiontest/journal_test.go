@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// journal is a store as somebody else could have written it, see docs/your-store.md:
-// all sessions in one file, one line per batch, and all of it in memory too. It keeps
-// no leases and deletes nothing, so it is for one program with one writer per session.
+// journal is an example of a store written from scratch, see docs/your-store.md: all sessions
+// in one file, one line per batch, and all of it in memory too. It has no leases and cannot
+// delete, so it is for one program with one writer per session.
 type journal struct {
 	mu     sync.RWMutex
 	file   *os.File

@@ -27,8 +27,8 @@ func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Sea
 		{"search/filters", testSearchFilters},
 		{"search/pages without gaps", testSearchPages},
 		{"search/excerpts and marks", testSearchExcerpts},
-		{"search/what was erased is gone", testSearchErased},
-		{"search/what was deleted is gone", testSearchDeleted},
+		{"search/erased text", testSearchErased},
+		{"search/deleted session", testSearchDeleted},
 		{"search/forks and rewrites", testSearchForks},
 		{"search/follows the log", testSearchFollows},
 	} {

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A session whose row is gone while its records are there is damaged, in lists, when it is
-// loaded and when it is restored; repair makes its row anew.
+// A session whose row is missing but whose records exist is damaged, in lists, when it is
+// loaded and when it is restored; repair recreates its row.
 func TestMissingRow(t *testing.T) {
 	for _, tt := range []struct {
 		name, sql string

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// However a session's rows lie among those of others, and whatever is missing
-// or damaged, every range reads the same.
+// However the rows of several sessions are mixed, and whatever is missing or damaged, every
+// range reads the same.
 func TestReadAnyRowOrder(t *testing.T) {
 	const none, missing, damaged = "", "DELETE FROM records", "UPDATE records SET chain = x'00'"
 	turns := func(a, b *author, mine, others int) {

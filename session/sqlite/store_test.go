@@ -113,7 +113,7 @@ func TestFileRemoved(t *testing.T) {
 	}
 }
 
-// What was written into a file that was taken away meanwhile is not acknowledged.
+// A write to a file that was removed meanwhile is not acknowledged.
 func TestFileRemovedInTransaction(t *testing.T) {
 	for name, take := range taken {
 		t.Run(name, func(t *testing.T) {

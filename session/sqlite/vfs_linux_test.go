@@ -151,8 +151,8 @@ func TestJournalGrowsAheadAgain(t *testing.T) {
 	}
 }
 
-// A closed store leaves its journal behind, full of zeros: the next one begins in it, and SQLite
-// itself takes it for one without content. One that has become long is cut.
+// A closed store leaves its journal, full of zeros, for the next store; SQLite itself treats it
+// as empty. A long journal is truncated.
 func TestJournalStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	records := 0

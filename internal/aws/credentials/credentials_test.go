@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// alone gives a test a home of its own and none of the variables that say something of keys.
+// alone gives a test its own home and unsets all variables about keys.
 func alone(t *testing.T) (home string) {
 	t.Helper()
 	for _, line := range os.Environ() {
@@ -40,7 +40,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// refused is the error of a chain, which must have a hint and say this.
+// refused returns the error of a chain, which must have a hint and contain says.
 func refused(t *testing.T, c *Chain, says string) *Error {
 	t.Helper()
 	k, err := c.Get(t.Context())
@@ -184,7 +184,7 @@ func TestMissingKeysAreSearchedOncePerMinute(t *testing.T) {
 	}
 }
 
-// One looks for keys, the others wait for it, no longer than their contexts say.
+// One caller searches for keys; the others wait for it, no longer than their contexts allow.
 func TestManyWait(t *testing.T) {
 	began, release, n := make(chan struct{}), make(chan struct{}), 0
 	c := newChain(source{"the test", func(context.Context) (found, error) {
@@ -214,7 +214,8 @@ func TestManyWait(t *testing.T) {
 	}
 }
 
-// A source that is set up and fails is passed over if a later one has keys, and told if not.
+// A source that is set up but fails is skipped if a later one has keys; otherwise its error is
+// returned.
 func TestFailingSource(t *testing.T) {
 	broken := source{"one", func(context.Context) (found, error) { return found{}, errors.New("it is broken") }}
 	none := source{"two", func(context.Context) (found, error) { return found{}, errNone }}

@@ -105,7 +105,8 @@ func TestGrowing(t *testing.T) {
 			}
 			grown++
 		}
-		// Where a tool use was open for a while, or an answer came in pieces, it is the same in the end.
+		// After an interruption in an open tool use or in an answer of several lines, the result is the
+		// same.
 		if a, b := itemStrings(t, once, want.Session), itemStrings(t, s, want.Session); strings.ReplaceAll(a, " | assistant:", "") != strings.ReplaceAll(b, " | assistant:", "") {
 			t.Errorf("%s in %d steps:\n%s\nat once:\n%s", src.Path, grown, b, a)
 		}
@@ -115,7 +116,7 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// What has gone on here is not touched by its file.
+// A session that was continued here is not changed by its file.
 func TestSessionContinuedHere(t *testing.T) {
 	s := newSessions()
 	src := write(t, "rollout.jsonl", rollout)

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 )
 
-// The cases of the seed's transcript.json. What lacks metadata is taken in with what there
-// is: nothing of it is needed to read what was said.
+// The cases of the Open Agent SDK's transcript.json. A file without metadata is imported with
+// what it has: the messages do not need it.
 func TestCorpusOfTheSeedsFormat(t *testing.T) {
 	lacks := func(key string) func(*testing.T, corpus.Case) {
 		return func(t *testing.T, _ corpus.Case) {
@@ -71,7 +71,8 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 		},
 		"session_store-022": lacks("cwd"), "session_store-023": lacks("model"),
 		"session_store-024": lacks("createdAt"), "session_store-026": lacks("messageCount"),
-		// What is no message is kept aside, and nothing that anybody has said.
+		// What is not a message is stored as unmapped; it contains nothing of the
+		// conversation.
 		"session_store-030": func(t *testing.T, _ corpus.Case) {
 			for _, messages := range []string{`"hi"`, `{"a":1}`, `["hi"]`, `[1]`} {
 				s := newSessions()

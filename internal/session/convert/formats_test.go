@@ -335,7 +335,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A date that cannot be read is told, in each format, and what it was the date of is there.
+// An invalid date is a warning in each format, and its item is imported.
 func TestInvalidDatesWarn(t *testing.T) {
 	for name, file := range map[string]struct{ path, text string }{
 		"Open Agent SDK":          {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `"yesterday"`, 1)},
@@ -359,8 +359,8 @@ func TestInvalidDatesWarn(t *testing.T) {
 	}
 }
 
-// A session is never dated in the future, where it would be the newest for good: a date that has
-// not come is told, and another one takes its place.
+// A session never has a date in the future, which would make it the newest forever: such a date
+// is a warning, and another date is used.
 func TestDatesInTheFuture(t *testing.T) {
 	const never = `"9999-01-01T00:00:00.000Z"`
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
@@ -388,7 +388,7 @@ func TestDatesInTheFuture(t *testing.T) {
 	}
 }
 
-// The digest of our own record covers its date, so that no other can take its place.
+// The digest of Holdfast's own record covers its date, so the date cannot be replaced.
 func TestRecordsInFuture(t *testing.T) {
 	from, to := newSessions(), newSessions()
 	r := bring(t, from, write(t, "transcript.json", openAgent), nil)
@@ -403,7 +403,7 @@ func TestRecordsInFuture(t *testing.T) {
 	}
 }
 
-// A list of strings in place of a content is as many texts, in each format and in what a tool said.
+// A list of strings as content is several texts, in each format and in tool results.
 func TestContentListOfStrings(t *testing.T) {
 	const list = `["hello","","you"]`
 	for name, file := range map[string]struct{ path, text string }{

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// importing never panics; what is imported verifies, and comes out as it was.
+// fuzzImport checks that importing never panics, and that what was imported verifies and is
+// exported unchanged.
 func fuzzImport(f *testing.F, format Format, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// nothing checks that a file was refused, and that nothing came of it.
+// nothing checks that a file was rejected and nothing was written.
 func nothing(t *testing.T, name, content string, src convert.Source, o *convert.Options) error {
 	t.Helper()
 	src.Path = filepath.Join(t.TempDir(), name)
@@ -67,7 +67,7 @@ func TestSealedRecordNeedsKey(t *testing.T) {
 	}
 }
 
-// A deleted session that forks still need is not there already.
+// A deleted session that forks still need does not count as imported.
 func TestDeletedInTarget(t *testing.T) {
 	s := newSessions()
 	l, err := s.Create(t.Context(), session.Opened{SessionID: "a"})

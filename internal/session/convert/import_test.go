@@ -45,9 +45,8 @@ func verify(t *testing.T, s *session.Sessions, id string) *session.Report {
 	return r
 }
 
-// A folder of 200 sessions with everything that goes wrong in such folders: the counts
-// are those of what was made, the warnings name the faults, what is exported again is
-// what was there, and what is exported loads again equal.
+// A folder of 200 sessions with every kind of problem: the counts are right, the warnings name
+// the problems, exports equal the files, and they load again equal.
 func TestClaudeFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".claude")
 	made, err := claudefixture.Make(dir, claudefixture.Options{Sessions: 200, Turns: 4, Result: 600, Faults: true, LongLine: 20 << 20})

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What is kept of a line beside its item has no secret either, whatever it is kept as.
+// A line stored next to its item contains no secret either, in whatever form it is stored.
 func TestMaskKept(t *testing.T) {
 	mask, err := secret.New(nil)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// A line that is kept beside its item comes back byte for byte, whatever the two share.
+// A line stored next to its item is restored byte for byte, whatever text they share.
 func FuzzStock(f *testing.F) {
 	long := strings.Repeat("a long text, ", 6)
 	for _, s := range [][2]string{
@@ -55,7 +55,7 @@ func FuzzStock(f *testing.F) {
 	})
 }
 
-// Texts are kept once, and lines of imports before that come back as well.
+// Texts are stored once, and lines of older imports are restored too.
 func TestStock(t *testing.T) {
 	long := strings.Repeat("0123456789", 1000)
 	line := `{"type":"user","uuid":"a","message":{"role":"user","content":"` + long + `"},"toolUseResult":{"stdout":"` + long + `"}}`
@@ -74,8 +74,8 @@ func TestStock(t *testing.T) {
 	}
 }
 
-// What is masked in the item is masked in the line, the rest of which is as it was;
-// what stands for a text never looks like a secret.
+// What is masked in the item is masked in the line, and the rest of the line is unchanged. A
+// reference to a text never looks like a secret.
 func TestStockMasked(t *testing.T) {
 	mask, err := secret.New(nil)
 	if err != nil {
@@ -123,8 +123,8 @@ func taken(t *testing.T, line string, mask *secret.Masker) (raw, stored []byte) 
 	return b.Bytes(), stored
 }
 
-// Of a text that is gone nobody makes up another one, and no record stands for much
-// more than it holds.
+// A removed text is not replaced by another one, and no record expands to much more than its
+// size.
 func TestStockDamaged(t *testing.T) {
 	const head = `{"parts":["a","b"],"metadata":{"import":[{"n":1,"short":`
 	for name, tt := range map[string]struct{ item, want string }{

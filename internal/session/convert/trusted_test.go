@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A log that would allow things again is taken in only by who says that it is trusted.
+// A log with permissions that would take effect again is imported only with Trusted.
 func TestPermissionsInRecords(t *testing.T) {
 	draft := func(k session.Kind, payload string) session.Draft {
 		return session.Draft{Kind: k, Payload: []byte(payload)}

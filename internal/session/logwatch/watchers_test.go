@@ -127,7 +127,7 @@ func TestBoard(t *testing.T) {
 }
 
 // A second watcher that sees a head first must not keep it from the one that waits.
-func TestEveryCallerIsServed(t *testing.T) {
+func TestEveryWatcherIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &listed{metas: map[string]session.Meta{"s": {ID: "s", Head: 1}}}
 		b := logwatch.New(s, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// meddled is a store in which something happens right behind the first look at a session,
-// or right before the first append to one.
+// meddled is a store in which something happens right after the first read of a session, or
+// right before the first append to one.
 type meddled struct {
 	session.Store
 	looked, appends string // of which session
@@ -73,7 +73,7 @@ func remove(t *testing.T, s session.Store, ids ...string) {
 	}
 }
 
-// What was kept for a fork goes with the fork, also when that happens while the copy is
+// What is kept for a fork is removed with the fork, even if that happens while the copy is
 // about to be kept for it.
 func TestLastForkDeletedMeanwhile(t *testing.T) {
 	first, second := memory.New(), memory.New()
@@ -96,8 +96,8 @@ func TestLastForkDeletedMeanwhile(t *testing.T) {
 	same(t, first, second)
 }
 
-// A session is deleted between the look at it and the reading of it, and a part is kept for
-// a fork: that its log is shorter than it was is no damage.
+// A session is deleted between its lookup and its reading, and a part is kept for a fork: the
+// shorter log is not damage.
 func TestTruncatedDuringCopy(t *testing.T) {
 	first, second := memory.New(), memory.New()
 	primary := &meddled{Store: first}
@@ -120,8 +120,8 @@ func TestTruncatedDuringCopy(t *testing.T) {
 	_ = next.Close()
 }
 
-// Two processes have a mirror of the same two stores: what one deletes while the other
-// ships it for the first time is in neither.
+// Two processes mirror the same two stores. A session that one deletes while the other copies
+// it for the first time is in neither store.
 func TestOtherProcessDeletes(t *testing.T) {
 	for name, appends := range map[string]string{"alone": "parent", "a fork": "s", "a fork's parent": "parent"} {
 		t.Run(name, func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestOtherProcessDeletes(t *testing.T) {
 	}
 }
 
-// A session that is deleted while it is shipped, and made anew, is shipped as the new one:
-// that the first one is gone is no error.
+// A session that is deleted and recreated while it is copied is copied as the new one; the
+// missing first one is not an error.
 func TestRecreatedDuringCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := memory.New(), memory.New()

@@ -56,7 +56,7 @@ func (a *pruneEnv) listed(q session.Query) []string {
 	return ids
 }
 
-// prune prunes, and tells by id why what was found old stays, or "" for what went.
+// prune prunes, and returns by id why an old session was kept, or "" if it was removed.
 func (a *pruneEnv) prune(o prune.Options) map[string]string {
 	a.Helper()
 	list, err := prune.Find(a.Context(), a.sessions, o)
@@ -142,7 +142,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Somebody opens a session between the look and the deed.
+// The session is opened between Find and Remove.
 func TestPruneOpenedMeanwhile(t *testing.T) {
 	a := newAttic(t)
 	a.old(session.Opened{SessionID: "s"})
@@ -166,7 +166,7 @@ func TestPruneOpenedMeanwhile(t *testing.T) {
 	}
 }
 
-// Between the look and the deed a session is gone on with, or comes out of the trash.
+// Between Find and Remove a session is resumed, or restored from the trash.
 func TestPruneChangedMeanwhile(t *testing.T) {
 	a := newAttic(t)
 	a.old(session.Opened{SessionID: "s"})
@@ -239,7 +239,7 @@ func TestPruneFamily(t *testing.T) {
 	}
 }
 
-// Who works for one who works for a session goes where that one goes.
+// A session that works for one that works for a session is removed with that session.
 func TestFamilyGenerations(t *testing.T) {
 	a := newAttic(t)
 	for _, o := range []session.Opened{

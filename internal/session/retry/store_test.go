@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// broken is a store that is away: every call returns the error of fault, which is told the
-// operation, or hangs.
+// broken is a store that is unavailable: every call returns the error of fault, which receives
+// the operation, or hangs.
 type broken struct {
 	*memory.Store
 	mu    sync.Mutex
@@ -131,7 +131,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// An append waits while the store is away, in each way of being away, and is there once.
+// An append waits while the store is unavailable, for each kind of outage, and is stored once.
 func TestAppendWaits(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -187,7 +187,7 @@ func TestAppendWaits(t *testing.T) {
 	}
 }
 
-// What fails for good is not tried again, nor is a store that never took a write.
+// A permanent error is not retried, nor is a store that never accepted a write.
 func TestPermanentErrorFailsAtOnce(t *testing.T) {
 	for _, err := range []error{session.ErrConflict, session.ErrFenced, session.ErrFull, session.ErrPoisoned, session.ErrClosed, io.EOF} {
 		b, _, l := world(t, nil)
@@ -207,7 +207,7 @@ func TestPermanentErrorFailsAtOnce(t *testing.T) {
 	}
 }
 
-// Every wait has an end, which tells what the store said.
+// Every wait ends, with the store's error.
 func TestWaitEnds(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -276,7 +276,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// Reading goes on behind what was read, in both directions.
+// Reading continues after the last record read, in both directions.
 func TestReadContinues(t *testing.T) {
 	for _, c := range []struct {
 		r    session.Range
@@ -394,8 +394,8 @@ func (h *hanging) Watch(ctx context.Context, id string, after int64) iter.Seq2[i
 	}
 }
 
-// Who watches a store whose server has gone without a word hears of what is appended when it
-// is back, and of the end of its own context.
+// A watcher of a store whose server disappeared receives later appends when it is back, and
+// the end of its own context.
 func TestWatchServerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hanging{Store: memory.New()}

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A span is read to its end, whichever records are there, with one fault for each that is
-// missing and one for all that are missing at the end.
-func TestSpan(t *testing.T) {
+// A range is read to its end, whichever records exist, with one error for each missing record
+// and one for all missing records at the end.
+func TestReadRange(t *testing.T) {
 	for name, tt := range map[string]struct {
 		r           session.Range
 		below, head int64

@@ -31,7 +31,7 @@ func (s spoiled) Read(ctx context.Context, id string, r session.Range) iter.Seq2
 	}
 }
 
-// What comes behind a damaged record is found, and indexing ends.
+// Records after a damaged one are found, and indexing ends.
 func TestRecordsAfterDamage(t *testing.T) {
 	h := newHouse(t)
 	h.say("a first needle", "a lost needle", "a last needle")

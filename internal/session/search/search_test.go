@@ -103,8 +103,8 @@ func (h *house) index(x *search.Index) {
 	}
 }
 
-// An index that is damaged, of another version or no index is made anew.
-func TestRecreatedSession(t *testing.T) {
+// An index that is damaged, of another version, or not an index is recreated.
+func TestIndexRecreated(t *testing.T) {
 	h := newHouse(t)
 	h.say("a needle")
 	for name, spoil := range map[string]func(path string) error{
@@ -137,7 +137,7 @@ func TestRecreatedSession(t *testing.T) {
 	}
 }
 
-// What was erased or deleted is not in the file any more.
+// Erased or deleted text is no longer in the file.
 func TestErasedBytes(t *testing.T) {
 	h := newHouse(t)
 	h.say("first xylophone", "second zeppelinium", "third words")
@@ -184,7 +184,7 @@ func TestErasedBytes(t *testing.T) {
 	}
 }
 
-// A large log is taken in by pieces, and an Index that is cut short is gone on with.
+// A large log is indexed in parts, and an interrupted Index continues.
 func TestPieces(t *testing.T) {
 	h := newHouse(t)
 	long := strings.Repeat("hay ", 300_000)
