@@ -162,7 +162,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"preToolUse": [{"command": "x", "type": "command"}]}`, "preToolUse[0].type", "unknown field", "", ``},
 		{`{"stop": [{"command": "x", "matcher": "Bash"}]}`, "stop[0].matcher", "has no effect", "", ``},
 		{"{\"stop\": [{\"command\": \"\xff\"}]}", "", "not UTF-8", "", "\xff"},
-		{`{"stop": [{"command": "\ud800"}]}`, "", "half a character", "", ``},
+		{`{"stop": [{"command": "\ud800"}]}`, "", "half of a surrogate pair", "", ``},
 		{strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100), "", "nested deeper", "nesting depth", ``},
 	} {
 		got, err := (&hook.SettingsBlock{JSON: json.RawMessage(c.block)}).Decode()

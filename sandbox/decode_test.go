@@ -23,7 +23,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"trailing comma", `{"deniedPaths":["/a",]}`, "", "not JSON", "", 21},
 		{"more behind it", `{} {}`, "", "not JSON: invalid character '{' after", "", 3},
 		{"not UTF-8", "{\"deniedPaths\":[\"\xff\"]}", "", "not UTF-8", "UTF-8", 17},
-		{"half a character", `{"deniedPaths":["/\ud800"]}`, "", "half a character", "", 16},
+		{"half a character", `{"deniedPaths":["/\ud800"]}`, "", "half of a surrogate pair", "", 16},
 		{"unknown", `{"deniedPath": []}`, "deniedPath", "unknown setting", "deniedPaths", 1},
 		{"wrong case", `{"DeniedPaths": []}`, "DeniedPaths", "unknown setting", "did you mean deniedPaths?", 1},
 		{"twice", `{"deniedPaths":[],"deniedPaths":["/"]}`, "", `duplicate key "deniedPaths"`, "keep one", 18},

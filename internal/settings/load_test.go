@@ -94,7 +94,7 @@ func TestBadFiles(t *testing.T) {
 		{"byte order mark", "\ufeff{}", 1, 1, "not JSON", "byte order mark"},
 		{"two documents", "{}\n{}", 2, 1, "not JSON", ""},
 		{"not UTF-8", "{\n\"permissions\": {\"deny\": [\"B\xff\"]}}", 2, 28, "not UTF-8", "UTF-8"},
-		{"half a character", `{"permissions": {"deny": ["B\ud800"]}}`, 1, 27, "half a character", ""},
+		{"half a character", `{"permissions": {"deny": ["B\ud800"]}}`, 1, 27, "half of a surrogate pair", ""},
 		{"deep", `{"permissions": ` + deep + "}", 1, 80, "nested deeper than 64", ""},
 		{"a list", "[]", 1, 1, "the file is a list, want an object", ""},
 		{"null", "null", 1, 1, "the file is null, want an object", ""},

@@ -127,7 +127,7 @@ func TestSettingsRefused(t *testing.T) {
 		`"format": 1`:                     `duplicate key "format"`,
 		`"x": {"a": 1, "a": 2}`:           `duplicate key "a"`,
 		`"created": "x"`:                  `duplicate key "created"`,
-		`"model": "\ud800"`:               `half a character`,
+		`"model": "\ud800"`:               `half of a surrogate pair`,
 		`"mounts": [{"host": "/a",}]`:     `not JSON`,
 	} {
 		_, err := decodeSettings("workspace.json", []byte(start+",\n"+field+"}"))
