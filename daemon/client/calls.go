@@ -32,9 +32,9 @@ type ListOptions struct {
 }
 
 func (q *ListOptions) params() string {
-	yes := map[bool]string{true: "true"}
+	flag := map[bool]string{true: "true"}
 	return query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "q", q.Text, "cwd", q.Cwd, "project", q.Project, "tag", q.Tag,
-		"run", q.Run, "owner", q.Owner, "asked", yes[q.WithApprovals], "agents", yes[q.Agents],
+		"run", q.Run, "owner", q.Owner, "asked", flag[q.WithApprovals], "agents", flag[q.Agents],
 		"status", string(q.Status), "state", q.State, "session", q.Session, "kind", q.Kind)
 }
 

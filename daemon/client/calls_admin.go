@@ -27,7 +27,7 @@ func (c *Client) Audit(ctx context.Context, q ListOptions) (*api.Page[json.RawMe
 
 // Search finds words in transcripts, as `holdfast sessions search`. q has the words.
 func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[session.Hit], error) {
-	moment := func(t time.Time) string {
+	formatTime := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
@@ -35,7 +35,7 @@ func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[sessio
 	}
 	return do[api.Page[session.Hit]](ctx, c, request{op: "searchTranscripts", query: query(
 		"q", q.Words, "tool", q.Tool, "role", q.Role, "session", q.Session, "project", q.Project, "cwd", q.CWD,
-		"since", moment(q.Since), "until", moment(q.Until), "limit", number(int64(q.Limit)), "cursor", q.After,
+		"since", formatTime(q.Since), "until", formatTime(q.Until), "limit", number(int64(q.Limit)), "cursor", q.After,
 	)})
 }
 

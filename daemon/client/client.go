@@ -37,20 +37,20 @@ const protocol = 1
 
 // Client is a connection to one daemon. It is safe for concurrent use.
 type Client struct {
-	http  *http.Client
-	base  string // "http://holdfast", without a slash at the end
-	place string // for messages: the socket's path, or the address
-	token string
-	local bool
-	name  string
-	info  api.Info
+	http    *http.Client
+	base    string // "http://holdfast", without a slash at the end
+	address string // for messages: the socket's path, or the address
+	token   string
+	local   bool
+	name    string
+	info    api.Info
 }
 
 // Info returns the daemon's description from the time of Dial.
 func (c *Client) Info() api.Info { return c.info }
 
 // Address returns the path of the daemon's socket, or its URL.
-func (c *Client) Address() string { return c.place }
+func (c *Client) Address() string { return c.address }
 
 // Local reports whether the daemon was reached over its unix socket.
 func (c *Client) Local() bool { return c.local }
@@ -91,7 +91,7 @@ func (c *Client) call(ctx context.Context, r request, out any) error {
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, bodyLimit)).Decode(out); err != nil {
-		return &Error{Op: r.op, Address: c.place, Err: fmt.Errorf("cannot decode the answer: %w", err)}
+		return &Error{Op: r.op, Address: c.address, Err: fmt.Errorf("cannot decode the answer: %w", err)}
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
 			err = ue.Err
 		}
-		return nil, &Error{Op: route.Method + " " + path, Address: c.place, Err: err}
+		return nil, &Error{Op: route.Method + " " + path, Address: c.address, Err: err}
 	}
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()

@@ -67,7 +67,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	}
 	if c.info.Protocol != protocol {
 		c.Close()
-		return nil, &versionError{Address: c.place, Version: c.info.Version, Protocol: c.info.Protocol}
+		return nil, &versionError{Address: c.address, Version: c.info.Version, Protocol: c.info.Protocol}
 	}
 	return c, nil
 }
@@ -80,7 +80,7 @@ func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 	}
 	first := make(chan net.Conn, 1)
 	first <- conn
-	c.local, c.base, c.place = true, "http://holdfast", path
+	c.local, c.base, c.address = true, "http://holdfast", path
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -174,7 +174,7 @@ func (c *Client) remote(o *Options) error {
 	if c.token == "" {
 		return &api.Problem{Code: "usage", Detail: "no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; create a token with holdfast daemon token create"}
 	}
-	c.base, c.place = strings.TrimSuffix(u.String(), "/"), u.Host
+	c.base, c.address = strings.TrimSuffix(u.String(), "/"), u.Host
 	d := net.Dialer{Timeout: idleTimeout}
 	c.http = &http.Client{
 		Transport: &http.Transport{

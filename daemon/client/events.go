@@ -53,7 +53,7 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 		s := &stream{c: c, id: id, last: after, yield: yield}
 		delay := firstWait
 		for {
-			before := s.told
+			before := s.yielded
 			err := s.connect(ctx)
 			switch {
 			case s.done:
@@ -65,7 +65,7 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 				yield(nil, err)
 				return
 			}
-			if s.told > before {
+			if s.yielded > before {
 				delay = firstWait
 			}
 			if !yield(&Event{Lost: true, Seq: s.last, Err: err}, nil) {
@@ -87,12 +87,12 @@ type stream struct {
 	id    string
 	yield func(*Event, error) bool
 
-	last   int64 // all records up to this seq were yielded
-	part   int   // how many of the next record were yielded: a relay has several
-	told   int   // events
-	lost   bool  // a connection has broken
-	done   bool  // the reader stopped, or there are no more events
-	reader eventReader
+	last    int64 // all records up to this seq were yielded
+	part    int   // how many of the next record were yielded: a relay has several
+	yielded int   // events
+	lost    bool  // a connection has broken
+	done    bool  // the reader stopped, or there are no more events
+	reader  eventReader
 }
 
 // errEnded means that the daemon ended the stream.
@@ -113,7 +113,7 @@ func (s *stream) connect(ctx context.Context) error {
 	if s.lost {
 		s.lost = false
 		s.reader.gap()
-		if !s.tell(&Event{Gap: true, Seq: s.last}) {
+		if !s.yieldEvent(&Event{Gap: true, Seq: s.last}) {
 			return nil
 		}
 	}
@@ -125,14 +125,14 @@ func (s *stream) connect(ctx context.Context) error {
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
 			}
-			return &Error{Op: "events of " + s.id, Address: s.c.place, Err: err}
+			return &Error{Op: "events of " + s.id, Address: s.c.address, Err: err}
 		}
 		if f.event == "shutdown" {
-			return &Error{Op: "events of " + s.id, Address: s.c.place, Err: errEnded}
+			return &Error{Op: "events of " + s.id, Address: s.c.address, Err: errEnded}
 		}
 		if f.event == frameRecord && skip > 0 {
 			skip--
-			s.passed(f.id)
+			s.recordYielded(f.id)
 			continue
 		}
 		e, err := decode(f)
@@ -140,27 +140,27 @@ func (s *stream) connect(ctx context.Context) error {
 			e = nil
 		}
 		if err != nil {
-			return &Error{Op: "events of " + s.id, Address: s.c.place, Err: err}
+			return &Error{Op: "events of " + s.id, Address: s.c.address, Err: err}
 		}
-		if e != nil && !s.tell(e) {
+		if e != nil && !s.yieldEvent(e) {
 			return nil
 		}
 		if f.event == frameRecord {
 			s.part++
 		}
-		s.passed(f.id)
+		s.recordYielded(f.id)
 	}
 }
 
-// passed notes the id of a record that was yielded completely.
-func (s *stream) passed(id string) {
+// recordYielded notes the id of a record that was yielded completely.
+func (s *stream) recordYielded(id string) {
 	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
 		s.last, s.part = n, 0
 	}
 }
 
-func (s *stream) tell(e *Event) bool {
-	s.told++
+func (s *stream) yieldEvent(e *Event) bool {
+	s.yielded++
 	if !s.yield(e, nil) || e.Deleted {
 		s.done = true
 	}
@@ -265,11 +265,11 @@ func decode(f frame) (*Event, error) {
 			break
 		}
 		e.Seq, e.Agent = d.Seq, d.Agent
-		told, err := event.Unmarshal(d.Event)
+		delta, err := event.Unmarshal(d.Event)
 		if err != nil {
 			return nil, nil //nolint:nilerr,nilnil // ignore a delta of a later version
 		}
-		e.Events = []event.Event{told}
+		e.Events = []event.Event{delta}
 	case "gap", "caught_up", "deleted":
 		var d struct {
 			Seq    int64         `json:"seq"`

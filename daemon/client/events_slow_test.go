@@ -59,7 +59,7 @@ func TestSlowStreamIsAlive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				way := &slowTransport{text: twoRecords, pause: c.pause}
-				cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
+				cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", address: "here"}
 				var seqs []int64
 				for e, err := range cl.Events(t.Context(), "s", 0) {
 					if err != nil {
@@ -85,7 +85,7 @@ func TestSlowStreamIsAlive(t *testing.T) {
 func TestSilentStreamReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		way := &slowTransport{text: twoRecords, pause: heartbeatInterval + time.Second}
-		cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
+		cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", address: "here"}
 		for e, err := range cl.Events(t.Context(), "s", 0) {
 			if err != nil || !e.Lost || !strings.Contains(e.Err.Error(), "no data for") {
 				t.Fatalf("%+v %v", e, err)

@@ -64,7 +64,7 @@ func (r *fakeDaemon) RoundTrip(q *http.Request) (*http.Response, error) {
 // that the daemon takes.
 func TestMethodsFitRoutes(t *testing.T) {
 	r := newRoutes()
-	c := &Client{http: &http.Client{Transport: r}, base: "http://holdfast", place: "here"}
+	c := &Client{http: &http.Client{Transport: r}, base: "http://holdfast", address: "here"}
 	v := reflect.ValueOf(c)
 	sent := 0
 	for i := range v.NumMethod() {

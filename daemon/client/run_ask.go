@@ -55,7 +55,7 @@ func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event
 			return nil, nil //nolint:nilnil // already yielded
 		}
 	case event.ApprovalResolved:
-		if a.isTold(ctx, e.ID) {
+		if a.withdraw(ctx, e.ID) {
 			return nil, nil //nolint:nilnil // yielded with the late answer
 		}
 	}
@@ -128,27 +128,27 @@ func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []eve
 		g.ans = approval.Answer{Decision: approval.Deny, Message: g.err.Error()}
 	}
 	q.answered = true
-	counts, err := a.run.c.answer(ctx, q.ID, q.Digest, g.ans)
+	stored, err := a.run.c.answer(ctx, q.ID, q.Digest, g.ans)
 	switch {
 	case errors.Is(err, approval.ErrAnswered):
 		q.resolved = true
-		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: counts, LateAnswer: &g.ans}}, nil
+		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: stored, LateAnswer: &g.ans}}, nil
 	case isStatus(err, http.StatusNotFound, http.StatusConflict, http.StatusGone):
 		return nil, nil // it has expired or its run has ended, which its record will report
 	}
 	return nil, err
 }
 
-// isTold withdraws an answered request, and reports whether the answer was already yielded.
-func (a *questionQueue) isTold(ctx context.Context, id string) bool {
+// withdraw withdraws an answered request, and reports whether the answer was already yielded.
+func (a *questionQueue) withdraw(ctx context.Context, id string) bool {
 	q := a.asked[id]
 	if q == nil {
 		return false
 	}
-	told := q.resolved
+	resolved := q.resolved
 	q.resolved = true
 	if !q.answered {
 		a.drop(ctx, q)
 	}
-	return told
+	return resolved
 }

@@ -93,7 +93,7 @@ func (f *runFollower) next(ctx context.Context) ([]event.Event, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case !ok:
-			return nil, &Error{Op: "events of " + f.run.id, Address: f.run.c.place, Err: errEnded}
+			return nil, &Error{Op: "events of " + f.run.id, Address: f.run.c.address, Err: errEnded}
 		case e.err != nil:
 			return nil, e.err
 		}
@@ -175,23 +175,23 @@ func (f *runFollower) inOrder(list []event.Event) []event.Event {
 }
 
 // emit returns the events to yield, and queues approval requests.
-func (f *runFollower) emit(ctx context.Context, list []event.Event) (told []event.Event, err error) {
+func (f *runFollower) emit(ctx context.Context, list []event.Event) (out []event.Event, err error) {
 	for _, e := range list {
 		if e, err = f.asking.of(ctx, e, f.live); err != nil {
-			return told, err
+			return out, err
 		}
 		switch e := e.(type) {
 		case nil:
 		case event.Result: // it is yielded with the record of the end
 			f.result = &e
 		default:
-			told = append(told, e)
+			out = append(out, e)
 		}
 	}
 	if f.opened && f.heldEvents != nil {
 		err = f.askOpen(ctx)
 	}
-	return told, err
+	return out, err
 }
 
 // askOpen queues approvals that were pending before the run started.

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// lookEvery is the interval at which the board looks for requests and answers of other processes.
-const lookEvery = 250 * time.Millisecond
+// pollEvery is the interval at which the board looks for requests and answers of other processes.
+const pollEvery = 250 * time.Millisecond
 
 // approvalBoard is the list of pending approvals for its subscribers. While there are any, one goroutine
 // updates it for all of them.
@@ -96,7 +96,7 @@ func (b *approvalBoard) reload() (frame []byte, changed <-chan struct{}) {
 // watchApprovals updates the board when the list changes. It reads the approvals only if a session with
 // pending ones has changed, or if one has expired.
 func (a *service) watchApprovals(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	last, until := "-", time.Time{}
 	for {

@@ -96,7 +96,7 @@ func (a *service) listApprovals(c *call) error {
 	case of == "":
 		return refuse(outcome.Usage, "state "+state+" needs a session", "add session=ID")
 	default:
-		list, err = a.asked(c.ctx(), of)
+		list, err = a.allApprovals(c.ctx(), of)
 		list = slices.DeleteFunc(list, func(q api.Approval) bool { return state != "all" && string(q.State) != state })
 	}
 	if err != nil {
@@ -148,8 +148,8 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 	return list, nil
 }
 
-// asked lists all approvals of a session, from its own records.
-func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) {
+// allApprovals lists all approvals of a session, from its own records.
+func (a *service) allApprovals(ctx context.Context, of string) ([]api.Approval, error) {
 	m, err := a.o.Sessions.Get(ctx, of)
 	if err != nil {
 		return nil, err
@@ -191,21 +191,21 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 // find returns the approval in the path, and its answer.
 func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 	id := c.path("id")
-	none := refuse(outcome.NotFound, "no approval "+id, "GET /v1/approvals lists the pending ones")
+	notFound := refuse(outcome.NotFound, "no approval "+id, "GET /v1/approvals lists the pending ones")
 	if of := c.query["session"]; of != "" {
-		list, err := a.asked(c.ctx(), of)
+		list, err := a.allApprovals(c.ctx(), of)
 		if err != nil {
 			return approval.Request{}, nil, err
 		}
 		i := slices.IndexFunc(list, func(q api.Approval) bool { return q.ID == id })
 		if i < 0 {
-			return approval.Request{}, nil, none
+			return approval.Request{}, nil, notFound
 		}
 		return list[i].Request, list[i].Answer, nil
 	}
 	q, ans, err := approval.Find(c.ctx(), a.o.Sessions, id)
 	if errors.Is(err, approval.ErrNoRequest) || err == nil && q.ID != id { // the API takes complete ids only
-		return q, nil, none
+		return q, nil, notFound
 	}
 	return q, ans, err
 }
@@ -245,7 +245,7 @@ func (a *service) decide(c *call) error {
 		RequestID: q.ID, Decision: d.Decision, Scope: d.Scope, SaveTo: d.SaveTo, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
 		Actor: by.Name, Via: by.Via, At: a.o.Sessions.Now().UTC().Truncate(time.Millisecond),
 	}
-	plan, err := a.o.keeping(c.ctx(), c.caller, &q, &ans)
+	plan, err := a.o.planSave(c.ctx(), c.caller, &q, &ans)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a *service) audit(c *call) error {
 	if kind == audit.KindAccess && !c.caller.HasScope(api.ScopeAdmin) {
 		return refuse(outcome.Denied, "the log of logins and tokens needs the scope admin", "holdfast daemon token create --scope admin NAME")
 	}
-	p := evidencePage{in: a.o.Sessions, o: &audit.ReadOptions{}, limit: c.limit(), items: []json.RawMessage{}}
+	p := auditPage{in: a.o.Sessions, o: &audit.ReadOptions{}, limit: c.limit(), items: []json.RawMessage{}}
 	if kind != "" {
 		if !slices.Contains(audit.Kinds(), kind) {
 			return outcome.Invalid(strconv.Quote(kind)+" is not a kind of audit entry", "use "+strings.Join(audit.Kinds(), ", "))
@@ -55,10 +55,10 @@ func (a *service) audit(c *call) error {
 		defer done()
 		p.in = in
 	}
-	list, told, err := p.from(c.ctx(), one, after)
+	list, sent, err := p.from(c.ctx(), one, after)
 	for i := 0; err == nil && i < len(list) && p.next == ""; i++ {
-		err = p.add(c.ctx(), list[i].ID, told)
-		told = 0
+		err = p.add(c.ctx(), list[i].ID, sent)
+		sent = 0
 	}
 	if err != nil {
 		return err
@@ -66,8 +66,8 @@ func (a *service) audit(c *call) error {
 	return c.json(api.Page[json.RawMessage]{Items: p.items, Next: c.cursor(p.next)})
 }
 
-// evidencePage is a page of audit entries while it is built.
-type evidencePage struct {
+// auditPage is a page of audit entries while it is built.
+type auditPage struct {
 	in    *session.Sessions
 	o     *audit.ReadOptions
 	limit int // 0: no limit
@@ -78,7 +78,7 @@ type evidencePage struct {
 
 // from returns the sessions whose entries remain to be sent, and how many entries of the first were
 // already sent.
-func (p *evidencePage) from(ctx context.Context, one, after string) (list []session.Meta, told int, err error) {
+func (p *auditPage) from(ctx context.Context, one, after string) (list []session.Meta, sent int, err error) {
 	if one != "" {
 		m, err := p.in.Get(ctx, one)
 		if err != nil {
@@ -92,13 +92,13 @@ func (p *evidencePage) from(ctx context.Context, one, after string) (list []sess
 		return list, 0, nil
 	}
 	id, count, ok := strings.Cut(after, "@")
-	told, err = strconv.Atoi(count)
-	if !ok || err != nil || told < 0 {
+	sent, err = strconv.Atoi(count)
+	if !ok || err != nil || sent < 0 {
 		return nil, 0, outcome.Invalid("invalid cursor", "restart the list without a cursor")
 	}
 	for i, m := range list {
 		if m.ID == id {
-			return list[i:], told, nil
+			return list[i:], sent, nil
 		}
 	}
 	return nil, 0, &outcome.Failure{Message: "the session of the cursor no longer exists", Advice: "restart the list without a cursor", Result: outcome.NotFound, Cause: session.ErrNotFound}
@@ -106,7 +106,7 @@ func (p *evidencePage) from(ctx context.Context, one, after string) (list []sess
 
 // add adds the entries of a session, without those that were already sent, until the page is full.
 // Damaged records are omitted; verification reports them.
-func (p *evidencePage) add(ctx context.Context, id string, told int) error {
+func (p *auditPage) add(ctx context.Context, id string, sent int) error {
 	n := 0
 	for e, err := range audit.Read(ctx, p.in, id, p.o) {
 		if errors.Is(err, session.ErrCorrupt) {
@@ -115,7 +115,7 @@ func (p *evidencePage) add(ctx context.Context, id string, told int) error {
 		if err != nil {
 			return err
 		}
-		if n++; n <= told {
+		if n++; n <= sent {
 			continue
 		}
 		if p.limit > 0 && len(p.items) == p.limit {

@@ -38,7 +38,7 @@ func apiFile(f *workspace.File) routes.WorkspaceFile {
 
 // files opens the folder of the request. The caller closes it.
 func (a *service) files(c *call) (*workspace.Files, error) {
-	w, err := a.spaces()
+	w, err := a.workspaces()
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ..
 	must(t, err)
 	w := &httpEnv{t: t, tokens: map[api.Scope]string{}}
 	w.hub = feed.New(&feed.Options{Poll: 20 * time.Millisecond, OutageDelay: 200 * time.Millisecond})
-	w.sessions = session.New(around(store), &session.Options{AppendObserver: w.hub.WrapWitness(nil)})
+	w.sessions = session.New(around(store), &session.Options{AppendObserver: w.hub.WrapObserver(nil)})
 	w.hub.Serve(w.sessions)
 	w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make})
 	must(t, err)

@@ -72,20 +72,20 @@ const (
 
 // storeCheck has the result of the last check of the store.
 type storeCheck struct {
-	mu   sync.Mutex
-	at   time.Time
-	err  error
-	done chan struct{} // closed when the running check ends; nil: none is running
-	told string        // the last answer
+	mu     sync.Mutex
+	at     time.Time
+	err    error
+	done   chan struct{} // closed when the running check ends; nil: none is running
+	answer string        // the last answer
 }
 
 // changed notes the answer and reports whether it differs from the last one.
-func (s *storeCheck) changed(told string) bool {
+func (s *storeCheck) changed(answer string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.told
-	s.told = told
-	return was != told
+	previous := s.answer
+	s.answer = answer
+	return previous != answer
 }
 
 // check checks the store, with one check at a time for all requests. If it takes too long, the request
@@ -102,14 +102,14 @@ func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 	}
 	done := s.done
 	s.mu.Unlock()
-	late := time.NewTimer(checkTime)
-	defer late.Stop()
+	timer := time.NewTimer(checkTime)
+	defer timer.Stop()
 	select {
 	case <-done:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.err
-	case <-late.C:
+	case <-timer.C:
 		return &session.Error{Op: "check store", Err: session.ErrUnavailable, Detail: "the store does not answer"}
 	case <-ctx.Done():
 		return ctx.Err()
@@ -147,8 +147,8 @@ func (a *service) info(c *call) error {
 
 func (a *service) capabilities() []string {
 	list := []string{"approvals", "audit", "audit.verify"}
-	add := func(name string, there bool) {
-		if there {
+	add := func(name string, available bool) {
+		if available {
 			list = append(list, name)
 		}
 	}

@@ -29,7 +29,7 @@ func (a *service) listImages(c *call) error {
 
 func (a *service) buildImage(c *call) error {
 	var q routes.NewImage
-	w, err := a.spacesAsked(c, &q)
+	w, err := a.decodeForWorkspaces(c, &q)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func built(ctx context.Context, w *workspace.Workspaces, s image.Spec, progress 
 func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec image.Spec) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	tell := func(event string, v any) error {
+	send := func(event string, v any) error {
 		data, err := jsonscan.Marshal(v)
 		if err == nil {
 			err = s.write(message(event, "", data), true)
@@ -76,13 +76,13 @@ func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec imag
 		}
 		return err
 	}
-	img, err := built(ctx, w, spec, func(p image.Progress) { _ = tell("progress", p) })
+	img, err := built(ctx, w, spec, func(p image.Progress) { _ = send("progress", p) })
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		p := problemOf(err)
-		return tell("failed", p)
+		return send("failed", p)
 	}
-	return tell("image", apiImage(img))
+	return send("image", apiImage(img))
 }

@@ -33,7 +33,7 @@ func (a *service) policyHandlers() map[string]func(*call) error {
 // policyOf returns the policy in force, or the recorded one.
 func (a *service) policyOf(ctx context.Context, m session.Meta) (*api.Policy, error) {
 	chains, grants, err := a.o.Runs.Chains(runOf(m))
-	if notLive(err) || err == nil && len(chains) == 0 {
+	if isInactive(err) || err == nil && len(chains) == 0 {
 		return a.recordedPolicy(ctx, m)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func unique(list []policy.Grant) []policy.Grant {
 // runOf returns the run that a session belongs to.
 func runOf(m session.Meta) string { return cmp.Or(m.Owner, m.ID) }
 
-func notLive(err error) bool {
+func isInactive(err error) bool {
 	e, ok := errors.AsType[*runs.Error](err)
 	return ok && e.Code == wire.CodeRunNotFound
 }
@@ -148,7 +148,7 @@ func (a *service) patchPolicy(c *call) error {
 func (a *service) change(c *call, m session.Meta, change policy.Change) error {
 	by := c.actor()
 	change.By = by.Name
-	if _, err := a.o.Runs.Change(c.ctx(), runOf(m), change, by); !notLive(err) {
+	if _, err := a.o.Runs.Change(c.ctx(), runOf(m), change, by); !isInactive(err) {
 		return err
 	}
 	if change.Mode == policy.ModeBypass {

@@ -32,12 +32,12 @@ func (a *service) sessionHandlers() map[string]func(*call) error {
 
 // apiSession returns a session in the form of the API; asking is from [session.Sessions.OpenApprovals].
 func (a *service) apiSession(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
-	stand, err := a.o.Runs.StatusOf(ctx, m, asking)
+	status, err := a.o.Runs.StatusOf(ctx, m, asking)
 	if err != nil && !errors.Is(err, session.ErrNotFound) { // ErrNotFound: it was deleted meanwhile
 		return api.Session{}, err
 	}
-	s := api.Session{Meta: m, Status: stand.Status}
-	s.OpenApprovals = stand.Questions
+	s := api.Session{Meta: m, Status: status.Status}
+	s.OpenApprovals = status.Questions
 	if l, err := a.o.Sessions.Lease(ctx, m.ID); err == nil && l != nil {
 		s.HeldBy = &api.LeaseHolder{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.OwnsLease(l)}
 	}
@@ -61,7 +61,7 @@ func (a *service) listSessions(c *call) error {
 	out := api.Page[api.Session]{Items: []api.Session{}}
 	words := strings.ToLower(c.query["q"])
 	q.Unowned = q.Owner == "" && !q.WithApprovals && c.query["agents"] != "true"
-	for looked := 0; ; {
+	for searched := 0; ; {
 		if words != "" {
 			q.Limit = chunk
 		}
@@ -86,8 +86,8 @@ func (a *service) listSessions(c *call) error {
 				return err
 			}
 		}
-		looked += n
-		if q.After = page.Next; q.After == "" || len(out.Items) >= limit || words == "" || looked >= maxSearched {
+		searched += n
+		if q.After = page.Next; q.After == "" || len(out.Items) >= limit || words == "" || searched >= maxSearched {
 			out.Next = c.cursor(page.Next)
 			return c.json(out)
 		}
@@ -130,7 +130,7 @@ func (a *service) writeSession(c *call, status int, m session.Meta) error {
 }
 
 // writeFork answers with a session and what it did not inherit.
-func (a *service) writeFork(c *call, status int, m session.Meta, left session.NotInherited) error {
+func (a *service) writeFork(c *call, status int, m session.Meta, missing session.NotInherited) error {
 	asking, err := a.o.Sessions.OpenApprovals(c.ctx())
 	if err != nil {
 		return err
@@ -139,8 +139,8 @@ func (a *service) writeFork(c *call, status int, m session.Meta, left session.No
 	if err != nil {
 		return err
 	}
-	if left != (session.NotInherited{}) {
-		s.NotInherited = &left
+	if missing != (session.NotInherited{}) {
+		s.NotInherited = &missing
 	}
 	c.header("ETag", etag(m.Head))
 	return c.jsonAs(status, s)
@@ -278,11 +278,11 @@ func (a *service) forkSession(c *call) error {
 		return err
 	}
 	c.header("Location", "/v1/sessions/"+id)
-	return a.tellForked(c, id)
+	return a.repeatFork(c, id)
 }
 
-// tellForked answers with the fork that an earlier request created.
-func (a *service) tellForked(c *call, id string) error {
+// repeatFork answers with the fork that an earlier request created.
+func (a *service) repeatFork(c *call, id string) error {
 	var f api.Fork
 	if err := c.into(&f); err != nil {
 		return err
@@ -294,11 +294,11 @@ func (a *service) tellForked(c *call, id string) error {
 	if f.WithGrants {
 		return a.writeSession(c, c.route.Success(), m)
 	}
-	left, err := a.o.Sessions.NotInheritedByFork(c.ctx(), m.Parent)
+	missing, err := a.o.Sessions.NotInheritedByFork(c.ctx(), m.Parent)
 	if err != nil {
 		return err
 	}
-	return a.writeFork(c, c.route.Success(), m, left)
+	return a.writeFork(c, c.route.Success(), m, missing)
 }
 
 // itemAt returns the last item of the transcript as of a record.

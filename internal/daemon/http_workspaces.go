@@ -127,17 +127,17 @@ func apiContainer(c *workspace.State) *routes.Container {
 	}
 }
 
-// spaces returns the workspaces of the daemon.
-func (a *service) spaces() (*workspace.Workspaces, error) {
+// workspaces returns the workspaces of the daemon.
+func (a *service) workspaces() (*workspace.Workspaces, error) {
 	if a.o.Workspaces == nil {
 		return nil, notImplemented()
 	}
 	return a.o.Workspaces, nil
 }
 
-// spacesAsked returns the workspaces of the daemon after decoding the request's body into q.
-func (a *service) spacesAsked(c *call, q any) (*workspace.Workspaces, error) {
-	w, err := a.spaces()
+// decodeForWorkspaces returns the workspaces of the daemon after decoding the request's body into q.
+func (a *service) decodeForWorkspaces(c *call, q any) (*workspace.Workspaces, error) {
+	w, err := a.workspaces()
 	if err == nil {
 		err = c.into(q)
 	}
@@ -167,7 +167,7 @@ func (a *service) listWorkspaces(c *call) error {
 
 // listAll answers with a list from the workspaces, as one page.
 func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, context.Context) ([]S, error), show func(*S) T) error {
-	w, err := a.spaces()
+	w, err := a.workspaces()
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, con
 
 // onWorkspace calls do with the workspace in the path, and answers with its new state.
 func (a *service) onWorkspace(c *call, do func(ctx context.Context, w *workspace.Workspaces, slug string) error) error {
-	w, err := a.spaces()
+	w, err := a.workspaces()
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (a *service) getWorkspace(c *call) error {
 
 func (a *service) createWorkspace(c *call) error {
 	var q routes.NewWorkspace
-	w, err := a.spacesAsked(c, &q)
+	w, err := a.decodeForWorkspaces(c, &q)
 	if err != nil {
 		return err
 	}
@@ -235,16 +235,16 @@ func (a *service) patchWorkspace(c *call) error {
 }
 
 func (a *service) deleteWorkspace(c *call) error {
-	w, err := a.spaces()
+	w, err := a.workspaces()
 	if err != nil {
 		return err
 	}
 	slug := c.path("slug")
-	gone, err := w.Delete(c.ctx(), slug, &workspace.DeleteOptions{NoEngine: c.query["no_engine"] == "true"})
+	result, err := w.Delete(c.ctx(), slug, &workspace.DeleteOptions{NoEngine: c.query["no_engine"] == "true"})
 	if err != nil {
 		return err
 	}
-	return c.json(routes.DeletedWorkspace{Deleted: slug, Entries: gone.Entries, Sessions: gone.Sessions, Notices: gone.Notices})
+	return c.json(routes.DeletedWorkspace{Deleted: slug, Entries: result.Entries, Sessions: result.Sessions, Notices: result.Notices})
 }
 
 func (a *service) startWorkspace(c *call) error {
@@ -267,7 +267,7 @@ func (a *service) stopWorkspace(c *call) error {
 }
 
 func (a *service) workspaceUsage(c *call) error {
-	w, err := a.spaces()
+	w, err := a.workspaces()
 	if err != nil {
 		return err
 	}

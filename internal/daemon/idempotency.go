@@ -26,10 +26,10 @@ const (
 type idempotencyCache struct {
 	now func() time.Time
 
-	mu    sync.Mutex
-	kept  map[string]*storedResponse
-	order []string // keys of requests with an answer, oldest first
-	bytes int
+	mu        sync.Mutex
+	responses map[string]*storedResponse
+	order     []string // keys of requests with an answer, oldest first
+	bytes     int
 }
 
 // storedResponse is a request with a key, and its answer when there is one.
@@ -43,7 +43,7 @@ type storedResponse struct {
 }
 
 func newKeys(now func() time.Time) *idempotencyCache {
-	return &idempotencyCache{now: now, kept: map[string]*storedResponse{}}
+	return &idempotencyCache{now: now, responses: map[string]*storedResponse{}}
 }
 
 // once serves a POST, or repeats the answer to an identical earlier request.
@@ -111,7 +111,7 @@ func (a *service) repeats() map[string]func(c *call, first *storedResponse) erro
 	return map[string]func(c *call, first *storedResponse) error{
 		"decideApproval": func(c *call, _ *storedResponse) error { return a.getApproval(c) },
 		"forkSession": func(c *call, first *storedResponse) error {
-			return a.tellForked(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
+			return a.repeatFork(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
 		},
 		"rewindSession": func(c *call, _ *storedResponse) error {
 			return refuse(outcome.Conflict, "this request was already served, and its answer was not stored", "GET /v1/sessions/"+c.path("id")+" returns the session's present state")
@@ -129,10 +129,10 @@ func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedR
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forget()
-	old := k.kept[id]
+	old := k.responses[id]
 	switch {
 	case old == nil:
-		k.kept[id] = &storedResponse{request: request}
+		k.responses[id] = &storedResponse{request: request}
 		return nil, nil
 	case old.request != request:
 		return nil, refuse(outcome.KeyReused, "this Idempotency-Key was used with a different request", "use a new key for each request")
@@ -146,9 +146,9 @@ func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedR
 func (k *idempotencyCache) finish(id string, r *recorder) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	e := k.kept[id]
+	e := k.responses[id]
 	if r.status == 0 || r.status >= http.StatusInternalServerError || r.status == http.StatusTooManyRequests {
-		delete(k.kept, id)
+		delete(k.responses, id)
 		return
 	}
 	e.done, e.at, e.status, e.header, e.body = true, k.now(), r.status, r.Header().Clone(), r.body.Bytes()
@@ -160,12 +160,12 @@ func (k *idempotencyCache) finish(id string, r *recorder) {
 // forget removes old answers and those above the limit.
 func (k *idempotencyCache) forget() {
 	for len(k.order) > 0 {
-		e := k.kept[k.order[0]]
+		e := k.responses[k.order[0]]
 		if k.now().Sub(e.at) < keyTTL && len(k.order) <= maxKeys && k.bytes <= keyBytes {
 			return
 		}
 		k.bytes -= len(e.body)
-		delete(k.kept, k.order[0])
+		delete(k.responses, k.order[0])
 		k.order = k.order[1:]
 	}
 }

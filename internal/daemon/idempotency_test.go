@@ -81,7 +81,7 @@ func TestIdempotencyKeepsNoText(t *testing.T) {
 	w.started("q")
 	w.want(200, nil, "POST", "/v1/runs/q/stop", "", key+"s")
 	w.api.keys.mu.Lock()
-	for id, k := range w.api.keys.kept {
+	for id, k := range w.api.keys.responses {
 		if strings.Contains(string(k.body), "rosebud") {
 			t.Errorf("%q: %s", id, k.body)
 		}
@@ -120,7 +120,7 @@ func TestIdempotencyOfADecision(t *testing.T) {
 	}
 	w.api.keys.mu.Lock()
 	defer w.api.keys.mu.Unlock()
-	for id, k := range w.api.keys.kept {
+	for id, k := range w.api.keys.responses {
 		if strings.Contains(string(k.body), "rosebud") {
 			t.Errorf("%q: %s", id, k.body)
 		}
@@ -146,19 +146,19 @@ func TestKeysBound(t *testing.T) {
 	for i := range maxKeys + 10 {
 		put("n"+strconv.Itoa(i), 200, 1)
 	}
-	if len(k.kept) != maxKeys || k.bytes != maxKeys || k.kept["n0"] != nil || k.kept["n20"] == nil {
-		t.Errorf("%d kept, %d bytes", len(k.kept), k.bytes)
+	if len(k.responses) != maxKeys || k.bytes != maxKeys || k.responses["n0"] != nil || k.responses["n20"] == nil {
+		t.Errorf("%d kept, %d bytes", len(k.responses), k.bytes)
 	}
 	now = now.Add(keyTTL)
 	put("late", 200, 1)
-	if len(k.kept) != 1 {
-		t.Errorf("%d kept after a day", len(k.kept))
+	if len(k.responses) != 1 {
+		t.Errorf("%d kept after a day", len(k.responses))
 	}
 	for i := range 40 {
 		put("big"+strconv.Itoa(i), 200, 1<<20)
 	}
-	if k.bytes > keyBytes || len(k.kept) != keyBytes>>20 {
-		t.Errorf("%d kept, %d bytes", len(k.kept), k.bytes)
+	if k.bytes > keyBytes || len(k.responses) != keyBytes>>20 {
+		t.Errorf("%d kept, %d bytes", len(k.responses), k.bytes)
 	}
 	for _, status := range []int{0, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests} {
 		put("failed", status, 0)

@@ -36,12 +36,12 @@ type rateLimitedConn struct {
 
 // Bytes read from a client: per second, and at once.
 const (
-	connRate   = 4 << 20
-	pacedBurst = 8 << 20
+	connRate  = 4 << 20
+	connBurst = 8 << 20
 )
 
-func newPaced(conn net.Conn) *rateLimitedConn {
-	return &rateLimitedConn{conn, bucket{rate: connRate, burst: pacedBurst}}
+func newRateLimited(conn net.Conn) *rateLimitedConn {
+	return &rateLimitedConn{conn, bucket{rate: connRate, burst: connBurst}}
 }
 
 // Read reads, and sleeps afterwards if the client is above its rate.

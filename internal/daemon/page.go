@@ -12,10 +12,10 @@ import (
 // page serves the console: its files, and index.html for the paths that it handles itself (see place).
 // Package auth sets its Content-Security-Policy.
 func (a *service) page(w http.ResponseWriter, r *http.Request) {
-	nothing := refuse(outcome.NotFound, "not found: "+r.URL.Path, "GET /v1/openapi.json lists all routes")
+	notFound := refuse(outcome.NotFound, "not found: "+r.URL.Path, "GET /v1/openapi.json lists all routes")
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if a.o.Console == nil || name == "v1" || strings.HasPrefix(name, "v1/") || name == "metrics" {
-		a.fail(w, r, nothing)
+		a.fail(w, r, notFound)
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -27,7 +27,7 @@ func (a *service) page(w http.ResponseWriter, r *http.Request) {
 		name = "index.html"
 	}
 	if info, err := fs.Stat(a.o.Console, name); err != nil || info.IsDir() {
-		a.fail(w, r, nothing)
+		a.fail(w, r, notFound)
 		return
 	}
 	http.ServeFileFS(w, withPath(r, "/"+name), a.o.Console, name)

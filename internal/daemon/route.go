@@ -44,10 +44,10 @@ func (c *call) json(v any) error        { return c.jsonAs(c.route.Success(), v) 
 func (c *call) limit() int              { return int(c.number("limit", routes.DefaultLimit)) }
 
 // number returns an integer query parameter, or a default.
-func (c *call) number(name string, otherwise int64) int64 {
+func (c *call) number(name string, fallback int64) int64 {
 	n, err := strconv.ParseInt(c.query[name], 10, 64)
 	if err != nil {
-		return otherwise
+		return fallback
 	}
 	return n
 }

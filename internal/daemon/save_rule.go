@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/savedrule"
 )
 
-// placeOf returns the folder of the settings of a session's run.
-func (o *Options) placeOf(ctx context.Context, session string) (saverule.Target, error) {
+// settingsTarget returns the folder of the settings of a session's run.
+func (o *Options) settingsTarget(ctx context.Context, session string) (saverule.Target, error) {
 	return saverule.TargetOf(ctx, o.Sessions, session, func(ctx context.Context, slug string) (string, error) {
 		if o.Workspaces == nil {
 			return "", refuse(outcome.NotOffered, "this daemon does not serve workspaces", "")
@@ -26,21 +26,21 @@ func (o *Options) placeOf(ctx context.Context, session string) (saverule.Target,
 	})
 }
 
-// keeping checks whether a caller may have an answer's rule saved, and returns the plan of the save, or
+// planSave checks whether a caller may have an answer's rule saved, and returns the plan of the save, or
 // nil if the answer saves nothing. A saved rule outlasts the caller's credential, so it needs the scope
 // admin. A process of a run never has that scope: see [auth.Caller].
-func (o *Options) keeping(ctx context.Context, caller auth.Caller, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
+func (o *Options) planSave(ctx context.Context, caller auth.Caller, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is saved
 	}
 	if caller.Agent || !caller.HasScope(api.ScopeAdmin) {
 		return nil, refuse(outcome.Forbidden, "saving a rule in the settings needs the scope admin", "omit always to answer for the session")
 	}
-	place, err := o.placeOf(ctx, q.Session)
+	target, err := o.settingsTarget(ctx, q.Session)
 	if err != nil {
 		return nil, err
 	}
-	return saverule.NewPlan(o.Env, place, q, a)
+	return saverule.NewPlan(o.Env, target, q, a)
 }
 
 // write saves the rule of an answer that was recorded.
@@ -60,15 +60,15 @@ func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedru
 	if q.OnceOnly() {
 		return nil
 	}
-	place, err := a.o.placeOf(ctx, q.Session)
+	target, err := a.o.settingsTarget(ctx, q.Session)
 	if err != nil {
 		return &savedrule.Preview{Refused: err.Error()}
 	}
-	return saverule.Preview(a.o.Env, place, q)
+	return saverule.Preview(a.o.Env, target, q)
 }
 
-// keepingOf is [Options.keeping] for a WebSocket client, which names an approval.
-func (c *socket) keepingOf(ctx context.Context, a *approval.Answer) (*saverule.Plan, error) {
+// planSaveOf is [Options.planSave] for a WebSocket client, which names an approval.
+func (c *socket) planSaveOf(ctx context.Context, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is saved
 	}
@@ -79,5 +79,5 @@ func (c *socket) keepingOf(ctx context.Context, a *approval.Answer) (*saverule.P
 	if err != nil {
 		return nil, err
 	}
-	return c.s.o.keeping(ctx, c.caller, &q, a)
+	return c.s.o.planSave(ctx, c.caller, &q, a)
 }

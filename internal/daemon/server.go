@@ -92,16 +92,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.ending.Do(func() {
 		defer close(s.ended)
 		s.api.stop()
-		told := make(chan struct{})
+		done := make(chan struct{})
 		go func() {
-			defer close(told)
+			defer close(done)
 			s.sockets.shutdown(ctx)
 		}()
 		s.failed = s.http.Shutdown(ctx)
 		if s.failed != nil {
 			_ = s.http.Close() // the first error says more
 		}
-		<-told
+		<-done
 	})
 	<-s.ended
 	return s.failed

@@ -28,7 +28,7 @@ func ExampleNew() {
 	defer os.RemoveAll(home)
 
 	hub := feed.New(nil)
-	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapWitness(nil)})
+	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapObserver(nil)})
 	hub.Serve(sessions)
 	defer hub.Close()
 	all, err := runs.New(&runs.Options{

@@ -30,10 +30,10 @@ const (
 // sse writes one event stream. If a write takes too long, it fails and the stream ends; the client
 // reconnects with Last-Event-ID.
 type sse struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	within  time.Duration // time limit of a write
-	held    int           // number of events that were not flushed
+	w         http.ResponseWriter
+	control   *http.ResponseController
+	within    time.Duration // time limit of a write
+	unflushed int           // number of events that were not flushed
 }
 
 // startStream sends the header of a stream and calls run. ctx ends when the client disconnects, when its
@@ -50,14 +50,14 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 	defer cancel(nil)
 	defer context.AfterFunc(a.live, func() { cancel(errShutdown) })()
 	if a.o.Auth != nil {
-		if gone := a.o.Auth.Revoked(c.caller); gone != nil {
+		if revoked := a.o.Auth.Revoked(c.caller); revoked != nil {
 			watched := make(chan struct{})
 			defer func() { cancel(nil); <-watched }()
 			go func() {
 				defer close(watched)
 				select {
-				case <-gone:
-					cancel(errGone)
+				case <-revoked:
+					cancel(errRevoked)
 				case <-ctx.Done():
 				}
 			}()
@@ -85,7 +85,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 	return nil
 }
 
-var errGone = errors.New("the credential was revoked")
+var errRevoked = errors.New("the credential was revoked")
 
 // write sends bytes. Without flush, they are sent with the next ones.
 func (s *sse) write(b []byte, flush bool) error {
@@ -96,10 +96,10 @@ func (s *sse) write(b []byte, flush bool) error {
 	if _, err := s.w.Write(b); err != nil {
 		return err
 	}
-	if s.held++; !flush && s.held < burst {
+	if s.unflushed++; !flush && s.unflushed < burst {
 		return nil
 	}
-	s.held = 0
+	s.unflushed = 0
 	return s.control.Flush()
 }
 
@@ -167,9 +167,9 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 	if kinds != nil {
 		encoding = &feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, kinds) }}
 	}
-	there := m.Head > 0
+	exists := m.Head > 0
 	alive := func() error {
-		if there || a.prepared(ctx, m.ID) {
+		if exists || a.prepared(ctx, m.ID) {
 			return nil
 		}
 		_, err := a.o.Sessions.Get(ctx, m.ID)
@@ -186,7 +186,7 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 			return err
 		}
 		live = live || e.Kind == feed.CaughtUp
-		there = there || e.Kind == feed.Durable
+		exists = exists || e.Kind == feed.Durable
 		list := e.Frames(encoding)
 		if e.Kind == feed.CaughtUp {
 			list = [][]byte{a.caughtUp(ctx, e)}

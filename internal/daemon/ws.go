@@ -19,7 +19,7 @@ import (
 // limits limit the resources of WebSocket clients.
 type limits struct {
 	connections int           // at once
-	strangers   int           // of them, those without a hello yet
+	anonymous   int           // of them, those without a hello yet
 	subs        int           // subscriptions of one connection
 	pending     int           // unanswered requests of one connection
 	message     int64         // maximum size of a message, in bytes
@@ -36,7 +36,7 @@ type limits struct {
 // defaultLimits returns the limits in docs/reference/websocket.md.
 func defaultLimits() limits {
 	return limits{
-		connections: 4096, strangers: 64, subs: 256, pending: 256, message: 1 << 20,
+		connections: 4096, anonymous: 64, subs: 256, pending: 256, message: 1 << 20,
 		rate: 50, burst: 200, excess: 100,
 		hello: 5 * time.Second, ping: 30 * time.Second, pong: 15 * time.Second,
 		slow: 10 * time.Second, stuck: 20 * time.Second, request: time.Minute,
@@ -58,7 +58,7 @@ type sockets struct {
 	mu      sync.Mutex
 	open    map[*socket]struct{}
 	unknown int                             // number of open connections without a caller
-	gone    map[<-chan struct{}]*credential // credentials of connections, by their end
+	revoked map[<-chan struct{}]*credential // credentials of connections, by their end
 	closing bool
 	running sync.WaitGroup // readers of sockets, and watchers of credentials
 }
@@ -66,7 +66,7 @@ type sockets struct {
 func newSockets(o *Options) *sockets {
 	s := &sockets{
 		o: o, limits: defaultLimits(),
-		open: map[*socket]struct{}{}, gone: map[<-chan struct{}]*credential{},
+		open: map[*socket]struct{}{}, revoked: map[<-chan struct{}]*credential{},
 	}
 	if o.Sockets > 0 {
 		s.limits.connections = o.Sockets
@@ -124,7 +124,7 @@ func (s *sockets) admit(c *socket) string {
 		return "the daemon is shutting down"
 	case len(s.open) >= s.limits.connections:
 		return "too many open connections"
-	case !c.known && s.unknown >= s.limits.strangers:
+	case !c.known && s.unknown >= s.limits.anonymous:
 		return "too many unauthenticated connections"
 	}
 	s.open[c] = struct{}{}
@@ -157,7 +157,7 @@ func (s *sockets) remove(c *socket) {
 	if k := c.credential; k != nil {
 		if k.used--; k.used == 0 {
 			close(k.unused)
-			delete(s.gone, k.gone)
+			delete(s.revoked, k.revoked)
 		}
 	}
 	s.running.Done()
@@ -191,25 +191,25 @@ func (s *sockets) shutdown(ctx context.Context) {
 
 // credential is a credential of connections, while at least one uses it.
 type credential struct {
-	gone   <-chan struct{}
-	used   int
-	unused chan struct{}
+	revoked <-chan struct{}
+	used    int
+	unused  chan struct{}
 }
 
 // watch closes a connection when its credential ends. s.mu must be held.
 func (s *sockets) watch(c *socket) {
-	gone := s.o.Auth.Revoked(c.caller)
-	if gone == nil {
+	revoked := s.o.Auth.Revoked(c.caller)
+	if revoked == nil {
 		return
 	}
-	k := s.gone[gone]
+	k := s.revoked[revoked]
 	if k == nil {
-		k = &credential{gone: gone, unused: make(chan struct{})}
-		s.gone[gone] = k
+		k = &credential{revoked: revoked, unused: make(chan struct{})}
+		s.revoked[revoked] = k
 		s.running.Go(func() {
 			select {
 			case <-k.unused:
-			case <-k.gone:
+			case <-k.revoked:
 				s.closeCredential(k)
 			}
 		})
@@ -242,6 +242,6 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
-	h.c.conn = newPaced(conn)
+	h.c.conn = newRateLimited(conn)
 	return h.c.conn, rw, nil
 }

@@ -104,7 +104,7 @@ func (c *socket) sendGreeting(hello *wire.Hello) bool {
 // scopeOf returns the scope that a request needs.
 func scopeOf(req wire.Request) api.Scope {
 	if d, ok := req.(*wire.PermissionDecision); ok && d.Always != "" {
-		return api.ScopeAdmin // see [Options.keeping]
+		return api.ScopeAdmin // see [Options.planSave]
 	}
 	switch req.(type) {
 	case *wire.PrepareRun, *wire.StartRun, *wire.ContinueRun, *wire.StopRun, *wire.UserInput, *wire.SteerRun:
@@ -166,7 +166,7 @@ func (c *socket) enqueue(lane string, job func()) bool {
 	if c.queues == nil {
 		c.queues = map[string][]func(){}
 	}
-	if rest, there := c.queues[lane]; there {
+	if rest, busy := c.queues[lane]; busy {
 		c.queues[lane] = append(rest, job)
 		return true
 	}

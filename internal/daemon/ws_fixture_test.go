@@ -47,7 +47,7 @@ type daemonEnv struct {
 	tune       func(*limits)
 	away       time.Duration          // until who follows is told that the store is away
 	trail      session.AppendObserver // nil: there is none
-	spaces     *workspace.Workspaces
+	workspaces *workspace.Workspaces
 
 	sessions *session.Sessions
 	hub      *feed.Hub
@@ -92,7 +92,7 @@ func (w *daemonEnv) openStore() {
 func (w *daemonEnv) begin() {
 	w.t.Helper()
 	w.hub = feed.New(&feed.Options{OutageDelay: w.away})
-	w.sessions = session.New(w.store, &session.Options{AppendObserver: w.hub.WrapWitness(w.trail)})
+	w.sessions = session.New(w.store, &session.Options{AppendObserver: w.hub.WrapObserver(w.trail)})
 	w.hub.Serve(w.sessions)
 	var err error
 	if w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make, Tools: []string{"Bash", "write_file", "read_file", "book"}}); err != nil {
@@ -104,7 +104,7 @@ func (w *daemonEnv) begin() {
 	if w.auth, err = auth.New(&auth.Options{Dir: filepath.Join(w.home, "run"), Refuse: Refuse}); err != nil {
 		w.t.Fatal(err)
 	}
-	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Env: &env.Env{Vars: []string{"HOLDFAST_HOME=" + w.home}}, Version: "test", Workspaces: w.spaces, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
+	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Env: &env.Env{Vars: []string{"HOLDFAST_HOME=" + w.home}}, Version: "test", Workspaces: w.workspaces, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
 		w.t.Fatal(err)
 	}
 	if w.tune != nil {

@@ -61,7 +61,7 @@ func (w *daemonEnv) fetch(path, token string) fetched {
 }
 
 func TestWhoMayConnect(t *testing.T) {
-	w := beginDaemon(t, nil, func(l *limits) { l.connections, l.strangers = 3, 1 })
+	w := beginDaemon(t, nil, func(l *limits) { l.connections, l.anonymous = 3, 1 })
 	refused := func(token string, status int) {
 		t.Helper()
 		if _, got, err := w.tryDial(token); err == nil || got != status {
@@ -281,7 +281,7 @@ func TestRevokedCredential(t *testing.T) {
 		s := w.server.sockets
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.gone) == 1
+		return len(s.revoked) == 1
 	})
 }
 

@@ -131,7 +131,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 		}
 		m.LastSeq = meta.Head
 	}
-	c.attend(r, m)
+	c.subscribePrepared(r, m)
 }
 
 // replyStarted answers a request to start a run, and wakes its subscribers.
@@ -170,11 +170,11 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 	if len(r.Spec) == 0 {
 		return s, nil
 	}
-	var whole runspec.Spec
-	if err := whole.Parse(r.Spec); err != nil {
+	var spec runspec.Spec
+	if err := spec.Parse(r.Spec); err != nil {
 		return s, err
 	}
-	return s.Merge(whole), nil
+	return s.Merge(spec), nil
 }
 
 // decide answers an approval.
@@ -183,7 +183,7 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 		RequestID: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, SaveTo: r.Always, Message: r.Message,
 		Stop: r.Stop, Input: r.Input, Actor: c.caller.Name, Via: via,
 	}
-	plan, err := c.keepingOf(ctx, &ans)
+	plan, err := c.planSaveOf(ctx, &ans)
 	if err == nil {
 		_, err = c.s.o.Runs.Decide(ctx, r.RunID, ans, r.Digest)
 	}
@@ -246,10 +246,10 @@ func (c *socket) fail(req wire.Request, err error) {
 		return
 	}
 	code := wire.CodeInternal
-	switch e, ours := errors.AsType[*runs.Error](err); {
+	switch e, ok := errors.AsType[*runs.Error](err); {
 	case isUnavailable(err) && !errors.Is(err, runs.ErrDraining):
 		code = wire.CodeUnavailable
-	case ours:
+	case ok:
 		code = e.Code
 	case errors.Is(err, policy.ErrStale), errors.Is(err, session.ErrConflict):
 		code = wire.CodeConflict

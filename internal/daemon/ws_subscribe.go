@@ -41,13 +41,13 @@ func (c *socket) subscribe(r *wire.Subscribe) {
 	}
 }
 
-// attend answers prepare_run and subscribes the client to new messages, unless it already follows the
+// subscribePrepared answers prepare_run and subscribes the client to new messages, unless it already follows the
 // run. The subscription starts before the client can start the run.
-func (c *socket) attend(r *wire.PrepareRun, m *wire.RunPrepared) {
+func (c *socket) subscribePrepared(r *wire.PrepareRun, m *wire.RunPrepared) {
 	c.mu.Lock()
-	_, there := c.subs[m.RunID]
+	_, exists := c.subs[m.RunID]
 	c.mu.Unlock()
-	if there {
+	if exists {
 		c.reply(replyTo(r, m))
 		return
 	}
@@ -63,7 +63,7 @@ func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	sub.ctx, sub.stop = context.WithCancel(c.ctx)
 	events, err := c.s.listen(sub.ctx, sub.run, after)
 	sub.noLog.Store(events == nil)
-	if err == nil && c.enter(sub) {
+	if err == nil && c.register(sub) {
 		first()
 		if c.spawn(func() { sub.serve(events, after) }) {
 			return nil
@@ -111,8 +111,8 @@ func (s *sockets) runExists(ctx context.Context, run string) error {
 	return fmt.Errorf("Run %s %w", run, errNoRun)
 }
 
-// enter adds a subscription and replaces an older one.
-func (c *socket) enter(sub *subscription) bool {
+// register adds a subscription and replaces an older one.
+func (c *socket) register(sub *subscription) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.subs[sub.run]

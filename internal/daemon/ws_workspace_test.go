@@ -23,11 +23,11 @@ func TestSocketWorkspace(t *testing.T) {
 
 	t.Setenv("DOCKER_HOST", "unix:///no/such/engine.sock")
 	var err error
-	w.spaces, err = workspace.New(w.home, &workspace.Options{})
+	w.workspaces, err = workspace.New(w.home, &workspace.Options{})
 	must(t, err)
-	defer func() { must(t, w.spaces.Close()) }()
+	defer func() { must(t, w.workspaces.Close()) }()
 	project := t.TempDir()
-	_, err = w.spaces.Create(t.Context(), workspace.Settings{Slug: "blog", Project: project})
+	_, err = w.workspaces.Create(t.Context(), workspace.Settings{Slug: "blog", Project: project})
 	must(t, err)
 	var need runs.AgentRequest
 	w.needed = func(n runs.AgentRequest) { need = n }

@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Certificate is a TLS certificate in two files, which can be read anew while it is
-// in use.
+// Certificate is a TLS certificate in two files that can be reloaded while it is in use.
 type Certificate struct {
 	cert, key string
 	now       atomic.Pointer[tls.Certificate]
@@ -19,18 +18,18 @@ func LoadCertificate(cert, key string) (*Certificate, error) {
 	return c, c.Reload()
 }
 
-// Reload reads the files anew. After an error the certificate stays what it was.
+// Reload reads the files again. After an error the previous certificate stays in use.
 func (c *Certificate) Reload() error {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
-		return &Error{fmt.Sprintf("certificate %s with key %s: %v", c.cert, c.key, err), "both are PEM files, and the key is the certificate's own"}
+		return &Error{fmt.Sprintf("certificate %s with key %s: %v", c.cert, c.key, err), "use PEM files, and the private key of this certificate"}
 	}
 	c.now.Store(&pair)
 	return nil
 }
 
-// Config is how a listener speaks TLS with it: 1.2 at least, HTTP/1.1 alone, as
-// WebSockets need it.
+// Config returns a TLS configuration with this certificate: TLS 1.2 or later, and HTTP/1.1 only,
+// which WebSockets need.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,

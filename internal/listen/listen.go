@@ -1,13 +1,13 @@
-// Package listen is where a daemon is: its folder, its lock, its socket, and the file
-// that tells clients about it.
+// Package listen manages the place of a daemon: its folder, its lock, its socket, and the file that
+// describes it to clients.
 //
 //	HOME/run/ (0700)   daemon.lock   held while a daemon runs; says its pid
 //	                   daemon.sock   0600
 //	                   daemon.json   [Info], for people and for `holdfast daemon status`
 //	                   tokens.json   (package internal/daemon/auth)
 //
-// That a daemon runs is known by the lock alone. What lies there without it is left
-// over, and is removed by whoever takes the lock.
+// Only the lock shows whether a daemon is running. Files without a held lock are left over, and the
+// next lock holder removes them.
 package listen
 
 import (
@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// Error is what a person can do something about.
+// Error is an error that the user can fix.
 type Error struct {
 	Text string
 	hint string
@@ -32,21 +32,21 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Hint says what to do.
+// Hint returns how to fix the error.
 func (e *Error) Hint() string { return e.hint }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
+// OutcomeCode returns the outcome code of the program (docs/reference/exit-codes.md).
 func (e *Error) OutcomeCode() string { return "usage" }
 
-// maxSocket is how long a socket's path can be, in bytes: Linux has 108 with the zero
-// at the end, other systems 104.
+// maxSocket is the maximum length of a socket's path in bytes: Linux allows 108 with the final
+// zero, other systems 104.
 const maxSocket = 103
 
-// Dir is the folder of a home's daemon.
+// Dir returns the folder of the daemon of a home.
 func Dir(home string) string { return filepath.Join(home, "run") }
 
-// Socket is the path of a home's socket: HOME/run/daemon.sock, or when that is too
-// long for a socket a name in runtimeDir ($XDG_RUNTIME_DIR) that follows from home.
+// Socket returns the path of the socket of a home: HOME/run/daemon.sock or, if that is too long, a
+// name in runtimeDir ($XDG_RUNTIME_DIR) that is derived from home.
 func Socket(home, runtimeDir string) (string, error) {
 	path := filepath.Join(Dir(home), "daemon.sock")
 	if len(path) <= maxSocket {
@@ -57,18 +57,18 @@ func Socket(home, runtimeDir string) (string, error) {
 	if runtimeDir != "" && filepath.IsAbs(runtimeDir) && len(short) <= maxSocket {
 		return short, nil
 	}
-	return "", &Error{fmt.Sprintf("%s is %d bytes long; the path of a socket can have %d", path, len(path), maxSocket), "set XDG_RUNTIME_DIR to a short folder of yours, or a shorter HOLDFAST_HOME"}
+	return "", &Error{fmt.Sprintf("the socket path %s is %d bytes long; the maximum is %d", path, len(path), maxSocket), "set XDG_RUNTIME_DIR or HOLDFAST_HOME to a folder with a shorter path"}
 }
 
-// Unix listens on a socket that only its owner can use. A socket that is left over is
-// replaced: the caller has the lock.
+// Unix listens on a socket that only its owner can use. It replaces a left-over socket, because the
+// caller holds the lock.
 func Unix(ctx context.Context, path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSocket == 0:
-		return nil, &Error{path + " is there and is no socket", "move it away"}
+		return nil, &Error{path + " exists and is not a socket", "move it away"}
 	default:
 		if err := os.Remove(path); err != nil {
 			return nil, err
@@ -84,11 +84,11 @@ func Unix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// Check refuses addresses that would not be safe, before anything is opened. It loads the
-// certificate; it is nil if no files are named.
+// Check rejects unsafe addresses before anything is opened. It loads the certificate; cert is nil
+// if no files are named.
 func Check(addresses []string, certFile, keyFile string) (cert *Certificate, err error) {
 	if (certFile == "") != (keyFile == "") {
-		return nil, &Error{"TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE"}
+		return nil, &Error{"TLS needs both a certificate and its key", "pass both --tls-cert FILE and --tls-key FILE"}
 	}
 	if certFile != "" {
 		if cert, err = LoadCertificate(certFile, keyFile); err != nil {
@@ -103,23 +103,23 @@ func Check(addresses []string, certFile, keyFile string) (cert *Certificate, err
 	return cert, nil
 }
 
-// CheckTCP refuses an address that other machines reach, unless clients speak TLS there.
+// CheckTCP rejects an address that other machines can reach, unless clients use TLS there.
 func CheckTCP(address string, tls bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return &Error{fmt.Sprintf("%q is no address to listen on: %v", address, err), "write HOST:PORT, as 127.0.0.1:7423"}
+		return &Error{fmt.Sprintf("invalid listen address %q: %v", address, err), "write HOST:PORT, such as 127.0.0.1:7423"}
 	}
 	if tls || loopback(host) {
 		return nil
 	}
 	return &Error{
-		fmt.Sprintf("%s can be reached from other machines, and tokens would cross the network in the clear", address),
-		"add --tls-cert FILE --tls-key FILE, or listen on 127.0.0.1 and let ssh -L or a proxy with TLS lead there",
+		fmt.Sprintf("%s can be reached from other machines, so tokens would be sent over the network unencrypted", address),
+		"add --tls-cert FILE --tls-key FILE, or listen on 127.0.0.1 behind ssh -L or a TLS proxy",
 	}
 }
 
-// loopback reports whether only this machine reaches a host. The name localhost
-// counts; other names do not, whatever they point to today.
+// loopback reports whether only this machine can reach a host. Of names, only localhost counts,
+// whatever others resolve to at the moment.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -21,10 +21,10 @@ type Lock struct {
 	file *os.File
 }
 
-// RunningError says that another daemon has the lock.
+// RunningError reports that another daemon holds the lock.
 type RunningError struct {
 	Home string
-	PID  int // 0: it did not say
+	PID  int // 0 if unknown
 }
 
 func (e *RunningError) Error() string {
@@ -34,20 +34,20 @@ func (e *RunningError) Error() string {
 	return fmt.Sprintf("a daemon is already running on %s (pid %d)", e.Home, e.PID)
 }
 
-// Hint says what to do.
+// Hint returns what to do.
 func (e *RunningError) Hint() string { return "holdfast daemon status, or holdfast daemon stop" }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
+// OutcomeCode returns the outcome code of the program (docs/reference/exit-codes.md).
 func (e *RunningError) OutcomeCode() string { return "busy" }
 
-// A client that looks whether a daemon runs holds the lock for a moment.
+// A client that checks for a running daemon holds the lock for a short time.
 const (
 	lockTries = 20
 	takePause = 10 * time.Millisecond
 )
 
-// Acquire takes the lock of a home, and removes what an earlier daemon left. The folder is
-// made when it is missing, and closed to others. Errors: [*RunningError].
+// Acquire takes the lock of a home and removes the files of an earlier daemon. It creates the
+// folder if necessary, with access for its owner only. Errors: [*RunningError].
 func Acquire(home string) (*Lock, error) {
 	dir := Dir(home)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -60,7 +60,7 @@ func Acquire(home string) (*Lock, error) {
 		if try > 0 {
 			time.Sleep(takePause)
 		}
-		l, err := try1(dir)
+		l, err := tryAcquire(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -72,11 +72,11 @@ func Acquire(home string) (*Lock, error) {
 	return nil, &RunningError{home, holder(dir)}
 }
 
-// try1 takes the lock, or returns nil when another has it.
-func try1(dir string) (*Lock, error) {
+// tryAcquire takes the lock, or returns nil if another process holds it.
+func tryAcquire(dir string) (*Lock, error) {
 	path := filepath.Join(dir, "daemon.lock")
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // a link would have its target emptied
-		return nil, &Error{path + " is there and is no file", "move it away"}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // truncating would empty the target of a link
+		return nil, &Error{path + " exists and is not a regular file", "move it away"}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -92,7 +92,7 @@ func try1(dir string) (*Lock, error) {
 	return &Lock{dir, f}, nil
 }
 
-// writeInfo writes who has the lock into it.
+// writeInfo writes the lock holder into the lock file.
 func (l *Lock) writeInfo() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
@@ -107,7 +107,7 @@ func holder(dir string) int {
 	return pid
 }
 
-// Release gives the lock back, and removes the file about this daemon.
+// Release releases the lock and removes the file that describes this daemon.
 func (l *Lock) Release() {
 	l.removeInfo()
 	_ = l.file.Truncate(0)
@@ -115,7 +115,7 @@ func (l *Lock) Release() {
 	_ = l.file.Close()
 }
 
-// Info is what a daemon tells about itself in HOME/run/daemon.json.
+// Info is the content of HOME/run/daemon.json.
 type Info struct {
 	PID       int       `json:"pid"`
 	Started   time.Time `json:"started_at"`
@@ -124,7 +124,7 @@ type Info struct {
 	Addresses []string  `json:"addresses"` // "http://127.0.0.1:7423"
 }
 
-// Write tells about this daemon.
+// Write writes the file that describes this daemon.
 func (l *Lock) Write(i Info) error {
 	if i.Addresses == nil {
 		i.Addresses = []string{}
@@ -140,15 +140,15 @@ func (l *Lock) removeInfo() { _ = os.Remove(infoFile(l.dir)) }
 
 func infoFile(dir string) string { return filepath.Join(dir, "daemon.json") }
 
-// State tells whether a daemon runs on a home. It has said what it is once it serves:
-// before that only PID is known. When none runs, a file that says so is removed.
+// State reports whether a daemon is running on a home. Until it serves, only PID is known. If none
+// is running, State removes a left-over description.
 func State(home string) (info Info, running bool, err error) {
 	dir := Dir(home)
 	if _, err := os.Stat(filepath.Join(dir, "daemon.lock")); errors.Is(err, fs.ErrNotExist) {
 		_ = os.Remove(infoFile(dir))
 		return Info{}, false, nil
 	}
-	l, err := try1(dir)
+	l, err := tryAcquire(dir)
 	if err != nil {
 		return Info{}, false, err
 	}

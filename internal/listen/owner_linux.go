@@ -2,9 +2,9 @@ package listen
 
 import "syscall"
 
-// ownerOnly makes a socket that is not bound yet one that only its owner may connect to. Linux
-// gives the file of a socket the mode that the socket has. The process's mask would do it too,
-// but every file that the process makes meanwhile would be closed as well.
+// ownerOnly restricts an unbound socket to its owner. Linux gives the file of a socket the mode of
+// the socket. The umask would do that too, but it would also affect every other file that the
+// process creates meanwhile.
 func ownerOnly(_, _ string, c syscall.RawConn) error {
 	var err error
 	if e := c.Control(func(fd uintptr) { err = syscall.Fchmod(int(fd), 0o600) }); e != nil {

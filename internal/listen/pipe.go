@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// Pipe is a listener inside of this program, which no other one can reach.
+// Pipe is a listener that only this process can reach.
 type Pipe struct {
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
 }
 
-// NewPipe returns a listener that is open until Close.
+// NewPipe returns a listener that stays open until Close.
 func NewPipe() *Pipe { return &Pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
 
-// Dial connects once the other end accepts. It serves as the DialContext of a transport,
-// and asks for neither a network nor an address.
+// Dial connects when the other end accepts. It can be the DialContext of a transport; it ignores
+// the network and the address.
 func (p *Pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
+	local, remote := net.Pipe()
 	select {
-	case p.conns <- theirs:
-		return ours, nil
+	case p.conns <- remote:
+		return local, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-p.done:
@@ -40,11 +40,11 @@ func (p *Pipe) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements [net.Listener]. Closing twice does nothing.
+// Close implements [net.Listener]. Calling it twice has no effect.
 func (p *Pipe) Close() error {
 	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
-// Addr implements [net.Listener]. It is no address.
+// Addr implements [net.Listener]. The address is a placeholder.
 func (p *Pipe) Addr() net.Addr { return &net.UnixAddr{Name: "inside", Net: "pipe"} }

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Subreaper makes this process the parent of what its children leave behind. So what an
-// agent started stays below the daemon, however it was started, and cannot pass for
-// somebody else. The daemon has to see the end of what it adopted:
+// Subreaper makes this process the parent of orphaned descendants. So every process that an agent
+// started stays below the daemon, however it was started, and cannot pass for a client of another
+// user. The daemon must wait for the processes that it adopted:
 //
-//	zombie below us ─► somebody here waits for it (has its pidfd)? ─► no, for two looks ─► wait4
+//	zombie child ─► does this program wait for it (hold its pidfd)? ─► no, in two checks ─► wait4
 type Subreaper struct {
 	stop, done chan struct{}
 	once       sync.Once
-	ended      map[int]bool // zombies that were there at the last look
+	ended      map[int]bool // zombies found by the last check
 }
 
 const lookEvery = 5 * time.Second
 
-// Adopt begins.
+// Adopt starts adopting orphaned processes.
 func Adopt() (*Subreaper, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("adopt what agents leave behind: %w", err)
+		return nil, fmt.Errorf("become the parent of orphaned processes: %w", err)
 	}
 	a := &Subreaper{stop: make(chan struct{}), done: make(chan struct{}), ended: map[int]bool{}}
 	go a.run()
@@ -50,14 +50,14 @@ func (a *Subreaper) run() {
 	}
 }
 
-// Close ends the looking. What is left goes to the next parent with this process.
+// Close stops the checks. When this process ends, the remaining processes go to the next parent.
 func (a *Subreaper) Close() {
 	a.once.Do(func() { close(a.stop) })
 	<-a.done
 }
 
-// reap sees the end of what nobody waits for. All that this program starts it holds by
-// a pidfd until it has waited.
+// reap waits for zombies that no other code waits for. This program holds a pidfd of every process
+// that it starts until it has waited for it.
 func (a *Subreaper) reap() {
 	zombies := map[int]bool{}
 	for _, pid := range Children(os.Getpid()) {
@@ -79,7 +79,7 @@ func (a *Subreaper) reap() {
 	a.ended = zombies
 }
 
-// Children lists what the threads of a process have started.
+// Children lists the children of all threads of a process.
 func Children(pid int) []int {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	var out []int
@@ -100,7 +100,7 @@ func isZombie(pid int) bool {
 	return err == nil && len(f) > 0 && string(f[0]) == "Z"
 }
 
-// waitedFor lists the processes that this one holds a pidfd of.
+// waitedFor lists the processes of which this one holds a pidfd.
 func waitedFor() []int {
 	files, _ := filepath.Glob("/proc/self/fdinfo/*")
 	var out []int

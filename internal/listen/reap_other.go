@@ -2,7 +2,7 @@
 
 package listen
 
-// Subreaper is not possible here: what outlives its parent belongs to the first process.
+// Subreaper is not supported here: orphaned processes belong to process 1.
 type Subreaper struct{}
 
 // Adopt does nothing here.

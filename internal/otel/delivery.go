@@ -122,8 +122,8 @@ func (d *delivery) metrics(t *target) sdkmetric.Exporter {
 }
 
 func (s *metricSender) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	m, untold := otelwire.EncodeMetrics(all)
-	s.d.send(ctx, s.to.URL, func(ctx context.Context) error { return errors.Join(untold, s.Post(ctx, m)) })
+	m, encodeErr := otelwire.EncodeMetrics(all)
+	s.d.send(ctx, s.to.URL, func(ctx context.Context) error { return errors.Join(encodeErr, s.Post(ctx, m)) })
 	return nil
 }
 

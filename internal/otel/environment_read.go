@@ -37,30 +37,30 @@ func (r *reader) boolean(name string) bool {
 	return strings.EqualFold(v, "true")
 }
 
-// count reads a number; "" is otherwise.
-func (r *reader) count(name string, otherwise int) int {
+// count reads a number; "" gives fallback.
+func (r *reader) count(name string, fallback int) int {
 	v := r.text(name)
 	if v == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1<<20 {
-		r.refuse(name, v, "not a number from 1 to 1048576", "unset it to use "+strconv.Itoa(otherwise))
-		return otherwise
+		r.refuse(name, v, "not a number from 1 to 1048576", "unset it to use "+strconv.Itoa(fallback))
+		return fallback
 	}
 	return n
 }
 
-// millis reads a duration in milliseconds; "" is otherwise.
-func (r *reader) millis(name string, otherwise time.Duration) time.Duration {
+// millis reads a duration in milliseconds; "" gives fallback.
+func (r *reader) millis(name string, fallback time.Duration) time.Duration {
 	v := r.text(name)
 	if v == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 24*60*60*1000 {
-		r.refuse(name, v, "not a number of milliseconds", "unset it to use "+strconv.FormatInt(otherwise.Milliseconds(), 10))
-		return otherwise
+		r.refuse(name, v, "not a number of milliseconds", "unset it to use "+strconv.FormatInt(fallback.Milliseconds(), 10))
+		return fallback
 	}
 	return time.Duration(n) * time.Millisecond
 }
@@ -72,16 +72,16 @@ func (r *reader) pairs(name, text string, secret bool) map[string]string {
 		if strings.TrimSpace(pair) == "" {
 			continue
 		}
-		said := strings.TrimSpace(pair)
+		shown := strings.TrimSpace(pair)
 		k, v, ok := strings.Cut(pair, "=")
 		k = strings.TrimSpace(k)
 		if secret {
-			said = ""
+			shown = ""
 		}
 		v, err := url.PathUnescape(strings.TrimSpace(v))
 		switch {
 		case !ok || k == "" || err != nil:
-			r.refuse(name, said, "not a list of key=value", "write key=value,key=value with %2C for a comma")
+			r.refuse(name, shown, "not a list of key=value", "write key=value,key=value with %2C for a comma")
 			continue
 		case secret && !validHeader(k, v):
 			r.refuse(name, "", "invalid header name "+strconv.Quote(k)+", or its value has characters that headers cannot have", "write name=value,name=value")
@@ -99,8 +99,8 @@ func validHeader(name, value string) bool {
 			return false
 		}
 	}
-	taken := slices.Contains([]string{"Content-Type", "Content-Length", "Content-Encoding", "Host"}, http.CanonicalHeaderKey(name))
-	return !taken && !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
+	reserved := slices.Contains([]string{"Content-Type", "Content-Length", "Content-Encoding", "Host"}, http.CanonicalHeaderKey(name))
+	return !reserved && !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
 // resource reads the attributes of the resource that sends the spans.

@@ -121,16 +121,16 @@ func (t *Telemetry) provide(opt *Options, env environment) error {
 }
 
 // describe returns the resource. The environment's attributes take precedence over the defaults.
-func describe(version string, said []attribute.KeyValue) (*resource.Resource, error) {
-	own := []attribute.KeyValue{
+func describe(version string, configured []attribute.KeyValue) (*resource.Resource, error) {
+	defaults := []attribute.KeyValue{
 		attribute.String("service.name", serviceName),
 		attribute.String("telemetry.sdk.name", "opentelemetry"),
 		attribute.String("telemetry.sdk.language", "go"),
 	}
 	if version != "" {
-		own = append(own, attribute.String("service.version", version))
+		defaults = append(defaults, attribute.String("service.version", version))
 	}
-	return resource.Merge(resource.NewSchemaless(own...), resource.NewSchemaless(said...))
+	return resource.Merge(resource.NewSchemaless(defaults...), resource.NewSchemaless(configured...))
 }
 
 // Observe observes a run as an [agent.LoopObserver]. It distinguishes agents by their sessions; for

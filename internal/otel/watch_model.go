@@ -38,9 +38,9 @@ func (w *agentObserver) firstChunk(now time.Time) {
 		return
 	}
 	w.first = true
-	took := now.Sub(w.chat.began).Seconds()
-	w.chat.SetAttributes(attribute.Float64(attrFirstChunk, took))
-	w.t.meters.firstChunk.Record(context.Background(), took, metric.WithAttributes(w.chat.labels...))
+	seconds := now.Sub(w.chat.began).Seconds()
+	w.chat.SetAttributes(attribute.Float64(attrFirstChunk, seconds))
+	w.t.meters.firstChunk.Record(context.Background(), seconds, metric.WithAttributes(w.chat.labels...))
 }
 
 func (w *agentObserver) modelFinished(now time.Time, e event.ModelFinished) {

@@ -102,15 +102,15 @@ func (w *agentObserver) answered(now time.Time, e event.ApprovalResolved) {
 		return
 	}
 	delete(w.waits, e.ID)
-	s.SetAttributes(attribute.String(attrBy, whoAnswered(e.Answer)))
+	s.SetAttributes(attribute.String(attrBy, answererKind(e.Answer)))
 	if e.Answer.Via != "" {
 		s.SetAttributes(attribute.String(attrVia, e.Answer.Via))
 	}
 	w.stopWaiting(now, s, string(e.Answer.Decision))
 }
 
-// whoAnswered returns "person" whatever the name, or why there was no person.
-func whoAnswered(a approval.Answer) string {
+// answererKind returns "person" whatever the name, or why there was no person.
+func answererKind(a approval.Answer) string {
 	return decider(&policy.Decision{By: a.Actor, PersonAsked: true})
 }
 
@@ -140,11 +140,11 @@ func (w *agentObserver) hooks(now time.Time, ran record.HookRan) {
 }
 
 func (w *agentObserver) hook(began, ended time.Time, event attribute.KeyValue, ran *record.HookRan, r *record.HookRun) {
-	says := attribute.String(attrHookOutput, r.Effect)
+	effect := attribute.String(attrHookOutput, r.Effect)
 	if r.Effect == "" {
-		says = attribute.String(attrHookOutput, "none")
+		effect = attribute.String(attrHookOutput, "none")
 	}
-	more := []attribute.KeyValue{says}
+	more := []attribute.KeyValue{effect}
 	for name, v := range map[string]string{attrSource: r.Source, attrTool: ran.Tool, attrToolCall: ran.Use} {
 		if v != "" {
 			more = append(more, attribute.String(name, v))
@@ -158,5 +158,5 @@ func (w *agentObserver) hook(began, ended time.Time, event attribute.KeyValue, r
 		s.fail("hook_error")
 	}
 	s.end(ended, w.t.meters.hookTime)
-	w.t.meters.hooks.Add(context.Background(), 1, metric.WithAttributes(event, says))
+	w.t.meters.hooks.Add(context.Background(), 1, metric.WithAttributes(event, effect))
 }

@@ -9,12 +9,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// What spans and metrics have in common in OTLP: opentelemetry-proto 1, common.proto
-// and resource.proto. Numbers of fields are those of the .proto files.
+// Parts that spans and metrics share in OTLP: opentelemetry-proto 1, common.proto and
+// resource.proto. Field numbers are those of the .proto files.
 
 func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) } //nolint:gosec // it is not negative
 
-// dropped is a count that OTLP has 32 bits for.
+// dropped converts a count to the 32 bits that OTLP has for it.
 func dropped(n int) uint64 { return uint64(min(max(0, n), math.MaxUint32)) } //nolint:gosec // it is not negative
 
 func (m *message) resource(r *resource.Resource) {
@@ -50,7 +50,7 @@ func (m *message) attribute(field int, a attribute.KeyValue) {
 	})
 }
 
-// any writes an AnyValue. It is there even when it is empty.
+// any writes an AnyValue, even an empty one.
 func (m *message) any(field int, v attribute.Value) {
 	m.within(field, func() {
 		switch v.Type() {
@@ -58,7 +58,7 @@ func (m *message) any(field int, v attribute.Value) {
 		case attribute.STRING:
 			m.presentText(1, v.AsString())
 		case attribute.BOOL:
-			m.presentTruth(2, v.AsBool())
+			m.presentBool(2, v.AsBool())
 		case attribute.INT64:
 			m.optionalInt(3, v.AsInt64())
 		case attribute.FLOAT64:

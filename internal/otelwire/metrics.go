@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// EncodeMetrics returns the ExportMetricsServiceRequest of the metrics. The error names
-// what cannot be encoded; the rest is encoded all the same.
+// EncodeMetrics returns the ExportMetricsServiceRequest of the metrics. The error names the metrics
+// that cannot be encoded; all others are encoded.
 func EncodeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 	var m message
 	var errs []error
@@ -30,7 +30,7 @@ func EncodeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 	return m.b, errors.Join(errs...)
 }
 
-// metric writes one, or nothing when it has numbers of a kind unknown here.
+// metric writes one metric, or nothing if its kind of numbers is unknown.
 func (m *message) metric(one metricdata.Metrics) error {
 	field, temporality, write := m.numbers(one.Data)
 	if write == nil {
@@ -61,8 +61,8 @@ func (m *message) temporality(t metricdata.Temporality) {
 	m.varint(2, 2)
 }
 
-// numbers says in which field of a Metric the numbers go, since when they count where
-// that matters, and how they are written.
+// numbers returns the field of a Metric for its numbers, the temporality if the kind has one, and a
+// function that writes them.
 func (m *message) numbers(data metricdata.Aggregation) (field int, t *metricdata.Temporality, write func()) {
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:
@@ -103,7 +103,7 @@ func points[N int64 | float64](m *message, list []metricdata.DataPoint[N]) {
 func oneNumber[N int64 | float64](m *message, v N, float int) {
 	switch v := any(v).(type) {
 	case int64:
-		m.present64(6, uint64(v)) //nolint:gosec // the bits are meant
+		m.present64(6, uint64(v)) //nolint:gosec // it keeps the bits
 	case float64:
 		m.presentDouble(float, v)
 	}

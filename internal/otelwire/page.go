@@ -13,9 +13,9 @@ import (
 
 type page struct{ bytes.Buffer }
 
-// Page returns the metrics in Prometheus' text format 0.0.4. Names are those of
-// OpenTelemetry's translation: dots become underscores, and the unit of seconds and
-// "total" are appended. It sorts the data points in data.
+// Page returns the metrics in Prometheus' text format 0.0.4. Names follow OpenTelemetry's
+// translation: dots become underscores, and the unit of seconds and "total" are appended. It sorts
+// the data points in data.
 func Page(data *metricdata.ResourceMetrics) []byte {
 	var p page
 	for _, scope := range data.ScopeMetrics {
@@ -45,9 +45,9 @@ func (p *page) metric(m *metricdata.Metrics) {
 	}
 }
 
-func numbers[N int64 | float64](p *page, name, help string, counts bool, points []metricdata.DataPoint[N]) {
+func numbers[N int64 | float64](p *page, name, help string, isSum bool, points []metricdata.DataPoint[N]) {
 	kind := "gauge"
-	if counts {
+	if isSum {
 		kind, name = "counter", name+"_total"
 	}
 	p.head(name, kind, help)
@@ -65,7 +65,7 @@ func histograms[N int64 | float64](p *page, name, help string, points []metricda
 		return slices.Compare(labels(a.Attributes), labels(b.Attributes))
 	})
 	for _, d := range points {
-		own := labels(d.Attributes)
+		attributes := labels(d.Attributes)
 		var below uint64
 		for i, n := range d.BucketCounts {
 			below += n
@@ -73,10 +73,10 @@ func histograms[N int64 | float64](p *page, name, help string, points []metricda
 			if i < len(d.Bounds) {
 				bound = d.Bounds[i]
 			}
-			p.sample(name+"_bucket", append(slices.Clip(own), `le="`+number(bound)+`"`), float64(below))
+			p.sample(name+"_bucket", append(slices.Clip(attributes), `le="`+number(bound)+`"`), float64(below))
 		}
-		p.sample(name+"_sum", own, float64(d.Sum))
-		p.sample(name+"_count", own, float64(d.Count))
+		p.sample(name+"_sum", attributes, float64(d.Sum))
+		p.sample(name+"_count", attributes, float64(d.Count))
 	}
 }
 
@@ -102,15 +102,15 @@ func number(v float64) string {
 
 var quoted = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-// labels are attributes as name="value". Two that have the same plain name are one
-// label with both values, as Prometheus takes no name twice.
+// labels returns attributes as name="value". Attributes with the same plain name become one label
+// with all values, because Prometheus allows a name only once.
 func labels(set attribute.Set) []string {
 	var names []string
 	values := map[string]string{}
 	for _, a := range set.ToSlice() {
 		name, value := plain(string(a.Key)), strings.ToValidUTF8(a.Value.String(), "\uFFFD")
-		if was, twice := values[name]; twice {
-			values[name] = was + ";" + value
+		if previous, found := values[name]; found {
+			values[name] = previous + ";" + value
 			continue
 		}
 		names, values[name] = append(names, name), value
@@ -122,7 +122,7 @@ func labels(set attribute.Set) []string {
 	return list
 }
 
-// plain is a name that Prometheus takes.
+// plain returns a name that Prometheus accepts.
 func plain(name string) string {
 	s := []byte(name)
 	for i, c := range s {

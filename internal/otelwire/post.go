@@ -19,19 +19,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// Target is where requests are posted to.
+// Target is the destination of requests.
 type Target struct {
 	URL     string
-	Headers map[string]string // they may hold secrets, so errors do not repeat their values
+	Headers map[string]string // may contain secrets, so errors do not repeat their values
 	Gzip    bool
 	Client  *http.Client
 }
 
-// Poster sends OTLP requests over HTTP to one address. Its methods may be called by
-// several goroutines.
+// Poster sends OTLP requests over HTTP to one address. It is safe for concurrent use.
 type Poster struct {
 	to     *Target
-	what   string // what is in a request, for errors
+	what   string // the content of a request, for errors
 	secret *strings.Replacer
 	closed atomic.Bool
 }
@@ -45,9 +44,9 @@ const (
 
 var errClosed = errors.New("it was shut down")
 
-// NewPoster returns a poster of requests that contain what, "spans" for example.
+// NewPoster returns a poster for requests that contain what, for example "spans".
 func NewPoster(t *Target, what string) *Poster {
-	const shortest = 4 // what is shorter keeps no secret, and would be found in any text
+	const shortest = 4 // a shorter value cannot be secret and would match ordinary text
 	var hide []string
 	for _, v := range t.Headers {
 		for _, word := range append(strings.Fields(v), v) {
@@ -59,17 +58,17 @@ func NewPoster(t *Target, what string) *Poster {
 	return &Poster{to: t, what: what, secret: strings.NewReplacer(hide...)}
 }
 
-// retryableError is a failure that may pass.
+// retryableError is an error that may pass.
 type retryableError struct {
-	after time.Duration // as the collector asks, or 0
+	after time.Duration // the wait that the collector requested, or 0
 	err   error
 }
 
 func (e *retryableError) Error() string { return e.err.Error() }
 func (e *retryableError) Unwrap() error { return e.err }
 
-// Post sends a request, and again while the collector says that it is busy, for up to a
-// minute and never past the end of ctx.
+// Post sends a request. While the collector reports that it is busy, Post retries for up to a
+// minute, but not past the end of ctx.
 func (p *Poster) Post(ctx context.Context, message []byte) error {
 	body, err := p.body(message)
 	if err != nil {
@@ -82,13 +81,13 @@ func (p *Poster) Post(ctx context.Context, message []byte) error {
 		if !errors.As(err, &later) {
 			return err
 		}
-		pause := max(later.after, spread/2+rand.N(spread)) //nolint:gosec // it only spreads requests
+		pause := max(later.after, spread/2+rand.N(spread)) //nolint:gosec // only a spread of requests
 		spread = min(spread+spread/2, maxWait)
-		over := start.Add(maxRetryTime)
-		if end, ok := ctx.Deadline(); ok && end.Before(over) {
-			over = end
+		deadline := start.Add(maxRetryTime)
+		if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
+			deadline = end
 		}
-		if time.Now().Add(pause).After(over) {
+		if time.Now().Add(pause).After(deadline) {
 			return err
 		}
 		if cause := wait.Cause(ctx, pause); cause != nil {
@@ -110,7 +109,7 @@ func (p *Poster) body(message []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// once sends a request once.
+// once sends a request one time.
 func (p *Poster) once(ctx context.Context, body []byte) error {
 	if p.closed.Load() {
 		return errClosed
@@ -137,24 +136,24 @@ func (p *Poster) once(ctx context.Context, body []byte) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
-	return p.judge(resp, answer, err)
+	return p.checkResponse(resp, answer, err)
 }
 
-// judge says what an answer means. unread is why it could not be read to its end.
-func (p *Poster) judge(resp *http.Response, answer []byte, unread error) error {
+// checkResponse returns the error of a response, if any. readErr is the error of reading it.
+func (p *Poster) checkResponse(resp *http.Response, answer []byte, readErr error) error {
 	switch code := resp.StatusCode; {
-	case code/100 == 2 && unread != nil:
-		return fmt.Errorf("its answer cannot be read: %w", unread)
+	case code/100 == 2 && readErr != nil:
+		return fmt.Errorf("cannot read its answer: %w", readErr)
 	case code/100 == 2:
-		return p.partly(resp.Header.Get("Content-Type"), answer)
+		return p.checkPartial(resp.Header.Get("Content-Type"), answer)
 	case code == http.StatusTooManyRequests, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
 		return &retryableError{after: retryAfter(resp.Header.Get("Retry-After")), err: p.failure(resp.Status, answer)}
 	}
 	return p.failure(resp.Status, answer)
 }
 
-// failure is a status with what the collector says of it. Values of headers are not
-// repeated: there are keys in them.
+// failure returns an error with the status and the text of the collector. It removes the values of
+// headers, which may be keys.
 func (p *Poster) failure(status string, answer []byte) error {
 	if s := strings.TrimSpace(p.secret.Replace(string(answer))); s != "" {
 		return fmt.Errorf("%s: %s", status, s)
@@ -162,7 +161,7 @@ func (p *Poster) failure(status string, answer []byte) error {
 	return errors.New(status)
 }
 
-// retryAfter is the wait that a header asks for: seconds or a date.
+// retryAfter returns the wait in a Retry-After header: seconds or a date.
 func retryAfter(v string) time.Duration {
 	if n, err := strconv.ParseUint(v, 10, 64); err == nil {
 		return time.Duration(min(n, 24*60*60)) * time.Second //nolint:gosec // it is at most a day
@@ -173,29 +172,29 @@ func retryAfter(v string) time.Duration {
 	return 0
 }
 
-// partly reads an Export…ServiceResponse. The error says what was not taken.
-func (p *Poster) partly(contentType string, answer []byte) error {
+// checkPartial reads an Export…ServiceResponse. The error reports what was not accepted.
+func (p *Poster) checkPartial(contentType string, answer []byte) error {
 	kind, _, _ := strings.Cut(contentType, ";")
-	var rejected, said string
+	var rejected, text string
 	var err error
 	switch strings.TrimSpace(kind) {
 	case protobufType:
-		rejected, said, err = partialProtobuf(answer)
+		rejected, text, err = partialProtobuf(answer)
 	case "application/json":
-		rejected, said, err = partialJSON(answer)
+		rejected, text, err = partialJSON(answer)
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("its answer cannot be read: %w", err)
-	case rejected == "" && said == "":
+		return fmt.Errorf("cannot read its answer: %w", err)
+	case rejected == "" && text == "":
 		return nil
 	case rejected == "":
-		return fmt.Errorf("it took all, and warns: %s", p.secret.Replace(said))
+		return fmt.Errorf("it accepted all and warned: %s", p.secret.Replace(text))
 	}
-	return fmt.Errorf("it rejected %s %s: %s", rejected, p.what, p.secret.Replace(said))
+	return fmt.Errorf("it rejected %s %s: %s", rejected, p.what, p.secret.Replace(text))
 }
 
-func partialProtobuf(answer []byte) (rejected, said string, err error) {
+func partialProtobuf(answer []byte) (rejected, text string, err error) {
 	var inner error
 	var count int64
 	err = fields(answer, func(tag, _ uint64, raw []byte) {
@@ -205,26 +204,26 @@ func partialProtobuf(answer []byte) (rejected, said string, err error) {
 		inner = errors.Join(inner, fields(raw, func(tag, v uint64, raw []byte) {
 			switch tag {
 			case tagOf(1, asVarint):
-				count = int64(v) //nolint:gosec // the bits are meant
+				count = int64(v) //nolint:gosec // it keeps the bits
 			case tagOf(2, asBytes):
-				said = string(raw)
+				text = string(raw)
 			}
 		}))
 	})
 	if count != 0 {
 		rejected = strconv.FormatInt(count, 10)
 	}
-	return rejected, said, errors.Join(err, inner)
+	return rejected, text, errors.Join(err, inner)
 }
 
-// partialJSON reads what some collectors answer to protobuf.
-func partialJSON(answer []byte) (rejected, said string, err error) {
+// partialJSON reads the JSON that some collectors return for protobuf requests.
+func partialJSON(answer []byte) (rejected, text string, err error) {
 	if len(answer) == 0 {
 		return "", "", nil
 	}
 	var r struct {
 		PartialSuccess struct {
-			RejectedSpans, RejectedDataPoints json.RawMessage // a number, or one as a string
+			RejectedSpans, RejectedDataPoints json.RawMessage // a number, or a number as a string
 			ErrorMessage                      string
 		}
 	}
@@ -239,7 +238,7 @@ func partialJSON(answer []byte) (rejected, said string, err error) {
 	return rejected, r.PartialSuccess.ErrorMessage, nil
 }
 
-// Close makes every later Post fail.
+// Close makes all later calls of Post fail.
 func (p *Poster) Close() {
 	p.closed.Store(true)
 	p.to.Client.CloseIdleConnections()

@@ -100,14 +100,14 @@ func TestPost(t *testing.T) {
 		{"elsewhere", forever, []answer{says(307, "")}, 1, 0, "307"},
 		{"broken", forever, []answer{breaks(errors.New("no route"))}, 1, 0, "no route"},
 		{"in part", forever, []answer{says(200, partial(3, "too old: hush-hush"), protobuf...)}, 1, 0, "it rejected 3 spans: too old: …"},
-		{"warns", forever, []answer{says(200, partial(0, "careful"), protobuf...)}, 1, 0, "it took all, and warns: careful"},
+		{"warns", forever, []answer{says(200, partial(0, "careful"), protobuf...)}, 1, 0, "it accepted all and warned: careful"},
 		{"in part of nothing", forever, []answer{says(200, partial(0, ""), protobuf...)}, 1, 0, ""},
-		{"junk", forever, []answer{says(200, "\xff", protobuf...)}, 1, 0, "cannot be read"},
+		{"junk", forever, []answer{says(200, "\xff", protobuf...)}, 1, 0, "cannot read its answer"},
 		{"in part, JSON", forever, []answer{
 			says(200, `{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}`, "Content-Type", "application/json; charset=utf-8"),
 		}, 1, 0, "it rejected 3 spans: too old"},
 		{"all, JSON", forever, []answer{says(200, `{"partialSuccess":{"rejectedDataPoints":0}}`, "Content-Type", "application/json")}, 1, 0, ""},
-		{"junk JSON", forever, []answer{says(200, `{`, "Content-Type", "application/json")}, 1, 0, "cannot be read"},
+		{"junk JSON", forever, []answer{says(200, `{`, "Content-Type", "application/json")}, 1, 0, "cannot read its answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// message is a protobuf message while it is written. Its methods leave out what is
-// empty or zero, as proto3 does, unless they say otherwise.
+// message is a protobuf message being written. Its methods omit empty and zero values, as proto3
+// does, unless their comments say otherwise.
 type message struct{ b []byte }
 
-// The kinds of fields there are.
+// The wire types of fields.
 const (
 	asVarint = iota
 	asFixed64
@@ -22,7 +22,7 @@ const (
 	asFixed32
 )
 
-// tagOf is what stands before a field: its number and its kind.
+// tagOf returns the tag of a field: its number and its wire type.
 func tagOf(field, kind int) uint64 { return uint64(field)<<3 | uint64(kind) } //nolint:gosec // they are not negative
 
 func (m *message) tag(field, kind int) { m.b = binary.AppendUvarint(m.b, tagOf(field, kind)) }
@@ -34,9 +34,9 @@ func (m *message) varint(field int, v uint64) {
 	}
 }
 
-// zigzag writes a signed number in the form of protobuf's sint32.
+// zigzag writes a signed number as protobuf's sint32.
 func (m *message) zigzag(field int, v int32) {
-	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31))) //nolint:gosec // the bits are meant
+	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31))) //nolint:gosec // it keeps the bits
 }
 
 func (m *message) boolField(field int, v bool) {
@@ -45,14 +45,14 @@ func (m *message) boolField(field int, v bool) {
 	}
 }
 
-// optionalInt writes zero, too, as the other present ones do: they are for fields whose
-// absence says something else.
+// optionalInt also writes zero, as the present… methods do: for these fields, absence has a
+// different meaning.
 func (m *message) optionalInt(field int, v int64) {
 	m.tag(field, asVarint)
-	m.b = binary.AppendUvarint(m.b, uint64(v)) //nolint:gosec // the bits are meant
+	m.b = binary.AppendUvarint(m.b, uint64(v)) //nolint:gosec // it keeps the bits
 }
 
-func (m *message) presentTruth(field int, v bool) {
+func (m *message) presentBool(field int, v bool) {
 	if v {
 		m.optionalInt(field, 1)
 		return
@@ -88,7 +88,8 @@ func (m *message) bytes(field int, v []byte) {
 	}
 }
 
-// text writes a string. One that is not UTF-8 is made so: a collector would refuse all.
+// text writes a string. It replaces invalid UTF-8, because a collector would reject the whole
+// request.
 func (m *message) text(field int, v string) {
 	if v != "" {
 		m.presentText(field, v)
@@ -99,7 +100,7 @@ func (m *message) presentText(field int, v string) {
 	m.within(field, func() { m.b = append(m.b, strings.ToValidUTF8(v, "\uFFFD")...) })
 }
 
-// within writes what lies in a field, which is there even when nothing does.
+// within writes the content of a field; it writes the field even if the content is empty.
 func (m *message) within(field int, write func()) {
 	m.tag(field, asBytes)
 	start := len(m.b)
@@ -123,7 +124,8 @@ func packed[N uint64 | float64](m *message, field int, list []N, add func([]byte
 
 var errNotProtobuf = errors.New("this is not protobuf")
 
-// fields goes through a message. Of numbers v is set, of fields with a length raw.
+// fields calls visit for each field of a message: with v for a number, with raw for a field with a
+// length.
 func fields(b []byte, visit func(tag, v uint64, raw []byte)) error {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)
@@ -141,7 +143,7 @@ func fields(b []byte, visit func(tag, v uint64, raw []byte)) error {
 	return nil
 }
 
-// value reads what follows a tag of the kind; size is -1 when it cannot be read.
+// value reads the value after a tag of this wire type; size is -1 if it cannot be read.
 func value(b []byte, kind uint64) (v uint64, raw []byte, size int) {
 	switch kind {
 	case asVarint:

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// EncodeSpans returns the ExportTraceServiceRequest of the spans, ordered by resource and
-// scope; nil when there are none.
+// EncodeSpans returns the ExportTraceServiceRequest of the spans, ordered by resource and scope;
+// nil if there are none.
 func EncodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
 	type origin struct {
 		resource attribute.Distinct
@@ -34,12 +34,12 @@ func EncodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
 	var m message
 	for _, r := range resources {
 		m.within(1, func() {
-			about := groups[scopes[r][0]][0].Resource()
-			m.resource(about)
+			shared := groups[scopes[r][0]][0].Resource()
+			m.resource(shared)
 			for _, o := range scopes[r] {
 				m.within(2, func() { m.scopeSpans(o.scope, groups[o]) })
 			}
-			m.text(3, about.SchemaURL())
+			m.text(3, shared.SchemaURL())
 		})
 	}
 	return m.b
@@ -57,12 +57,12 @@ func (m *message) scopeSpans(s instrumentation.Scope, spans []sdktrace.ReadOnlyS
 
 func (m *message) span(s sdktrace.ReadOnlySpan) {
 	c, parent := s.SpanContext(), s.Parent()
-	tid, sid, above := c.TraceID(), c.SpanID(), parent.SpanID()
+	tid, sid, parentID := c.TraceID(), c.SpanID(), parent.SpanID()
 	m.bytes(1, tid[:])
 	m.bytes(2, sid[:])
 	m.text(3, c.TraceState().String())
-	if above.IsValid() {
-		m.bytes(4, above[:])
+	if parentID.IsValid() {
+		m.bytes(4, parentID[:])
 	}
 	m.text(5, s.Name())
 	m.varint(6, kindOf(s.SpanKind()))
@@ -108,7 +108,7 @@ func (m *message) status(s sdktrace.Status) {
 	}
 }
 
-// kindOf is the kind's number in OTLP, which is that of the API.
+// kindOf returns the number of the kind in OTLP, which equals that of the API.
 func kindOf(k trace.SpanKind) uint64 {
 	if k < trace.SpanKindInternal || k > trace.SpanKindConsumer {
 		return 0
@@ -116,7 +116,7 @@ func kindOf(k trace.SpanKind) uint64 {
 	return uint64(k)
 }
 
-// flags are those of W3C, and whether the other span is of another process.
+// flags returns the W3C flags, and whether the other span is from another process.
 func flags(f trace.TraceFlags, other trace.SpanContext) uint32 {
 	const known, remote = 0x100, 0x200
 	if other.IsRemote() {

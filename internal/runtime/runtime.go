@@ -130,7 +130,7 @@ func (rt *Runtime) prefetchStore(ctx context.Context) {
 
 func (rt *Runtime) openNow(ctx context.Context) (err error) {
 	c := &rt.config
-	opts := &stores.Options{Mirror: true, Wait: c.Wait, WrapWitness: rt.Hub.WrapWitness}
+	opts := &stores.Options{Mirror: true, Wait: c.Wait, WrapWitness: rt.Hub.WrapObserver}
 	if opts.Wait == nil {
 		if opts.Wait, err = stores.Patient(rt.Env); err != nil {
 			return err

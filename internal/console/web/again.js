@@ -12,20 +12,20 @@ export const forNow = (e) => e.status === 503 || e.status === 507 || e.status ==
 
 /** useAgain keeps an answer that could not be stored yet, and calls send(answer) when it is time to retry. */
 export function useAgain(send, idle) {
-  const [kept, keep] = useState(null); // {answer, error}
+  const [pending, setPending] = useState(null); // {answer, error}
   useEffect(() => {
-    if (!kept || !idle) return undefined;
-    const timer = setTimeout(() => send(kept.answer), (kept.error.after || 2) * 1000);
+    if (!pending || !idle) return undefined;
+    const timer = setTimeout(() => send(pending.answer), (pending.error.after || 2) * 1000);
     return () => clearTimeout(timer);
-  }, [kept, idle]);
-  return [kept, keep];
+  }, [pending, idle]);
+  return [pending, setPending];
 }
 
 /** Again shows which answer was not stored, and why. */
-export function Again({ kept, busy, send, drop }) {
-  const name = (kept.answer.always ? 'Always allow' : names[kept.answer.decision]) + (kept.answer.stop ? ' and stop' : '');
+export function Again({ pending, busy, send, drop }) {
+  const name = (pending.answer.always ? 'Always allow' : names[pending.answer.decision]) + (pending.answer.stop ? ' and stop' : '');
   return html`<div class="again" role="status">
-    <p class="warning">Your answer, <strong>${name}</strong>, could not be stored: ${reasons[kept.error.status] || 'the store is unreachable, or the daemon is stopping'}. This page keeps it and sends it again automatically.</p>
-    <div class="actions"><button type="button" disabled=${busy} onClick=${() => send(kept.answer)}>Send now</button>
+    <p class="warning">Your answer, <strong>${name}</strong>, could not be stored: ${reasons[pending.error.status] || 'the store is unreachable, or the daemon is stopping'}. This page keeps it and sends it again automatically.</p>
+    <div class="actions"><button type="button" disabled=${busy} onClick=${() => send(pending.answer)}>Send now</button>
       <button type="button" disabled=${busy} onClick=${drop}>Discard it</button></div></div>`;
 }

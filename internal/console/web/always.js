@@ -7,24 +7,24 @@ import { announce } from './parts.js';
 
 const layers = { local: 'Always in this project', user: 'Always for me' };
 
-/** lasts reports whether the answer to a request can be saved as a rule, and the caller may do so. */
-export const lasts = (q) => may('admin') && !!q.always && ((q.always.rules || []).length > 0 || !!q.always.path || (q.always.hosts || []).length > 0 || (q.scopes || []).length > 0);
+/** canSaveRule reports whether the answer to a request can be saved as a rule, and the caller may do so. */
+export const canSaveRule = (q) => may('admin') && !!q.always && ((q.always.rules || []).length > 0 || !!q.always.path || (q.always.hosts || []).length > 0 || (q.scopes || []).length > 0);
 
-const written = store(null); // what the last answer saved
+const lastSaved = store(null); // what the last answer saved
 
-/** tellKept shows what an answer saved. */
-export function tellKept(kept) {
-  if (!kept) return;
-  written.set(kept);
-  announce(kept.text);
+/** showSaved shows what an answer saved. */
+export function showSaved(saved) {
+  if (!saved) return;
+  lastSaved.set(saved);
+  announce(saved.text);
 }
 
-/** Kept shows what was saved, and where, until it is closed. */
-export function Kept() {
-  const kept = useStore(written);
-  if (!kept) return null;
-  return html`<div class="kept" role="status"><p>${seen(kept.text)}</p>
-    <button type="button" class="quiet" onClick=${() => written.set(null)}>Close</button></div>`;
+/** SavedNotice shows what was saved, and where, until it is closed. */
+export function SavedNotice() {
+  const saved = useStore(lastSaved);
+  if (!saved) return null;
+  return html`<div class="kept" role="status"><p>${seen(saved.text)}</p>
+    <button type="button" class="quiet" onClick=${() => lastSaved.set(null)}>Close</button></div>`;
 }
 
 /** Always is the form that chooses a rule and its settings file. */

@@ -9,23 +9,23 @@ export const signedIn = store(null);
 // The token that proves that a request comes from this page. Only the login's response
 // contains it. It is stored for the tabs of this origin; a cookie alone cannot change anything.
 const key = 'holdfast-csrf';
-let proof = '';
-try { proof = localStorage.getItem(key) || ''; } catch { /* without storage, only this page has it */ }
+let csrfToken = '';
+try { csrfToken = localStorage.getItem(key) || ''; } catch { /* without storage, only this page has it */ }
 
-/** keepProof stores the token from the login; '' removes it. */
-export function keepProof(token) {
-  proof = token;
+/** storeToken stores the token from the login; '' removes it. */
+export function storeToken(token) {
+  csrfToken = token;
   try {
     if (token) localStorage.setItem(key, token);
     else localStorage.removeItem(key);
   } catch { /* without storage, only this page has it */ }
 }
 
-/** onProof calls f when another tab has logged in. */
-export function onProof(f) {
+/** onTokenChange calls f when another tab has logged in. */
+export function onTokenChange(f) {
   const heard = (e) => {
     if (e.key !== key || !e.newValue) return;
-    proof = e.newValue;
+    csrfToken = e.newValue;
     f();
   };
   addEventListener('storage', heard);
@@ -67,7 +67,7 @@ async function send(method, path, { query, body, file, headers, signal } = {}) {
   const h = { Accept: 'application/json', ...headers };
   if (body !== undefined) h['Content-Type'] = 'application/json';
   if (file !== undefined) h['Content-Type'] = 'application/octet-stream';
-  if (proof) h['X-Holdfast-CSRF'] = proof;
+  if (csrfToken) h['X-Holdfast-CSRF'] = csrfToken;
   let r;
   try {
     r = await fetch(withQuery(path, query), {
@@ -89,8 +89,8 @@ export async function answer(method, path, options) {
   return { body: await document_(r), etag: r.headers.get('ETag') };
 }
 
-/** told sends a request whose response is a stream of events, and calls on(name, data) for each. */
-export async function told(path, body, on, signal) {
+/** postStream sends a request whose response is a stream of events, and calls on(name, data) for each. */
+export async function postStream(path, body, on, signal) {
   const r = await send('POST', path, { body, signal, headers: { Accept: 'text/event-stream' } });
   const text = r.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

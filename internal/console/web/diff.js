@@ -31,13 +31,13 @@ export function unified(text) {
   });
 }
 
-const most = 600; // maximum number of lines to compare
+const maxLines = 600; // to compare
 
 /** between compares two texts line by line. Without an old text everything is new. */
 export function between(before, after) {
   const x = before == null || before === '' ? [] : linesOf(before);
   const y = after == null || after === '' ? [] : linesOf(after);
-  if (x.length > most || y.length > most) {
+  if (x.length > maxLines || y.length > maxLines) {
     return [...x.map((text) => ({ kind: 'del', text })), ...y.map((text) => ({ kind: 'add', text }))];
   }
   const w = y.length + 1;

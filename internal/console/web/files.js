@@ -7,7 +7,7 @@ import { Confirm, announce, bytes } from './parts.js';
 import { seen, oneLine } from './text.js';
 import { Ago } from './time.js';
 
-const most = 50 * 1048576; // maximum size of an uploaded file
+const maxSize = 50 * 1048576; // maximum size of an uploaded file
 
 /** Upload copies files from the browser's machine into a folder. It asks before it replaces a file. */
 function Upload({ at, where, path, names, again, say }) {
@@ -30,8 +30,8 @@ function Upload({ at, where, path, names, again, say }) {
   const take = (e) => {
     const files = [...e.target.files];
     e.target.value = '';
-    const large = files.find((f) => f.size > most);
-    if (large) say({ message: `${oneLine(large.name)} is ${bytes(large.size)}`, hint: `a file has at most ${bytes(most)}; copy larger files into the folder on the daemon's machine` });
+    const large = files.find((f) => f.size > maxSize);
+    if (large) say({ message: `${oneLine(large.name)} is ${bytes(large.size)}`, hint: `a file has at most ${bytes(maxSize)}; copy larger files into the folder on the daemon's machine` });
     else if (files.some((f) => names.includes(f.name))) ask(files);
     else if (files.length) send(files);
   };

@@ -28,7 +28,7 @@ function fieldsOf(schema) {
 
 const has = (o, name) => Object.prototype.hasOwnProperty.call(o, name);
 
-// said is a field's input so far: text, or the chosen values of options.
+// inputs is a field's input so far: text, or the chosen values of options.
 const start = (f, proposed) => {
   const v = has(proposed, f.name) ? proposed[f.name] : undefined;
   if (f.kind === 'several') return Array.isArray(v) ? v : [];
@@ -42,7 +42,7 @@ const local = (text) => {
   return Number.isNaN(d.getTime()) ? '' : new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 };
 
-const at = (form, said, i) => (has(said, i) ? said[i] : start(form.fields[i], form.proposed));
+const at = (form, inputs, i) => (has(inputs, i) ? inputs[i] : start(form.fields[i], form.proposed));
 
 // value returns the value of a field; undefined: the field is omitted.
 function value(f, s, proposed) {
@@ -55,10 +55,10 @@ function value(f, s, proposed) {
 }
 
 /** filledOf returns the answer's input, or null while a required field is missing. */
-export const filledOf = (form, said) => {
+export const filledOf = (form, inputs) => {
   const content = Object.create(null);
   for (const [i, f] of form.fields.entries()) {
-    const v = value(f, at(form, said, i), form.proposed);
+    const v = value(f, at(form, inputs, i), form.proposed);
     if (v === undefined && f.needed || typeof v === 'number' && !Number.isFinite(v)) return null;
     if (v !== undefined) content[f.name] = v;
   }
@@ -67,10 +67,10 @@ export const filledOf = (form, said) => {
 
 const types = { email: 'email', uri: 'url', date: 'date', 'date-time': 'datetime-local' };
 
-/** Form shows a form. props: id; form; said and setSaid, the inputs by index of the field. */
-export function Form({ id, form, said, setSaid, disabled }) {
+/** Form shows a form. props: id; form; inputs and setInputs, the inputs by index of the field. */
+export function Form({ id, form, inputs, setInputs, disabled }) {
   return html`<div class="ask form"><p class="asks"><b>${oneLine(form.server)}</b> asks: ${seen(form.message)}</p>
-    ${form.fields.map((f, i) => html`<${Field} key=${i} id=${`form-${id}-${i}`} f=${f} s=${at(form, said, i)} set=${(v) => setSaid({ ...said, [i]: v })} disabled=${disabled} />`)}</div>`;
+    ${form.fields.map((f, i) => html`<${Field} key=${i} id=${`form-${id}-${i}`} f=${f} s=${at(form, inputs, i)} set=${(v) => setInputs({ ...inputs, [i]: v })} disabled=${disabled} />`)}</div>`;
 }
 
 function Field({ id, f, s, set, disabled }) {

@@ -1,6 +1,6 @@
 // Container images, and building one.
 import { html, useState } from './dom.js';
-import { get, may, told } from './api.js';
+import { get, may, postStream } from './api.js';
 import { store, useStore } from './store.js';
 import { useLoad, Trouble } from './load.js';
 import { announce, bytes } from './parts.js';
@@ -21,7 +21,7 @@ async function begin(spec, again) {
   const tell = (more) => build.set({ ...build.get(), ...more });
   build.set({ lines: [], stage: '', stop: () => stopper.abort() });
   try {
-    await told('/v1/images', spec, (event, doc) => {
+    await postStream('/v1/images', spec, (event, doc) => {
       if (event === 'failed') tell({ error: { status: doc.status, message: doc.detail || doc.title, hint: doc.hint } });
       else if (event === 'image') tell({ image: doc });
       else tell({ stage: doc.stage, bytes: doc.bytes || 0, total: doc.total || 0, lines: doc.text ? [...build.get().lines, doc.text].slice(-200) : build.get().lines });
@@ -58,10 +58,10 @@ function Build({ again }) {
     e.preventDefault();
     begin({ variant, ...(debian && want.length ? { with: want } : {}), ...(debian && base.trim() ? { base: base.trim() } : {}), ...(fresh ? { fresh } : {}) }, again);
   };
-  return html`<form class="filters" onSubmit=${start}><label class="field"><span>Build an image</span><select value=${variant} onChange=${(e) => setVariant(e.target.value)}><option value="scratch">scratch: this program alone</option><option value="debian">debian: with a shell and agents</option></select></label>
+  return html`<form class="filters" onSubmit=${start}><label class="field"><span>Build an image</span><select value=${variant} onChange=${(e) => setVariant(e.target.value)}><option value="scratch">scratch: only this program</option><option value="debian">debian: with a shell and agents</option></select></label>
     ${debian && html`<fieldset class="checks"><legend>With</legend>${agents.map((a) => html`<label class="check"><input type="checkbox" checked=${want.includes(a)} onChange=${(e) => setWant(e.target.checked ? [...want, a] : want.filter((x) => x !== a))} /> ${a}</label>`)}</fieldset>
-      <label class="field field-wide"><span>Base, an image that the engine has; empty: one is made</span><input type="text" class="mono" value=${base} spellcheck=${false} autocomplete="off" onInput=${(e) => setBase(e.target.value)} /></label>`}
-    <label class="check"><input type="checkbox" checked=${fresh} onChange=${(e) => setFresh(e.target.checked)} /> again even if it exists</label>
+      <label class="field field-wide"><span>Base image, which the engine must have; empty: create one</span><input type="text" class="mono" value=${base} spellcheck=${false} autocomplete="off" onInput=${(e) => setBase(e.target.value)} /></label>`}
+    <label class="check"><input type="checkbox" checked=${fresh} onChange=${(e) => setFresh(e.target.checked)} /> rebuild even if it exists</label>
     <button type="submit" disabled=${!!b?.stop}>Build</button></form>`;
 }
 
@@ -70,7 +70,7 @@ export function Images({ images }) {
   return html`<section class="panel" aria-labelledby="image-list"><h2 id="image-list">Images</h2>
     <${Trouble} error=${error} again=${again} />
     ${doc?.engine && html`<p class="muted">${oneLine(doc.engine.message)}${doc.engine.hint && html` <span class="hint">hint: <code>${oneLine(doc.engine.hint)}</code></span>`}</p>`}
-    ${doc && !doc.engine && !doc.items.length && html`<p class="muted">None is built yet; without one no container can be made.</p>`}
+    ${doc && !doc.engine && !doc.items.length && html`<p class="muted">No image yet. Build one to create containers.</p>`}
     ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="images"><table class="list"><thead><tr><th scope="col">Name</th><th scope="col">Variant</th><th scope="col">With</th><th scope="col">Version</th><th scope="col" class="right">Size</th><th scope="col" class="right">Built</th></tr></thead>
       <tbody>${doc.items.map((i) => html`<tr key=${i.id}><td class="mono main-cell">${oneLine(i.tags.join(', ') || i.id)}</td><td class="nowrap">${oneLine(i.variant)}</td><td>${oneLine((i.with || []).join(', '))}</td><td>${oneLine(i.version)}</td><td class="num right nowrap">${bytes(i.size)}</td><td class="num right nowrap">${i.created && html`<${Ago} at=${i.created} />`}</td></tr>`)}</tbody></table></div>`}
     <${Progress} />${may('admin') && doc && !doc.engine && html`<${Build} again=${again} />`}</section>`;

@@ -86,7 +86,7 @@ export function Inbox({ onHelp }) {
     else if (key === 'd') act.decide({ decision: 'deny' });
     else if (key === 'r') act.open('reason');
     else if (key === 's' && !act.once) act.open('scope');
-    else if (key === 'p' && act.lasts) act.open('always');
+    else if (key === 'p' && act.canSaveRule) act.open('always');
     else return;
     e.preventDefault();
   };

@@ -57,10 +57,10 @@ function without(id) {
 }
 
 /**
- * leaveOut removes an approval from the list that was just answered here. The other tabs get
+ * removeAnswered removes an approval from the list that was just answered here. The other tabs get
  * that fact, not the list, because they may know of newer approvals than this tab.
  */
-export function leaveOut(id) {
+export function removeAnswered(id) {
   without(id);
   tell({ answered: id });
 }

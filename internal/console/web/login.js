@@ -1,6 +1,6 @@
 // Logging in with a one-time link. The code is after the #, so it is in no log.
 import { html, useEffect, useRef, useState } from './dom.js';
-import { post, info, keepProof } from './api.js';
+import { post, info, storeToken } from './api.js';
 
 export function Login({ code, onIn }) {
   const [error, setError] = useState(null);
@@ -12,7 +12,7 @@ export function Login({ code, onIn }) {
     tried.current = code;
     history.replaceState(null, '', '/login'); // a used code should not stay in the history
     info.set(null);
-    post('/v1/login', { code: decodeURIComponent(code) }).then((doc) => { keepProof(doc.csrf); onIn(); }).catch((e) => { setError(e); setBusy(false); });
+    post('/v1/login', { code: decodeURIComponent(code) }).then((doc) => { storeToken(doc.csrf); onIn(); }).catch((e) => { setError(e); setBusy(false); });
   }, [code]);
   return html`<main id="main" class="alone" tabindex="-1"><div class="login">
     <p class="brand"><img src="/icon.svg" alt="" width="28" height="28" />Holdfast</p>

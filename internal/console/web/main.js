@@ -2,13 +2,13 @@
 import { html, render, cls, useEffect, useRef, useState } from './dom.js';
 import { useStore } from './store.js';
 import * as routes from './route.js';
-import { info, signedIn, whoAmI, post, may, keepProof, onProof } from './api.js';
+import { info, signedIn, whoAmI, post, may, storeToken, onTokenChange } from './api.js';
 import * as live from './live.js';
 import { theme, setTheme } from './theme.js';
 import { Trouble, Waiting, Empty } from './load.js';
 import { Dialog, announce, typing } from './parts.js';
 import { oneLine } from './text.js';
-import { Kept } from './always.js';
+import { SavedNotice } from './always.js';
 import { Login } from './login.js';
 import { Inbox } from './inbox.js';
 import { Sessions } from './sessions.js';
@@ -32,7 +32,7 @@ function Nav({ path }) {
   const current = (p) => (p === '/' ? path === '/' : path === p || path.startsWith(p + '/'));
   const leave = async () => {
     await post('/v1/logout').catch(() => {});
-    keepProof('');
+    storeToken('');
     live.end(true);
     signedIn.set(false);
   };
@@ -135,7 +135,7 @@ function Frame() {
     was.current = path;
   }, [path]);
   return html`<div class="frame"><${Nav} path=${path} />
-    <main id="main" tabindex="-1"><${Kept} /><${Screen} name=${name} id=${id} onHelp=${() => help_(true)} /></main>
+    <main id="main" tabindex="-1"><${SavedNotice} /><${Screen} name=${name} id=${id} onHelp=${() => help_(true)} /></main>
     ${helping && html`<${Help} onClose=${() => help_(false)} />`}</div>`;
 }
 
@@ -149,7 +149,7 @@ function App() {
   };
   const login = path === '/login';
   useEffect(() => { if (!login && yes === null) ask(); }, [login, yes]);
-  useEffect(() => onProof(() => { if (signedIn.get() === false) signedIn.set(null); }), []);
+  useEffect(() => onTokenChange(() => { if (signedIn.get() === false) signedIn.set(null); }), []);
   useEffect(() => {
     if (yes) live.begin();
     else if (yes === false) live.end();

@@ -27,23 +27,23 @@ export function Plan({ text }) {
 }
 
 /** given returns the answers so far: a list of texts for each question. */
-export const given = (list, said) => list.map((c, i) => {
-  const s = said[i] || { picked: [], own: false, text: '' };
+export const given = (list, inputs) => list.map((c, i) => {
+  const s = inputs[i] || { picked: [], own: false, text: '' };
   const words = s.own && s.text.trim() ? [s.text.trim()] : [];
   return c.multiSelect ? [...s.picked, ...words.filter((w) => !s.picked.includes(w))] : s.own ? words : s.picked.slice(0, 1);
 });
 
 /** answersOf returns the answer's input, or null while an answer is missing. */
-export const answersOf = (list, said) => {
-  const all = given(list, said);
+export const answersOf = (list, inputs) => {
+  const all = given(list, inputs);
   if (all.some((a) => a.length === 0)) return null;
   return { answers: Object.fromEntries(list.map((c, i) => [c.question, all[i].length === 1 ? all[i][0] : all[i]])) };
 };
 
-/** Choices shows the questions. props: id; list; said and setSaid, the choices by question. */
-export function Choices({ id, list, said, setSaid, disabled }) {
-  const at = (i) => said[i] || { picked: [], own: false, text: '' };
-  const set = (i, change) => setSaid({ ...said, [i]: { ...at(i), ...change } });
+/** Choices shows the questions. props: id; list; inputs and setInputs, the choices by question. */
+export function Choices({ id, list, inputs, setInputs, disabled }) {
+  const at = (i) => inputs[i] || { picked: [], own: false, text: '' };
+  const set = (i, change) => setInputs({ ...inputs, [i]: { ...at(i), ...change } });
   return html`<div class="ask">${list.map((c, i) => {
     const s = at(i);
     const kind = c.multiSelect ? 'checkbox' : 'radio';

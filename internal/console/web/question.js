@@ -6,12 +6,12 @@ import { Ago, useNow, span, full } from './time.js';
 import { Badge, Fact, Fold, Json, Origin } from './parts.js';
 import { Answered } from './rows.js';
 import { post, get, may, seg } from './api.js';
-import { leaveOut, refresh } from './live.js';
+import { removeAnswered, refresh } from './live.js';
 import { sessionPath } from './route.js';
 import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './person.js';
 import { formOf, filledOf, Form, FormActions } from './form.js';
 import { Again, forNow, useAgain } from './again.js';
-import { Always, lasts, tellKept } from './always.js';
+import { Always, canSaveRule, showSaved } from './always.js';
 
 /** once reports whether the call can be allowed only once. */
 const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
@@ -122,18 +122,18 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
   const [lost, setLost] = useState(null);
-  const [said, setSaid] = useState({});
+  const [inputs, setInputs] = useState({});
   const [goOn, setGoOn] = useState(true);
   const allowed = may('approve');
   const interrupted = q.run === 'interrupted'; // an answer alone does not start the run
   const plan = planOf(q);
   const choices = choicesOf(q);
   const form = formOf(q);
-  const answers = choices ? answersOf(choices, said) : form ? filledOf(form, said) : null;
+  const answers = choices ? answersOf(choices, inputs) : form ? filledOf(form, inputs) : null;
   const own = !!choices || !!form; // the whole request is visible as a form
   const ready = (read || own) && allowed;
   const away = lost || gone;
-  const [kept, keep] = useAgain((answer) => send(answer), !busy && !away);
+  const [pending, setPending] = useAgain((answer) => send(answer), !busy && !away);
 
   const decide = async (answer) => {
     if (busy || away || !armed()) return;
@@ -157,13 +157,13 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       const doc = await post(`/v1/approvals/${seg(q.id)}/decision`, {
         ...answer, digest: q.digest, continue: (interrupted && goOn && may('run') && answer.decision.startsWith('allow')) || undefined,
       });
-      keep(null);
-      tellKept(doc?.kept);
+      setPending(null);
+      showSaved(doc?.kept);
       onDone?.(q, doc);
-      leaveOut(q.id);
+      removeAnswered(q.id);
     } catch (e) {
       const winner = e.doc?.winner;
-      keep(forNow(e) ? { answer, error: e } : null);
+      setPending(forNow(e) ? { answer, error: e } : null);
       if (forNow(e)) return setBusy(false);
       if (e.status === 409 && winner) {
         setLost(winner);
@@ -177,7 +177,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     }
     setBusy(false);
   };
-  if (keys) keys.current = { decide, open: (p) => { if (!away && allowed) setPanel(p); }, once: once(q), lasts: lasts(q) };
+  if (keys) keys.current = { decide, open: (p) => { if (!away && allowed) setPanel(p); }, once: once(q), canSaveRule: canSaveRule(q) };
   const open = (p) => setPanel(panel === p ? '' : p);
   const key = (k) => keys && html` <kbd>${k}</kbd>`;
   const input = q.requests?.[0]?.input;
@@ -192,8 +192,8 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     </header>
     ${away ? html`<p class="mono clip">${oneLine(q.requests?.[0]?.resource)}</p><p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
     ${input?.description && html`<p class="says">The model says: <q>${oneLine(input.description)}</q></p>`}
-    ${form ? html`<${Form} id=${q.id} form=${form} said=${said} setSaid=${setSaid} disabled=${!allowed || busy} />`
-    : choices ? html`<${Choices} id=${q.id} list=${choices} said=${said} setSaid=${setSaid} disabled=${!allowed || busy} />` : html`<${What} q=${q} onRead=${() => setRead(true)} />`}
+    ${form ? html`<${Form} id=${q.id} form=${form} inputs=${inputs} setInputs=${setInputs} disabled=${!allowed || busy} />`
+    : choices ? html`<${Choices} id=${q.id} list=${choices} inputs=${inputs} setInputs=${setInputs} disabled=${!allowed || busy} />` : html`<${What} q=${q} onRead=${() => setRead(true)} />`}
     <dl class="facts">
       ${!within && html`<${Fact} name="session"><a href=${sessionPath(run)}>${title}</a>${q.agent && html` <span class="muted">agent ${oneLine(q.agent)}</span>`}</${Fact}>`}
       ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
@@ -203,7 +203,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
-    ${kept && html`<${Again} kept=${kept} busy=${busy} send=${send} drop=${() => keep(null)} />`}
+    ${pending && html`<${Again} pending=${pending} busy=${busy} send=${send} drop=${() => setPending(null)} />`}
     ${interrupted && html`<p class="interrupted" role="note">The run was interrupted. Your answer is stored and takes effect when the run is resumed.
       ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Resume the run if the call is allowed</label>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
@@ -212,7 +212,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     : choices ? html`<${ChoiceActions} ready=${ready} busy=${busy} answers=${answers} decide=${decide} open=${open} panel=${panel} keyOf=${key} />` : html`
       <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('a')}</button>
       ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('s')}</button>`}
-      ${lasts(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'always'} onClick=${() => open('always')}>Always…${key('p')}</button>`}
+      ${canSaveRule(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'always'} onClick=${() => open('always')}>Always…${key('p')}</button>`}
       <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
       <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
       <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>`}

@@ -55,8 +55,8 @@ func (c Caller) HasScope(s api.Scope) bool {
 
 type callerKey struct{}
 
-// CallerFrom returns who sent the request of a handler behind [Auth.Handler]. It reports
-// false for a request without a credential on an open path.
+// CallerFrom returns the caller of a request in a handler behind [Auth.Handler]. It returns false
+// for a request without a credential on an open path.
 func CallerFrom(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
@@ -69,8 +69,8 @@ type Options struct {
 	Hosts   []string // allowed in Host, in addition to the listener's address; without a port, any port
 	Origins []string // allowed in Origin, in addition to those of Hosts: "https://console.example.org"
 	Clock   func() time.Time
-	// Inside says that what this very process connects to the daemon over TCP does so for
-	// a run: it has the proxies of their sandboxes.
+	// Inside means that every TCP connection of this process to the daemon comes from a run,
+	// because it contains the proxies of the sandboxes.
 	Inside bool
 	// Refuse writes the answer to a rejected request; default: plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
@@ -139,7 +139,7 @@ func New(o *Options) (*Auth, error) {
 // It may be called again.
 func (a *Auth) Close() error {
 	a.watch.close()
-	if left := a.refusals.rest(); left > 0 {
+	if left := a.refusals.takeSkipped(); left > 0 {
 		return a.record(context.Background(), audit.Access{Action: audit.ActionRefuse, Omitted: left})
 	}
 	return nil

@@ -101,9 +101,9 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 // classify checks where a request comes from.
 func (a *Auth) classify(r *http.Request, p *peer) *refusal {
 	if p.unix {
-		return a.placeUnix(r, p)
+		return a.classifyUnix(r, p)
 	}
-	if !a.hosts.knows(r) {
+	if !a.hosts.isKnownHost(r) {
 		return denied(fmt.Sprintf("the host %.100q is not one of this daemon", r.Host), "holdfast daemon --allow-host HOST")
 	}
 	if o := r.Header["Origin"]; len(o) > 1 || len(o) == 1 && !a.hosts.sameOrAllowed(r, o[0]) {
@@ -113,55 +113,56 @@ func (a *Auth) classify(r *http.Request, p *peer) *refusal {
 		return bad
 	}
 	if err := a.cross.Check(r); err != nil {
-		return denied("another site's page sent this", "")
+		return denied("a page of another site sent this request", "")
 	}
 	return nil
 }
 
-// crossSite refuses what a page of another site asked for. To follow a link to our
-// page is fine: the page itself asks for everything else, and the cookie stays away.
+// crossSite rejects requests from pages of other sites. Following a link to the console is allowed:
+// the page itself sends all further requests, and the browser does not send the cookie with the
+// link.
 func (a *Auth) crossSite(r *http.Request) *refusal {
 	site := r.Header["Sec-Fetch-Site"]
 	if len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none") {
 		return nil
 	}
-	if len(r.Header["Origin"]) == 1 { // it is ours, or listed
+	if len(r.Header["Origin"]) == 1 { // it was already checked
 		return nil
 	}
 	if safe(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
 		!strings.HasPrefix(r.URL.Path, "/v1/") {
 		return nil
 	}
-	return denied("another site's page sent this", "")
+	return denied("a page of another site sent this request", "")
 }
 
-// forwarded are the headers of proxies. One in front of the unix socket would make
-// everybody its own uid.
+// forwarded are the headers that proxies set. A proxy in front of the unix socket would give all
+// its clients the proxy's uid.
 var forwarded = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
 
-func (a *Auth) placeUnix(r *http.Request, p *peer) *refusal {
+func (a *Auth) classifyUnix(r *http.Request, p *peer) *refusal {
 	switch {
 	case p.err != nil:
 		return denied("the unix socket is closed: "+p.err.Error(), "use TCP and a token")
 	case !slices.Contains(a.o.UIDs, p.uid):
 		return denied(fmt.Sprintf("uid %d may not use this socket", p.uid), "ask its owner for a token")
 	case len(r.Header["Origin"]) > 0:
-		return denied("pages do not reach the unix socket", "")
+		return denied("web pages may not use the unix socket", "")
 	case slices.ContainsFunc(forwarded, func(name string) bool { return len(r.Header[name]) > 0 }):
-		return denied("a proxy may not use the unix socket: it would be the same person for everybody", "let it use TCP; its clients need tokens")
+		return denied("a proxy may not use the unix socket, because all its clients would have the proxy's uid", "connect the proxy over TCP; its clients need tokens")
 	}
 	if host, port, ok := splitHost(r.Host); !ok || port != "" || strings.Contains(host, ".") {
-		return denied(fmt.Sprintf("the host %.100q is none of a unix socket", r.Host), "http://holdfast/…")
+		return denied(fmt.Sprintf("the host %.100q is not allowed on the unix socket", r.Host), "http://holdfast/…")
 	}
 	return nil
 }
 
-// local is the caller at the other end of the unix socket.
+// local returns the caller at the other end of the unix socket.
 func (a *Auth) local(p *peer) Caller {
 	return intersectScopes(Caller{Name: a.account(p.uid), Method: "unix", Scopes: every(), UID: p.uid, PID: p.pid}, p)
 }
 
-// intersectScopes leaves to what runs below the daemon no more than to look.
+// intersectScopes limits a process that the daemon started to reading.
 func intersectScopes(c Caller, p *peer) Caller {
 	if p.agent() {
 		c.Scopes = readOnlyScopes(c)
@@ -170,7 +171,7 @@ func intersectScopes(c Caller, p *peer) Caller {
 	return c
 }
 
-// readOnlyScopes is what is left of a caller's scopes for somebody who may only look.
+// readOnlyScopes returns the caller's scopes without those that change anything.
 func readOnlyScopes(c Caller) []api.Scope {
 	if c.HasScope(api.ScopeRead) {
 		return []api.Scope{api.ScopeRead}
@@ -178,7 +179,7 @@ func readOnlyScopes(c Caller) []api.Scope {
 	return nil
 }
 
-// bearer judges the header Authorization.
+// bearer authenticates by the header Authorization.
 func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 	secret, ok := parseBearer(r.Header["Authorization"])
 	if !ok {
@@ -193,7 +194,7 @@ func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 	return callerOf(tok, p), nil
 }
 
-// callerOf finds the token of a secret.
+// callerOf finds the token with this secret.
 func (a *Auth) callerOf(r *http.Request, secret string) (api.Token, *refusal) {
 	tok, err := a.tokens.callerOf(secret)
 	switch {
@@ -204,15 +205,15 @@ func (a *Auth) callerOf(r *http.Request, secret string) (api.Token, *refusal) {
 			status: http.StatusUnauthorized, detail: err.Error(), hint: "holdfast daemon token list", token: true,
 		})
 	}
-	a.o.Failed(r, http.StatusInternalServerError, err.Error()) // clients need not know what is where
-	return api.Token{}, &refusal{status: http.StatusInternalServerError, detail: "the tokens of this daemon cannot be read"}
+	a.o.Failed(r, http.StatusInternalServerError, err.Error()) // clients need not know the details
+	return api.Token{}, &refusal{status: http.StatusInternalServerError, detail: "the daemon cannot read its tokens"}
 }
 
 func callerOf(t api.Token, p *peer) Caller {
 	return intersectScopes(Caller{Name: t.Name, Method: "token", Scopes: slices.Clone(t.Scopes), UID: p.uid, PID: p.pid, Token: t.ID}, p)
 }
 
-// parseBearer reads "Bearer SECRET": one header, one secret of ours.
+// parseBearer parses "Bearer SECRET": one header with one secret of the daemon.
 func parseBearer(values []string) (string, bool) {
 	if len(values) != 1 {
 		return "", false
@@ -224,9 +225,9 @@ func parseBearer(values []string) (string, bool) {
 	return secret, true
 }
 
-// cookie judges the cookie of a login. On its own it may look, also on a WebSocket: any
-// program that the browser has visited on another port of this host may have it. To
-// change something the page must show the token that only it has.
+// cookie authenticates by the cookie of a login. With the cookie alone a client may read, also over
+// a WebSocket: any program on another port of this host that the browser has visited may have the
+// cookie. For changes, the page must send the CSRF token, which only the page has.
 func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 	for _, name := range []string{hostPrefix + cookieName, cookieName} {
 		for _, given := range r.CookiesNamed(name) {
@@ -235,7 +236,7 @@ func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 				continue
 			}
 			c := intersectScopes(l.caller, p)
-			if proof := r.Header[CSRFHeader]; len(proof) == 1 && equalSecret(proof[0], l.csrf) {
+			if csrf := r.Header[CSRFHeader]; len(csrf) == 1 && equalSecret(csrf[0], l.csrf) {
 				c.credential = l.csrf
 			} else {
 				c.Scopes = readOnlyScopes(c)
@@ -258,7 +259,7 @@ func safe(r *http.Request) bool {
 
 func upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
-// Check says who a secret belongs to.
+// Check returns the caller with this secret.
 func (a *Auth) Check(secret string) (Caller, bool) {
 	tok, err := a.tokens.callerOf(secret)
 	if err != nil {
@@ -267,9 +268,8 @@ func (a *Auth) Check(secret string) (Caller, bool) {
 	return callerOf(tok, &peer{uid: -1, agent: func() bool { return false }}), true
 }
 
-// Hello says who a secret belongs to that came in the hello message of a WebSocket,
-// which r began. A wrong one counts as a failure of its address and is told to
-// Options.Failed.
+// Hello returns the caller with the secret from the hello message of a WebSocket that r opened. A
+// wrong secret counts as a failure of its address and is passed to Options.Failed.
 func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
 	tok, bad := a.callerOf(r, secret)
 	if bad != nil {
@@ -279,26 +279,26 @@ func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
 	return callerOf(tok, peerFrom(r)), true
 }
 
-// refusal is why somebody is not let in.
+// refusal describes why a request is rejected.
 type refusal struct {
 	status       int
 	detail, hint string
-	wait         time.Duration // until the next try, with 429
-	token        bool          // a token was shown
+	wait         time.Duration // until the next attempt, with 429
+	token        bool          // the request had a token
 }
 
 func denied(detail, hint string) *refusal {
 	return &refusal{status: http.StatusForbidden, detail: detail, hint: hint}
 }
 
-// fail counts a wrong credential, and puts it on record with what was shown. Too many
-// from one address are told to wait.
-func (a *Auth) fail(r *http.Request, shown string, bad *refusal) *refusal {
-	a.refused(r, shown, bad.detail)
+// fail counts a wrong credential and records it with the kind of credential. After too many
+// failures the address must wait.
+func (a *Auth) fail(r *http.Request, credentialKind string, bad *refusal) *refusal {
+	a.refused(r, credentialKind, bad.detail)
 	if isUnix(r) {
 		return bad
 	}
-	if wait, over := a.failed.fail(addressOf(r)); over {
+	if wait, tooMany := a.failed.fail(addressOf(r)); tooMany {
 		return &refusal{status: http.StatusTooManyRequests, detail: "too many wrong credentials from this address", wait: wait}
 	}
 	return bad
@@ -319,8 +319,8 @@ func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, bad *refusal) {
 	a.o.Refuse(w, r, bad.status, codeOf(bad.status), bad.detail, bad.hint)
 }
 
-// Unauthenticated is the code of a refusal with status 401. The other codes are those
-// of package outcome.
+// Unauthenticated is the code of a rejection with status 401. The other codes are those of package
+// outcome.
 const Unauthenticated = "unauthenticated"
 
 func codeOf(status int) string {
@@ -348,8 +348,8 @@ func plain(w http.ResponseWriter, _ *http.Request, status int, _, detail, hint s
 
 type openPaths []string
 
-// has reports whether a path needs no credential. A path that is not in its shortest
-// form is never open: what serves it may take it for another one.
+// has reports whether a path needs no credential. A path that is not in its shortest form is never
+// open, because the handler may interpret it as another path.
 func (o openPaths) has(p string) bool {
 	clean := path.Clean(p)
 	if p != clean && p != clean+"/" || !strings.HasPrefix(p, "/") {
@@ -360,10 +360,10 @@ func (o openPaths) has(p string) bool {
 		best = len("/v1/")
 	}
 	for _, entry := range o {
-		text, shut := strings.CutPrefix(entry, "!")
+		text, closed := strings.CutPrefix(entry, "!")
 		fits := p == text || strings.HasSuffix(text, "/") && strings.HasPrefix(p, text)
-		if fits && (len(text) > best || len(text) == best && shut) {
-			best, open = len(text), !shut
+		if fits && (len(text) > best || len(text) == best && closed) {
+			best, open = len(text), !closed
 		}
 	}
 	return open

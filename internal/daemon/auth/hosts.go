@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// hosts knows by which names the daemon is called. A page of another site whose name
-// was made to point here (DNS rebinding) sends that site's name, and is refused.
+// hosts has the host names of the daemon. A page of another site whose name was made to resolve to
+// this machine (DNS rebinding) sends that site's name in Host and is rejected.
 type hosts struct {
 	allowed map[string]bool // "name:port", or "name" for any port
 	origins map[string]bool // "scheme://host[:port]"
@@ -29,24 +29,24 @@ func newHosts(names, origins []string) (*hosts, error) {
 	for _, n := range names {
 		host, port, ok := splitHost(n)
 		if !ok {
-			return nil, invalid("auth: %q is no host", n).with("write HOST or HOST:PORT")
+			return nil, invalid("auth: invalid host %q", n).with("write HOST or HOST:PORT")
 		}
 		h.allowed[joinHost(host, port)] = true
 	}
 	for _, text := range origins {
 		o, ok := parseOrigin(text)
 		if !ok {
-			return nil, invalid("auth: %q is no origin", text).with("write SCHEME://HOST[:PORT], as https://console.example.org")
+			return nil, invalid("auth: invalid origin %q", text).with("write SCHEME://HOST[:PORT], such as https://console.example.org")
 		}
 		h.origins[o.String()] = true
 	}
 	return h, nil
 }
 
-// Listening says on what address TCP clients come, so that its Host is allowed.
+// Listening adds an address for TCP clients, so that its Host is allowed.
 func (a *Auth) Listening(addr net.Addr) { a.hosts.listen("http", addr) }
 
-// ListeningTLS is [Auth.Listening] for an address where clients speak TLS.
+// ListeningTLS is [Auth.Listening] for an address where clients use TLS.
 func (a *Auth) ListeningTLS(addr net.Addr) { a.hosts.listen("https", addr) }
 
 func (h *hosts) listen(scheme string, addr net.Addr) {
@@ -68,7 +68,7 @@ func (h *hosts) listen(scheme string, addr net.Addr) {
 	}
 }
 
-// namesOf are the hosts under which an address of ours is called.
+// namesOf returns the host names for an address of a listener.
 func namesOf(addr netip.Addr) []string {
 	addr = addr.Unmap().WithZone("")
 	if addr.IsLoopback() || addr.IsUnspecified() {
@@ -77,8 +77,9 @@ func namesOf(addr netip.Addr) []string {
 	return []string{addr.String()}
 }
 
-// first is where links lead: the one host that is listed by name, else a listener.
-func (h *hosts) first() string {
+// linkBase returns the URL for login links: the only host that is listed by name, otherwise that of
+// a listener.
+func (h *hosts) linkBase() string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if len(h.bases) == 0 {
@@ -90,9 +91,9 @@ func (h *hosts) first() string {
 	return h.bases[0]
 }
 
-// knows reports whether a request's Host is one of ours: that of a listener, of the
-// address that this connection came to, or listed.
-func (h *hosts) knows(r *http.Request) bool {
+// isKnownHost reports whether the Host of a request is that of a listener, the address of this
+// connection, or an allowed one.
+func (h *hosts) isKnownHost(r *http.Request) bool {
 	host, port, ok := splitHost(r.Host)
 	if !ok {
 		return false
@@ -109,8 +110,8 @@ func (h *hosts) knows(r *http.Request) bool {
 	return listed || localAddr(r, host, port)
 }
 
-// localAddr compares a host with the address that the connection came to. A name that
-// was made to point here is no address, so it never fits.
+// localAddr compares a host with the local address of the connection. A name that was made to
+// resolve here is not an address, so it never matches.
 func localAddr(r *http.Request, host, port string) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -130,7 +131,7 @@ func defaultPort(t *tls.ConnectionState) string {
 	return "80"
 }
 
-// sameOrAllowed reports whether an Origin is that of our own page, or listed.
+// sameOrAllowed reports whether an Origin is that of the console or allowed.
 func (h *hosts) sameOrAllowed(r *http.Request, origin string) bool {
 	o, ok := parseOrigin(origin)
 	if !ok {
@@ -145,7 +146,7 @@ func (h *hosts) sameOrAllowed(r *http.Request, origin string) bool {
 	}
 	listed := h.allowed[host] || port != "" && h.allowed[joinHost(host, port)]
 	switch {
-	case r.TLS != nil && o.scheme != "https", r.TLS == nil && o.scheme == "https" && !listed: // a proxy of ours ends TLS
+	case r.TLS != nil && o.scheme != "https", r.TLS == nil && o.scheme == "https" && !listed: // a trusted proxy ends TLS
 		return false
 	}
 	if port == "" {
@@ -157,7 +158,7 @@ func (h *hosts) sameOrAllowed(r *http.Request, origin string) bool {
 	return o.portOrDefault() == port
 }
 
-// origin is scheme://host[:port]; a port that is the scheme's own is left out.
+// origin is scheme://host[:port], without the scheme's default port.
 type origin struct{ scheme, host, port string }
 
 func (o origin) String() string { return o.scheme + "://" + joinHost(o.host, o.port) }
@@ -186,20 +187,20 @@ func parseOrigin(text string) (origin, bool) {
 	return o, ok
 }
 
-// splitHost reads HOST or HOST:PORT: a name of letters, digits, dots and dashes, an
-// IPv4 address, or an IPv6 address in brackets. It comes out in lower case, without
-// a last dot, an address in its usual spelling.
+// splitHost parses HOST or HOST:PORT: a name of letters, digits, dots and dashes, an IPv4 address,
+// or an IPv6 address in brackets. It returns lower case, without a final dot, and addresses in
+// their canonical form.
 func splitHost(text string) (host, port string, ok bool) {
 	if len(text) > 300 {
 		return "", "", false
 	}
 	if strings.HasPrefix(text, "[") {
-		inside, after, found := strings.Cut(text[1:], "]")
-		a, err := netip.ParseAddr(inside)
+		addr, rest, found := strings.Cut(text[1:], "]")
+		a, err := netip.ParseAddr(addr)
 		if !found || err != nil || !a.Is6() || a.Zone() != "" {
 			return "", "", false
 		}
-		host, text = a.Unmap().String(), after
+		host, text = a.Unmap().String(), rest
 		if text == "" {
 			return host, "", true
 		}
@@ -235,8 +236,8 @@ func joinHost(host, port string) string {
 	return host + ":" + port
 }
 
-// IsLoopback reports whether HOST:PORT can be reached from this machine only.
-// The name localhost counts; other names do not, whatever they point to.
+// IsLoopback reports whether HOST:PORT can be reached from this machine only. Of names, only
+// localhost counts, whatever others resolve to.
 func IsLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -249,7 +250,7 @@ func IsLoopback(hostport string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// tokenInQuery reports whether a token stands in the URL, where logs and histories keep it.
+// tokenInQuery reports whether a token is in the URL, where logs and browser histories store it.
 func tokenInQuery(raw string) bool {
 	if raw == "" {
 		return false
@@ -262,7 +263,7 @@ func tokenInQuery(raw string) bool {
 	return looksSecret(raw) || looksSecret(plain) || q.Has("access_token")
 }
 
-// Path is the path of a request for a log: without tokens that somebody put into it.
+// Path returns the path of a request for a log, with tokens removed.
 func Path(r *http.Request) string {
 	if looksSecret(r.URL.Path) {
 		head, _, _ := strings.Cut(r.URL.Path, prefix)
@@ -273,16 +274,17 @@ func Path(r *http.Request) string {
 
 const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// looksSecret finds the prefix with as many characters behind it as a token has.
+// looksSecret reports whether a text contains the prefix followed by as many characters as a token
+// has.
 func looksSecret(text string) bool {
 	for {
-		_, after, found := strings.Cut(text, prefix)
+		_, rest, found := strings.Cut(text, prefix)
 		if !found {
 			return false
 		}
-		if len(after)-len(strings.TrimLeft(after, base64url)) >= 43 {
+		if len(rest)-len(strings.TrimLeft(rest, base64url)) >= 43 {
 			return true
 		}
-		text = after
+		text = rest
 	}
 }

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// limiter counts wrong credentials by address: a burst, and then one each few
-// seconds. Right credentials are never held up: whoever shares an address with a
-// guesser, as all clients of 127.0.0.1 do, could be locked out otherwise, and 256 bits
-// are not guessed.
+// limiter counts wrong credentials by address: a burst, and then one every few seconds. Correct
+// credentials are never delayed; otherwise a guesser could lock out everyone with the same address,
+// such as all clients of 127.0.0.1. Secrets have 256 bits and cannot be guessed.
 type limiter struct {
 	clock func() time.Time
 
@@ -24,16 +23,16 @@ type bucket struct {
 
 const (
 	failBurst  = 20
-	failEvery  = 3 * time.Second // one more each
+	failEvery  = 3 * time.Second // one more per interval
 	maxBuckets = 4096
 )
 
-// fail counts a failure. It reports how long to wait when there were too many.
-func (l *limiter) fail(addr netip.Addr) (wait time.Duration, over bool) {
+// fail counts a failure. It returns how long to wait if there were too many.
+func (l *limiter) fail(addr netip.Addr) (wait time.Duration, tooMany bool) {
 	bits := 32
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
-		bits = 64 // one customer's network
+		bits = 64 // the network of one customer
 	}
 	key, _ := addr.Prefix(bits)
 	now := l.clock()
@@ -65,8 +64,8 @@ func (b bucket) refill(now time.Time, burst float64, every time.Duration) bucket
 	return b
 }
 
-// evict forgets who has behaved for a while; when all have failed of late, some
-// are forgiven.
+// evict removes addresses without recent failures; if all have recent failures, it removes some of
+// them.
 func (l *limiter) evict(now time.Time) {
 	if len(l.byAddr) < maxBuckets {
 		return

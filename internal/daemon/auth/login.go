@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// How long codes and logins last, and how many there are at once.
+// Lifetimes and maximum numbers of codes and logins.
 const (
 	codeTTL    = 3 * time.Minute
 	loginIdle  = 12 * time.Hour
@@ -27,14 +27,14 @@ const (
 	maxCodes   = 32
 	maxLogins  = 256
 	cookieName = "holdfast"
-	hostPrefix = "__Host-" // browsers keep such a cookie to one host, over TLS
+	hostPrefix = "__Host-" // browsers send such a cookie only to this host and over TLS
 )
 
-// CSRFHeader has the token that a page got when it logged in. A request with a cookie
+// CSRFHeader is the header for the token that the page received at login. A request with a cookie
 // that changes something needs it.
 const CSRFHeader = "X-Holdfast-Csrf"
 
-// logins are the codes and the browsers that are logged in. They end with the daemon.
+// logins has the login codes and the logged-in browsers. They end with the daemon.
 type logins struct {
 	clock func() time.Time
 
@@ -61,9 +61,8 @@ func (l *login) expired(now time.Time) bool {
 	return now.Sub(l.used) >= loginIdle || now.Sub(l.made) >= loginTTL
 }
 
-// Link makes a code that logs a browser in once within a few minutes. The login may
-// what c may. An agent gets none.
-// It is on record before it is told: [ErrUnrecorded].
+// Link creates a code that logs in one browser once, within a few minutes, with the scopes of c. An
+// agent cannot create one. The code is recorded before it is returned; see [ErrUnrecorded].
 func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
 	if c.Agent || !c.HasScope(api.ScopeAdmin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not create a login link", "use a token with the scope admin, or the unix socket"}
@@ -77,11 +76,10 @@ func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Ti
 	return code, expires, nil
 }
 
-// LinkURL is the page that takes a code, at the first address that TCP clients come
-// to; "" when there is none. The code stands behind a "#": it is sent to nobody and
-// written into no log.
+// LinkURL returns the URL of the page that accepts a code, at the first TCP address; "" if there is
+// none. The code follows a "#", so the browser does not send it and servers do not log it.
 func (a *Auth) LinkURL(code string) string {
-	base := a.hosts.first()
+	base := a.hosts.linkBase()
 	if base == "" {
 		return ""
 	}
@@ -102,8 +100,8 @@ func (l *logins) code(c Caller) (string, time.Time) {
 	return secret, k.expires
 }
 
-// enter takes a code and returns the new login's cookie.
-func (l *logins) enter(text string) (cookie string, made login, ok bool) {
+// redeem consumes a code and returns the cookie of the new login.
+func (l *logins) redeem(text string) (cookie string, made login, ok bool) {
 	sum, now := sha256.Sum256([]byte(text)), l.clock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,12 +120,12 @@ func (l *logins) enter(text string) (cookie string, made login, ok bool) {
 	l.expire(now)
 	cookie = newSecret()
 	c := Caller{Name: k.caller.Name, Method: "cookie", Scopes: slices.Clone(k.caller.Scopes), UID: -1, Token: newID("login")}
-	fresh := &login{sha256.Sum256([]byte(cookie)), newSecret(), c, now, now}
-	l.list = append(l.list, fresh)
-	return cookie, *fresh, true
+	newLogin := &login{sha256.Sum256([]byte(cookie)), newSecret(), c, now, now}
+	l.list = append(l.list, newLogin)
+	return cookie, *newLogin, true
 }
 
-// expire forgets logins that are over, and those used longest ago when there are too many.
+// expire removes expired logins, and the least recently used ones above the limit.
 func (l *logins) expire(now time.Time) {
 	l.list = slices.DeleteFunc(l.list, func(k *login) bool { return k.expired(now) })
 	for len(l.list) >= maxLogins {
@@ -141,7 +139,7 @@ func (l *logins) expire(now time.Time) {
 	}
 }
 
-// callerOf finds the login of a cookie.
+// callerOf finds the login with this cookie.
 func (l *logins) callerOf(cookie string) (login, bool) {
 	sum, now := sha256.Sum256([]byte(cookie)), l.clock()
 	l.mu.Lock()
@@ -171,16 +169,16 @@ func (l *logins) end(id string) {
 
 const maxLoginBody = 4 << 10
 
-// Login is the handler of POST /v1/login {"code":…}: it takes a code and sets the
-// cookie; the answer is {"csrf", "name", "scopes"}, and the only one that ever tells
-// the CSRF token. The page keeps it where only its own origin reads it.
+// Login is the handler of POST /v1/login {"code":…}: it consumes a code and sets the cookie. The
+// answer is {"csrf", "name", "scopes"}; no other answer contains the CSRF token. The page keeps it
+// where only its own origin can read it.
 func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	text, bad := loginCode(w, r)
 	if bad != nil {
 		a.refuse(w, r, bad)
 		return
 	}
-	cookie, made, ok := a.logins.enter(text)
+	cookie, made, ok := a.logins.redeem(text)
 	if !ok {
 		a.refuse(w, r, a.fail(r, "code", &refusal{
 			status: http.StatusUnauthorized, detail: "the code is invalid, was already used, or has expired", hint: "holdfast daemon open",
@@ -204,7 +202,7 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(b, '\n'))
 }
 
-// unrecorded is the answer to what has no record.
+// unrecorded returns the rejection of an action that could not be recorded.
 func unrecorded(what string, err error) *refusal {
 	bad := &refusal{status: http.StatusInternalServerError, detail: what + ": " + err.Error()}
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -213,7 +211,7 @@ func unrecorded(what string, err error) *refusal {
 	return bad
 }
 
-// loginCode reads the body of a login.
+// loginCode reads the body of a login request.
 func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	bad := func(status int, detail string) (string, *refusal) {
 		return "", &refusal{status: status, detail: detail, hint: `POST {"code":"…"} as application/json`}
@@ -225,7 +223,7 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 		return bad(http.StatusUnsupportedMediaType, "the content type must be application/json")
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLoginBody))
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+	if _, limitErr := errors.AsType[*http.MaxBytesError](err); limitErr {
 		return bad(http.StatusRequestEntityTooLarge, "the body is too large")
 	}
 	if err != nil {
@@ -238,7 +236,7 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	return in.Code, nil
 }
 
-// newCookie makes the cookie of a login, or with a negative age the one that ends it.
+// newCookie returns the cookie of a login or, with a negative age, one that deletes it.
 func newCookie(r *http.Request, value string, age int) *http.Cookie {
 	c := &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if secure(r) {
@@ -247,14 +245,14 @@ func newCookie(r *http.Request, value string, age int) *http.Cookie {
 	return c
 }
 
-// secure reports whether the browser came over TLS, to us or to a proxy of ours:
-// Origin says which, and was compared with the allowed ones.
+// secure reports whether the browser uses TLS, directly or to a trusted proxy. Origin shows it, and
+// was compared with the allowed origins.
 func secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
-// Logout ends the login of the caller and takes the cookie away. The answer is an error when
-// that cannot be put on record, and the login has ended all the same.
+// Logout ends the caller's login and deletes the cookie. If that cannot be recorded, the answer is
+// an error, but the login has ended.
 func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 	c, ok := CallerFrom(r.Context())
 	if !ok {
@@ -275,8 +273,7 @@ func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// CSRF is the token of a caller who came with a cookie and had the token in
-// [CSRFHeader] already; "" for everybody else. It lets a page find out whether the
-// token it kept is still good. To a cookie alone it is never told: browsers send the
-// cookies of 127.0.0.1 to each of its ports, whoever listens there.
+// CSRF returns the token of a caller that sent both the cookie and the token in [CSRFHeader],
+// otherwise "". A page uses it to check its stored token. A cookie alone is never enough: browsers
+// send the cookies of 127.0.0.1 to all of its ports, whatever program listens there.
 func (a *Auth) CSRF(c Caller) string { return c.credential }

@@ -143,7 +143,7 @@ func TestLoginsAreBounded(t *testing.T) {
 			t.Fatal("what is used was forgotten")
 		}
 		code, _ := f.logins.code(Caller{Name: "n"})
-		if _, _, ok := f.logins.enter(code); !ok {
+		if _, _, ok := f.logins.redeem(code); !ok {
 			t.Fatal("no login")
 		}
 	}

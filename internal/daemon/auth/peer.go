@@ -18,15 +18,15 @@ type peer struct {
 	unix bool
 	uid  int
 	pid  int
-	err  error // why nobody knows who it is
-	// agent reports whether it runs below this daemon. Of a unix socket that is known
-	// from the start; on TCP it is looked up when it first matters.
+	err  error // why it could not be identified
+	// agent reports whether the daemon started it. For a unix socket that is known from the start;
+	// for TCP it is looked up on first use.
 	agent func() bool
 }
 
 type peerKey struct{}
 
-// ConnContext is [http.Server.ConnContext]: it notes the peer of a unix socket.
+// ConnContext is an [http.Server.ConnContext] that identifies the peer of a unix socket.
 func (a *Auth) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	p := &peer{uid: -1, agent: func() bool { return false }}
 	switch local := c.LocalAddr().(type) {
@@ -42,20 +42,20 @@ func (a *Auth) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// isLocalAddr reports whether an address is one of this machine's.
+// isLocalAddr reports whether an address belongs to this machine.
 func isLocalAddr(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if a.IsLoopback() {
 		return true
 	}
 	list, err := net.InterfaceAddrs()
-	return err != nil || slices.ContainsFunc(list, func(own net.Addr) bool {
-		p, err := netip.ParsePrefix(own.String())
+	return err != nil || slices.ContainsFunc(list, func(ifaceAddr net.Addr) bool {
+		p, err := netip.ParsePrefix(ifaceAddr.String())
 		return err == nil && p.Addr().WithZone("") == a
 	})
 }
 
-// identify asks the system who is at the other end of a unix socket.
+// identify asks the system for the process at the other end of a unix socket.
 func (a *Auth) identify(p *peer, c net.Conn) {
 	raw, err := rawConn(c)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *Auth) identify(p *peer, c net.Conn) {
 	p.agent = func() bool { return below }
 }
 
-// rawConn finds the socket below what wraps a connection.
+// rawConn unwraps a connection down to its socket.
 func rawConn(c net.Conn) (syscall.RawConn, error) {
 	for range 8 {
 		switch v := c.(type) {
@@ -88,8 +88,8 @@ func rawConn(c net.Conn) (syscall.RawConn, error) {
 	return nil, errors.New("the connection has too many wrappers")
 }
 
-// peerFrom returns the peer of a request. Without [Auth.ConnContext] a TCP client is
-// known by its token all the same, and one of a unix socket is nobody.
+// peerFrom returns the peer of a request. Without [Auth.ConnContext], a TCP client can still
+// authenticate with a token, but the client of a unix socket is unknown.
 func peerFrom(r *http.Request) *peer {
 	if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
 		return p
@@ -103,7 +103,7 @@ func peerFrom(r *http.Request) *peer {
 
 func isUnix(r *http.Request) bool { return peerFrom(r).unix }
 
-// addressOf is where a TCP client is; the zero address on a unix socket.
+// addressOf returns the address of a TCP client; the zero address for a unix socket.
 func addressOf(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -112,7 +112,7 @@ func addressOf(r *http.Request) netip.Addr {
 	return ap.Addr()
 }
 
-// account is the name of a uid.
+// account returns the account name of a uid.
 func (a *Auth) account(uid int) string {
 	if name, ok := a.names.Load(uid); ok {
 		return name.(string) //nolint:forcetypeassert // only strings are stored

@@ -31,8 +31,8 @@ func peerOf(raw syscall.RawConn) (identity, error) {
 	return id, nil
 }
 
-func (identity) lives() bool { return true }
-func (identity) close()      {}
+func (identity) isAlive() bool { return true }
+func (identity) close()        {}
 
 // stat describes a process.
 func stat(pid int) (process, error) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity is the process that made a connection. A pidfd holds on to it, so that
-// its number is not another's meanwhile; -1 where the system has none.
+// identity is the process that made a connection. A pidfd refers to it, so that its pid cannot be
+// reused meanwhile; -1 if the system does not support that.
 type identity struct{ uid, pid, fd int }
 
 func peerOf(raw syscall.RawConn) (identity, error) {
@@ -35,10 +35,10 @@ func peerOf(raw syscall.RawConn) (identity, error) {
 	return id, nil
 }
 
-// lives reports whether the process is still there.
-func (id identity) lives() bool {
+// isAlive reports whether the process still exists.
+func (id identity) isAlive() bool {
 	if id.fd < 0 {
-		return true // nobody knows better
+		return true // unknown
 	}
 	return unix.PidfdSendSignal(id.fd, 0, nil, 0) == nil
 }

@@ -14,7 +14,7 @@ func peerOf(syscall.RawConn) (identity, error) {
 	return identity{uid: -1}, errors.New("this system cannot identify the peer of a unix socket")
 }
 
-func (identity) lives() bool { return false }
-func (identity) close()      {}
+func (identity) isAlive() bool { return false }
+func (identity) close()        {}
 
 func stat(int) (process, error) { return process{}, errors.ErrUnsupported }

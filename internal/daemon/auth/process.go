@@ -5,25 +5,25 @@ import (
 	"os"
 )
 
-// processTree is the daemon among the processes.
+// processTree is the process tree below the daemon.
 type processTree struct {
 	root   int
-	inside bool // what the daemon itself connects to counts as a run's
+	inside bool // connections of the daemon itself count as a run's
 }
 
-// process is one entry of the system's table.
+// process is an entry of the process table.
 type process struct {
 	parent  int
-	started uint64 // in some unit, since some moment
+	started uint64 // in an unspecified unit since an unspecified time
 }
 
 func processes(root int) processTree { return processTree{root: root} }
 
-// IsDescendant reports whether this process was started by another one, or by what that one
-// started. Where the system does not tell, it was not.
+// IsDescendant reports whether another process started this one, directly or through its
+// descendants. It returns false if the system does not show that.
 func IsDescendant(pid int) bool {
 	for range 10 {
-		below, err := processes(pid).climb(os.Getpid())
+		below, err := processes(pid).descendsFromRoot(os.Getpid())
 		if !errors.Is(err, errMoved) {
 			return err == nil && below
 		}
@@ -31,14 +31,14 @@ func IsDescendant(pid int) bool {
 	return true
 }
 
-// maxDepth bounds a walk to the first process.
+// maxDepth limits the walk to the first process.
 const maxDepth = 1000
 
 var errMoved = errors.New("the process tree changed during the check")
 
-// below reports whether a process was started by the daemon or by what it started.
-// Who cannot be looked up, or is gone by then, is taken to be below: it may have
-// handed the connection on.
+// below reports whether the daemon started a process, directly or through its descendants. A
+// process that cannot be looked up or has ended counts as below, because it may have passed on the
+// connection.
 func (t processTree) below(id identity) bool {
 	if id.pid == t.root {
 		return false
@@ -47,18 +47,18 @@ func (t processTree) below(id identity) bool {
 		return true
 	}
 	for range 10 {
-		below, err := t.climb(id.pid)
+		below, err := t.descendsFromRoot(id.pid)
 		if errors.Is(err, errMoved) {
 			continue
 		}
-		return err != nil || below || !id.lives()
+		return err != nil || below || !id.isAlive()
 	}
 	return true
 }
 
-// climb goes from parent to parent. A process that is younger than its child is
-// another one that got the number of a parent that ended.
-func (t processTree) climb(pid int) (bool, error) {
+// descendsFromRoot walks from parent to parent. A parent that is younger than its child is another
+// process that reused the pid of the ended parent.
+func (t processTree) descendsFromRoot(pid int) (bool, error) {
 	p, err := stat(pid)
 	if err != nil {
 		return false, err

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
-// stat reads /proc/PID/stat: "PID (COMMAND) STATE PPID …", where the command may hold
-// anything and the start is the 22nd field.
+// stat reads /proc/PID/stat: "PID (COMMAND) STATE PPID …". The command may contain any character,
+// and the start time is field 22.
 func stat(pid int) (process, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -36,18 +36,18 @@ func parseStat(b []byte) (process, error) {
 	return process{parent, started}, err
 }
 
-// hasSocket reports whether a process below the daemon, or with inside the daemon
-// itself, holds the client's end of a TCP connection on this machine. An end that
-// nobody holds any more is taken for one: who sent a request and was gone before
-// anybody looked could have been a run's.
+// hasSocket reports whether a process below the daemon (or the daemon itself, with inside) has the
+// client's end of a TCP connection on this machine open. If no process has it open any more,
+// hasSocket returns true, because a process of a run may have sent the request and ended before
+// this check.
 func (t processTree) hasSocket(client, server netip.AddrPort) bool {
 	inode := inodeOf(client, server)
 	if inode == "" {
 		return true
 	}
-	held := map[string]bool{}
+	inodes := map[string]bool{}
 	if t.inside {
-		sockets(t.root, held)
+		sockets(t.root, inodes)
 	}
 	seen := map[int]bool{t.root: true}
 	for queue := listen.Children(t.root); len(queue) > 0; queue = queue[1:] {
@@ -57,12 +57,12 @@ func (t processTree) hasSocket(client, server netip.AddrPort) bool {
 		}
 		seen[pid] = true
 		queue = append(queue, listen.Children(pid)...)
-		sockets(pid, held)
+		sockets(pid, inodes)
 	}
-	return held[inode] || inodeOf(client, server) != inode
+	return inodes[inode] || inodeOf(client, server) != inode
 }
 
-// sockets notes the inodes of a process's open sockets.
+// sockets adds the inodes of the open sockets of a process.
 func sockets(pid int, into map[string]bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	list, _ := os.ReadDir(dir)
@@ -74,9 +74,9 @@ func sockets(pid int, into map[string]bool) {
 	}
 }
 
-// inodeOf finds a socket by its two ends; "" when there is none, or nobody has it open.
-// The kernel is asked for the one socket; where it cannot be, the tables of all are
-// read, which costs more with each of them.
+// inodeOf finds a socket by its two ends; "" if there is none or no process has it open. It asks
+// the kernel for this socket; if the kernel does not support that, it reads the tables of all
+// sockets, which takes longer with more sockets.
 func inodeOf(local, remote netip.AddrPort) string {
 	if inode, err := askInode(local, remote); err == nil {
 		return inode
@@ -84,7 +84,7 @@ func inodeOf(local, remote netip.AddrPort) string {
 	return readInode(local, remote)
 }
 
-// readInode looks into /proc/net/tcp and tcp6.
+// readInode searches /proc/net/tcp and tcp6.
 func readInode(local, remote netip.AddrPort) string {
 	for table, wide := range map[string]bool{"/proc/net/tcp": false, "/proc/net/tcp6": true} {
 		b, err := os.ReadFile(table)
@@ -99,11 +99,11 @@ func readInode(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// inodeField is where the inode stands behind the two ends.
+// inodeField is the index of the inode after the two ends.
 const inodeField = 6
 
-// endOf writes "0100007F:1F90": words of the address in the machine's byte order. A
-// wide one has 16 bytes; an IPv4 address in it is mapped.
+// endOf returns an end such as "0100007F:1F90": the words of the address in the machine's byte
+// order. With wide, the address has 16 bytes, and an IPv4 address is mapped.
 func endOf(ap netip.AddrPort, wide bool) string {
 	a := ap.Addr().WithZone("")
 	b := a.AsSlice()

@@ -6,5 +6,5 @@ import (
 	"net/netip"
 )
 
-// hasSocket is not known here.
+// hasSocket is not supported here.
 func (processTree) hasSocket(_, _ netip.AddrPort) bool { return false }

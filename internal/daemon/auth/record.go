@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
-// recordWait bounds how long somebody waits for an access to be on record.
+// recordWait limits how long a request waits until an access is recorded.
 const recordWait = 15 * time.Second
 
-// record puts an access on record. A client that goes away does not keep it from that.
+// record records an access, also if the client disconnects meanwhile.
 func (a *Auth) record(ctx context.Context, x audit.Access) error {
 	if a.o.Record == nil {
 		return nil
@@ -28,7 +28,7 @@ func (a *Auth) record(ctx context.Context, x audit.Access) error {
 	return nil
 }
 
-// by is what an access by this caller has in common with all others.
+// by returns an access with the fields that describe the caller.
 func (c Caller) by(action string) audit.Access {
 	return audit.Access{Action: action, By: c.Name, Via: c.Method, From: c.From}
 }
@@ -41,27 +41,27 @@ func describeScopes(list []api.Scope) []string {
 	return out
 }
 
-// describe names a token in an access.
+// describe adds the description of a token to an access.
 func describe(t api.Token, x audit.Access) audit.Access {
 	x.Token, x.Name, x.Scopes, x.Expires = t.ID, t.Name, describeScopes(t.Scopes), t.Expires
 	return x
 }
 
-// refused puts a wrong credential on record. A flood of them does not fill the disk: those
-// that are too many are counted, and the next one on record says how many they were.
-func (a *Auth) refused(r *http.Request, via, why string) {
-	left, ok := a.refusals.allow()
+// refused records a wrong credential. So that many of them cannot fill the disk, those above a
+// limit are only counted, and the next recorded one has their number.
+func (a *Auth) refused(r *http.Request, via, reason string) {
+	omitted, ok := a.refusals.allow()
 	if !ok {
 		return
 	}
-	err := a.record(r.Context(), audit.Access{Action: audit.ActionRefuse, Via: via, From: from(r), Reason: why, Omitted: left})
+	err := a.record(r.Context(), audit.Access{Action: audit.ActionRefuse, Via: via, From: from(r), Reason: reason, Omitted: omitted})
 	if err != nil {
-		a.refusals.unskip(left + 1)
+		a.refusals.restore(omitted + 1)
 		a.o.Failed(r, http.StatusInternalServerError, err.Error())
 	}
 }
 
-// from is where a request comes from: an address, or the process at the other end of the socket.
+// from returns the origin of a request: an address, or the process at the other end of the socket.
 func from(r *http.Request) string {
 	if p := peerFrom(r); p.unix {
 		return fmt.Sprintf("unix uid %d pid %d", p.uid, p.pid)
@@ -69,13 +69,13 @@ func from(r *http.Request) string {
 	return addressOf(r).Unmap().String()
 }
 
-// How many refusals are on record one by one: some, and then one each minute.
+// Limits of the rejections that are recorded one by one: a burst, and then one per minute.
 const (
 	refusalBurst = 60
 	refusalEvery = time.Minute
 )
 
-// refusals bounds what refusals put on record.
+// refusals limits how many rejections are recorded.
 type refusals struct {
 	clock func() time.Time
 
@@ -84,8 +84,8 @@ type refusals struct {
 	skipped int
 }
 
-// allow reports whether a refusal is to be put on record, and how many before it were not.
-func (f *refusals) allow() (left int, ok bool) {
+// allow reports whether to record a rejection, and how many earlier ones were omitted.
+func (f *refusals) allow() (omitted int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.bucket.at.IsZero() {
@@ -97,33 +97,33 @@ func (f *refusals) allow() (left int, ok bool) {
 		return 0, false
 	}
 	f.bucket.left--
-	left, f.skipped = f.skipped, 0
-	return left, true
+	omitted, f.skipped = f.skipped, 0
+	return omitted, true
 }
 
-// unskip counts refusals that could not be put on record.
-func (f *refusals) unskip(n int) {
+// restore adds rejections that could not be recorded back to the count.
+func (f *refusals) restore(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.skipped += n
 }
 
-// rest takes the number of refusals that have no record.
-func (f *refusals) rest() int {
+// takeSkipped returns the number of omitted rejections and resets it.
+func (f *refusals) takeSkipped() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	left := f.skipped
+	omitted := f.skipped
 	f.skipped = 0
-	return left
+	return omitted
 }
 
-// LogRefused is an [Options].Failed that logs.
-func LogRefused(log *slog.Logger) func(r *http.Request, status int, why string) {
-	return func(r *http.Request, status int, why string) {
+// LogRefused returns a function for Options.Failed that logs rejections.
+func LogRefused(log *slog.Logger) func(r *http.Request, status int, reason string) {
+	return func(r *http.Request, status int, reason string) {
 		level := slog.LevelWarn
-		if status == http.StatusTooManyRequests { // what was too much is not logged as well
+		if status == http.StatusTooManyRequests { // rejections above the limit are not logged either
 			level = slog.LevelDebug
 		}
-		log.Log(r.Context(), level, "refused", "status", status, "why", why, "method", r.Method, "path", Path(r), "from", r.RemoteAddr)
+		log.Log(r.Context(), level, "refused", "status", status, "why", reason, "method", r.Method, "path", Path(r), "from", r.RemoteAddr)
 	}
 }

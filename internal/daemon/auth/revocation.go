@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// credential is what a connection lives by.
+// credential identifies the credential of a connection.
 type credential struct{ via, id string }
 
-// watchEvery is how soon a connection hears that another program revoked its token,
-// or that it expired.
+// watchEvery is how soon a connection ends after another program revoked its token or after it
+// expired.
 const watchEvery = 500 * time.Millisecond
 
-// credentialWatch closes a channel for each credential that lets in nobody any more. It looks
-// as long as somebody has a channel that is open, in one goroutine.
+// credentialWatch closes a channel for each credential that is no longer valid. One goroutine
+// checks them while there are open channels.
 type credentialWatch struct {
 	valid func(credential) bool
 
 	mu     sync.Mutex
 	open   map[credential]chan struct{}
-	stop   chan struct{} // nil: nobody looks
+	stop   chan struct{} // nil: no goroutine is running
 	done   chan struct{}
 	closed bool
 }
@@ -62,8 +62,7 @@ func (w *credentialWatch) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// idle reports that nobody has an open channel, and that the next who asks is to
-// start another goroutine.
+// idle reports whether no channel is open. The next call of gone then starts another goroutine.
 func (w *credentialWatch) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +73,7 @@ func (w *credentialWatch) idle() bool {
 	return true
 }
 
-// check closes the channels of what lets in nobody any more.
+// check closes the channels of invalid credentials.
 func (w *credentialWatch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,22 +26,22 @@ type tokensFile struct {
 
 type tokenDoc struct {
 	api.Token
-	SHA256 string `json:"sha256"` // of the whole secret
+	SHA256 string `json:"sha256"` // of the complete secret
 }
 
-// state tells one version of the file from another.
+// state identifies a version of the file.
 type state struct {
-	info fs.FileInfo // nil: there is no file
-	read time.Time   // by the system's clock, which also dates files
+	info fs.FileInfo // nil: the file does not exist
+	read time.Time   // by the system clock, which also sets file times
 	ok   bool
 }
 
-// settled is how much older than the reading a file must be for its date to tell a
-// later change: file systems date in steps.
-const settled = 50 * time.Millisecond
+// settleTime is how much older than the read a file must be for its modification time to show a
+// later change: file times have a limited resolution.
+const settleTime = 50 * time.Millisecond
 
-// refresh reads the file when it is not the one that was read last. While it cannot
-// be read there are no tokens.
+// refresh reads the file if it has changed since the last read. While it cannot be read, there are
+// no valid tokens.
 func (t *tokens) refresh() error {
 	info, err := os.Stat(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func (t *tokens) refresh() error {
 	}
 	now := time.Now()
 	if err == nil {
-		err = private(t.path, info)
+		err = checkPrivate(t.path, info)
 	}
 	var list []kept
 	if err == nil {
@@ -69,11 +69,11 @@ func (t *tokens) refresh() error {
 
 func (s state) same(info fs.FileInfo) bool {
 	return s.ok && s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
-		s.info.Mode() == info.Mode() && s.info.ModTime().Equal(info.ModTime()) && s.read.Sub(info.ModTime()) > settled
+		s.info.Mode() == info.Mode() && s.info.ModTime().Equal(info.ModTime()) && s.read.Sub(info.ModTime()) > settleTime
 }
 
-// private refuses a file that others could have read or written.
-func private(path string, info fs.FileInfo) error {
+// checkPrivate rejects a file that other users could read or write.
+func checkPrivate(path string, info fs.FileInfo) error {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return &Error{ErrDamaged, fmt.Sprintf("%s is accessible to other users (mode %04o)", path, info.Mode().Perm()), "chmod 600 " + path}
 	}
@@ -142,7 +142,7 @@ func (d tokenDoc) kept() (kept, error) {
 	return k, nil
 }
 
-// write writes the file whole, with the uses that were noted.
+// write writes the file atomically, with the recorded uses.
 func (t *tokens) write() error {
 	doc := tokensFile{Version: 1, Tokens: make([]tokenDoc, len(t.kept))}
 	for i := range t.kept {
@@ -158,7 +158,7 @@ func (t *tokens) write() error {
 	if err := diskfile.Write(t.path, append(b, '\n')); err != nil {
 		return err
 	}
-	t.seen = state{} // what is on disk is read before it is relied on
+	t.seen = state{} // forces a read before the next use
 	return nil
 }
 
@@ -176,8 +176,8 @@ const (
 	lockPause = 10 * time.Millisecond
 )
 
-// lock takes the folder's lock. Without wait it returns nil when another has it.
-// Writers hold it for one small file, so it is polled.
+// lock takes the lock of the folder. Without wait it returns nil if another program has the lock.
+// Writers hold it only while they write a small file, so lock polls.
 func (t *tokens) lock(wait bool) (*fileLock, error) {
 	f, err := os.OpenFile(t.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -194,7 +194,7 @@ func (t *tokens) lock(wait bool) (*fileLock, error) {
 		if !wait {
 			break
 		}
-		time.Sleep(lockPause) // the kernel has no lock that waits for a bounded time
+		time.Sleep(lockPause) // the kernel has no lock with a timeout
 	}
 	_ = f.Close()
 	if wait {

@@ -20,27 +20,27 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// prefix lets scanners find secrets of ours in what leaks.
+// prefix helps scanners find leaked secrets of Holdfast.
 const prefix = "hf_"
 
 const (
 	maxTokens = 1000
-	usedEvery = time.Minute // how often used_at is written at most
+	usedEvery = time.Minute // minimum interval between writes of used_at
 )
 
 var errCredential = errors.New("the token is invalid, revoked or expired")
 
 type digest = [sha256.Size]byte
 
-// tokens are the tokens of a folder, as its file says now.
+// tokens are the tokens of a folder, as in its file at the moment.
 type tokens struct {
 	path  string
 	clock func() time.Time
 
 	mu   sync.Mutex
-	seen state // of the file that was read last
+	seen state // of the file at the last read
 	kept []kept
-	used map[string]time.Time // not on disk yet
+	used map[string]time.Time // not written yet
 }
 
 type kept struct {
@@ -64,18 +64,18 @@ func openTokens(dir string, clock func() time.Time) (*tokens, error) {
 // newSecret returns 256 random bits with the prefix.
 func newSecret() string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // it ends the program rather than fail
+	_, _ = rand.Read(b[:]) // it ends the program instead of failing
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// newID returns the name of a credential; it is no secret.
+// newID returns the id of a credential; it is not secret.
 func newID(kind string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
 	return kind + "_" + hex.EncodeToString(b[:])
 }
 
-// create keeps a token that was checked, and returns its secret.
+// create stores a checked token and returns its secret.
 func (t *tokens) create(tok api.Token) (string, error) {
 	secret := newSecret()
 	err := t.change(func() error {
@@ -91,7 +91,7 @@ func (t *tokens) create(tok api.Token) (string, error) {
 	return secret, nil
 }
 
-// check completes a token that is to be made.
+// check validates and completes a new token.
 func (t *tokens) check(tok *api.Token) error {
 	now := t.clock()
 	tok.ID, tok.Created, tok.Used = newID("tok"), now.UTC(), nil
@@ -133,7 +133,7 @@ func noToken(id string) error {
 	return &Error{ErrUnknown, fmt.Sprintf("no token %q", id), "holdfast daemon token list"}
 }
 
-// find returns the token of an id.
+// find returns the token with this id.
 func (t *tokens) find(id string) (api.Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,9 +166,8 @@ func (t *tokens) list() ([]api.Token, error) {
 	return out, nil
 }
 
-// callerOf finds the token of a secret. All digests are compared, each in constant time,
-// so that the time says nothing about which one was near.
-// errCredential is told when it is nobody's.
+// callerOf finds the token with this secret, otherwise errCredential. It compares all digests, each
+// in constant time, so that the time reveals nothing about them.
 func (t *tokens) callerOf(secret string) (api.Token, error) {
 	sum := sha256.Sum256([]byte(secret))
 	t.mu.Lock()
@@ -196,8 +195,8 @@ func (t *tokens) alive(id string) bool {
 
 func (k *kept) expired(now time.Time) bool { return k.Expires != nil && !now.Before(*k.Expires) }
 
-// noteUse remembers when a token was used, and writes it down now and then. Nobody
-// waits for it: when another program changes the file, it is written the next time.
+// noteUse stores when a token was used and writes it now and then. It does not wait for the lock:
+// if another program has it, the next use writes it.
 func (t *tokens) noteUse(k api.Token) {
 	now := t.clock().UTC().Truncate(time.Second)
 	t.used[k.ID] = now
@@ -210,11 +209,11 @@ func (t *tokens) noteUse(k api.Token) {
 	}
 	defer lock.release()
 	if t.refresh() == nil {
-		_ = t.write() // it is only told to people; who is let in does not depend on it
+		_ = t.write() // only for display; authentication does not depend on it
 	}
 }
 
-// change reads the file, changes what it says and writes it, alone among all programs.
+// change reads the file, changes it and writes it, with the lock held.
 func (t *tokens) change(f func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -196,7 +196,7 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// A connection that lives by a token hears of its end: at once from this program, soon
+// A connection that isAlive by a token hears of its end: at once from this program, soon
 // from another one, and when its time is over.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

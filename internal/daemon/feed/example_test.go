@@ -14,7 +14,7 @@ func ExampleNew() {
 	ctx := context.Background()
 	hub := feed.New(nil)
 	defer hub.Close()
-	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapWitness(nil)})
+	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapObserver(nil)})
 	hub.Serve(sessions)
 
 	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})

@@ -1,19 +1,19 @@
-// Package feed tells many readers what a session's log says, from any seq on, as it
-// grows.
+// Package feed sends the records of a session's log to many subscribers, from any seq on, as the
+// log grows.
 //
-//	append ─► Hub.WrapWitness ─┐                          ┌─► Subscription ─► a WebSocket
-//	                       ├─► feed of a session, ring ┼─► Subscription ─► SSE
-//	deltas ─► Hub.Publish ─┘      ▲                   └─► …
-//	                              └── what fell out of the ring is read from the log
+//	append ─► Hub.WrapObserver ─┐                            ┌─► Subscription ─► a WebSocket
+//	                            ├─► feed of a session, ring ─┼─► Subscription ─► SSE
+//	deltas ─► Hub.Publish ──────┘      ▲                     └─► …
+//	                                   └── older records are read from the log
 //
-// A record reaches each subscriber once, in order, whatever happens: a slow one falls
-// out of the ring and reads the log instead. Deltas are lost then, and a [Gap] says
-// so. Nobody waits for a subscriber.
+// Each subscriber gets each record once and in order. A slow subscriber that falls behind the ring
+// reads from the log instead; it then loses deltas and gets a [Gap]. No subscriber can block
+// another or the writer.
 //
-// Records of the agents of a run that have sessions of their own are relayed: the
-// run's log names them (run.event "relayed"), and the feed puts them in its place.
+// The records of a run's agents with separate sessions are relayed: the run's log references them
+// (run.event "relayed"), and the feed replaces the reference with the records.
 //
-// The package encodes nothing by itself, and does not know who may read what.
+// The package does not encode events itself and does not check permissions.
 package feed
 
 import (
@@ -24,26 +24,25 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Kind is what an event is.
+// Kind is the kind of an event.
 type Kind int
 
 // The kinds of events.
 const (
 	Durable  Kind = iota // records
-	Delta                // what is not on record: provisional until the next record
-	Gap                  // deltas were lost: what was provisional is void
-	CaughtUp             // everything that was on record at the subscription, or at a Gap, was told
+	Delta                // not recorded; provisional until the next record
+	Gap                  // deltas were lost; discard provisional text
+	CaughtUp             // all records that existed at the subscription, or at a Gap, were sent
 )
 
-// Event is one thing that a session's log, or its agent, says. Events are shared by
-// all subscribers: do not change one.
+// Event is one record or delta of a session. All subscribers share events: do not change one.
 type Event struct {
 	Kind    Kind
-	Session string // whose feed it is: the run's
-	Seq     int64  // Durable: of the record in that session; otherwise of the last one told
+	Session string // the session of the feed: the run's
+	Seq     int64  // Durable: seq of the record in that session; otherwise of the last record sent
 	Time    time.Time
-	// Records are those of a Durable event: one, or those that a relay stands for. A
-	// relay whose records are gone has none.
+	// Records are the records of a Durable event: one, or those that a relay references. A relay
+	// whose records were deleted has none.
 	Records []Record
 
 	Agent string      // Delta: the agent's name
@@ -51,23 +50,22 @@ type Event struct {
 	encodings
 }
 
-// Record is a record and where it comes from. What was erased has as its payload what
-// is read in its place, or none.
+// Record is a record with its source. The payload of a redacted record is its replacement, or
+// empty.
 type Record struct {
-	Agent   string // name of the agent whose session it is, when relayed
-	Session string // whose log it is in
+	Agent   string // name of the agent that owns the session, if relayed
+	Session string // the session with the record
 	session.Record
 }
 
-// Encoding makes frames of events. It is pure, and asks no event for frames itself.
-// The frames of an event are made once for all subscribers; encodings are told apart
-// by their address.
+// Encoding turns events into frames. Encode must be pure and must not call Frames. The frames of an
+// event are made once for all subscribers, per *Encoding.
 type Encoding struct {
 	Encode func(e *Event) [][]byte
 }
 
-// Frames are the frames of e in an encoding; the same slices for everybody. It is
-// safe for concurrent use.
+// Frames returns the frames of e in an encoding; all callers get the same slices. It is safe for
+// concurrent use.
 func (e *Event) Frames(in *Encoding) [][]byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,7 +79,7 @@ func (e *Event) Frames(in *Encoding) [][]byte {
 	return frames
 }
 
-// encodings are the frames of an event that were made already.
+// encodings are the existing frames of an event.
 type encodings struct {
 	mu   sync.Mutex
 	made []encoded
@@ -92,7 +90,7 @@ type encoded struct {
 	frames [][]byte
 }
 
-// size is about how many bytes an event keeps.
+// size returns approximately how many bytes an event occupies.
 func (e *Event) size() int {
 	n := 64
 	for i := range e.Records {

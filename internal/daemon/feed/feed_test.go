@@ -32,7 +32,7 @@ func open(t testing.TB, o *Options) *house { return openOn(t, memory.New(), o) }
 func openOn(t testing.TB, store session.Store, o *Options) *house {
 	t.Helper()
 	h := &house{TB: t, hub: New(o), store: store}
-	h.sessions = session.New(store, &session.Options{AppendObserver: h.hub.WrapWitness(nil)})
+	h.sessions = session.New(store, &session.Options{AppendObserver: h.hub.WrapObserver(nil)})
 	h.hub.Serve(h.sessions)
 	h.log = h.create("s")
 	t.Cleanup(func() { h.hub.Close() })

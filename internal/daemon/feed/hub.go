@@ -17,22 +17,23 @@ import (
 
 // Options adjusts [New]. The zero value works.
 type Options struct {
-	BufferSize int           // events that a feed keeps; default 1024
-	Bytes      int           // bytes of payloads that a feed keeps at most, but for its last event; default 4 MiB
-	Poll       time.Duration // how often to look for what other programs append when the store does not tell; default 250 ms
-	// OutageDelay is how long reading may fail in a row before subscribers are told; default 5 s: with the time that noticing takes, about 10.
+	BufferSize int           // maximum number of events in a feed; default 1024
+	Bytes      int           // maximum size of the payloads in a feed, except for its last event; default 4 MiB
+	Poll       time.Duration // how often to look for appends of other programs if the store does not notify; default 250 ms
+	// OutageDelay is how long reads may fail before subscribers are notified; default 5 s, so about
+	// 10 s with the time to detect an outage.
 	OutageDelay time.Duration
 	Clock       func() time.Time
 }
 
-// Hub has the feeds of all sessions. A feed is made when somebody subscribes, and is
-// forgotten when nobody does any more. It is safe for concurrent use.
+// Hub manages the feeds of all sessions. A feed exists while it has subscribers. It is safe for
+// concurrent use.
 type Hub struct {
 	opt  Options
-	ctx  context.Context // ends with Close
-	read context.Context // ctx, for reading: it does not wait long for a store that is away
+	ctx  context.Context // canceled by Close
+	read context.Context // ctx for reads, which do not wait long for an unavailable store
 	stop context.CancelFunc
-	work sync.WaitGroup // what loads, and who polls
+	work sync.WaitGroup // loading and polling goroutines
 
 	mu          sync.RWMutex
 	sessions    *session.Sessions
@@ -42,7 +43,7 @@ type Hub struct {
 	unavailable outage
 }
 
-// New returns a hub without sessions: they need its witness first.
+// New returns a hub without sessions: opening the sessions needs the hub's observer first.
 func New(o *Options) *Hub {
 	h := &Hub{feeds: map[string]*feed{}}
 	if o != nil {
@@ -68,26 +69,26 @@ func New(o *Options) *Hub {
 	return h
 }
 
-// Serve says whose logs are told. It is called once, before anything is subscribed.
+// Serve sets the sessions whose logs the hub serves. Call it once, before the first subscription.
 func (h *Hub) Serve(s *session.Sessions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sessions = s
 }
 
-// WrapWitness passes what it is told on to inner, which may be nil, and then wakes the
-// feed of the session. A failure of inner's wakes nobody.
-func (h *Hub) WrapWitness(inner session.AppendObserver) session.AppendObserver {
-	return &witness{h, inner}
+// WrapObserver returns an observer that calls inner, which may be nil, and then wakes the feed of
+// the session. An error of inner wakes nothing.
+func (h *Hub) WrapObserver(inner session.AppendObserver) session.AppendObserver {
+	return &observer{h, inner}
 }
 
-type witness struct {
+type observer struct {
 	hub   *Hub
 	inner session.AppendObserver
 }
 
 // Appended implements [session.AppendObserver].
-func (w *witness) Appended(ctx context.Context, id string, head session.Record) error {
+func (w *observer) Appended(ctx context.Context, id string, head session.Record) error {
 	if w.inner != nil {
 		if err := w.inner.Appended(ctx, id, head); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (w *witness) Appended(ctx context.Context, id string, head session.Record) 
 }
 
 // Deleted implements [session.AppendObserver].
-func (w *witness) Deleted(ctx context.Context, id string) error {
+func (w *observer) Deleted(ctx context.Context, id string) error {
 	if w.inner == nil {
 		return nil
 	}
@@ -117,25 +118,24 @@ func (h *Hub) appended(id string, head session.Record) {
 	}
 }
 
-// Publish tells those who follow a session of something that is not on record. It
-// never blocks. What is published after an append has returned is told after its
-// records.
+// Publish sends an unrecorded event to the subscribers of a session. It never blocks. An event
+// published after an append returned is sent after the appended records.
 func (h *Hub) Publish(id, agentName string, d event.Event) {
 	if f := h.find(id); f != nil {
 		f.publish(&Event{Kind: Delta, Session: id, Time: h.opt.Clock(), Agent: agentName, Delta: d})
 	}
 }
 
-// FromEnd is the seq of a subscription that begins with what is appended next.
+// FromEnd is the seq of a subscription that starts with the next append.
 const FromEnd int64 = -1
 
-// Subscribe begins behind a seq: 0 is from the beginning, [FromEnd] is the end. What
-// is on record is told without deltas, then comes [CaughtUp], then the deltas since
-// the last record that the feed still has, and what happens from then on. So a client
-// that comes again forgets what was provisional, and has the answer so far.
+// Subscribe subscribes to the records after a seq: 0 starts at the beginning, [FromEnd] at the end.
+// The subscriber first gets the existing records without deltas, then [CaughtUp], then the deltas
+// since the last record that the feed still has, and then everything new. So a client that
+// reconnects discards provisional text and still gets the current answer so far.
 //
-// The error is the store's: [session.ErrNotFound]. A seq behind the head is
-// ErrInvalid; after [Hub.Close] it is ErrClosed.
+// Errors come from the store, for example [session.ErrNotFound]. A seq after the head is ErrInvalid;
+// after [Hub.Close] the error is ErrClosed.
 func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscription, error) {
 	f, err := h.follow(id)
 	if err != nil {
@@ -157,9 +157,9 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscript
 	return s, nil
 }
 
-// Await subscribes to a session that need not be there yet, from its beginning: what
-// its first record brings is told as it happens, deltas too. Errors as of
-// [Hub.Subscribe], but for [session.ErrNotFound].
+// Await subscribes from the beginning to a session that may not exist yet. The subscriber gets its
+// first records, and deltas, as they happen. Errors are those of [Hub.Subscribe] except
+// [session.ErrNotFound].
 func (h *Hub) Await(ctx context.Context, id string) (*Subscription, error) {
 	f, err := h.follow(id)
 	if err != nil {
@@ -175,8 +175,7 @@ func (h *Hub) Await(ctx context.Context, id string) (*Subscription, error) {
 	return s, nil
 }
 
-// Close ends all subscriptions and waits for what the hub does in the background.
-// Closing twice does nothing.
+// Close ends all subscriptions and waits for the hub's goroutines. Calling it twice has no effect.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -198,7 +197,7 @@ func (h *Hub) all() []*feed {
 	return slices.Collect(maps.Values(h.feeds))
 }
 
-// follow finds or makes the feed of a session for one more subscriber.
+// follow finds or creates the feed of a session and adds a subscriber.
 func (h *Hub) follow(id string) (*feed, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +221,7 @@ func (h *Hub) follow(id string) (*feed, error) {
 	return f, nil
 }
 
-// unfollow ends what follow began.
+// unfollow reverses follow.
 func (h *Hub) unfollow(f *feed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,7 +231,7 @@ func (h *Hub) unfollow(f *feed) {
 	}
 }
 
-// forget takes a feed out of the hub. h.mu is held.
+// forget removes a feed from the hub. The caller holds h.mu.
 func (h *Hub) forget(f *feed) {
 	if h.feeds[f.id] == f {
 		delete(h.feeds, f.id)
@@ -240,17 +239,16 @@ func (h *Hub) forget(f *feed) {
 	f.stop()
 }
 
-// pollShare bounds polling to this part of the time, so that a thousand sessions are
-// looked at less often instead of all the time.
+// pollShare limits polling to 1/pollShare of the time, so that many sessions are polled less often.
 const pollShare = 20
 
 const (
-	readTime    = 2 * time.Second  // that reading waits for a store that is away
+	readTime    = 2 * time.Second  // how long a read waits for an unavailable store
 	longestPoll = 10 * time.Second // between two rounds
 )
 
-// poll looks for what other programs have appended, while anybody is subscribed; where
-// the store tells it by itself, less often.
+// poll looks for appends of other programs while there are subscribers; less often if the store
+// sends notifications.
 func (h *Hub) poll() {
 	pause := h.opt.Poll
 	timer := time.NewTimer(pause)
@@ -274,7 +272,7 @@ func (h *Hub) poll() {
 	}
 }
 
-// look looks at the feeds that are due. When the store is away it looks at no more.
+// look checks the feeds that are due. If the store is unavailable, it stops.
 func (h *Hub) look(round int) (failed bool) {
 	known := h.unavailable.get() != nil
 	for _, f := range h.all() {
@@ -283,7 +281,7 @@ func (h *Hub) look(round int) (failed bool) {
 		}
 		err := f.check(h.read)
 		if failed = err != nil && h.ctx.Err() == nil && unavailable(err); failed {
-			if h.unavailable.note(err, h.opt.OutageDelay) {
+			if h.unavailable.record(err, h.opt.OutageDelay) {
 				for _, f := range h.all() {
 					f.reportOutage(err)
 				}
@@ -295,7 +293,7 @@ func (h *Hub) look(round int) (failed bool) {
 	return false
 }
 
-// idle reports whether nobody is subscribed; whoever is next polls again.
+// idle reports whether there are no subscribers. The next subscriber starts polling again.
 func (h *Hub) idle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

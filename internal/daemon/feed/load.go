@@ -10,21 +10,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What is read of a log at once: this many records, or about this many bytes.
+// Limits of one read of a log: the number of records, and approximately of bytes.
 const (
 	chunk      = 256
 	chunkBytes = 512 << 10
 )
 
-// patience is how often reading may fail in a row before subscribers are told.
+// patience is how many reads may fail in a row before subscribers are notified.
 const patience = 20
 
-// load sees to it that what is known to be on record gets into the ring. f.mu is held.
+// load loads the known records into the ring. The caller holds f.mu.
 func (f *feed) load() {
 	if f.loading || f.head == unknown || f.known <= f.head || f.deleted != nil || f.hub.ctx.Err() != nil {
 		return
 	}
-	f.hub.mu.RLock() // so that Close waits for it, or it does not begin
+	f.hub.mu.RLock() // so that Close waits for it or it does not start
 	defer f.hub.mu.RUnlock()
 	if f.hub.closed {
 		return
@@ -38,7 +38,7 @@ func (f *feed) loadAll() {
 	}
 }
 
-// loadSome reads a piece and reports whether there is more to read.
+// loadSome reads a chunk and reports whether there is more to read.
 func (f *feed) loadSome() bool {
 	f.mu.Lock()
 	after, known := f.head, f.known
@@ -66,8 +66,8 @@ func (f *feed) loadSome() bool {
 	return f.loading
 }
 
-// addAll puts records into the ring. The error says that they belong to another
-// session of the same id. f.mu is held.
+// addAll adds records to the ring. The error reports that they belong to another session with the
+// same id. The caller holds f.mu.
 func (f *feed) addAll(records []readRecord) error {
 	for _, r := range records {
 		if r.seq <= f.head {
@@ -88,7 +88,7 @@ func (f *feed) replaced() error {
 	}
 }
 
-// failed counts a failure of the store. f.mu is held.
+// failed counts an error of the store. The caller holds f.mu.
 func (f *feed) failed(err error) {
 	if f.hub.ctx.Err() != nil {
 		return
@@ -101,11 +101,11 @@ func (f *feed) failed(err error) {
 	}
 }
 
-// check looks for what other programs have appended. The error is the store's.
+// check looks for appends of other programs. The error is the store's.
 func (f *feed) check(ctx context.Context) error {
 	f.mu.Lock()
 	head, digest := f.head, f.digest
-	f.load() // what could not be read before
+	f.load() // records that could not be read before
 	f.mu.Unlock()
 	if head == unknown {
 		return nil
@@ -113,7 +113,7 @@ func (f *feed) check(ctx context.Context) error {
 	m, err := f.sessions.Get(ctx, f.id)
 	switch {
 	case errors.Is(err, session.ErrNotFound) && head == 0:
-		return nil // it is awaited
+		return nil // it does not exist yet
 	case errors.Is(err, session.ErrNotFound):
 		f.end(err)
 		return nil
@@ -124,7 +124,7 @@ func (f *feed) check(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if !unavailable(err) { // otherwise the hub counts
+		if !unavailable(err) { // the hub counts those
 			f.failed(err)
 		}
 		return err
@@ -138,12 +138,11 @@ func (f *feed) check(ctx context.Context) error {
 	return nil
 }
 
-// read reads records behind after and up to until, which are there, and makes events
-// of them: some at least, unless the store fails. A record that cannot be read is
-// found with its error.
+// read reads records after one seq and up to another, which exist, and makes events of them: at
+// least one unless the store fails. An unreadable record is returned with its error.
 func (f *feed) read(ctx context.Context, after, until int64) ([]readRecord, error) {
 	records, size := []readRecord(nil), 0
-	var raw []session.Record // relays are read when this reading has ended: it may hold one of few connections
+	var raw []session.Record // relays are read after this read, because it may hold one of few connections
 	var failed error
 	for r, err := range f.sessions.Effective(ctx, f.id, session.Range{After: after, Until: until, Limit: chunk}) {
 		if err != nil && damaged(err) == nil {
@@ -183,8 +182,7 @@ func (f *feed) read(ctx context.Context, after, until int64) ([]readRecord, erro
 	return records, failed
 }
 
-// damaged returns the error that says which record cannot be read, or nil for one of
-// another kind.
+// damaged returns the error that names the unreadable record, or nil for an error of another kind.
 func damaged(err error) *session.Error {
 	if !errors.Is(err, session.ErrCorrupt) && !errors.Is(err, session.ErrNewer) {
 		return nil
@@ -195,8 +193,8 @@ func damaged(err error) *session.Error {
 	return &session.Error{Err: err}
 }
 
-// skipUnreadable says where to go on when the log cannot be read at all behind after: with
-// what the session has of its own, if those were its parent's records.
+// skipUnreadable returns the seq after which to continue if the log cannot be read after another:
+// if the parent's records of a fork are unreadable, at the session's own records.
 func (f *feed) skipUnreadable(ctx context.Context, after, until int64) int64 {
 	m, err := f.sessions.Get(ctx, f.id)
 	if err == nil && after < m.ParentSeq && m.ParentSeq < until {
@@ -205,7 +203,7 @@ func (f *feed) skipUnreadable(ctx context.Context, after, until int64) int64 {
 	return until
 }
 
-// plain is a record that stands for itself.
+// plain returns a record without a relay.
 func plain(id string, r session.Record) readRecord {
 	e := &Event{Kind: Durable, Session: id, Seq: r.Seq, Time: r.Time, Records: []Record{{Session: id, Record: r}}}
 	return readRecord{
@@ -214,7 +212,7 @@ func plain(id string, r session.Record) readRecord {
 	}
 }
 
-// relayedRange is what a run.event says of records of another session.
+// relayedRange is the reference of a run.event to records of another session.
 type relayedRange struct {
 	Event   string `json:"event"`
 	Agent   string `json:"agent"`
@@ -223,7 +221,7 @@ type relayedRange struct {
 	To      int64  `json:"to"`
 }
 
-// relayOf returns what a record relays, or nil.
+// relayOf returns the reference in a record, or nil.
 func relayOf(r *session.Record) *relayedRange {
 	if r.Kind != record.KindRunEvent || r.Payload == nil {
 		return nil
@@ -235,8 +233,8 @@ func relayOf(r *session.Record) *relayedRange {
 	return &l
 }
 
-// Unwrap makes the event of a record of session id: with what it relays in its place.
-// Relayed records that are gone are left out; the error is one of the store.
+// Unwrap makes the event of a record of session id, with the records that it relays. Deleted
+// records are omitted; the error is the store's.
 func Unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (*Event, error) {
 	f, err := unwrap(ctx, s, id, r)
 	return f.event, err

@@ -9,11 +9,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// outage is what a hub knows of a store that is away.
+// outage is the state of a store outage.
 type outage struct {
 	mu       sync.Mutex
-	since    time.Time // zero: it is there
-	reported time.Time // when subscribers were told of it last
+	since    time.Time // zero: the store is available
+	reported time.Time // when subscribers were last notified
 	err      error
 }
 
@@ -23,9 +23,9 @@ func (o *outage) get() error {
 	return o.err
 }
 
-// note notes a failure, and reports whether subscribers are to be told: when it has lasted
-// for a while, and again after that.
-func (o *outage) note(err error, lasts time.Duration) bool {
+// record records a failed read and reports whether to notify subscribers: once the outage has
+// lasted a while, and repeatedly after that.
+func (o *outage) record(err error, lasts time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
@@ -45,12 +45,12 @@ func (o *outage) end() {
 	o.since, o.reported, o.err = time.Time{}, time.Time{}, nil
 }
 
-// unavailable reports whether an error concerns all sessions of the store.
+// unavailable reports whether an error affects all sessions of the store.
 func unavailable(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// reportOutage tells the subscribers of a feed that nothing can be read.
+// reportOutage notifies the subscribers of a feed that nothing can be read.
 func (f *feed) reportOutage(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,8 +61,8 @@ func (f *feed) reportOutage(err error) {
 	f.wakeReaders()
 }
 
-// Stale returns why a subscription that waits may have missed something by now: the log
-// could not be read when it was looked at last. Nil: it has not.
+// Stale returns why a waiting subscription may have missed records: the last attempt to read the
+// log failed. Nil means that nothing was missed.
 func (s *Subscription) Stale() error {
 	if err := s.feed.hub.unavailable.get(); err != nil {
 		return err

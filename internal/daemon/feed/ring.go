@@ -7,47 +7,47 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// unknown is the head of a feed that has not begun.
+// unknown is the head of a feed that has not started.
 const unknown = -1
 
-// feed is what is told of one session: a ring of what came last, which all its
-// subscribers read, each from its own place.
+// feed holds the newest events of one session in a ring. All its subscribers read it, each from a
+// separate position.
 type feed struct {
 	hub      *Hub
 	id       string
 	sessions *session.Sessions
 	readers  int             // guarded by hub.mu
-	ctx      context.Context // ends when the hub forgets the feed
+	ctx      context.Context // canceled when the hub forgets the feed
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	ring    []entry // seqs never fall; of one seq the record is first
-	first   int64   // the place of ring[0]
+	ring    []entry // in the order of seq; for one seq the record is first
+	first   int64   // the position of ring[0]
 	bytes   int     // of the ring
 	wake    chan struct{}
-	deleted error // the session is no more
+	deleted error // the session was deleted
 
-	head   int64          // the last record that was put into the ring, or before the ring began
-	digest session.Digest // of head; zero when it is not known
-	known  int64          // the last record that is known to be on record
-	deltas int64          // put into the ring so far
-	atHead int64          // of those: before head
+	head   int64          // the last record that was added to the ring, or the one before the ring
+	digest session.Digest // of head; zero if unknown
+	known  int64          // the last record that is known to exist
+	deltas int64          // added to the ring so far
+	atHead int64          // of those, the number before head
 
-	pending      []entry // deltas that come after a record that is not in the ring yet
+	pending      []entry // deltas after a record that is not in the ring yet
 	pendingBytes int
 	loading      bool
-	watched      bool            // the store tells what is appended
-	failures     int             // of reading, in a row
-	failure      error           // the last of them
+	watched      bool            // the store notifies about appends
+	failures     int             // consecutive failed reads
+	failure      error           // the last error
 	relayed      map[string]bool // sessions whose records are in the ring
 }
 
-// entry is a place of a ring.
+// entry is an entry of a ring.
 type entry struct {
 	event *Event
-	err   error // instead: the record of this seq cannot be read, or with transient, nothing can
+	err   error // instead of event: the record of this seq cannot be read; with transient, nothing can
 	seq   int64
-	prior int64 // deltas before it, those that the ring has lost included
+	prior int64 // deltas before it, including those that the ring dropped
 	size  int
 	state state
 }
@@ -56,12 +56,12 @@ type state int
 
 const (
 	stored    state = iota
-	delta           // comes after the record of its seq
+	delta           // follows the record of its seq
 	lost            // deltas after the record of its seq were dropped
-	transient       // reading fails
+	transient       // reads fail
 )
 
-// before is the seq of the last record that comes before an entry.
+// before returns the seq of the last record before an entry.
 func (n *entry) before() int64 {
 	if n.state == stored {
 		return n.seq - 1
@@ -69,15 +69,15 @@ func (n *entry) before() int64 {
 	return n.seq
 }
 
-// readRecord is a record that was read.
+// readRecord is a record read from the log.
 type readRecord struct {
 	entry
-	relay        string // the session that its event was read from, or ""
+	relay        string // the session from which its event was read, or ""
 	redacts      bool
-	prev, digest session.Digest // zero when the record cannot be read
+	prev, digest session.Digest // zero if the record cannot be read
 }
 
-// begin places a new subscriber.
+// begin positions a new subscriber.
 func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +98,7 @@ func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
 	s.pos, s.deltas = f.first, f.dropped()
 }
 
-// appended is told how the log ends now. The next record in line needs no reading.
+// appended handles a notification of the new head. If it is the next record, no read is needed.
 func (f *feed) appended(r session.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,7 @@ func (f *feed) appended(r session.Record) {
 	f.wakeReaders()
 }
 
-// publish puts a delta behind what is on record.
+// publish adds a delta after the records.
 func (f *feed) publish(e *Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,10 +132,10 @@ func (f *feed) publish(e *Event) {
 	f.pendingBytes += n.size
 }
 
-// add puts a record into the ring, and the deltas that come before it. f.mu is held.
+// add adds a record to the ring, and the deltas that precede it. The caller holds f.mu.
 func (f *feed) add(r readRecord) {
 	f.settle(r.seq - 1)
-	if r.redacts { // whoever comes later must not find here what is erased there
+	if r.redacts { // later readers must not find here what it erases
 		f.drop(len(f.ring))
 	}
 	if r.relay != "" {
@@ -150,7 +150,7 @@ func (f *feed) add(r readRecord) {
 	f.settle(f.head)
 }
 
-// settle puts the deltas into the ring that come after a record of at most seq.
+// settle adds the deltas that follow a record up to seq to the ring.
 func (f *feed) settle(seq int64) {
 	n := 0
 	for n < len(f.pending) && f.pending[n].seq <= seq {
@@ -165,11 +165,11 @@ func (f *feed) settle(seq int64) {
 	}
 }
 
-// push adds an entry and drops what is too much.
+// push adds an entry and drops the oldest ones beyond the limits.
 func (f *feed) push(n entry) {
 	n.prior = f.deltas
 	if n.state != stored {
-		n.seq = max(n.seq, f.head) // also when that was not there to be read
+		n.seq = max(n.seq, f.head) // even if the head could not be read
 	}
 	if n.state == delta {
 		n.event.Seq = n.seq
@@ -182,7 +182,7 @@ func (f *feed) push(n entry) {
 	}
 }
 
-// drop forgets the oldest n entries.
+// drop drops the oldest n entries.
 func (f *feed) drop(n int) {
 	for i := range f.ring[:n] {
 		f.bytes -= f.ring[i].size
@@ -192,7 +192,7 @@ func (f *feed) drop(n int) {
 	f.first += int64(n)
 }
 
-// dropped counts the deltas that are in the ring no more.
+// dropped returns the number of deltas that are no longer in the ring.
 func (f *feed) dropped() int64 {
 	if len(f.ring) > 0 {
 		return f.ring[0].prior
@@ -200,7 +200,7 @@ func (f *feed) dropped() int64 {
 	return f.deltas
 }
 
-// wakeReaders wakes whoever waits. f.mu is held.
+// wakeReaders wakes waiting subscribers. The caller holds f.mu.
 func (f *feed) wakeReaders() {
 	if f.wake != nil {
 		close(f.wake)
@@ -208,8 +208,7 @@ func (f *feed) wakeReaders() {
 	}
 }
 
-// erased forgets what the ring has when it has records of a session in which
-// payloads are erased.
+// erased clears the ring if it has records of a session whose payloads were erased.
 func (f *feed) erased(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -219,7 +218,7 @@ func (f *feed) erased(id string) {
 	}
 }
 
-// end says that the session is gone.
+// end ends the feed of a deleted session.
 func (f *feed) end(err error) {
 	f.mu.Lock()
 	if f.deleted == nil {

@@ -190,7 +190,7 @@ func TestWitnessRefuses(t *testing.T) {
 		inner := &refuses{}
 		h := &house{TB: t, hub: New(nil), store: memory.New()}
 		defer h.hub.Close()
-		h.sessions = session.New(h.store, &session.Options{AppendObserver: h.hub.WrapWitness(inner)})
+		h.sessions = session.New(h.store, &session.Options{AppendObserver: h.hub.WrapObserver(inner)})
 		h.hub.Serve(h.sessions)
 		h.log = h.create("s")
 		s := h.subscribe(0)

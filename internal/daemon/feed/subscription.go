@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// Subscription is one reader of a feed. It is for one goroutine, but for Close. It has
-// no queue: it knows its place in the ring, or in the log.
+// Subscription is one subscriber of a feed. Except for Close, only one goroutine may use it. It has
+// no queue: it stores its position in the ring or in the log.
 type Subscription struct {
 	feed *feed
 	once sync.Once
 	done chan struct{}
 
-	seq    int64        // of the last record told
-	pos    int64        // the place in the ring to look at next
-	deltas int64        // deltas before that place
-	read   []readRecord // read from the log and not told yet
+	seq    int64        // of the last record sent
+	pos    int64        // the position in the ring to read next
+	deltas int64        // deltas before that position
+	read   []readRecord // read from the log and not sent yet
 
-	catching bool  // towards target, without deltas
+	catching bool  // catching up to target, without deltas
 	target   int64 // a seq
-	mark     int64 // deltas before what follows target
+	mark     int64 // deltas before the events after target
 }
 
-// Next returns the next event as soon as there is one. Errors: that of ctx, io.EOF
-// after Close, session.ErrNotFound when the session was deleted, and the store's; a
-// record that cannot be read is session.ErrCorrupt (session.ErrNewer when this version
-// does not know it) and the next call goes on behind it.
+// Next returns the next event; it waits for one if necessary. Errors: that of ctx, io.EOF after
+// Close, session.ErrNotFound if the session was deleted, and errors of the store. An unreadable
+// record is session.ErrCorrupt (session.ErrNewer if this version does not know it), and the next
+// call continues after it.
 func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 	for {
 		if err := s.ended(ctx); err != nil {
@@ -60,7 +60,7 @@ func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 	}
 }
 
-// ended says why there is no next event.
+// ended returns why there is no next event.
 func (s *Subscription) ended(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -72,7 +72,7 @@ func (s *Subscription) ended(ctx context.Context) error {
 	}
 }
 
-// Close ends the subscription; a Next that waits returns. Closing twice does nothing.
+// Close ends the subscription; a waiting Next returns. Calling it twice has no effect.
 func (s *Subscription) Close() {
 	s.once.Do(func() {
 		close(s.done)
@@ -80,8 +80,8 @@ func (s *Subscription) Close() {
 	})
 }
 
-// step is what a subscriber does next: it returns an event or an error, waits, or
-// reads the log up to until.
+// step is the next step of a subscriber: return an event or an error, wait, or read the log up to
+// until.
 type step struct {
 	event *Event
 	err   error
@@ -89,7 +89,7 @@ type step struct {
 	until int64
 }
 
-// next finds a subscriber's next move.
+// next determines a subscriber's next step.
 func (f *feed) next(s *Subscription) step {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,17 +99,17 @@ func (f *feed) next(s *Subscription) step {
 	case s.catching && s.seq >= s.target:
 		s.catching = false
 		s.deltas = max(s.deltas, s.mark)
-		return step{event: f.note(s, CaughtUp)}
+		return step{event: f.ownEvent(s, CaughtUp)}
 	case !s.catching && s.pos < f.first && f.dropped() > s.deltas:
 		return step{event: f.gap(s)}
 	}
 	for p := max(s.pos, f.first); p < f.first+int64(len(f.ring)); p++ {
 		n := &f.ring[p-f.first]
-		if !s.passed(n) {
+		if !s.isObsolete(n) {
 			if n.before() > s.seq {
 				return step{until: n.before()}
 			}
-			return f.give(s, p, n)
+			return f.deliver(s, p, n)
 		}
 		s.step(p, n)
 	}
@@ -122,16 +122,16 @@ func (f *feed) next(s *Subscription) step {
 	return step{wait: f.wake}
 }
 
-// passed reports whether a subscriber needs an entry no more: it knows the record, or
-// the delta is void.
-func (s *Subscription) passed(n *entry) bool {
+// isObsolete reports whether a subscriber no longer needs an entry: it has the record, or the delta
+// is void.
+func (s *Subscription) isObsolete(n *entry) bool {
 	if n.state == stored {
 		return n.seq <= s.seq
 	}
 	return n.seq < s.seq || s.catching && n.seq < s.target
 }
 
-// step goes behind the entry at p.
+// step moves the position past the entry at p.
 func (s *Subscription) step(p int64, n *entry) {
 	s.pos, s.deltas = p+1, n.prior
 	if n.state == delta {
@@ -139,8 +139,8 @@ func (s *Subscription) step(p int64, n *entry) {
 	}
 }
 
-// give tells a subscriber the entry at p.
-func (f *feed) give(s *Subscription, p int64, n *entry) step {
+// deliver returns the entry at p to a subscriber.
+func (f *feed) deliver(s *Subscription, p int64, n *entry) step {
 	s.step(p, n)
 	switch n.state {
 	case lost:
@@ -151,13 +151,13 @@ func (f *feed) give(s *Subscription, p int64, n *entry) step {
 	return step{event: n.event, err: n.err}
 }
 
-// gap begins to catch up without the deltas that are lost.
+// gap starts to catch up without the lost deltas.
 func (f *feed) gap(s *Subscription) *Event {
 	s.catching, s.target, s.mark = true, f.head, max(f.atHead, f.dropped())
-	return f.note(s, Gap)
+	return f.ownEvent(s, Gap)
 }
 
-// note is an event for one subscriber alone.
-func (f *feed) note(s *Subscription, k Kind) *Event {
+// ownEvent returns an event for one subscriber only.
+func (f *feed) ownEvent(s *Subscription, k Kind) *Event {
 	return &Event{Kind: k, Session: f.id, Seq: s.seq, Time: f.hub.opt.Clock()}
 }

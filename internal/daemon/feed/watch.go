@@ -7,16 +7,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// notifiedPollFactor is how many times less often a feed is looked at whose store tells what is
-// appended.
+// notifiedPollFactor is how many times less often a feed is polled if its store notifies about
+// appends.
 const notifiedPollFactor = 8
 
-// observerDelay is how long the witness has to bring the records of an append itself,
-// before they are read.
+// observerDelay is how long to wait for the observer to deliver the records of an append before
+// reading them.
 const observerDelay = 2 * time.Millisecond
 
-// watch asks the store to tell what other programs append, if it can and the session is
-// there. f.mu is held.
+// watch subscribes to the store's notifications about appends of other programs, if the store
+// supports that and the session exists. The caller holds f.mu.
 func (f *feed) watch() {
 	if f.watched || f.head == unknown || f.head == 0 && f.known == 0 || f.deleted != nil || f.ctx.Err() != nil {
 		return
@@ -25,7 +25,7 @@ func (f *feed) watch() {
 	if !ok {
 		return
 	}
-	f.hub.mu.RLock() // so that Close waits for it, or it does not begin
+	f.hub.mu.RLock() // so that Close waits for it or it does not start
 	defer f.hub.mu.RUnlock()
 	if f.hub.closed {
 		return
@@ -35,7 +35,7 @@ func (f *feed) watch() {
 	f.hub.work.Go(func() { f.follow(w, after) })
 }
 
-// follow ends with the feed. When it ends before, polling sees why, and begins again.
+// follow ends with the feed. If it ends earlier, polling finds the cause and starts it again.
 func (f *feed) follow(w session.Watcher, after int64) {
 	defer func() {
 		f.mu.Lock()
@@ -46,7 +46,7 @@ func (f *feed) follow(w session.Watcher, after int64) {
 	defer timer.Stop()
 	for head, err := range w.Watch(f.ctx, f.id, after) {
 		if errors.Is(err, session.ErrNotFound) {
-			_ = f.check(f.ctx) // polling sees it as well
+			_ = f.check(f.ctx) // polling detects it as well
 		}
 		if err != nil {
 			return
@@ -60,7 +60,7 @@ func (f *feed) follow(w session.Watcher, after int64) {
 	}
 }
 
-// hasGrown is told where the log ends now.
+// hasGrown handles a notification of the new head.
 func (f *feed) hasGrown(head int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *feed) hasGrown(head int64) {
 	}
 }
 
-// due reports whether a feed is to be looked at in a round of polling.
+// due reports whether a feed is polled in this round.
 func (f *feed) due(round int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// cleaner does what cleanupPeriodDays of the user's settings asks for: at once, and
-// then each day. The settings are read each time.
+// cleaner applies cleanupPeriodDays of the user's settings: at the start and then every day. It
+// reads the settings each time.
 type cleaner struct {
 	env      *env.Env
 	sessions *session.Sessions
@@ -20,7 +20,7 @@ type cleaner struct {
 
 const day = 24 * time.Hour
 
-// run returns when ctx ends.
+// run runs until ctx ends.
 func (c *cleaner) run(ctx context.Context) {
 	tick := time.NewTicker(day)
 	defer tick.Stop()
@@ -36,7 +36,8 @@ func (c *cleaner) run(ctx context.Context) {
 	}
 }
 
-// clean first deletes what has been in the trash for long, then puts there what is old.
+// clean deletes sessions that have been in the trash for long enough, then moves old sessions to
+// the trash.
 func (c *cleaner) clean(ctx context.Context) error {
 	days, err := c.env.CleanupDays()
 	if err != nil || days == 0 {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic is CLOCK_MONOTONIC, by which systemd orders reloads.
+// monotonic returns CLOCK_MONOTONIC, by which systemd orders reloads.
 func monotonic() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

@@ -4,5 +4,5 @@ package process
 
 import "time"
 
-// monotonic is needed where systemd is.
+// monotonic returns 0: only systemd needs it.
 func monotonic() time.Duration { return 0 }

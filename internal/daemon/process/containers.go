@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// reconcileContainers brings the containers of workspaces together with them. Without an engine the
-// daemon does all else. Containers run on when the daemon ends, unless they are to stop.
+// reconcileContainers matches the containers to the workspaces. The daemon also works without a
+// container engine. Containers keep running after the daemon ends unless StopWorkspaces is set.
 func (d *parts) reconcileContainers(ctx context.Context) {
 	if d.c.StopWorkspaces {
 		d.onClose(func() { d.stopContainers(context.WithoutCancel(ctx)) })
@@ -17,7 +17,7 @@ func (d *parts) reconcileContainers(ctx context.Context) {
 	d.inBackground(ctx, d.reconcile)
 }
 
-// stopContainers stops what runs in workspaces, once no run does.
+// stopContainers stops the containers of workspaces after the last run has ended.
 func (d *parts) stopContainers(ctx context.Context) {
 	w := d.rt.Workspaces
 	if list, err := w.List(ctx); err == nil && len(list) == 0 {
@@ -30,8 +30,8 @@ func (d *parts) stopContainers(ctx context.Context) {
 	}
 }
 
-// reconcile removes containers that are nobody's. There is nothing to do, and no engine
-// to look for, where there was no workspace ever.
+// reconcile removes containers without a workspace. If there never was a workspace, it does nothing
+// and looks for no engine.
 func (d *parts) reconcile(ctx context.Context) {
 	w := d.rt.Workspaces
 	list, err := w.List(ctx)

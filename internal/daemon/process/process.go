@@ -1,12 +1,12 @@
-// Package process is the daemon as a program: it opens a runtime, has its runs served by package
-// daemon on sockets, and ends all of it in order.
+// Package process is the daemon as a program: it opens a runtime, serves its runs on sockets
+// through package daemon, and shuts everything down in order.
 //
 //	Config ─► runtime ─► runs ─► daemon.Server ◄─ auth
 //	            │                     ▲
 //	            └─ containers,        └─ sockets: unix, TCP, those of systemd
 //	               old sessions
 //
-// `holdfast daemon` makes the config of flags, variables and settings, and calls [Run].
+// `holdfast daemon` builds the Config from flags, variables and settings and calls [Run].
 package process
 
 import (
@@ -33,36 +33,36 @@ import (
 
 // Config is the setup of a daemon.
 type Config struct {
-	Env   *env.Env // whose daemon it is; agents get its variables
+	Env   *env.Env // the environment of the daemon; agents get its variables
 	Home  string   // of Env
-	Store string   // URL of the store; "" is the one of Env
+	Store string   // URL of the store; "" is the store of Env
 	Lock  *listen.Lock
 	Log   *slog.Logger
 
-	Listen         []string            // TCP addresses, beside the unix socket
-	Certificate    *listen.Certificate // of TCP; nil: it is not encrypted
-	AllowedHosts   []string            // names under which TCP clients call, beside the addresses
-	AllowedOrigins []string            // other origins whose pages may call
+	Listen         []string            // TCP addresses, in addition to the unix socket
+	Certificate    *listen.Certificate // for TCP; nil disables TLS
+	AllowedHosts   []string            // host names that TCP clients may use, in addition to the addresses
+	AllowedOrigins []string            // other origins whose web pages may call
 
-	Drain          time.Duration // how long what runs may take to end
-	StoreWait      time.Duration // how long runs wait for a store that is away; 0: they do not
-	Resume         bool          // runs that were left in the middle go on by themselves
-	StopWorkspaces bool          // containers stop when the daemon ends
+	Drain          time.Duration // how long runs may take to end
+	StoreWait      time.Duration // how long runs wait for an unavailable store; 0: not at all
+	Resume         bool          // resume interrupted runs at the start
+	StopWorkspaces bool          // stop the containers when the daemon ends
 }
 
-// parts are a daemon that runs.
+// parts are the parts of a running daemon.
 type parts struct {
 	c        *Config
 	rt       *runtime.Runtime
 	runs     *runs.Runs
 	auth     *auth.Auth
 	server   *daemon.Server
-	deadline func() // nobody waits for the store any more
+	deadline func() // stops all waiting for the store
 
 	closers []func()
 }
 
-// Run serves until ctx ends, and returns when what runs has ended or stands where it
+// Run serves until ctx ends. It returns when all runs have ended or reached a state in which they
 // can be continued.
 func Run(ctx context.Context, c *Config) error {
 	d := &parts{c: c, deadline: func() {}}
@@ -73,7 +73,7 @@ func Run(ctx context.Context, c *Config) error {
 	return d.serve(ctx)
 }
 
-// assemble makes the parts; d is closed by the caller, also after an error.
+// assemble creates the parts. The caller closes d, also after an error.
 func (d *parts) assemble(ctx context.Context) (err error) {
 	c := d.c
 	d.rt, err = runtime.Open(ctx, &runtime.Config{Env: c.Env, Store: c.Store, Wait: d.wait(), Metrics: true, Log: c.Log})
@@ -96,18 +96,18 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose(func() { _ = d.runs.Close() })
-	left, err := d.runs.Recover(ctx)
+	interrupted, err := d.runs.Recover(ctx)
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		c.Log.Info("found interrupted runs", "runs", left, "resume", c.Resume)
+	if len(interrupted) > 0 {
+		c.Log.Info("found interrupted runs", "runs", interrupted, "resume", c.Resume)
 	}
 	d.inBackground(ctx, (&cleaner{env: c.Env, sessions: d.rt.Sessions(), log: c.Log}).run)
 	return d.frontend()
 }
 
-// wait is how what the daemon does waits for a store that is away, or full.
+// wait returns how the daemon waits for an unavailable or full store.
 func (d *parts) wait() *retry.Options {
 	log, most := d.c.Log, d.c.StoreWait
 	o := &retry.Options{Timeout: most, RetryFull: true, Changed: func(err error, after time.Duration) {
@@ -123,7 +123,7 @@ func (d *parts) wait() *retry.Options {
 	return o
 }
 
-// frontend makes what clients see.
+// frontend creates what serves the clients.
 func (d *parts) frontend() (err error) {
 	c := d.c
 	log := stores.NewAccessLog(c.Env)
@@ -136,7 +136,7 @@ func (d *parts) frontend() (err error) {
 	}
 	d.onClose(func() {
 		if err := errors.Join(d.auth.Close(), log.Close()); err != nil {
-			c.Log.Warn("the audit log of logins", "error", err)
+			c.Log.Warn("cannot close the access log", "error", err)
 		}
 	})
 	d.server, err = daemon.New(&daemon.Options{
@@ -146,7 +146,7 @@ func (d *parts) frontend() (err error) {
 	return err
 }
 
-// inBackground runs do until the daemon ends.
+// inBackground runs do in a goroutine until the daemon ends.
 func (d *parts) inBackground(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
@@ -154,10 +154,10 @@ func (d *parts) inBackground(ctx context.Context, do func(context.Context)) {
 	d.onClose(func() { stop(); done.Wait() })
 }
 
-// onClose has do called when the daemon ends, before what was put off earlier.
+// onClose registers a function to call when the daemon ends, in reverse order of registration.
 func (d *parts) onClose(do func()) { d.closers = append(d.closers, do) }
 
-// close ends what was made, in reverse order.
+// close calls the registered functions in reverse order.
 func (d *parts) close() {
 	for _, end := range slices.Backward(d.closers) {
 		end()

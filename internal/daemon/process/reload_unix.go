@@ -8,5 +8,5 @@ import (
 	"syscall"
 )
 
-// notifyReload has SIGHUP told to c.
+// notifyReload sends SIGHUP to c.
 func notifyReload(c chan<- os.Signal) { signal.Notify(c, syscall.SIGHUP) }

@@ -19,10 +19,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// serving is a daemon that serves.
+// serving is the state of a daemon that serves clients.
 //
 //	listeners ─► server ─► … ─► ctx ends ─► drain ─► shut down
-//	SIGHUP ─► certificate read anew, ConfigChange told to what runs
+//	SIGHUP ─► reload the certificate, send ConfigChange to all running agents
 type serving struct {
 	*parts
 	info            listen.Info
@@ -33,14 +33,14 @@ type serving struct {
 	reloadRequested chan os.Signal // SIGHUP
 }
 
-// ShutdownTimeout is how long open requests may take once nothing runs any more.
+// ShutdownTimeout is how long open requests may take after all runs have ended.
 const ShutdownTimeout = 5 * time.Second
 
 // serve opens the sockets and serves until ctx ends.
 func (d *parts) serve(ctx context.Context) error {
 	s := &serving{parts: d, failed: make(chan error, 16), manager: newManager(d.c.Log)}
 	s.reloadRequested = make(chan os.Signal, 1)
-	notifyReload(s.reloadRequested) // before anybody is told that it serves: an unheard SIGHUP ends a process
+	notifyReload(s.reloadRequested) // before the ready notification: an uncaught SIGHUP would end the process
 	defer signal.Stop(s.reloadRequested)
 	s.info = listen.Info{PID: os.Getpid(), Started: d.c.Env.Now().UTC(), Version: version.Current().Version}
 	defer s.closeSockets()
@@ -68,7 +68,7 @@ func (d *parts) serve(ctx context.Context) error {
 	return errors.Join(s.wait(ctx), s.end(ctx))
 }
 
-// wait returns when the daemon is to end.
+// wait returns when the daemon must end.
 func (s *serving) wait(ctx context.Context) error {
 	for {
 		select {
@@ -83,8 +83,8 @@ func (s *serving) wait(ctx context.Context) error {
 	}
 }
 
-// reload reads the certificate anew. Settings are read by each run that starts; what
-// runs is told that they may have changed.
+// reload reloads the certificate. Each new run reads the settings; running agents are notified that
+// they may have changed.
 func (s *serving) reload(ctx context.Context) {
 	s.manager.reloading()
 	defer s.manager.ready()
@@ -94,12 +94,12 @@ func (s *serving) reload(ctx context.Context) {
 		}
 	}
 	if err := s.runs.Fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "user_settings"}); err != nil {
-		s.c.Log.Error("running sessions could not be notified of the change", "error", err)
+		s.c.Log.Error("cannot notify the running sessions of the change", "error", err)
 	}
 	s.c.Log.Info("reloaded")
 }
 
-// end lets what runs finish and closes the server. No new run begins from here on.
+// end drains the runs and closes the server. No new run starts from here on.
 func (s *serving) end(ctx context.Context) error {
 	s.manager.stopping()
 	ctx = context.WithoutCancel(ctx)
@@ -110,8 +110,8 @@ func (s *serving) end(ctx context.Context) error {
 	err := s.runs.Drain(drain)
 	shut, stop := context.WithTimeout(ctx, ShutdownTimeout)
 	defer stop()
-	if late := s.server.Shutdown(shut); late != nil && !errors.Is(late, context.DeadlineExceeded) {
-		err = errors.Join(err, late)
+	if shutErr := s.server.Shutdown(shut); shutErr != nil && !errors.Is(shutErr, context.DeadlineExceeded) {
+		err = errors.Join(err, shutErr)
 	}
 	s.closeSockets()
 	s.wg.Wait()
@@ -119,11 +119,11 @@ func (s *serving) end(ctx context.Context) error {
 	return err
 }
 
-// open opens the sockets: those that systemd hands over, the unix socket, and TCP.
+// open opens the sockets: those passed by systemd, the unix socket, and TCP.
 func (s *serving) open(ctx context.Context) error {
 	given, err := activation.Listeners()
 	if err != nil {
-		return fmt.Errorf("sockets of systemd: %w", err)
+		return fmt.Errorf("sockets passed by systemd: %w", err)
 	}
 	if s.info.Socket, err = listen.Socket(s.c.Home, s.c.Env.Lookup("XDG_RUNTIME_DIR")); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *serving) open(ctx context.Context) error {
 	if !s.has(s.info.Socket) {
 		l, err := listen.Unix(ctx, s.info.Socket)
 		if err != nil {
-			return fmt.Errorf("the unix socket: %w", err)
+			return fmt.Errorf("unix socket: %w", err)
 		}
 		s.sockets = append(s.sockets, l)
 	}
@@ -155,7 +155,7 @@ func (s *serving) open(ctx context.Context) error {
 	return nil
 }
 
-// addListener adds a socket of systemd's, or one on TCP.
+// addListener adds a socket of systemd or a TCP listener.
 func (s *serving) addListener(l net.Listener) error {
 	if l.Addr().Network() == "unix" {
 		s.sockets = append(s.sockets, l)

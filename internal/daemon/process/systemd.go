@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// serviceManager is the service manager that started the daemon, if one did: it is told
-// when the daemon is ready, and every now and then that it lives.
+// serviceManager is the service manager that started the daemon, if any. It is notified when the
+// daemon is ready, and regularly that the daemon is alive.
 type serviceManager struct {
 	log  *slog.Logger
 	stop chan struct{}
@@ -22,7 +22,7 @@ func newManager(log *slog.Logger) *serviceManager {
 	m := &serviceManager{log: log, stop: make(chan struct{})}
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		log.Warn("the watchdog of systemd", "error", err)
+		log.Warn("cannot use the systemd watchdog", "error", err)
 	}
 	if every > 0 {
 		m.wg.Go(func() { m.ping(every / 2) })
@@ -46,7 +46,7 @@ func (m *serviceManager) ping(every time.Duration) {
 func (m *serviceManager) ready()    { m.notify(daemon.SdNotifyReady) }
 func (m *serviceManager) stopping() { m.notify(daemon.SdNotifyStopping) }
 
-// reloading says so with the time since the start of the machine, as systemd wants it.
+// reloading notifies systemd of a reload, with the time since boot as systemd requires.
 func (m *serviceManager) reloading() {
 	m.notify(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, monotonic().Microseconds()))
 }
@@ -57,7 +57,7 @@ func (m *serviceManager) notify(state string) {
 	}
 }
 
-// close ends what tells that the daemon lives.
+// close stops the watchdog notifications.
 func (m *serviceManager) close() {
 	m.once.Do(func() { close(m.stop) })
 	m.wg.Wait()

@@ -16,13 +16,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// storeFailedPrefix begins the reason of a run that has ended since it could not put on record what
-// it did.
+// storeFailedPrefix begins the reason of a run that ended because it could not record its work.
 const storeFailedPrefix = "the store was unreachable for too long: "
 
-// finish puts the end of a segment on record: one end, whoever else wants another.
+// finish records the end of a segment. There is exactly one end, even if several requests want one.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
-	if made, err := x.r.turns.lock(context.Background(), x.making()); err == nil { // a change of policy comes before the end, or finds no run
+	if made, err := x.r.turns.lock(context.Background(), x.making()); err == nil { // a policy change comes before the end, or finds no run
 		defer made()
 	}
 	x.mu.Lock()
@@ -31,15 +30,15 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	x.mu.Unlock()
 	e := x.end(context.Cause(ctx), stop, out, err)
 	e.Result = x.result(e.Text)
-	worked, cerr := x.closeAgents(e.Status == api.StatusInterrupted, e.Status == api.StatusCompleted)
+	sessions, cerr := x.closeAgents(e.Status == api.StatusInterrupted, e.Status == api.StatusCompleted)
 	if e.Status != api.StatusInterrupted {
 		orphans, err := x.r.denyOpen(context.WithoutCancel(ctx), x.id, Actor{Name: "nobody", Via: "daemon"}, "the run has ended")
-		worked, cerr = append(worked, orphans...), errors.Join(cerr, err)
+		sessions, cerr = append(sessions, orphans...), errors.Join(cerr, err)
 	}
-	if cerr = errors.Join(cerr, x.closeRelay(worked)); cerr != nil {
+	if cerr = errors.Join(cerr, x.closeRelay(sessions)); cerr != nil {
 		x.r.o.Log.Warn("agents of a run ended with an error", slog.String("run", x.id), slog.Any("error", cerr))
 	}
-	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // then it counts as interrupted, see adopt
+	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // the run then counts as interrupted, see adopt
 		x.r.o.Log.Error("cannot record the end of a run", slog.String("run", x.id), slog.Any("error", err))
 		if retry.IsUnavailable(err) {
 			why, _ := x.mask.Text(storeFailedPrefix + err.Error())
@@ -47,14 +46,14 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 		}
 	}
 	if x.log != nil {
-		_ = x.log.Close() // what could be lost is a lease that ends by itself
+		_ = x.log.Close() // at most a lease is left, and it expires
 	}
 	x.r.forget(x)
 	close(x.done)
 }
 
-// settle waits until a run that has ended is out of memory: who follows its record is
-// told of the end a little before, and may want to go on at once.
+// settle waits until an ended run is out of memory. Readers of its log see the end slightly earlier
+// and may continue the run at once.
 func (r *Runs) settle(ctx context.Context, id string) {
 	x := r.lookup(id)
 	if x == nil {
@@ -72,7 +71,7 @@ func (r *Runs) settle(ctx context.Context, id string) {
 	}
 }
 
-// end says how a segment has ended.
+// end returns the event that ends the segment.
 func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error) wire.RunEvent {
 	info := x.info
 	info.Flow, info.Source = nil, nil
@@ -87,7 +86,7 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		if stop.requestID != "" {
 			e.RequestID = stop.requestID
 		}
-	case retry.IsUnavailable(err): // it stands where it can be continued
+	case retry.IsUnavailable(err): // a state in which it can be continued
 		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = storeFailedPrefix + err.Error()
 	case err != nil && (errors.Is(err, errSuspended) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
@@ -107,8 +106,8 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 	return e
 }
 
-// result is what a sole agent has told at the end of its last turn, in its JSON form; nil when
-// there is none. The text of the record is not repeated in it.
+// result returns the JSON form of the last result of a sole agent, or nil if there is none. It
+// omits the text, which the record already has.
 func (x *run) result(text string) wire.Raw {
 	x.mu.Lock()
 	m := x.members[soleAgent(x.strategy)]
@@ -121,22 +120,22 @@ func (x *run) result(text string) wire.Raw {
 		r.Text = ""
 	}
 	form, err := event.Marshal(outcome.Explain(r))
-	if err != nil { // its numbers are still on record
-		x.r.o.Log.Warn("the result of a run has no form", slog.String("run", x.id), slog.Any("error", err))
+	if err != nil { // its numbers are still in the records
+		x.r.o.Log.Warn("cannot encode the result of a run", slog.String("run", x.id), slog.Any("error", err))
 		return nil
 	}
 	return form
 }
 
-// close ends the agents and what follows them.
-func (x *run) close(goesOn bool) error {
-	worked, err := x.closeAgents(goesOn, false)
-	return errors.Join(err, x.closeRelay(worked))
+// close closes the agents and the relay.
+func (x *run) close(resumable bool) error {
+	sessions, err := x.closeAgents(resumable, false)
+	return errors.Join(err, x.closeRelay(sessions))
 }
 
-// closeAgents ends the agents, and returns their sessions. Of a run that goes on later,
-// what was decided in it stays in force. completed: the run has done what it was asked to do.
-func (x *run) closeAgents(goesOn, completed bool) (worked []string, err error) {
+// closeAgents closes the agents and returns their sessions. If the run is resumable, its session
+// grants stay in force. completed reports whether the run did its whole task.
+func (x *run) closeAgents(resumable, completed bool) (sessions []string, err error) {
 	x.mu.Lock()
 	members := make([]*runAgent, 0, len(x.members))
 	for _, m := range x.members {
@@ -145,13 +144,13 @@ func (x *run) closeAgents(goesOn, completed bool) (worked []string, err error) {
 	x.members = map[string]*runAgent{}
 	x.mu.Unlock()
 	for _, m := range members {
-		worked = append(worked, m.session)
-		err = errors.Join(err, m.close(goesOn, completed))
+		sessions = append(sessions, m.session)
+		err = errors.Join(err, m.close(resumable, completed))
 	}
-	return worked, err
+	return sessions, err
 }
 
-// closeRelay names what these sessions have in the run's log, and ends.
+// closeRelay relays the remaining records of these sessions to the run's log and stops the relay.
 func (x *run) closeRelay(sessions []string) error {
 	x.mu.Lock()
 	if slices.ContainsFunc(sessions, func(id string) bool { return id != x.id }) {
@@ -166,13 +165,13 @@ func (x *run) closeRelay(sessions []string) error {
 	return l.close(sessions)
 }
 
-func (m *runAgent) close(goesOn, completed bool) (err error) {
+func (m *runAgent) close(resumable, completed bool) (err error) {
 	defer m.x.r.recoverPanic(m.x.id, &err)
 	defer m.made.close()
 	if m.made.BeforeClose != nil {
 		m.made.BeforeClose(completed)
 	}
-	if goesOn {
+	if resumable {
 		err = m.agent.Suspend()
 	} else {
 		err = m.agent.Close()
@@ -183,9 +182,9 @@ func (m *runAgent) close(goesOn, completed bool) (err error) {
 	return err
 }
 
-// Stop cancels a run and returns when that is on record. A run that is only prepared
-// is forgotten; one that was interrupted is cancelled, and its questions are denied.
-// RUN_NOT_FOUND for any other.
+// Stop cancels a run and returns when the end is recorded. A run that is only prepared is
+// forgotten. An interrupted run is cancelled and its approval requests are denied. Any other run is
+// RUN_NOT_FOUND.
 func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
 	x := r.lookup(id)
 	if x == nil {
@@ -198,7 +197,7 @@ func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
 	if x.state == running && x.stopped == nil {
 		x.stopped = &stopRequest{by, requestID}
 	}
-	if x.state == running && x.cancel != nil { // also while it starts
+	if x.state == running && x.cancel != nil { // also while it is starting
 		x.cancel(errStopped)
 	}
 	x.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Error is what went wrong, with its code on the wire.
+// Error is an error with its code on the wire.
 type Error struct {
 	Code    wire.Code
 	Message string
-	Tip     string // what to do about it, or ""
+	Tip     string // how to fix it, or ""
 	Err     error
 }
 
@@ -21,10 +21,10 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do about it, or "".
+// Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Tip }
 
-// fail is an error with the words of its cause; nil of nothing.
+// fail wraps err with a code; nil stays nil.
 func fail(code wire.Code, err error) error {
 	if err == nil {
 		return nil
@@ -35,13 +35,13 @@ func fail(code wire.Code, err error) error {
 	return &Error{Code: code, Message: err.Error(), Tip: outcome.Hint(err), Err: err}
 }
 
-// notFound is seed 002's answer about a run that does not run.
+// notFound returns the Open Agent SDK's error for a run that is not running.
 func notFound(id string) error { return wireError(wire.RunNotFound(id)) }
 
-// wireError is an error in the words of the wire.
+// wireError converts an error of package wire.
 func wireError(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
 
-// ErrDraining says that the daemon is shutting down.
+// ErrDraining reports that the daemon is shutting down.
 var ErrDraining = errors.New("the daemon is shutting down and starts no runs")
 
 func draining(code wire.Code) error {

@@ -19,7 +19,7 @@ import (
 func ExampleNew() {
 	ctx := context.Background()
 	hub := feed.New(nil)
-	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapWitness(nil)})
+	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapObserver(nil)})
 	hub.Serve(sessions)
 	r, err := runs.New(&runs.Options{
 		Sessions: sessions, Hub: hub,

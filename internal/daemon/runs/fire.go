@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// eventTarget is an agent that is told of lifecycle events.
+// eventTarget is an agent that receives lifecycle events.
 type eventTarget interface {
 	Fire(ctx context.Context, in hook.Input) (hook.Outcome, error)
 }
 
-// Fire fires a lifecycle event at the agents that there are: something has happened
-// that concerns all of them, such as a change of settings.
+// Fire sends a lifecycle event that concerns all agents, such as a settings change, to all agents
+// that exist.
 func (r *Runs) Fire(ctx context.Context, in hook.Input) error {
 	var err error
 	for _, x := range r.running() {

@@ -75,7 +75,7 @@ func (w *runsEnv) masker(context.Context, string, []string) (*secret.Masker, err
 func (w *runsEnv) open() {
 	w.t.Helper()
 	w.hub = feed.New(nil)
-	w.sessions = session.New(w.store, &session.Options{AppendObserver: w.hub.WrapWitness(nil)})
+	w.sessions = session.New(w.store, &session.Options{AppendObserver: w.hub.WrapObserver(nil)})
 	w.hub.Serve(w.sessions)
 	var err error
 	w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make, Resume: w.resume, Limit: w.limit, Mask: w.masker})

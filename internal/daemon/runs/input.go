@@ -13,36 +13,36 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 )
 
-// input is what a person is asked for.
+// input is a request for input from the user.
 type input struct {
 	id, agent, prompt, step string
 	at                      time.Time
-	given                   chan string   // takes one
-	taken                   bool          // under run.mu
-	asked                   chan struct{} // closed when it is known whether the question is on record
+	answer                  chan string   // receives one value
+	claimed                 bool          // guarded by run.mu
+	recorded                chan struct{} // closed when it is known whether the request is recorded
 }
 
-// fits reports whether an answer is for the input, and nobody has answered it yet.
+// fits reports whether an answer is for this input and the input is unanswered.
 func (in *input) fits(agentName, inputID string) bool {
-	return !in.taken && (agentName == "" || in.agent == agentName) && (inputID == "" || in.id == inputID)
+	return !in.claimed && (agentName == "" || in.agent == agentName) && (inputID == "" || in.id == inputID)
 }
 
-// askPerson is a step of a user agent: it waits for a client's words. The input of
-// the start is the answer to the first one, when no other agent came before.
+// askPerson performs a step of a user agent: it waits for a client's input. If the first step of
+// the run is a user agent, the input of the start answers it.
 func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agent) (strategy.Output, error) {
 	if before := x.resumed.input(s.Path); before != nil {
 		if before.given != nil {
 			return strategy.Output{Text: before.given.Text}, nil
 		}
 		return x.wait(ctx, &input{
-			id: before.asked.InputID, agent: s.Agent, prompt: before.asked.Text, step: s.Path, at: before.at, given: make(chan string, 1),
+			id: before.asked.InputID, agent: s.Agent, prompt: before.asked.Text, step: s.Path, at: before.at, answer: make(chan string, 1),
 		})
 	}
 	if s.First && s.Input != "" {
 		return strategy.Output{Text: s.Input}, nil
 	}
 	in := &input{
-		id: x.r.o.Sessions.NewID(), agent: s.Agent, prompt: spec.Prompt, step: s.Path, at: x.r.o.Clock(), given: make(chan string, 1),
+		id: x.r.o.Sessions.NewID(), agent: s.Agent, prompt: spec.Prompt, step: s.Path, at: x.r.o.Clock(), answer: make(chan string, 1),
 	}
 	e := wire.RunEvent{
 		Event: wire.RunInputAsked, Segment: x.segment, Step: s.Path, StepName: s.Name, Agent: s.Agent, InputID: in.id, Text: in.prompt,
@@ -53,10 +53,10 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 	return x.wait(ctx, in)
 }
 
-// recordQuestion puts a question to a person on record. Nobody answers before it is, and
-// everybody can who follows the log.
+// recordQuestion records a request for input. No one can answer it earlier; every reader of the log
+// can afterward.
 func (x *run) recordQuestion(ctx context.Context, in *input, e wire.RunEvent) error {
-	in.asked = make(chan struct{})
+	in.recorded = make(chan struct{})
 	x.mu.Lock()
 	x.asking = append(x.asking, in)
 	x.mu.Unlock()
@@ -67,7 +67,7 @@ func (x *run) recordQuestion(ctx context.Context, in *input, e wire.RunEvent) er
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.asking = slices.DeleteFunc(x.asking, func(o *input) bool { return o == in })
-	close(in.asked)
+	close(in.recorded)
 	return err
 }
 
@@ -85,7 +85,7 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 		x.mu.Unlock()
 	}()
 	select {
-	case text := <-in.given:
+	case text := <-in.answer:
 		return strategy.Output{Text: text}, nil
 	case <-ctx.Done():
 		return strategy.Output{}, context.Cause(ctx)
@@ -94,9 +94,9 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 	}
 }
 
-// Input answers a request_input: that of inputID, or the one that waits for the
-// agent. It is on record when Input returns. NO_PENDING_INPUT when nobody waits for
-// it, or somebody was faster.
+// Input answers a request_input: the one with inputID, or the one that waits for the agent. The
+// answer is recorded when Input returns. NO_PENDING_INPUT if no such request is open or another
+// answer came first.
 func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
 	none := wireError(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
 	x := r.lookup(id)
@@ -115,19 +115,19 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 	}
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil {
 		x.mu.Lock()
-		in.taken = false
+		in.claimed = false
 		x.mu.Unlock()
 		if errors.Is(err, runlog.ErrChanged) {
 			return none
 		}
 		return err
 	}
-	in.given <- text
+	in.answer <- text
 	return nil
 }
 
-// claim takes the oldest input that fits for one who answers it, or returns nil. One whose
-// question is about to be on record, and may have been seen there, is waited for.
+// claim claims the oldest input that fits, for one caller, or returns nil. If a matching request is
+// being recorded, claim waits for it, because the caller may already have seen it.
 func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
@@ -137,14 +137,14 @@ func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, err
 			return found, nil
 		}
 		select {
-		case <-asking.asked:
+		case <-asking.recorded:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// claimNow takes an input, or returns one that is being asked for.
+// claimNow claims an input, or returns one whose request is being recorded.
 func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -154,7 +154,7 @@ func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 		}
 	}
 	if found != nil {
-		found.taken = true
+		found.claimed = true
 		return found, nil
 	}
 	for _, in := range x.asking {
@@ -165,8 +165,8 @@ func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 	return nil, nil
 }
 
-// openInputs counts what people are asked for. A question that is about to be on record counts:
-// whoever has seen it there finds the run waiting.
+// openInputs counts the open requests for input. It includes those that are being recorded, because
+// a reader who has already seen one must find the run waiting.
 func (x *run) openInputs() int {
 	x.mu.Lock()
 	asking := len(x.asking)
@@ -174,13 +174,13 @@ func (x *run) openInputs() int {
 	return asking + len(x.waiting())
 }
 
-// waiting lists what a run asks people for, oldest first.
+// waiting lists the open requests for input, oldest first.
 func (x *run) waiting() []api.WaitingInput {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var list []api.WaitingInput
 	for _, in := range x.inputs {
-		if !in.taken {
+		if !in.claimed {
 			list = append(list, api.WaitingInput{InputRequestID: in.id, AgentName: in.agent, Prompt: in.prompt, AskedAt: in.at})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ListOptions filter [Runs.List]. Empty fields do not.
+// ListOptions filter [Runs.List]. An empty field does not filter.
 type ListOptions struct {
 	Cwd    string
 	Status api.RunStatus
@@ -21,8 +21,8 @@ type ListOptions struct {
 	Cursor string
 }
 
-// List lists the runs on record, those updated last first, and a cursor for the next
-// page. What is only prepared is not on record.
+// List returns the recorded runs, the most recently updated first, and a cursor for the next page.
+// Runs that are only prepared are not recorded.
 func (r *Runs) List(ctx context.Context, o ListOptions) (list []api.RunInfo, next string, err error) {
 	q := session.Query{Run: "*", CWD: o.Cwd, Limit: o.Limit, After: o.Cursor}
 	if q.Limit <= 0 {
@@ -31,7 +31,7 @@ func (r *Runs) List(ctx context.Context, o ListOptions) (list []api.RunInfo, nex
 	q.Limit = min(q.Limit, 500)
 	switch o.Status {
 	case "":
-	case api.StatusWaiting: // it is derived
+	case api.StatusWaiting: // a derived status
 		q.Run = string(api.StatusRunning)
 	default:
 		q.Run = string(o.Status)
@@ -58,7 +58,7 @@ func (r *Runs) List(ctx context.Context, o ListOptions) (list []api.RunInfo, nex
 	}
 }
 
-// Get describes a run on record, or one that is prepared. RUN_NOT_FOUND.
+// Get describes a recorded or prepared run. RUN_NOT_FOUND.
 func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	x := r.lookup(id)
 	if x != nil && x.isPrepared() {
@@ -67,7 +67,7 @@ func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	m, err := r.o.Sessions.Get(ctx, id)
 	switch {
 	case x != nil && x.begun() && (errors.Is(err, session.ErrNotFound) || err == nil && m.Run == ""):
-		return x.describePrepared(), nil // its start is about to be on record
+		return x.describePrepared(), nil // its start is being recorded
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrInvalidID):
 		return nil, notFound(id)
 	case err != nil:
@@ -78,7 +78,7 @@ func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	return r.info(ctx, m)
 }
 
-// ListActive lists the runs that are prepared or run.
+// ListActive lists the prepared and the active runs.
 func (r *Runs) ListActive(ctx context.Context) ([]api.RunInfo, error) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.live))
@@ -90,7 +90,7 @@ func (r *Runs) ListActive(ctx context.Context) ([]api.RunInfo, error) {
 	for _, id := range ids {
 		info, err := r.Get(ctx, id)
 		if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeRunNotFound {
-			continue // it is being prepared, or has ended meanwhile
+			continue // it is being prepared or has ended
 		}
 		if err != nil {
 			return nil, err
@@ -100,11 +100,11 @@ func (r *Runs) ListActive(ctx context.Context) ([]api.RunInfo, error) {
 	return list, nil
 }
 
-// defaultAgent is what a sole agent is called that nobody has named.
+// defaultAgent is the name of a sole agent without a name.
 const defaultAgent = "agent"
 
-// AgentName is the name of the agent whose session a run's is, for what its records do
-// not say: that of a run of one agent, otherwise "agent".
+// AgentName returns the agent name for records that have none: the name of the agent if the run has
+// exactly one, otherwise "agent".
 func (r *Runs) AgentName(ctx context.Context, id string) string {
 	if x := r.lookup(id); x != nil && x.begun() {
 		if name := soleAgent(x.strategy); name != "" {
@@ -128,7 +128,7 @@ func (x *run) isPrepared() bool {
 	return x.state == prepared
 }
 
-// described is what a run says of itself.
+// described describes the strategy of the run.
 func (x *run) described() wire.StrategyInfo {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +147,7 @@ func (x *run) describePrepared() *api.RunInfo {
 	return info
 }
 
-// info describes a run by its record, and by what it is doing now.
+// info describes a run by its records and its state in memory.
 func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	info := &api.RunInfo{
 		RunID: m.ID, SessionID: m.ID, Status: api.RunStatus(m.Run), Cwd: m.CWD, LastSeq: m.Head, Approvals: m.OpenApprovals, StartedAt: m.CreatedAt,
@@ -190,17 +190,18 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	if err := r.countQuestions(ctx, info); err != nil {
 		return nil, err
 	}
-	info.Status = waits(info.Status, info.Approvals) // in another daemon
+	info.Status = waits(info.Status, info.Approvals) // it may run in another daemon
 	return info, nil
 }
 
-// RunStatus is where the run of a session stands now, and how many questions are open in it.
+// RunStatus is the current status of a session's run and the number of its open approval requests.
 type RunStatus struct {
-	Status    api.RunStatus // "" of a session without a run
-	Questions int           // with those of the agents that work for it
+	Status    api.RunStatus // "" for a session without a run
+	Questions int           // including those of its sub-agents
 }
 
-// StatusOf says where the run of a session stands; asking is [session.Sessions.OpenApprovals].
+// StatusOf returns the status of a session's run. asking is the result of
+// [session.Sessions.OpenApprovals].
 func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]int) (RunStatus, error) {
 	s := RunStatus{api.RunStatus(m.Run), m.OpenApprovals + asking[m.ID]}
 	if s.Status != api.StatusRunning {
@@ -224,7 +225,8 @@ func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]i
 	return s, nil
 }
 
-// waits is a status by what is open: a run on record as running may wait.
+// waits returns the status of a run with this many open requests: a run recorded as running may be
+// waiting.
 func waits(s api.RunStatus, open int) api.RunStatus {
 	if s == api.StatusRunning && open > 0 {
 		return api.StatusWaiting
@@ -232,7 +234,7 @@ func waits(s api.RunStatus, open int) api.RunStatus {
 	return s
 }
 
-// countQuestions adds the open questions of the run's agents.
+// countQuestions adds the open approval requests of the run's agents.
 func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
 	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, WithApprovals: true})
 	for _, o := range owned.Sessions {
@@ -241,7 +243,7 @@ func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
 	return err
 }
 
-// describeRunning completes info by what is known of a run that runs here.
+// describeRunning completes info with the state of a run in this process.
 func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
 	of := x.described()
 	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = of.Name, of.Path, of.Agents, of.Cwd
@@ -267,11 +269,11 @@ type timedEvent struct {
 	at time.Time
 }
 
-// tail finds the newest event that describes the run: its end or its start.
+// tail finds the newest event that describes the run: its end, or else its start.
 func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
 	for rec, err := range r.o.Sessions.Effective(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
 		if errors.Is(err, session.ErrCorrupt) {
-			continue // what is damaged hides nothing else
+			continue // a damaged record does not hide the others
 		}
 		if err != nil {
 			return nil, err

@@ -7,29 +7,29 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// streamMasker masks secrets in what streams before its item is on disk, as they are masked in
-// the item. A piece is held back until its last word is whole, and a key in several
-// lines until its end; so a secret that comes in pieces is known when it is told.
+// streamMasker masks secrets in streamed text the same way as in the item stored later. It holds text
+// back until its last word is complete, and a multi-line key until its end, so that it recognizes
+// a secret that arrives in pieces.
 //
-// It belongs to the goroutine of the agent's loop.
+// Only the goroutine of the agent's loop may use it.
 type streamMasker struct {
 	mask    *secret.Masker
-	of      event.Event // the kind of pieces that are held back, without their text
-	pending string      // of the line so far
-	emitted string      // what of it was told, masked
+	of      event.Event // the kind of the withheld pieces, without their text
+	pending string      // the line so far
+	emitted string      // the part of it that was emitted, masked
 }
 
-// The lines around a key in several lines.
+// The lines around a multi-line key.
 const (
 	dashes    = "-----"
 	keyBegins = dashes + "BEGIN "
 	keyEnds   = dashes + "END "
 )
 
-// maxHeld bounds what is held back, in bytes.
+// maxHeld is the maximum size of the withheld text, in bytes.
 const maxHeld = 16 << 10
 
-// write returns what may be told once e has come: e itself, or pieces.
+// write returns the events that may be emitted after e arrived: e itself, or pieces.
 func (v *streamMasker) write(e event.Event) []event.Event {
 	if v.mask == nil {
 		return []event.Event{e}
@@ -47,7 +47,7 @@ func (v *streamMasker) write(e event.Event) []event.Event {
 	return append(out, v.emit(completePrefix(v.pending))...)
 }
 
-// masked is an event that comes whole.
+// masked masks an event that arrives whole.
 func (v *streamMasker) masked(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.Notice:
@@ -60,19 +60,19 @@ func (v *streamMasker) masked(e event.Event) event.Event {
 	return e
 }
 
-// flush tells what is held back.
+// flush emits the withheld text.
 func (v *streamMasker) flush() []event.Event {
 	out := v.emit(len(v.pending))
 	v.of, v.pending, v.emitted = nil, "", ""
 	return out
 }
 
-// emit tells the line up to end, as far as it was not told.
+// emit emits the part of the line up to end that was not emitted yet.
 func (v *streamMasker) emit(end int) []event.Event {
 	masked, _ := v.mask.Text(v.pending[:end])
 	more, follows := strings.CutPrefix(masked, v.emitted)
 	v.emitted = masked
-	if i := strings.LastIndexByte(v.pending[:end], '\n') + 1; i > 0 { // what a line holds is known by itself
+	if i := strings.LastIndexByte(v.pending[:end], '\n') + 1; i > 0 { // secrets do not cross lines here
 		v.pending = v.pending[i:]
 		v.emitted, _ = v.mask.Text(v.pending[:end-i])
 	}
@@ -82,16 +82,16 @@ func (v *streamMasker) emit(end int) []event.Event {
 	return []event.Event{withText(v.of, more)}
 }
 
-// completePrefix is how much of a text holds nothing that could be the beginning of a secret.
+// completePrefix returns the length of the prefix that cannot contain the beginning of a secret.
 func completePrefix(text string) int {
 	i := strings.LastIndexAny(text, " \t\n") + 1
 	if key := strings.LastIndex(text, keyBegins); key >= 0 && len(text)-key < maxHeld {
 		_, last, _ := strings.Cut(text[key:], keyEnds)
-		_, behind, ended := strings.Cut(last, dashes)
+		_, rest, ended := strings.Cut(last, dashes)
 		if !ended {
 			return key
 		}
-		return max(i, len(text)-len(behind))
+		return max(i, len(text)-len(rest))
 	}
 	if len(text)-i > maxHeld {
 		return len(text)
@@ -99,8 +99,8 @@ func completePrefix(text string) int {
 	return i
 }
 
-// piece takes a provisional piece apart: its kind, and its text. The kind is nil for
-// anything else.
+// piece splits a provisional event into its kind and its text. For all other events the kind is
+// nil.
 func piece(e event.Event) (kind event.Event, text string) {
 	switch e := e.(type) {
 	case event.TextDelta:

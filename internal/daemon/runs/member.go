@@ -19,8 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// runAgent is an agent of a run. It is made when its first step comes, and lives until
-// the segment ends.
+// runAgent is an agent of a run. Its first step creates it; it lives until the segment ends.
 type runAgent struct {
 	x       *run
 	spec    strategy.Agent
@@ -28,16 +27,16 @@ type runAgent struct {
 	made    *AgentParts
 	agent   Agent
 
-	turns  sync.Mutex    // held by the step that it makes
-	opened bool          // what was found in its session is on record; under turns
-	masker streamMasker  // of the loop's goroutine
-	result *event.Result // of the last turn; of the loop's goroutine, and of who ends the run
+	turns  sync.Mutex    // held by the current step
+	opened bool          // the records found in its session are recorded in the run's log; guarded by turns
+	masker streamMasker  // used by the loop's goroutine
+	result *event.Result // of the last turn; used by the loop's goroutine, then by the one that ends the run
 
 	steering sync.Mutex
-	busy     bool // a turn is open: it can be steered
+	busy     bool // a turn is open, so it accepts steering
 
 	mu      sync.Mutex
-	changed map[int]bool // the policy's versions that the run's record tells of
+	changed map[int]bool // the policy versions that the run's log already has
 }
 
 func (m *AgentParts) close() {
@@ -46,7 +45,7 @@ func (m *AgentParts) close() {
 	}
 }
 
-// member returns an agent of the run; it is made when it is first needed.
+// member returns an agent of the run and creates it on first use.
 func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
 	made, err := x.r.turns.lock(ctx, x.making())
 	if err != nil {
@@ -71,9 +70,9 @@ func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
 	if err := m.make(ctx); err != nil {
 		return nil, err
 	}
-	for _, c := range changes { // in the order in which they came
+	for _, c := range changes { // in the order of arrival
 		if _, err := m.agent.Change(ctx, c); err != nil {
-			_ = m.close(false, false) // err says more
+			_ = m.close(false, false) // the returned error has the cause
 			return nil, fmt.Errorf("policy of agent %s: %w", name, err)
 		}
 	}
@@ -104,7 +103,7 @@ func (m *runAgent) make(ctx context.Context) (err error) {
 	if m.session != x.id {
 		o.Session.Opened.Owner, o.Session.Opened.Title, o.AgentName, o.Permissions.Run = x.id, "", m.spec.Name, x.shared
 	}
-	o.Permissions.Ask = m.asker()
+	o.Permissions.Ask = m.askCallback()
 	if o.Limits.MaxTurns == 0 {
 		o.Limits.MaxTurns = m.spec.MaxSteps
 	}
@@ -117,7 +116,7 @@ func (m *runAgent) make(ctx context.Context) (err error) {
 	return err
 }
 
-// working is an agent whose Run is [agent.Agent.Work].
+// working adapts [agent.Agent] to Agent: its Run is [agent.Agent.Work].
 type working struct{ *agent.Agent }
 
 func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
@@ -138,8 +137,8 @@ func (m *AgentParts) agent(ctx context.Context, o agent.Options) (Agent, error) 
 	return working{a}, nil
 }
 
-// open opens the agent's session. What was found there is put on the run's record: nobody
-// may listen yet.
+// open opens the agent's session. It records what was found there in the run's log, because the run
+// may have no subscriber yet.
 func (m *runAgent) open(ctx context.Context) error {
 	found, err := m.agent.Start(ctx)
 	if err != nil || m.opened {
@@ -153,7 +152,7 @@ func (m *runAgent) open(ctx context.Context) error {
 	return err
 }
 
-// turn gives the agent an input, or with "" lets it go on, until it has answered.
+// turn runs the agent with an input, or with "" without new input, until it has answered.
 func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, error) {
 	var parts []transcript.Part
 	if input != "" {
@@ -173,11 +172,11 @@ func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, err
 		if len(m.agent.Snapshot().Pending) == 0 {
 			return out, nil
 		}
-		parts = nil // it was steered after its last word
+		parts = nil // it was steered after its last answer
 	}
 }
 
-// run runs the agent once and tells what happens.
+// run runs the agent once and publishes its events.
 func (m *runAgent) run(ctx context.Context, parts []transcript.Part) (*event.Result, error) {
 	m.setBusy(true)
 	defer m.setBusy(false)
@@ -206,7 +205,7 @@ func (m *runAgent) setBusy(on bool) {
 	m.busy = on
 }
 
-// deferredError says that a hook put a call off.
+// deferredError reports that a hook deferred a call.
 type deferredError struct{}
 
 func (deferredError) Error() string {
@@ -215,7 +214,7 @@ func (deferredError) Error() string {
 
 func (deferredError) Unwrap() error { return errSuspended }
 
-// ended says why a turn's end is not that of a step well done.
+// ended returns why a turn did not complete the step, or nil if it did.
 func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
 	switch res.Reason {
 	case event.ReasonCompleted:
@@ -225,7 +224,7 @@ func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
 			return err
 		}
 		if len(res.Denials) > 0 && res.Denials[len(res.Denials)-1].Stop {
-			return nil // a person said no, and stop: the step ends with what there is
+			return nil // the user denied a call and stopped the turn: the step ends with the output so far
 		}
 		return errors.New("the turn was interrupted")
 	case event.ReasonDeferred:
@@ -242,7 +241,7 @@ func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
 	return fmt.Errorf("the turn of agent %s ended: %s", m.spec.Name, res.Reason)
 }
 
-// onEvent passes on what the agent tells.
+// onEvent publishes an event of the agent.
 func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 	switch e := e.(type) {
 	case event.ApprovalResolved:
@@ -251,20 +250,20 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 		m.onSubagentEvent(e)
 		return
 	case event.ItemAppended:
-		if e.Item.Role() == transcript.RoleTool { // before the model is called with it
+		if e.Item.Role() == transcript.RoleTool { // before the next model call, which includes it
 			m.x.submit(ctx, m)
 		}
 	case event.PolicyChanged:
 		m.policyChanged(ctx, e)
 	case event.SessionOpened:
 		m.notifyRelay()
-		if !m.isSole() { // otherwise it is on record
-			e.Notices = nil // they are
+		if !m.isSole() { // a sole agent's session already has it
+			e.Notices = nil // they are already recorded
 			m.publish(e)
 		}
 		return
 	case event.Result:
-		if !m.isSole() { // otherwise it is on the record that ends the run
+		if !m.isSole() { // for a sole agent, the record that ends the run has it
 			m.publish(e)
 		}
 		return
@@ -277,18 +276,18 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 	m.notifyRelay()
 }
 
-// notifyRelay has the run's log name the records that the agent's session has now.
+// notifyRelay tells the relay that the agent's session has new records.
 func (m *runAgent) notifyRelay() {
 	if m.x.relay != nil {
 		m.x.relay.notify(m.session, m.agent.Snapshot().Seq)
 	}
 }
 
-// onSubagentEvent takes in what a sub-agent does: it asks as the agent itself does, and the run's
-// log names its records.
+// onSubagentEvent handles an event of a sub-agent: it registers its approval requests like the
+// agent's own, and notifies the relay of its records.
 func (m *runAgent) onSubagentEvent(e event.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(event.SubagentEvent) {
-		m.x.helped(of.Session, of.Name)
+		m.x.notifySubagent(of.Session, of.Name)
 		if r, is := of.Event.(event.ApprovalResolved); is {
 			m.x.questionClosed(r.ID)
 		}
@@ -305,8 +304,8 @@ func (m *runAgent) publish(e event.Event) {
 	}
 }
 
-// goOn sees a step through that began before a restart.
-func (m *runAgent) goOn(ctx context.Context, s strategy.Step, before *stepRecord) (strategy.Output, error) {
+// continueStep completes a step that began before a restart.
+func (m *runAgent) continueStep(ctx context.Context, s strategy.Step, before *stepRecord) (strategy.Output, error) {
 	after := before.seq
 	if m.session != m.x.id {
 		after = before.began.From
@@ -324,23 +323,23 @@ func (m *runAgent) goOn(ctx context.Context, s strategy.Step, before *stepRecord
 		return m.turn(ctx, text)
 	}
 	out, err := m.turn(ctx, "")
-	if errors.Is(err, agent.ErrNoInput) { // it was cut off in the middle of a word
+	if errors.Is(err, agent.ErrNoInput) { // the model's answer was cut off
 		return m.turn(ctx, "Go on where you were interrupted.")
 	}
 	return out, err
 }
 
-// progress is how far an agent came with a step.
+// progress is how far an agent got with a step.
 type progress struct {
 	admitted bool   // the input is in its transcript
-	answered bool   // the last that is there is a whole answer
-	closed   string // how its last turn ended; "" when it has not
+	answered bool   // the last item is a complete answer
+	closed   string // how its last turn ended; "" if it did not end
 	text     string // of its last answer
 	cost     float64
 }
 
-// done reports whether nothing is left to do: also when only the end of the turn did
-// not get on record, which whoever opens the session then closes as interrupted.
+// done reports whether the step needs no more work. That includes the case that only the end of the
+// turn was not recorded; opening the session then closes the turn as interrupted.
 func (p *progress) done() bool {
 	switch p.closed {
 	case string(event.ReasonCompleted):
@@ -363,7 +362,7 @@ func (m *runAgent) progress(ctx context.Context, after int64) (p progress, err e
 			if err != nil {
 				return p, err
 			}
-			p.admitted = p.admitted || !it.Queued // what it was steered with can be there before
+			p.admitted = p.admitted || !it.Queued // steering can precede the input
 			p.answered = it.Item.Role() == transcript.RoleAssistant && it.Item.Finish() == transcript.FinishStop && len(it.Item.UseIDs()) == 0
 			if it.Item.Role() == transcript.RoleAssistant {
 				p.text = it.Item.Text()

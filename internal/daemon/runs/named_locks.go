@@ -8,15 +8,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// namedLocks are what one at a time has, by name. The store may be at work meanwhile, so whoever
-// waits can give up.
+// namedLocks are mutual-exclusion locks by name. A holder may wait for the store, so waiting for a
+// lock ends with its context.
 type namedLocks struct {
 	mu   sync.Mutex
-	busy map[string]chan struct{} // closed when it is free again
+	busy map[string]chan struct{} // closed when the lock is free
 }
 
-// lock waits for its turn, or for the end of ctx. The caller gives it back.
-func (t *namedLocks) lock(ctx context.Context, name string) (give func(), err error) {
+// lock acquires a lock, or gives up when ctx ends. The caller releases it by calling the result.
+func (t *namedLocks) lock(ctx context.Context, name string) (release func(), err error) {
 	for {
 		t.mu.Lock()
 		busy := t.busy[name]
@@ -43,26 +43,28 @@ func (t *namedLocks) lock(ctx context.Context, name string) (give func(), err er
 	}
 }
 
-// turnTime is how long a request waits for its turn.
+// turnTime is how long a request waits for a lock.
 const turnTime = 30 * time.Second
 
-// soon is take for a request: somebody waits for its answer.
-func (t *namedLocks) soon(ctx context.Context, name string) (give func(), err error) {
+// soon acquires a lock for a request, whose client waits for the answer, and gives up after
+// turnTime.
+func (t *namedLocks) soon(ctx context.Context, name string) (release func(), err error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
 	return t.lock(ctx, name)
 }
 
-// withWaitLimit is ctx for waiting, on behalf of a request, until others are through with the store.
+// withWaitLimit returns a ctx that limits how long a request waits for others to finish with the
+// store.
 func withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, turnTime, &Error{
 		Code: wire.CodeUnavailable, Message: "an agent of the run is being created, or the store is slow", Tip: "try again in a few seconds",
 	})
 }
 
-// making is the name of the turn to make an agent of a run, or to change its policy, which no
-// agent that is made meanwhile may miss.
+// making is the lock for creating an agent of a run and for changing its policy, so that no agent
+// misses a change while it is created.
 func (x *run) making() string { return "make " + x.id }
 
-// relayTurn is the name of the turn to relay for a run that does not run, and to begin it.
+// relayTurn is the lock for relaying records of a run that is not active, and for starting it.
 func relayTurn(id string) string { return "relay " + id }

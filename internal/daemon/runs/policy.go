@@ -18,17 +18,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Change changes the policy of a run: of all its agents, and of those that are made
-// later. It is in force from the next decision on and on record when Change returns;
-// the chains after it are told to the run's subscribers. RUN_NOT_FOUND;
-// [policy.ErrStale] and [policy.ErrInvalid].
+// Change changes the policy of a run: of all its agents, including those created later. The change
+// applies from the next decision on and is recorded when Change returns; the run's subscribers
+// receive the new chains. RUN_NOT_FOUND; [policy.ErrStale] and [policy.ErrInvalid].
 func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor) (version int, err error) {
 	x := r.lookup(id)
 	if x == nil || x.ended() {
 		return 0, notFound(id)
 	}
 	c.By = by.Name
-	made, err := x.r.turns.soon(ctx, x.making()) // no agent is made while the change is on its way
+	made, err := x.r.turns.soon(ctx, x.making()) // no agent is created during the change
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +52,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		}
 		version = c.Version
 	}
-	for _, m := range holding(members, c.Revoke) {
+	for _, m := range targets(members, c.Revoke) {
 		done, err := m.agent.Change(ctx, c)
 		if err != nil {
 			if errors.Is(err, agent.ErrClosed) {
@@ -72,7 +71,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	return version, x.applyToAgents(ctx, c)
 }
 
-// startMode is the mode that a run which is only prepared will say on record that it started in.
+// startMode sets the mode that the start of a prepared run will record.
 func (x *run) startMode(m policy.Mode) {
 	if m == "" || x.recorded() {
 		return
@@ -82,7 +81,7 @@ func (x *run) startMode(m policy.Mode) {
 	x.opt.Spec.Permissions.Mode, x.info.Mode = string(m), string(m)
 }
 
-// changeShared changes the policy of a run whose agents decide by one.
+// changeShared changes the policy of a run whose agents share one.
 func (x *run) changeShared(ctx context.Context, members []*runAgent, c policy.Change) (version int, err error) {
 	done, err := x.shared.Change(ctx, c)
 	switch {
@@ -97,16 +96,16 @@ func (x *run) changeShared(ctx context.Context, members []*runAgent, c policy.Ch
 	if len(members) > 0 || !x.recorded() {
 		return done.Version, nil
 	}
-	chain, err := x.shared.Chain(toolOf(c)) // no agent tells of it
+	chain, err := x.shared.Chain(toolOf(c)) // no agent emits the change
 	if err == nil {
 		_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Chains: []policy.Chain{chain}}, api.StatusRunning)
 	}
 	return done.Version, err
 }
 
-// holding are the agents that a change is for: of the revocation of a grant, those that
-// have it. Where nobody has, one agent says so.
-func holding(members []*runAgent, grant string) []*runAgent {
+// targets returns the agents that a change applies to: for the revocation of a grant, the agents
+// that have it. If none has it, one agent is returned, to report that.
+func targets(members []*runAgent, grant string) []*runAgent {
 	if grant == "" {
 		return members
 	}
@@ -122,10 +121,10 @@ func holding(members []*runAgent, grant string) []*runAgent {
 	return list
 }
 
-// applyToAgents lets a change hold for the agents that are not there now. It is on the record
-// of those that have worked before; for the others it is on the run's.
+// applyToAgents applies a change to the agents that do not exist at the moment. It is recorded in
+// the sessions of those that have worked before, and in the run's log for the others.
 func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
-	if soleAgent(x.strategy) != "" || !x.recorded() { // the one agent has it; or start will see to it
+	if soleAgent(x.strategy) != "" || !x.recorded() { // a sole agent has it, or start will record it
 		if len(x.all()) == 0 {
 			x.changes = append(x.changes, c)
 		}
@@ -137,7 +136,7 @@ func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
 	}
 	x.changes = append(x.changes, c)
 	e := wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}
-	if len(x.all()) == 0 { // no agent tells of it
+	if len(x.all()) == 0 { // no agent emits the change
 		chain, err := x.preparedChain(ctx, toolOf(c))
 		if err != nil {
 			return err
@@ -148,19 +147,19 @@ func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
 	return err
 }
 
-// recorded reports whether the start of the segment is on record.
+// recorded reports whether the start of the segment is recorded.
 func (x *run) recorded() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return !x.startedAt.IsZero()
 }
 
-// inform puts a change on the record of the agents that have worked before and are not
-// there now, and reports whether there are agents that have not.
+// inform records a change in the sessions of agents that have worked before and do not exist at the
+// moment. It reports whether there are agents that have not worked.
 func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
-	there := x.all()
+	current := x.all()
 	for _, a := range x.strategy.Agents {
-		if a.Type == strategy.User || slices.ContainsFunc(there, func(m *runAgent) bool { return m.spec.Name == a.Name }) {
+		if a.Type == strategy.User || slices.ContainsFunc(current, func(m *runAgent) bool { return m.spec.Name == a.Name }) {
 			continue
 		}
 		is, err := x.isUnused(ctx, x.sessionOf(a.Name))
@@ -179,8 +178,7 @@ func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err erro
 	return fresh, nil
 }
 
-// isUnused reports whether an agent has not worked yet: what was changed for it is not
-// in its log then.
+// isUnused reports whether an agent has not worked yet. Its log then has no changes made for it.
 func (x *run) isUnused(ctx context.Context, id string) (bool, error) {
 	m, err := x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
@@ -189,13 +187,13 @@ func (x *run) isUnused(ctx context.Context, id string) (bool, error) {
 	return err == nil && m.MessageCount == 0, err
 }
 
-// early sees to what was changed while the run was only prepared. It returns what the
-// run's record has to keep for agents that have not worked yet.
-func (x *run) early(ctx context.Context) ([]policy.Change, error) {
+// applyEarlyChanges applies the changes that were made while the run was only prepared. It returns
+// those that the run's log must keep for agents that have not worked yet.
+func (x *run) applyEarlyChanges(ctx context.Context) ([]policy.Change, error) {
 	if soleAgent(x.strategy) != "" {
-		return nil, nil // its agent is there, and has it
+		return nil, nil // its agent exists and has them
 	}
-	if x.shared != nil { // it tells them, also what an earlier version has recorded
+	if x.shared != nil { // the shared policy emits them, also those recorded by an earlier version
 		list := x.changes
 		if x.resumed != nil {
 			list = append(slices.Clone(x.resumed.changes), list...)
@@ -218,7 +216,7 @@ func (x *run) early(ctx context.Context) ([]policy.Change, error) {
 	return x.changes, nil
 }
 
-// changesFor are the changes for an agent that is made.
+// changesFor returns the changes for an agent that is being created.
 func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error) {
 	if soleAgent(x.strategy) != "" || len(x.changes) == 0 {
 		return x.changes, nil
@@ -233,7 +231,7 @@ func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error
 	return x.changes, nil
 }
 
-// toolOf is the tool that a change is about; "" for one that is about all.
+// toolOf returns the tool that a change is about, or "" if it is about all tools.
 func toolOf(c policy.Change) string {
 	switch {
 	case c.Patch != nil:
@@ -250,7 +248,7 @@ func (x *run) ended() bool {
 	return x.state == endRecorded || x.state == preparing
 }
 
-// all lists the agents of the run that there are, in the order of the strategy.
+// all lists the existing agents of the run in the order of the strategy.
 func (x *run) all() []*runAgent {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -263,15 +261,15 @@ func (x *run) all() []*runAgent {
 	return list
 }
 
-// policyChanged tells of a change that came from a decision, or from elsewhere.
+// policyChanged handles a policy change that came from a decision or from elsewhere.
 func (m *runAgent) policyChanged(ctx context.Context, e event.PolicyChanged) {
 	if !e.Change.Ended {
 		m.recordPolicy(ctx, e.Change)
 	}
 }
 
-// recordPolicy puts the chains that a change has changed on the run's record, unless that was
-// done: of the tool that it is about, or of all. Another change may be in force already.
+// recordPolicy records the chains that a change affects in the run's log, unless that was done: the
+// chain of its tool, or all. A later change may already apply.
 func (m *runAgent) recordPolicy(ctx context.Context, c policy.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -289,7 +287,7 @@ func (m *runAgent) recordPolicy(ctx context.Context, c policy.Change) {
 	m.changed[c.Version] = true
 }
 
-// chains are those of the agent's tools, or of one.
+// chains returns the chains of the agent's tools, or of one tool.
 func (m *runAgent) chains(tool string) []policy.Chain {
 	names := []string{tool}
 	if tool == "" {
@@ -308,8 +306,8 @@ func (m *runAgent) chains(tool string) []policy.Chain {
 	return list
 }
 
-// Chains are the chains of the guards of a run's agents, and what was granted in it.
-// RUN_NOT_FOUND for a run that does not run.
+// Chains returns the chains of the guards of a run's agents, and the grants. RUN_NOT_FOUND for a
+// run that is not active.
 func (r *Runs) Chains(id string) ([]policy.Chain, []policy.Grant, error) {
 	x := r.lookup(id)
 	if x == nil || !x.begun() {

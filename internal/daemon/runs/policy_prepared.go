@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// checkPrepared checks a change while the run has no agent, and completes it as the first
-// agent would.
+// checkPrepared checks a change while the run has no agent, and completes it as the first agent
+// would.
 func (x *run) checkPrepared(ctx context.Context, c policy.Change) (policy.Change, error) {
 	g, err := x.preparedGuards(ctx)
 	if err != nil {
@@ -21,7 +21,7 @@ func (x *run) checkPrepared(ctx context.Context, c policy.Change) (policy.Change
 	return g.Check(c)
 }
 
-// preparedChain is a tool's chain as far as it is known before there is an agent.
+// preparedChain returns a tool's chain as far as it is known before there is an agent.
 func (x *run) preparedChain(ctx context.Context, tool string) (policy.Chain, error) {
 	g, err := x.preparedGuards(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func (x *run) preparedChain(ctx context.Context, tool string) (policy.Chain, err
 	return g.Guard(tool).Chain(), nil
 }
 
-// preparedGuards are the guards of a run that has no agent: with what is on record and what
-// was changed since, and without what settings say.
+// preparedGuards returns the guards of a run without an agent: with the recorded policy and later
+// changes, but without the settings.
 func (x *run) preparedGuards(ctx context.Context) (*policy.Guards, error) {
 	g, err := policy.New(&policy.Config{Mode: policy.Mode(x.opt.Spec.Permissions.Mode), Folders: []string{filepath.Clean(x.opt.Spec.Cwd)}})
 	if x.past != nil {
@@ -53,8 +53,8 @@ func (x *run) preparedGuards(ctx context.Context) (*policy.Guards, error) {
 	return g, nil
 }
 
-// checkTool refuses a change for a tool that no agent of the run can have. A tool of an MCP
-// server may come later.
+// checkTool rejects a change for a tool that no agent of the run can have. A tool of an MCP server
+// may appear later.
 func (x *run) checkTool(members []*runAgent, tool string) error {
 	if tool == "" || strings.HasPrefix(tool, "mcp__") || x.r.o.Tools == nil && len(members) == 0 {
 		return nil
@@ -70,15 +70,15 @@ func (x *run) checkTool(members []*runAgent, tool string) error {
 			}
 		}
 	}
-	if len(names) == 0 || slices.Contains(names, tool) { // what the tools of a container are is not known here
+	if len(names) == 0 || slices.Contains(names, tool) { // the tools of a container are unknown here
 		return nil
 	}
 	slices.Sort(names)
 	return fmt.Errorf("%w: unknown tool %q; hint: the tools are %s", policy.ErrInvalid, tool, strings.Join(slices.Compact(names), ", "))
 }
 
-// PreparedChain is a tool's chain, or with "" that of every tool, of a run that is prepared
-// and has not started: what is on record and was changed since, without what settings say.
+// PreparedChain returns the chain of a tool, or of every tool for "", of a run that is prepared and
+// has not started: with the recorded policy and later changes, but without the settings.
 // RUN_NOT_FOUND for any other run.
 func (r *Runs) PreparedChain(ctx context.Context, id, tool string) (policy.Chain, error) {
 	x := r.lookup(id)

@@ -18,33 +18,32 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// PrepareOptions describe a run. Wherever Spec says nothing, a run that was interrupted keeps
-// what its record says, and a run that has ended keeps its folder, model and mode.
+// PrepareOptions describe a run. For fields that Spec leaves empty, an interrupted run keeps the
+// recorded values; an ended run keeps its folder, model and mode.
 type PrepareOptions struct {
-	Run string // id of a run on record, or for a new one; "" makes one, unless Spec.Session names one
-	// Strategy is nil for that of the run on record, or else Default.
+	Run string // id of a recorded run, or for a new one; "" generates one, unless Spec.Session names one
+	// Strategy is nil for the strategy of the recorded run, or else Default.
 	Strategy *strategy.Strategy
 	Default  *strategy.Strategy
-	// Spec is the run, except for its prompt and its strategy: the prompt is the input of
-	// [Runs.Start]. Its Cwd is that of the workspace's project when it names a workspace.
+	// Spec is the run without its prompt and its strategy: the prompt is the input of [Runs.Start].
+	// If it names a workspace, its Cwd is the folder of the workspace's project.
 	Spec    runspec.Spec
-	Environ []string // instead of the daemon's own; in memory only
+	Environ []string // instead of the daemon's environment; kept in memory only
 	Actor   Actor
 
-	same bool // a run that has ended keeps everything, too
+	same bool // an ended run keeps all values, too
 }
 
 // Prepared is a run that can be started or continued.
 type Prepared struct {
 	Run      string
-	Exists   bool // it is on record: continue it
+	Exists   bool // it is recorded: continue it
 	Strategy wire.StrategyInfo
-	Status   api.RunStatus // of a run on record; "" of a session that had none
+	Status   api.RunStatus // of a recorded run; "" for a session without one
 }
 
-// Prepare makes a run ready. Nothing is kept of it until it is started. Errors are
-// *Error with PREPARE_FAILED: what is missing or unknown, an id that somebody has
-// prepared or that runs already.
+// Prepare prepares a run. Nothing is stored until it is started. Errors are *Error with
+// PREPARE_FAILED: something is missing or unknown, or the run is already prepared or active.
 func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error) {
 	x, err := r.prepare(ctx, o)
 	if err != nil {
@@ -57,8 +56,8 @@ func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error)
 	return p, nil
 }
 
-// Running describes a run that runs as it is; nil when it does not. Whoever prepares it can
-// follow it, and changes nothing about it.
+// Running describes an active run; nil if it is not active. A client that prepares it can subscribe
+// to it and changes nothing.
 func (r *Runs) Running(id string) *Prepared {
 	x := r.lookup(id)
 	if x == nil || !x.running() {
@@ -97,8 +96,8 @@ func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 	return x, nil
 }
 
-// claim takes an id for a run, before anything is looked up: of two who prepare the
-// same one, one fails.
+// claim reserves the id for a run before any lookup: of two callers that prepare the same run, one
+// fails.
 func (r *Runs) claim(x *run) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +115,7 @@ func (r *Runs) claim(x *run) error {
 	return nil
 }
 
-// describe completes a run by what is on record.
+// describe completes a run from its records.
 func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	defer x.r.recoverPanic(x.id, &err)
 	meta, err := x.r.o.Sessions.Get(ctx, x.id)
@@ -179,12 +178,12 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	return nil
 }
 
-// inherit takes over from a run on record what o does not say.
+// inherit copies the values that o leaves empty from the recorded run.
 func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	s := &o.Spec
 	s.Cwd = cmp.Or(s.Cwd, meta.CWD)
 	old := x.past.started
-	if old == nil || old.Strategy == nil { // a session that no daemon has run
+	if old == nil || old.Strategy == nil { // a session without a daemon run
 		if o.Strategy == nil {
 			o.Strategy = strategy.Single(strategy.Agent{Name: defaultAgent, Type: strategy.LLM})
 		}
@@ -194,7 +193,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 		return nil
 	}
 	was := old.Strategy
-	began := x.past.spec()
+	recorded := x.past.spec()
 	before, err := strategy.Parse("the strategy of run "+x.id, was.Source)
 	if err != nil {
 		return err
@@ -203,14 +202,14 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	if o.Strategy == nil {
 		o.Strategy = before
 	}
-	if soleAgent(o.Strategy) != "" { // its session has the bound
-		began.Limits.MaxBudgetUSD = 0
+	if soleAgent(o.Strategy) != "" { // its session has the budget
+		recorded.Limits.MaxBudgetUSD = 0
 	}
 	if !x.past.forked && (x.past.status == api.StatusInterrupted || o.same) {
-		*s = s.Merge(began)
+		*s = s.Merge(recorded)
 	} else {
-		s.Cwd, s.Model, s.Permissions.Mode = cmp.Or(s.Cwd, began.Cwd), cmp.Or(s.Model, began.Model), cmp.Or(s.Permissions.Mode, began.Permissions.Mode)
-		s.Limits.MaxBudgetUSD = cmp.Or(s.Limits.MaxBudgetUSD, began.Limits.MaxBudgetUSD)
+		s.Cwd, s.Model, s.Permissions.Mode = cmp.Or(s.Cwd, recorded.Cwd), cmp.Or(s.Model, recorded.Model), cmp.Or(s.Permissions.Mode, recorded.Permissions.Mode)
+		s.Limits.MaxBudgetUSD = cmp.Or(s.Limits.MaxBudgetUSD, recorded.Limits.MaxBudgetUSD)
 	}
 	if (soleAgent(before) == "") != (soleAgent(o.Strategy) == "") {
 		return refuse(wire.CodePrepareFailed, "run %s cannot continue with this strategy: a single agent uses the run's session, but several agents have separate ones", x.id)
@@ -218,8 +217,8 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	return nil
 }
 
-// modeOf is the mode that a run goes on in which was started in one: that one, unless another
-// is on record since, which its agents find; nor is it a fork's.
+// modeOf returns the mode in which the run continues: the newest recorded mode, which its agents
+// restore, or else the mode in which it was started. A fork does not inherit it.
 func (p *runHistory) modeOf(started string) string {
 	later := p.mode != "" && p.mode != policy.ModePlan && p.mode != policy.ModeBypass
 	if p.forked || later && string(p.mode) != started {
@@ -228,8 +227,8 @@ func (p *runHistory) modeOf(started string) string {
 	return started
 }
 
-// checkWorkspace keeps a session in its workspace: what began in a container never goes on
-// outside of it.
+// checkWorkspace keeps a session in its workspace: a session that began in a container never
+// continues outside of it.
 func (x *run) checkWorkspace(o *PrepareOptions, meta session.Meta) error {
 	x.project = meta.Project
 	slug, _, inside := workspace.OfProject(meta.Project)
@@ -243,7 +242,7 @@ func (x *run) checkWorkspace(o *PrepareOptions, meta session.Meta) error {
 	return nil
 }
 
-// soleAgent is the name of the one agent with a session that a strategy has, or "".
+// soleAgent returns the name of the only agent with a session in a strategy, or "".
 func soleAgent(s *strategy.Strategy) string {
 	worker := func(a strategy.Agent) bool { return a.Type != strategy.User }
 	i := slices.IndexFunc(s.Agents, worker)

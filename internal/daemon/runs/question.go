@@ -13,22 +13,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// question is a question that an agent of a run waits with.
+// question is an approval request that an agent of a run waits for.
 //
 //	agent ─ ask ─► question
 //	  ▲ watches       │ settled
 //	run's log ◄─ Decide: approval.Resolve puts the answer on record
 type question struct {
 	approval.Request
-	settled chan struct{} // closed once the agent has taken the answer, or has gone
+	settled chan struct{} // closed when the agent has taken the answer or has stopped waiting
 }
 
-// settling bounds how long a decision waits for the agent that it is for.
+// settling limits how long a decision waits for its agent.
 const settling = 5 * time.Second
 
-// asker is who answers the questions of the run: people, unless its spec says that nobody is there.
-// Who continues the run as it is on record is there.
-func (m *runAgent) asker() func(context.Context, approval.Request) (approval.Answer, error) {
+// askCallback returns the agent's Ask function: nil if the spec says that no one can answer. A
+// client that continues a recorded run unchanged can answer.
+func (m *runAgent) askCallback() func(context.Context, approval.Request) (approval.Answer, error) {
 	onAsk := settings.UnattendedPolicy(m.x.opt.Spec.Permissions.Unattended)
 	if m.x.opt.same {
 		onAsk = settings.UnattendedWait
@@ -46,20 +46,20 @@ func (m *runAgent) asker() func(context.Context, approval.Request) (approval.Ans
 	return m.ask
 }
 
-// ask is [agent.Permissions].Ask: it keeps the question until the agent has found the answer in
-// the log.
+// ask implements [agent.Permissions].Ask: it registers the approval request until the agent has
+// read the answer from the log.
 func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	x := m.x
 	own := &question{Request: q, settled: make(chan struct{})}
 	x.mu.Lock()
-	if ctx.Err() != nil { // the agent has an answer, or waits no more
+	if ctx.Err() != nil { // the agent has an answer or no longer waits
 		x.mu.Unlock()
 		return approval.Answer{}, context.Cause(ctx)
 	}
 	x.questions[q.ID] = own
 	x.mu.Unlock()
 	select {
-	case <-ctx.Done(): // answered, time is up, or interrupted: the agent will say
+	case <-ctx.Done(): // answered, expired or interrupted: the agent reports which
 		return approval.Answer{}, context.Cause(ctx)
 	case <-x.r.leave:
 		x.suspend(q.ID)
@@ -67,7 +67,7 @@ func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer
 	}
 }
 
-// suspend is gone for a question that is left open: the run ends, and can be gone on with.
+// suspend ends the run with an approval request left open. The run can be resumed.
 func (x *run) suspend(id string) {
 	x.questionClosed(id)
 	x.mu.Lock()
@@ -75,7 +75,7 @@ func (x *run) suspend(id string) {
 	x.leaving = true
 }
 
-// questionClosed says that a question does not wait here any more.
+// questionClosed removes an approval request that no longer waits.
 func (x *run) questionClosed(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,15 +85,15 @@ func (x *run) questionClosed(id string) {
 	}
 }
 
-// Decide answers a question of a run, whether that runs or not, and returns the answer
-// that counts. It is on record first, whoever asked; so while the store is away the answer
-// is refused, and the question stays. With no run it finds the question by its id. Errors
-// are those of [approval.Resolve] and [approval.Find]; a digest that is not "" must be that
-// of the question ([approval.ErrInvalid]).
+// Decide answers an approval request of a run, active or not, and returns the answer that won. The
+// answer is recorded first; while the store is unavailable the answer is rejected and the request
+// stays open. With an empty run id it finds the request by its own id. Errors are those of
+// [approval.Resolve] and [approval.Find]; a digest other than "" must match the request
+// ([approval.ErrInvalid]).
 func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
-	x, q, err := r.asked(ctx, id, ans.RequestID)
+	x, q, err := r.findQuestion(ctx, id, ans.RequestID)
 	if err != nil {
-		return approval.Answer{}, r.late(ctx, id, ans.RequestID, err)
+		return approval.Answer{}, r.withAnswer(ctx, id, ans.RequestID, err)
 	}
 	if digest != "" && digest != q.Digest {
 		return approval.Answer{}, errDigest
@@ -108,7 +108,7 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 	return won, r.relayAnswer(ctx, q.Session)
 }
 
-// awaitApplied waits until the agent that asks has taken the answer that is on record.
+// awaitApplied waits until the agent that asked has taken the recorded answer.
 func (x *run) awaitApplied(ctx context.Context, id string) {
 	x.mu.Lock()
 	q := x.questions[id]
@@ -116,19 +116,19 @@ func (x *run) awaitApplied(ctx context.Context, id string) {
 	if q == nil {
 		return
 	}
-	late := time.NewTimer(settling)
-	defer late.Stop()
+	timer := time.NewTimer(settling)
+	defer timer.Stop()
 	select {
 	case <-q.settled:
 	case <-x.done:
-	case <-late.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-// late is the error of a decision about a question that does not wait in a run: when it was
-// answered there, it has an [*approval.AnsweredError] with that answer, too.
-func (r *Runs) late(ctx context.Context, run, question string, err error) error {
+// withAnswer returns the error of a decision about a request that is no longer open in a run. If it
+// was answered there, the error includes an [*approval.AnsweredError] with the answer.
+func (r *Runs) withAnswer(ctx context.Context, run, question string, err error) error {
 	if run == "" || !errors.Is(err, approval.ErrNoRequest) {
 		return err
 	}
@@ -150,15 +150,15 @@ func (r *Runs) late(ctx context.Context, run, question string, err error) error 
 	return err
 }
 
-// asked finds a question, and the run that runs and asks it, or nil. With the id of a run
-// only what waits there is found.
-func (r *Runs) asked(ctx context.Context, run, id string) (*run, approval.Request, error) {
+// findQuestion finds an approval request, and the active run that asks it or nil. With a run id it
+// searches only the requests of that run.
+func (r *Runs) findQuestion(ctx context.Context, run, id string) (*run, approval.Request, error) {
 	if run != "" {
 		x := r.lookup(run)
 		if x != nil && !x.begun() {
 			x = nil
 		}
-		if q, ok := x.asks(id); ok {
+		if q, ok := x.findWaiting(id); ok {
 			return x, q, nil
 		}
 		q, err := r.pending(ctx, run, id)
@@ -166,7 +166,7 @@ func (r *Runs) asked(ctx context.Context, run, id string) (*run, approval.Reques
 	}
 	live := r.running()
 	for _, x := range live {
-		if q, ok := x.asks(id); ok {
+		if q, ok := x.findWaiting(id); ok {
 			return x, q, nil
 		}
 	}
@@ -175,14 +175,14 @@ func (r *Runs) asked(ctx context.Context, run, id string) (*run, approval.Reques
 		return nil, q, err
 	}
 	for _, x := range live {
-		if x.works(q.Session) {
+		if x.hasSession(q.Session) {
 			return x, q, nil
 		}
 	}
 	return nil, q, nil
 }
 
-// running lists the runs that run.
+// running lists the active runs.
 func (r *Runs) running() []*run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,8 +195,8 @@ func (r *Runs) running() []*run {
 	return list
 }
 
-// asks finds a question that an agent of the run waits with; in no run there is none.
-func (x *run) asks(id string) (approval.Request, bool) {
+// findWaiting finds an approval request that an agent of the run waits for. A nil run has none.
+func (x *run) findWaiting(id string) (approval.Request, bool) {
 	if x == nil {
 		return approval.Request{}, false
 	}
@@ -210,7 +210,7 @@ func (x *run) asks(id string) (approval.Request, bool) {
 
 var errDigest = errors.Join(errors.New("the digest does not match the approval request that was shown"), approval.ErrInvalid)
 
-// pending finds a question that waits, of a run and of its agents.
+// pending finds an open approval request of a run and its agents.
 func (r *Runs) pending(ctx context.Context, run, id string) (approval.Request, error) {
 	sessions, err := r.sessionsOf(ctx, run)
 	if err != nil {
@@ -228,7 +228,7 @@ func (r *Runs) pending(ctx context.Context, run, id string) (approval.Request, e
 	return approval.Request{}, approval.ErrNoRequest
 }
 
-// sessionsOf are the sessions of a run: its own, and those of its agents.
+// sessionsOf returns the sessions of a run: its own and those of its agents.
 func (r *Runs) sessionsOf(ctx context.Context, run string) ([]string, error) {
 	if _, err := r.o.Sessions.Get(ctx, run); errors.Is(err, session.ErrNotFound) {
 		return nil, approval.ErrNoRequest

@@ -10,18 +10,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 )
 
-// patience bounds an append that must happen though its cause has ended. It is longer than
-// a store that is away is waited for.
+// patience limits an append that must happen even if its cause has ended. It is longer than the
+// daemon waits for an unavailable store.
 const patience = time.Hour
 
-// append is [runlog.Append], whatever becomes of ctx.
+// append is [runlog.Append] that continues after ctx ends.
 func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
 	return runlog.Append(ctx, r.o.Sessions, id, e, from...)
 }
 
-// append is [Runs.append] of the run, secrets masked.
+// append is [Runs.append] for this run, with secrets masked.
 func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Recover marks the runs that a daemon has left behind as interrupted, and returns
-// their ids. With Options.Resume it goes on with all that are interrupted. It is called
-// once, before clients are served; a run that cannot be gone on with stays interrupted.
+// Recover marks the runs of a stopped daemon as interrupted and returns their ids. With
+// Options.Resume it resumes all interrupted runs; a run that cannot be resumed stays interrupted.
+// Call it once, before clients are served.
 func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	left, err := r.all(ctx, api.StatusRunning)
 	if err != nil {
@@ -24,9 +24,9 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	for _, m := range left {
 		held, err := r.adopt(ctx, m)
 		switch {
-		case err != nil: // the others can be gone on with all the same
+		case err != nil: // the others can still be resumed
 			r.o.Log.Error("cannot mark a run as interrupted", slog.String("run", m.ID), slog.Any("error", err))
-		case held == nil: // otherwise another daemon of another home runs it
+		case held == nil: // otherwise a daemon with another home runs it
 			interrupted = append(interrupted, m.ID)
 		}
 	}
@@ -42,7 +42,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	return interrupted, err
 }
 
-// all lists the sessions whose run has a status.
+// all lists the sessions whose run has this status.
 func (r *Runs) all(ctx context.Context, s api.RunStatus) ([]session.Meta, error) {
 	var list []session.Meta
 	q := session.Query{Run: string(s), Limit: 500}
@@ -60,9 +60,9 @@ func (r *Runs) all(ctx context.Context, s api.RunStatus) ([]session.Meta, error)
 
 const lostMessage = "the daemon stopped during the run"
 
-// adopt marks a run as interrupted that is on record as running and that nobody runs:
-// its daemon has ended, or could not put its end on record. When somebody holds it,
-// that lease is returned and nothing happens.
+// adopt marks a run as interrupted if it is recorded as running but no process runs it: its daemon
+// stopped or could not record the end. If a process holds the lease, adopt returns that lease and
+// does nothing.
 func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
 	if held, err = r.o.Sessions.Lease(ctx, m.ID); err != nil || held != nil {
 		return held, err
@@ -70,11 +70,11 @@ func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, 
 	if err := r.interrupt(ctx, m); !errors.Is(err, runlog.ErrChanged) {
 		return nil, err
 	}
-	return nil, nil // somebody else has
+	return nil, nil // another process did
 }
 
-// isLost reports whether a run that is on record as running and that is not in memory is
-// run by nobody. It looks at the record again, which may have gone on.
+// isLost reports whether a run that is recorded as running and is not in memory has no process. It
+// reads the record again, which may have changed.
 func (r *Runs) isLost(ctx context.Context, m *session.Meta) (bool, error) {
 	now, err := r.o.Sessions.Get(ctx, m.ID)
 	if err != nil {
@@ -87,8 +87,7 @@ func (r *Runs) isLost(ctx context.Context, m *session.Meta) (bool, error) {
 	return held == nil, err
 }
 
-// interrupt puts the end of a run on record whose daemon has ended, after what its
-// agents did.
+// interrupt records the end of a run whose daemon stopped, after the records of its agents.
 func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	p, err := r.fold(ctx, m.ID)
 	if err != nil {
@@ -115,7 +114,7 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	return err
 }
 
-// stopInterrupted cancels a run that was interrupted.
+// stopInterrupted cancels an interrupted run.
 func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
 	m, err := r.o.Sessions.Get(ctx, id)
 	if err == nil && api.RunStatus(m.Run) == api.StatusRunning {
@@ -138,7 +137,7 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
 	}
 	if _, err := r.append(ctx, id, e, api.StatusInterrupted); errors.Is(err, runlog.ErrChanged) {
-		if r.lookup(id) != nil { // somebody goes on with it
+		if r.lookup(id) != nil { // it is being resumed
 			return r.Stop(ctx, id, requestID, by)
 		}
 		return notFound(id)
@@ -149,8 +148,8 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 	return err
 }
 
-// denyOpen denies what the agents of a run have asked, who wait no more, and returns the
-// sessions of those agents.
+// denyOpen denies the open approval requests of the agents of a run, which no longer wait, and
+// returns the sessions of those agents.
 func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (denied []string, err error) {
 	sessions, err := r.sessionsOf(ctx, run)
 	if err != nil {
@@ -179,9 +178,9 @@ func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (
 	return denied, nil
 }
 
-// Drain refuses new runs, leaves the questions that wait open, and returns when those
-// that run have ended or stand where they can be continued. When ctx ends first, what
-// runs is interrupted.
+// Drain rejects new runs, leaves open approval requests open, and returns when all runs have ended
+// or reached a state in which they can be continued. When ctx ends first, the remaining runs are
+// interrupted.
 func (r *Runs) Drain(ctx context.Context) error {
 	r.mu.Lock()
 	if !r.draining {
@@ -204,7 +203,7 @@ func (r *Runs) Drain(ctx context.Context) error {
 	return nil
 }
 
-// waits reports whether a run waits for people.
+// waits reports whether a run waits for an answer.
 func (x *run) waits() bool {
 	for _, m := range x.all() {
 		if len(m.agent.Snapshot().Approvals) > 0 {
@@ -216,8 +215,8 @@ func (x *run) waits() bool {
 	return x.leaving || len(x.questions)+len(x.inputs) > 0
 }
 
-// cut interrupts the runs that do something. Those that wait for people leave by
-// themselves, with their questions open.
+// cut interrupts the runs that are working. Runs that wait for answers end by themselves, with
+// their requests left open.
 func (r *Runs) cut(ended <-chan struct{}) {
 	for _, x := range r.running() {
 		if !x.waits() {
@@ -236,7 +235,7 @@ func (r *Runs) cut(ended <-chan struct{}) {
 	}
 }
 
-// Close is Drain that does not wait. Closing twice does nothing.
+// Close is Drain without waiting. Calling it twice has no effect.
 func (r *Runs) Close() error {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()

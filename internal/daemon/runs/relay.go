@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// relayLog names the records of agents that have sessions of their own in the run's log,
-// in the order in which they came, and puts deltas where they belong between them.
+// relayLog records references to the records of agents with separate sessions in the run's log, in
+// the order of arrival, and publishes deltas in the right places between them.
 //
 //	agent's append ─► wake ─┐
 //	agent's delta ─► publish ┴─► queue ─► relayed {session, from, to} │ Hub.Publish
@@ -27,20 +27,21 @@ type relayLog struct {
 	x      *run
 	quit   chan struct{}
 	done   chan struct{}
-	wakeCh chan struct{} // there is something in the queue
+	wakeCh chan struct{} // the queue is not empty
 
-	recorded map[string]int64 // by session: the last record that the run's log names; of work alone
+	recorded map[string]int64 // by session: the last record that the run's log references; used by work alone
 
 	mu          sync.Mutex
 	queue       []relayed
-	settled     sync.Cond // the queue is empty and nothing of it is on its way
+	settled     sync.Cond // the queue is empty and no entry of it is being processed
 	working     bool
 	names       map[string]string // of sub-agents, by session
-	failed      map[string]error  // by session: what is not in the run's log, since the store fails
-	unconfirmed bool              // whether the last append took place; of work alone
+	failed      map[string]error  // by session: why records are missing from the run's log
+	unconfirmed bool              // whether the last append succeeded is unknown; used by work alone
 }
 
-// relayed is a delta, or, without one, that a session has new records up to one; 0 is all.
+// relayed is a delta or, without one, a notice that a session has new records up to a seq; 0 means
+// all.
 type relayed struct {
 	session string
 	to      int64
@@ -48,7 +49,8 @@ type relayed struct {
 	delta   event.Event
 }
 
-// relayQueue bounds the deltas that wait. More of them are lost, as deltas may be.
+// relayQueue is the maximum number of waiting deltas. Further deltas are dropped, which is allowed
+// for deltas.
 const relayQueue = 4096
 
 func newRelay(x *run) *relayLog {
@@ -62,19 +64,19 @@ func newRelay(x *run) *relayLog {
 	return l
 }
 
-// syncAll says what the agents' sessions got while the run did not run.
+// syncAll relays the records that the agents' sessions received while the run was not active.
 func (l *relayLog) syncAll(ctx context.Context) {
 	for _, a := range l.x.strategy.Agents {
 		id := l.x.sessionOf(a.Name)
 		m, err := l.x.r.o.Sessions.Get(ctx, id)
-		if !errors.Is(err, session.ErrNotFound) { // no step of the agent has come yet
+		if !errors.Is(err, session.ErrNotFound) { // the agent has not had a step yet
 			l.notify(id, m.Head)
 		}
 	}
 }
 
-// notify says that a session has new records up to one, so that what comes behind a delta
-// which waits is not named before it; 0 is all. The run's own needs no naming.
+// notify queues that a session has new records up to a seq, so that records after a waiting delta
+// are not relayed before it; 0 means all. The run's own session needs no relay.
 func (l *relayLog) notify(session string, to int64) {
 	if session == l.x.id {
 		return
@@ -92,9 +94,9 @@ func (l *relayLog) notify(session string, to int64) {
 	l.add(relayed{session: session, to: to})
 }
 
-// helped says that the session of a sub-agent has new records; name may be "". It reports
-// whether they will be named: not when the run ends.
-func (x *run) helped(session, name string) bool {
+// notifySubagent notifies the relay that the session of a sub-agent has new records; name may be
+// "". It reports whether they will be relayed: not if the run is ending.
+func (x *run) notifySubagent(session, name string) bool {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
@@ -111,23 +113,23 @@ func (x *run) helped(session, name string) bool {
 	return true
 }
 
-// subagentRelay names the records of sub-agents. Of a sole agent, whose own deltas stand beside
-// its own records, it is made when there is need of it. x.mu is held.
+// subagentRelay returns the relay for the records of sub-agents. For a sole agent, which publishes
+// its own deltas directly, it is created on first use. The caller holds x.mu.
 func (x *run) subagentRelay() *relayLog {
 	if x.relay != nil {
 		return x.relay
 	}
-	if x.helpers == nil {
-		x.helpers = newRelay(x)
+	if x.subagents == nil {
+		x.subagents = newRelay(x)
 	}
-	return x.helpers
+	return x.subagents
 }
 
-// relaying is what names records of other sessions in the run's log, or nil.
+// relaying returns the relay of the run, or nil.
 func (x *run) relaying() *relayLog {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return cmp.Or(x.relay, x.helpers)
+	return cmp.Or(x.relay, x.subagents)
 }
 
 func (l *relayLog) publish(m *runAgent, e event.Event) {
@@ -175,14 +177,14 @@ func (l *relayLog) drain() {
 				l.x.r.o.Hub.Publish(l.x.id, r.agent, r.delta)
 				continue
 			}
-			l.note(r.session, l.catchUp(context.Background(), r.session, r.to))
+			l.recordResult(r.session, l.catchUp(context.Background(), r.session, r.to))
 		}
 	}
 }
 
-// note keeps what became of catching up. What fails is tried again when the session
-// has news, and when somebody has to know that everything is there.
-func (l *relayLog) note(session string, err error) {
+// recordResult stores the result of catchUp. A failed session is retried when it has new records,
+// and when a caller needs all of its records.
+func (l *relayLog) recordResult(session string, err error) {
 	l.mu.Lock()
 	first := len(l.failed) == 0
 	if err == nil {
@@ -196,11 +198,10 @@ func (l *relayLog) note(session string, err error) {
 	}
 }
 
-// fault joins what fails. l.mu is held.
+// fault joins the stored errors. The caller holds l.mu.
 func (l *relayLog) fault() error { return errors.Join(slices.Collect(maps.Values(l.failed))...) }
 
-// relayRemaining names in a run's log what the sessions of its agents have and it does not,
-// while the run does not run.
+// relayRemaining adds the references that are missing from the log of an inactive run.
 func (r *Runs) relayRemaining(ctx context.Context, run string, p *runHistory) error {
 	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: run, Worktrees: true})
 	if err != nil {
@@ -226,8 +227,8 @@ func (r *Runs) relayRemaining(ctx context.Context, run string, p *runHistory) er
 	return nil
 }
 
-// nameOf is the name of an agent of a run, by its session: a sub-agent is known by what was
-// decided about it.
+// nameOf returns the name of an agent of a run by its session. The name of a sub-agent comes from
+// its approval requests.
 func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
 	if name, ok := strings.CutPrefix(id, run+"."); ok {
 		return name, nil
@@ -246,8 +247,9 @@ func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
 	return "", nil
 }
 
-// relayAnswer lets those who follow a run that does not run hear of an answer to one of
-// its agents. Where it runs meanwhile, its own relay does; one that ends is waited for.
+// relayAnswer relays an answer to one of the agents of an inactive run, so that its subscribers see
+// it. If the run is active, its own relay does that; if the run is ending, relayAnswer waits for
+// it.
 func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 	m, err := r.o.Sessions.Get(ctx, id)
 	if err != nil || m.Owner == "" {
@@ -258,7 +260,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 		if ending == nil {
 			return err
 		}
-		again := time.NewTimer(settling) // of a run that could not be started nobody says that it ended
+		again := time.NewTimer(settling) // a run that failed to start publishes no end
 		select {
 		case <-ending.done:
 		case <-again.C:
@@ -270,8 +272,8 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 	}
 }
 
-// relayNow has the news of a session named in the run's log, unless the run is about to
-// end and names nothing any more: that one is returned.
+// relayNow relays the new records of a session to the run's log. If the run is about to end and
+// relays nothing more, relayNow returns that run.
 func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err error) {
 	relayed, err := r.turns.lock(ctx, relayTurn(owner))
 	if err != nil {
@@ -279,7 +281,7 @@ func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err
 	}
 	defer relayed()
 	if x := r.lookup(owner); x != nil && x.begun() {
-		if x.helped(id, "") {
+		if x.notifySubagent(id, "") {
 			return nil, nil
 		}
 		return x, nil
@@ -291,16 +293,17 @@ func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err
 	return nil, r.relayRemaining(ctx, owner, p)
 }
 
-// catchUp names what a session has up to a record and the run's log does not; 0 is all.
+// catchUp relays the records of a session up to a seq that the run's log does not reference yet; 0
+// means all.
 func (l *relayLog) catchUp(ctx context.Context, id string, to int64) error {
 	m, err := l.x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
-		return nil // no step of the agent has come yet
+		return nil // the agent has not had a step yet
 	}
 	if err != nil {
 		return err
 	}
-	if l.unconfirmed { // the log knows
+	if l.unconfirmed { // read the log to find out
 		p, err := l.x.r.fold(ctx, l.x.id)
 		if err != nil {
 			return err
@@ -332,7 +335,7 @@ func (l *relayLog) relayRange(ctx context.Context, id string, from, to int64) er
 	return err
 }
 
-// agentOf is the name of the agent whose session it is.
+// agentOf returns the name of the agent with this session.
 func (l *relayLog) agentOf(ctx context.Context, id string) (string, error) {
 	l.mu.Lock()
 	name := l.names[id]
@@ -343,7 +346,7 @@ func (l *relayLog) agentOf(ctx context.Context, id string) (string, error) {
 	return l.x.r.nameOf(ctx, l.x.id, id)
 }
 
-// settle waits until everything that the agents have done is in the run's log.
+// settle waits until the run's log has all records of the agents.
 func (l *relayLog) settle(context.Context) error {
 	for _, m := range l.x.all() {
 		l.notify(m.session, 0)
@@ -362,7 +365,7 @@ func (l *relayLog) settle(context.Context) error {
 	return l.fault()
 }
 
-// close relays the rest of these sessions, and ends.
+// close relays the remaining records of these sessions and stops the relay.
 func (l *relayLog) close(sessions []string) error {
 	for _, id := range sessions {
 		l.notify(id, 0)

@@ -14,37 +14,37 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// runHistory is what a run's log says about it, as far as going on needs it.
+// runHistory is the state of a run according to its log, as far as continuing needs it.
 type runHistory struct {
 	segment  int
 	started  *wire.RunEvent // the newest start, with its strategy
-	mode     policy.Mode    // that was set last, at a start or since, or ""
-	forked   bool           // that start was in the session that this one was forked from
+	mode     policy.Mode    // the newest mode, or ""
+	forked   bool           // the start was in the session that this one was forked from
 	begun    time.Time
 	status   api.RunStatus
 	steps    map[string]*stepRecord // of the newest segment, by path
 	inputs   map[string]*inputRecord
-	relayed  map[string]int64  // by session: the last record that the log names
+	relayed  map[string]int64  // by session: the last record that the log references
 	names    map[string]string // of their agents, by session
-	steering []string          // that no step has begun after
-	changes  []policy.Change   // that agents which have not worked yet have to heed
+	steering []string          // texts that no step has taken yet
+	changes  []policy.Change   // policy changes for agents that have not worked yet
 }
 
-// stepRecord is a step that was begun.
+// stepRecord is a step that was started.
 type stepRecord struct {
 	began wire.RunEvent
 	seq   int64
-	ended *wire.RunEvent // nil: it was interrupted
+	ended *wire.RunEvent // nil: the step was interrupted
 }
 
-// inputRecord is a question to a person.
+// inputRecord is a request for input from the user.
 type inputRecord struct {
 	asked wire.RunEvent
 	at    time.Time
 	given *wire.RunEvent
 }
 
-// fold reads a run's log.
+// fold reads the log of a run.
 func (r *Runs) fold(ctx context.Context, id string) (*runHistory, error) {
 	p := &runHistory{relayed: map[string]int64{}, names: map[string]string{}}
 	p.reset()
@@ -52,7 +52,7 @@ func (r *Runs) fold(ctx context.Context, id string) (*runHistory, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.Kind == record.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
+		if rec.Kind == record.KindOpened && rec.Seq > 1 { // a fork does not inherit its parent's run
 			*p = runHistory{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
 			p.reset()
 		}
@@ -117,7 +117,7 @@ func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
 	}
 }
 
-// input finds what was asked of a person at a step.
+// input finds the request for input of a step.
 func (p *runHistory) input(step string) *inputRecord {
 	if p == nil {
 		return nil
@@ -130,7 +130,7 @@ func (p *runHistory) input(step string) *inputRecord {
 	return nil
 }
 
-// step finds a step of the segment that goes on.
+// step finds a step of the segment that continues.
 func (p *runHistory) step(path string) *stepRecord {
 	if p == nil {
 		return nil

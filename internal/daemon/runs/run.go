@@ -15,14 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// state is where a run stands in memory.
+// state is the state of a run in memory.
 type state int
 
 const (
-	preparing state = iota // its id is taken, nobody may start it yet
+	preparing state = iota // its id is reserved; it cannot be started yet
 	prepared
 	running
-	endRecorded // its end is on record, or about to be
+	endRecorded // its end is recorded or about to be
 )
 
 // run is one run from its preparation to its end.
@@ -33,34 +33,34 @@ type run struct {
 	opt      PrepareOptions
 	strategy *strategy.Strategy
 	info     wire.StrategyInfo
-	past     *runHistory // nil: a new run
-	project  string      // of the session, when it is there
+	past     *runHistory // nil for a new run
+	project  string      // of the session, if it exists
 
 	segment   int
 	startedAt time.Time
-	requestID string        // of who started it
-	resumed   *runHistory   // the segment that was interrupted goes on: what it has done
-	done      chan struct{} // closed when the end is on record
-	relay     *relayLog     // nil: there is one agent, in the run's own session
-	helpers   *relayLog     // without relay: of sub-agents, once there is one; under mu
-	log       *session.Log  // that keeps the run's session for this process; nil with one agent
-	shared    *agent.Run    // what decides for all agents, from log; nil with one agent, and with agents in a workspace
+	requestID string        // of the request that started it
+	resumed   *runHistory   // the interrupted segment that this one continues; nil for a new segment
+	done      chan struct{} // closed when the end is recorded
+	relay     *relayLog     // nil: the only agent works in the run's own session
+	subagents *relayLog     // without relay: of sub-agents, once there is one; guarded by mu
+	log       *session.Log  // holds the lease of the run's session; nil with one agent
+	shared    *agent.Run    // decides for all agents, from log; nil with one agent or with agents in a workspace
 
 	mu        sync.Mutex
 	state     state
 	cancel    context.CancelCauseFunc
 	stopped   *stopRequest
-	leaving   bool // with a question open
-	closed    bool // nothing is named in its log any more
+	leaving   bool // ends with an approval request left open
+	closed    bool // nothing is relayed to its log any more
 	members   map[string]*runAgent
 	questions map[string]*question
 	inputs    map[string]*input
-	asking    []*input // that are being put on record
+	asking    []*input // being recorded
 	steering  []string
 	changes   []policy.Change // for agents that have not worked yet
 }
 
-// stopRequest is who wants the end of a run.
+// stopRequest describes who stopped the run.
 type stopRequest struct {
 	by        Actor
 	requestID string
@@ -86,15 +86,15 @@ func (x *run) begun() bool {
 	return x.state == running || x.state == endRecorded
 }
 
-// running reports whether a run has begun and not ended.
+// running reports whether the run has begun and not ended.
 func (x *run) running() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.state == running
 }
 
-// works reports whether a session is the run's, or that of one of its agents.
-func (x *run) works(id string) bool {
+// hasSession reports whether a session is that of the run or of one of its agents.
+func (x *run) hasSession(id string) bool {
 	if id == x.id {
 		return true
 	}
@@ -106,7 +106,7 @@ func (x *run) works(id string) bool {
 	return false
 }
 
-// sessionOf is the id of an agent's session.
+// sessionOf returns the id of an agent's session.
 func (x *run) sessionOf(agentName string) string {
 	if soleAgent(x.strategy) == agentName {
 		return x.id

@@ -5,12 +5,12 @@
 //	             └── run.event records    └── answers ◄─────┘
 //	                 (compare and set)
 //
-// A run is what happens to one session: its id is the session's. What a run is and
-// where it stands follows from its records alone; a daemon that was killed finds its
-// runs again, lists them as interrupted, and goes on with them when it is asked.
+// The id of a run is the id of its session. The state of a run follows from its records alone: a
+// daemon that was killed finds its runs again, lists them as interrupted, and resumes them on
+// request.
 //
-// A run of a single agent runs in that agent's session. With several agents each has
-// a session of its own ("RUN.AGENT"), whose records the run's log relays.
+// A run of a single agent works in the run's session. With several agents, each has a separate
+// session ("RUN.AGENT"), whose records the run's log references.
 package runs
 
 import (
@@ -36,38 +36,39 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Actor is who asks for something.
+// Actor is the client or user behind a request.
 type Actor struct {
 	Name string // "ann"
 	Via  string // websocket, http, console, cli
 }
 
-// AgentRequest says what an agent is wanted for.
+// AgentRequest describes the agent to create.
 type AgentRequest struct {
 	Run     string // id of the run
 	Session string // id of the agent's session
 	Agent   strategy.Agent
 	Spec    runspec.Spec // of the run, without its prompt and strategy; Cwd is set
-	Environ []string     // the caller's, instead of the daemon's own, when not nil
-	Project string       // of the session, when it exists: see workspace.OfProject
-	Actor   Actor        // who has the run run
+	Environ []string     // instead of the daemon's environment, if not nil
+	Project string       // of the session, if it exists: see workspace.OfProject
+	Actor   Actor        // who started the run
 }
 
-// AgentParts is an agent's parts. Close is called after the agent was closed.
+// AgentParts are the parts of an agent. Close is called after the agent was closed.
 type AgentParts struct {
 	Model   model.Model
 	Options agent.Options      // without Session, Ask and Observers of the run
-	Attach  func(*agent.Agent) // called once the agent is there; may be nil
-	// New makes the agent, of the options as the run has completed them; nil is
-	// [agent.New] with Model, and Attach.
+	Attach  func(*agent.Agent) // called after the agent was created; may be nil
+	// New creates the agent from the options as the run completed them; nil means [agent.New] with
+	// Model, and Attach.
 	New func(ctx context.Context, o agent.Options) (Agent, error)
-	// BeforeClose is called before the agent is closed, with whether the run has completed; may be nil.
+	// BeforeClose is called before the agent is closed; completed reports whether the run has
+	// completed. May be nil.
 	BeforeClose func(completed bool)
 	Close       func()
 }
 
-// Agent is an agent as runs use it: [agent.Agent], by shape and with its contracts. One
-// that has Fire as well is told of lifecycle events.
+// Agent is the part of [agent.Agent] that runs use, with the same contracts. An Agent that also has
+// a Fire method receives lifecycle events.
 type Agent interface {
 	Start(ctx context.Context) (event.SessionOpened, error)
 	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
@@ -80,43 +81,43 @@ type Agent interface {
 	Suspend() error
 }
 
-// Options are what [New] needs.
+// Options are the options of [New].
 type Options struct {
 	Sessions *session.Sessions
 	Hub      *feed.Hub
-	// Make makes the parts of an agent: settings, tools, sandbox, hooks, model.
+	// Make creates the parts of an agent: settings, tools, sandbox, hooks, model.
 	Make func(ctx context.Context, n AgentRequest) (*AgentParts, error)
-	// Mask makes what masks secrets in what a run's record holds, as the settings of a
-	// folder and of the run want it; nil: nothing is masked.
+	// Mask returns what masks secrets in the records of a run, according to the settings of its
+	// folder and of the run; nil masks nothing.
 	Mask func(ctx context.Context, cwd string, settings []string) (*secret.Masker, error)
-	// Tools names what tools agents can have, those of MCP servers aside: a change of policy
-	// for another one is refused. Nil: that is not known.
+	// Tools are the names of the tools that agents can have, except those of MCP servers: a policy
+	// change for another tool is rejected. Nil: the tools are unknown.
 	Tools []string
-	// Resume goes on with interrupted runs by itself.
+	// Resume resumes interrupted runs in [Runs.Recover].
 	Resume bool
-	// Limit bounds the runs that run at once; 0 is 256.
+	// Limit is the maximum number of simultaneous runs; 0 means 256.
 	Limit int
 	Clock func() time.Time
-	Log   *slog.Logger // default: nothing is logged
+	Log   *slog.Logger // nil logs nothing
 }
 
-// Runs has all runs of a store. It is safe for concurrent use.
+// Runs manages all runs of a store. It is safe for concurrent use.
 type Runs struct {
 	o    Options
-	root context.Context // of all runs; ends with Close
+	root context.Context // of all runs; canceled by Close
 	stop context.CancelFunc
 
 	mu       sync.Mutex
 	live     map[string]*run   // prepared, running and waiting
-	reasons  map[string]string // why runs have ended whose end could not be put on record
+	reasons  map[string]string // why runs ended whose end could not be recorded
 	draining bool
-	leave    chan struct{} // closed when questions are left open
+	leave    chan struct{} // closed when runs must end and leave approval requests open
 	wg       sync.WaitGroup
 
 	turns namedLocks
 }
 
-// Limits of what is kept in memory.
+// Limits on memory.
 const (
 	defaultLimit = 256
 	maxPrepared  = 1000
@@ -141,14 +142,14 @@ func New(o *Options) (*Runs, error) {
 	return r, nil
 }
 
-// lookup returns a run that is prepared or runs, or nil.
+// lookup returns a prepared or active run, or nil.
 func (r *Runs) lookup(id string) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.live[id]
 }
 
-// forget takes a run out of memory.
+// forget removes a run from memory.
 func (r *Runs) forget(x *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,8 +158,8 @@ func (r *Runs) forget(x *run) {
 	}
 }
 
-// storeReason keeps why a run has ended whose end could not be put on record, for whoever looks and
-// for [Runs.adopt].
+// storeReason stores why a run ended whose end could not be recorded, for clients and for
+// [Runs.adopt].
 func (r *Runs) storeReason(id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,14 +172,14 @@ func (r *Runs) dropReason(id string) {
 	delete(r.reasons, id)
 }
 
-// lostReason is why a run has ended that is on record as running.
+// lostReason returns why a run ended that is recorded as running.
 func (r *Runs) lostReason(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return cmp.Or(r.reasons[id], lostMessage)
 }
 
-// Active counts the runs that run or wait.
+// Active returns the number of runs that are working or waiting.
 func (r *Runs) Active() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,8 +192,8 @@ func (r *Runs) Active() int {
 	return n
 }
 
-// recoverPanic makes an error of a panic: what belongs to one run ends that run alone. It is
-// deferred.
+// recoverPanic turns a panic into an error, so that a panic in one run ends only that run. Call it
+// with defer.
 func (r *Runs) recoverPanic(run string, err *error) {
 	if p := recover(); p != nil {
 		r.o.Log.Error("panic", slog.String("run", run), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -200,12 +201,12 @@ func (r *Runs) recoverPanic(run string, err *error) {
 	}
 }
 
-// Busy reports whether a session is one of a run that runs here.
+// Busy reports whether a session belongs to a run that is active in this process.
 func (r *Runs) Busy(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.live {
-		if x.begun() && x.works(id) {
+		if x.begun() && x.hasSession(id) {
 			return true
 		}
 	}

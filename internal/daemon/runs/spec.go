@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// chooseSession finds the session that a spec names, or forks it. What is left of Spec.Session is what
-// the run's start does: go back to an item, take the session over, give it a title.
+// chooseSession finds the session that a spec names, or forks it. It leaves in Spec.Session what
+// the start of the run does: go back to an item, take over the session, set a title.
 func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	s := &o.Spec.Session
 	if s.NoPersist {
@@ -39,19 +39,19 @@ func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	case s.ID != "":
 		o.Run = s.ID
 	}
-	left := runspec.Session{ForkAt: s.ForkAt, Title: s.Title, Takeover: s.Takeover}
+	rest := runspec.Session{ForkAt: s.ForkAt, Title: s.Title, Takeover: s.Takeover}
 	if s.Fork {
 		id, err := r.o.Sessions.Fork(ctx, o.Run, &session.ForkOptions{ItemID: s.ForkAt, Title: s.Title, User: o.Actor.Name, Grants: s.WithGrants})
 		if err != nil {
 			return err
 		}
-		o.Run, left = id, runspec.Session{}
+		o.Run, rest = id, runspec.Session{}
 	}
-	*s = left
+	*s = rest
 	return nil
 }
 
-// newest is the newest session of the spec's folder or workspace.
+// newest returns the newest session of the spec's folder or workspace.
 func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
 	in := ""
 	if s.Workspace == "" {
@@ -78,16 +78,16 @@ func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
 	}
 }
 
-// onRecord is the spec as the run's start records it. The prompt and the strategy have places
-// of their own there.
+// onRecord returns the spec as the start of the run records it. That record has separate fields for
+// the prompt and the strategy.
 func (x *run) onRecord() *runspec.Spec {
 	s := x.opt.Spec
 	s.Prompt, s.Strategy, s.StrategyPath = "", nil, ""
 	return &s
 }
 
-// spec is what a run on record continues with. A record of an older version has a few of its
-// fields only.
+// spec returns the spec with which a recorded run continues. A record of an older version has only
+// a few of its fields.
 func (p *runHistory) spec() runspec.Spec {
 	was := p.started.Strategy
 	s := runspec.Spec{}
@@ -100,7 +100,7 @@ func (p *runHistory) spec() runspec.Spec {
 	return s
 }
 
-// withoutSecrets masks the spec's texts, and refuses a secret that masking would break.
+// withoutSecrets masks the spec's texts and rejects a secret where masking would break the spec.
 func (x *run) withoutSecrets(s *runspec.Spec) error {
 	err := s.MaskSecrets(func(text string) string {
 		masked, _ := x.mask.Text(text)
@@ -112,7 +112,7 @@ func (x *run) withoutSecrets(s *runspec.Spec) error {
 	return err
 }
 
-// variableNames are the names in an environment, in order.
+// variableNames returns the names in an environment, in order.
 func variableNames(environ []string) []string {
 	names := make([]string, 0, len(environ))
 	for _, pair := range environ {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Start starts a prepared run; it goes on in the background, and is on record when
-// Start returns. START_FAILED.
+// Start starts a prepared run in the background. The start is recorded when Start returns.
+// START_FAILED.
 func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor) error {
 	x := r.lookup(id)
 	if x == nil {
@@ -25,8 +25,8 @@ func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor)
 	return fail(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
 }
 
-// Continue goes on with a run that has ended: with an input, or, where it was
-// interrupted, with what it was doing. It need not be prepared. CONTINUE_FAILED.
+// Continue continues a run that has ended: with an input, or, if it was interrupted, with its
+// unfinished work. It need not be prepared. CONTINUE_FAILED.
 func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
 	r.settle(ctx, id)
 	x := r.lookup(id)
@@ -38,7 +38,7 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 		if x, err = r.prepare(ctx, PrepareOptions{Run: id, Actor: by, same: true}); err != nil {
 			return fail(wire.CodeContinueFailed, err)
 		}
-		defer x.drop() // unless somebody has started it
+		defer x.drop() // unless it was started meanwhile
 	}
 	return fail(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
 }
@@ -48,7 +48,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	at := x.state
 	x.mu.Unlock()
 	switch at {
-	case preparing: // by somebody else, who is not through with it
+	case preparing: // by another caller, which has not finished
 		return refuse(wire.CodeContinueFailed, "Run %s is already prepared", x.id)
 	case running, endRecorded:
 		return refuse(wire.CodeContinueFailed, "Run %s is already running", x.id)
@@ -63,7 +63,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	return x.start(ctx, input, requestID, by)
 }
 
-// start begins a segment and returns when it is on record.
+// start begins a segment and returns when its start is recorded.
 func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err error) {
 	ctx, done, err := x.claimStart(ctx)
 	if err != nil {
@@ -95,14 +95,14 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 	return nil
 }
 
-// record puts the start on record, with the changes of policy that came before it.
+// record records the start and the policy changes that precede it.
 func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.RunStatus) error {
 	made, err := x.r.turns.lock(ctx, x.making())
 	if err != nil {
 		return err
 	}
 	defer made()
-	changes, err := x.early(ctx)
+	changes, err := x.applyEarlyChanges(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.RunStatus)
 	return nil
 }
 
-// begin completes the start of a segment by what came before, and returns what the
-// run has to be to begin it.
+// begin completes the start of a segment from the run's history and returns the statuses in which
+// the run may be.
 func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
 	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
 	if p := x.past; p != nil {
@@ -138,7 +138,7 @@ func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
 	return from
 }
 
-// refresh reads again what is on record: it may be long since the run was prepared.
+// refresh reads the records again, because the run may have been prepared long ago.
 func (x *run) refresh(ctx context.Context) error {
 	relayed, err := x.r.turns.soon(ctx, relayTurn(x.id))
 	if err != nil {
@@ -176,8 +176,8 @@ func (x *run) refresh(ctx context.Context) error {
 	return nil
 }
 
-// claimStart takes the run for whoever starts it: one of those who try. Stopping the run
-// ends the context; done gives it back.
+// claimStart reserves the run for one of the callers that start it. Stopping the run cancels the
+// context; done releases the reservation.
 func (x *run) claimStart(ctx context.Context) (starting context.Context, done func(), err error) {
 	r := x.r
 	r.mu.Lock()
@@ -205,12 +205,12 @@ func (x *run) claimStart(ctx context.Context) (starting context.Context, done fu
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	x.state, x.cancel = running, cancel
-	r.wg.Add(1) // Drain waits also for a run that begins
+	r.wg.Add(1) // Drain also waits for a run that is starting
 	return ctx, func() { cancel(nil) }, nil
 }
 
-// undoStart makes a run prepared again that could not be started, or forgets it when
-// somebody has stopped it meanwhile.
+// undoStart returns a run that could not be started to the prepared state, or forgets it if it was
+// stopped meanwhile.
 func (x *run) undoStart() {
 	x.mu.Lock()
 	stopped := x.stopped != nil
@@ -226,7 +226,7 @@ func (x *run) undoStart() {
 	x.r.wg.Done()
 }
 
-// drop forgets a run that is only prepared, and reports whether it was.
+// drop forgets a run that is only prepared and reports whether it was.
 func (x *run) drop() bool {
 	x.mu.Lock()
 	is := x.state == preparing || x.state == prepared
@@ -270,8 +270,8 @@ func (x *run) flow(ctx context.Context, input string) (out strategy.Output, err 
 	return x.strategy.Flow.Run(ctx, input, x.step)
 }
 
-// open makes sure of the run's session, and that nobody else writes it. What a sole agent has
-// found there goes on the record of the start.
+// open opens the run's session and takes its lease. For a sole agent, the records that were found
+// there become part of the start record.
 func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 	if name := soleAgent(x.strategy); name != "" {
 		m, err := x.member(ctx, name)
@@ -290,12 +290,12 @@ func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 		x.log, err = x.r.o.Sessions.Open(ctx, x.id, nil)
 	} else {
 		o := session.Opened{SessionID: x.id, CWD: x.opt.Spec.Cwd, Title: cmp.Or(x.opt.Spec.Session.Title, x.strategy.Name), User: by.Name}
-		if id, branch, err := project.ID(o.CWD); err == nil { // a folder without one still has runs
+		if id, branch, err := project.ID(o.CWD); err == nil { // a folder without an id can have runs, too
 			o.Project, o.GitBranch = id, branch
 		}
 		x.log, err = x.r.o.Sessions.Create(ctx, o)
 	}
-	if err == nil && x.opt.Spec.Workspace == "" { // there each agent has a process of its own
+	if err == nil && x.opt.Spec.Workspace == "" { // in a workspace each agent is a separate process
 		x.shared, err = agent.NewRun(ctx, x.log)
 	}
 	if err != nil {
@@ -309,7 +309,7 @@ func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 	return nil
 }
 
-// release gives back what a start has opened that comes to nothing.
+// release closes what a failed start has opened.
 func (x *run) release() error {
 	err := x.close(false)
 	if x.log != nil {
@@ -317,6 +317,6 @@ func (x *run) release() error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.log, x.shared, x.relay, x.helpers, x.closed = nil, nil, nil, nil, false
+	x.log, x.shared, x.relay, x.subagents, x.closed = nil, nil, nil, nil, false
 	return err
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Steer gives a running run a text to heed. It is on record when Steer returns, and
-// reaches the agent that works with the next call of its model, or else the next agent
-// with its input. RUN_NOT_STEERABLE for anything that does not run.
+// Steer gives a running run a text for its agent. The text is recorded when Steer returns. It
+// reaches the working agent with its next model call, or else the next agent with its input.
+// RUN_NOT_STEERABLE if the run is not running.
 func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
 	cannot := wireError(wire.RunNotSteerable(id))
 	x := r.lookup(id)
@@ -43,10 +43,10 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	return nil
 }
 
-// submit gives an agent that works the texts that wait. It leaves them where the agent
-// cannot take them now.
+// submit gives the waiting texts to a working agent. Texts that the agent cannot take now keep
+// waiting.
 func (x *run) submit(ctx context.Context, m *runAgent) {
-	m.steering.Lock() // a turn that ends waits, and sees what was submitted
+	m.steering.Lock() // a turn that ends waits for this and sees the submitted texts
 	defer m.steering.Unlock()
 	if !m.busy {
 		return
@@ -55,7 +55,7 @@ func (x *run) submit(ctx context.Context, m *runAgent) {
 	if len(texts) == 0 {
 		return
 	}
-	err := m.agent.Submit(context.WithoutCancel(ctx), transcript.Text{Text: steered(texts)})
+	err := m.agent.Submit(context.WithoutCancel(ctx), transcript.Text{Text: steeringText(texts)})
 	if err == nil {
 		return
 	}
@@ -75,18 +75,18 @@ func (x *run) takeSteering() []string {
 	return texts
 }
 
-// withSteering is an agent's input with the texts that wait, at its end.
+// withSteering returns an agent's input with the waiting texts at its end.
 func (x *run) withSteering(input string) string {
 	if texts := x.takeSteering(); len(texts) > 0 {
 		if input != "" {
 			input += "\n\n"
 		}
-		input += steered(texts)
+		input += steeringText(texts)
 	}
 	return input
 }
 
-// steered is how a model reads what its run is steered with (seed 002's original).
-func steered(texts []string) string {
+// steeringText formats steering for the model, with the wording of the Open Agent SDK.
+func steeringText(texts []string) string {
 	return "<user_steering>\n" + strings.Join(texts, "\n\n") + "\n</user_steering>"
 }

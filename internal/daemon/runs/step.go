@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
-// step is [strategy.StepFunc]: it makes a step, unless the record says what came of it.
+// step implements [strategy.StepFunc]: it performs a step unless the log already has its result.
 //
 //	on record as completed ─► its output
 //	begun before a restart ─► the agent's session says how far it came
@@ -38,7 +38,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 	}
 	e.Event, e.Text, e.Finish, e.Usage, e.Cost = wire.RunStepCompleted, out.Text, out.Finish, &out.Usage, out.Cost
 	if l := x.relaying(); l != nil {
-		if err := l.settle(ctx); err != nil { // what the agent did stands before that it is done
+		if err := l.settle(ctx); err != nil { // the records of the agent precede the end of its step
 			return out, err
 		}
 	}
@@ -54,7 +54,7 @@ func outputOf(e *wire.RunEvent) strategy.Output {
 	return out
 }
 
-// perform begins a step, on record too, and sees it through.
+// perform records the beginning of a step and runs it.
 func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, e wire.RunEvent) (out strategy.Output, err error) {
 	defer x.r.recoverPanic(x.id, &err)
 	spec, ok := x.agent(s.Agent)
@@ -74,13 +74,13 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, 
 	if err != nil {
 		return strategy.Output{}, err
 	}
-	m.turns.Lock() // an agent has one step at a time
+	m.turns.Lock() // an agent performs one step at a time
 	defer m.turns.Unlock()
 	if err := m.open(ctx); err != nil {
 		return strategy.Output{}, err
 	}
 	if before != nil {
-		return m.goOn(ctx, s, before)
+		return m.continueStep(ctx, s, before)
 	}
 	e.Session = m.session
 	if m.session != x.id {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// decoder makes a strategy of a tree. It keeps the first thing that is wrong.
+// decoder decodes a tree into a strategy. It keeps the first error.
 type decoder struct {
 	name   string
 	source []byte
@@ -21,7 +21,7 @@ type decoder struct {
 	nodes  int
 }
 
-// wrong notes that something is wrong at an offset and under a path of keys.
+// wrong records an error at an offset and under a path of keys.
 func (d *decoder) wrong(at int, key, hint, format string, args ...any) {
 	if d.err != nil {
 		return
@@ -31,14 +31,14 @@ func (d *decoder) wrong(at int, key, hint, format string, args ...any) {
 	d.err = e
 }
 
-// object is a value whose keys are looked at.
+// object is an object whose keys are being decoded.
 type object struct {
 	d    *decoder
 	node *jsontree.Node
 	key  string // path of keys
 }
 
-// object reads a value as an object with some keys. Refused ones have a reason.
+// object reads a value as an object with these keys. Each refused key has a reason.
 func (d *decoder) object(n *jsontree.Node, key string, known []string, refused map[string]string) object {
 	o := object{d: d, node: n, key: key}
 	if n.Kind != jsontree.Object {
@@ -49,8 +49,8 @@ func (d *decoder) object(n *jsontree.Node, key string, known []string, refused m
 		if slices.Contains(known, m.Key) {
 			continue
 		}
-		if why := refused[m.Key]; why != "" {
-			d.wrong(m.At, o.path(m.Key), "", "%s", why)
+		if reason := refused[m.Key]; reason != "" {
+			d.wrong(m.At, o.path(m.Key), "", "%s", reason)
 			return o
 		}
 		d.wrong(m.At, key, spelling.Hint(m.Key, known, "the keys are"), "unknown key %q", m.Key)
@@ -71,7 +71,7 @@ func (o object) member(key string) (*jsontree.Node, bool) {
 	return n, n != nil
 }
 
-// want reads a member that should be of a kind; nil when it is not there or wrong.
+// want returns a member that must be of a kind, or nil if it is missing or wrong.
 func (o object) want(key string, kind jsontree.Kind) *jsontree.Node {
 	n, ok := o.member(key)
 	if !ok {
@@ -99,7 +99,7 @@ func (o object) text(key string) string {
 	return n.Text
 }
 
-// filled is a text that must not be blank when it is there, and must be there.
+// filled returns a required text that must not be blank.
 func (o object) filled(key, hint string) string {
 	n, ok := o.member(key)
 	if !ok {
@@ -113,7 +113,7 @@ func (o object) filled(key, hint string) string {
 	return s
 }
 
-// line is a text for people that stays on one line.
+// line checks that a text is one line.
 func (o object) line(key string, s string) string {
 	if n, ok := o.member(key); ok && (strings.ContainsAny(s, "\r\n") || len(s) > maxName) {
 		o.d.wrong(n.At, o.path(key), "", "must be one line of at most %d bytes", maxName)
@@ -126,7 +126,7 @@ func (o object) bool(key string) bool {
 	return n != nil && n.Text == "true"
 }
 
-// count is a whole number from 1; 0 when it is not there.
+// count returns a whole number from 1, or 0 if it is missing.
 func (o object) count(key string) int {
 	n := o.want(key, jsontree.Number)
 	if n == nil {
@@ -144,7 +144,7 @@ func (o object) number(key string, n *jsontree.Node) int {
 	return i
 }
 
-// texts is a list of texts that are not blank, none twice; nil when it is not there.
+// texts returns a list of different, non-blank texts; nil if it is missing.
 func (o object) texts(key string) []string {
 	n := o.want(key, jsontree.List)
 	if n == nil {
@@ -170,7 +170,7 @@ const (
 	maxName   = 200
 	maxCount  = 1_000_000
 	maxAgents = 100
-	maxSteps  = 500 // of the whole flow, and flows count too
+	maxSteps  = 500 // of the whole flow, including nested flows
 	maxNest   = 16
 )
 
@@ -199,8 +199,8 @@ func (d *decoder) strategy(root *jsontree.Node) *Strategy {
 	return s
 }
 
-// version is a text; a number is taken as it is written, since "version: 1" is what
-// people write.
+// version returns the version as text. A number is accepted as written, because "version: 1" is
+// common.
 func (o object) version() string {
 	if n, ok := o.member("version"); ok && n.Kind == jsontree.Number {
 		return n.Text
@@ -208,7 +208,7 @@ func (o object) version() string {
 	return o.line("version", o.filled("version", `for example version: "1"`))
 }
 
-// unused refuses agents that never have a turn: the flow or the name is a mistake.
+// unused rejects agents that the flow does not use: the flow or the name is wrong.
 func (d *decoder) unused(s *Strategy, o object) {
 	used := s.Flow.Agents()
 	agents, _ := o.member("agents")

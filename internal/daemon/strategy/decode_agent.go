@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// What strategies of the seed's original have, or had, and these have not.
+// Keys of CommaAgents strategies, old or new, that are not supported here.
 var (
 	refusedStrategy = map[string]string{
 		"mcpServers": "a strategy cannot define MCP servers, because settings must allow these programs",
@@ -115,22 +115,22 @@ func (d *decoder) agentType(n *jsontree.Node, key string) Type {
 	return ""
 }
 
-// rejectOtherKeys refuses keys that another type of agent has.
-func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, own Type) {
+// rejectOtherKeys rejects keys of another type of agent.
+func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, typ Type) {
 	for _, m := range n.Members {
-		if slices.Contains(agentKeys[own], m.Key) {
+		if slices.Contains(agentKeys[typ], m.Key) {
 			continue
 		}
 		for _, other := range []Type{User, LLM, Command} {
 			if slices.Contains(agentKeys[other], m.Key) {
-				d.wrong(m.At, key+"."+m.Key, "set type: "+string(other)+", or remove the key", "only agents of type %s have this key, this one is %s", other, own)
+				d.wrong(m.At, key+"."+m.Key, "set type: "+string(other)+", or remove the key", "only agents of type %s have this key; this one is %s", other, typ)
 				return
 			}
 		}
 	}
 }
 
-// model is PROVIDER/MODEL, or "".
+// model returns PROVIDER/MODEL, or "".
 func (o object) model() string {
 	n := o.want("model", jsontree.Text)
 	if n == nil {
@@ -143,7 +143,7 @@ func (o object) model() string {
 	return n.Text
 }
 
-// prompt is the system prompt: the text, or what the file has that it names.
+// prompt returns the system prompt: the text, or the content of the file that it names.
 func (o object) prompt() string {
 	s := o.text("systemPrompt")
 	if !isFile(s) {
@@ -165,14 +165,14 @@ func (o object) prompt() string {
 	return text
 }
 
-// isFile reports whether a system prompt is the name of a file: one word that ends
-// in .md or .txt.
+// isFile reports whether a system prompt is a file name: one word that ends in .md or .txt.
 func isFile(s string) bool {
 	s = strings.TrimSpace(s)
 	return !strings.ContainsAny(s, " \t\r\n") && (strings.HasSuffix(s, ".md") || strings.HasSuffix(s, ".txt"))
 }
 
-// userConfig takes of the seed's config what is so anyway.
+// userConfig accepts the keys of CommaAgents' config that have no effect here and rejects the
+// others.
 func (o object) userConfig() {
 	n := o.want("config", jsontree.Object)
 	if n == nil {

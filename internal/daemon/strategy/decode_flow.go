@@ -19,7 +19,7 @@ var flowKeys = map[kind][]string{
 	},
 }
 
-// kindOf is what a word for a flow means. "sequence" is for who does not know the seed.
+// kindOf returns the kind that a word means. CommaAgents uses "sequential"; "sequence" is an alias.
 func kindOf(word string) (kind, bool) {
 	if word == "sequence" {
 		return sequence, true
@@ -29,7 +29,7 @@ func kindOf(word string) (kind, bool) {
 	return k, ok
 }
 
-// root reads the flow of a strategy. A single agent is a sequence of one.
+// root reads the flow of a strategy. A single agent is a sequence with one step.
 func (d *decoder) root(n *jsontree.Node) *node {
 	f := d.step(n, "flow", 0)
 	if d.err == nil && f.kind == step {
@@ -38,7 +38,7 @@ func (d *decoder) root(n *jsontree.Node) *node {
 	return f
 }
 
-// step reads an agent's name, {agent: …} or a flow.
+// step reads the name of an agent, {agent: …} or a flow.
 func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
 	if d.nodes++; d.nodes > maxSteps {
 		d.wrong(n.At, key, "", "the flow has more than %d steps", maxSteps)
@@ -71,7 +71,7 @@ func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
 	return d.short(o, depth)
 }
 
-// short reads a flow that is written {cycle: {steps: …}} or {sequential: [a, b]}.
+// short reads a flow in the short form {cycle: {steps: …}} or {sequential: [a, b]}.
 func (d *decoder) short(o object, depth int) *node {
 	const hint = "write {agent: NAME}, {type: cycle, steps: […]} or {cycle: {steps: […]}}; the types are sequential, cycle and broadcast"
 	if d.err != nil {
@@ -97,8 +97,8 @@ func (d *decoder) short(o object, depth int) *node {
 		}, key, depth)
 	}
 	if t := (object{d: d, node: &m.Value, key: key}); m.Value.Kind == jsontree.Object {
-		if own, ok := t.member("type"); ok {
-			d.wrong(own.At, t.path("type"), "remove one of them", "%s already gives the type of the flow", m.Key)
+		if typ, ok := t.member("type"); ok {
+			d.wrong(typ.At, t.path("type"), "remove one of them", "%s already gives the type of the flow", m.Key)
 		}
 	}
 	return d.flow(k, &m.Value, key, depth)
@@ -117,7 +117,7 @@ func (d *decoder) agentStep(n *jsontree.Node, key string) *node {
 	return s
 }
 
-// agentNamed is the name of an agent that there is.
+// agentNamed returns the name of an existing agent.
 func (d *decoder) agentNamed(n *jsontree.Node, key string) string {
 	if d.agents[n.Text] {
 		return n.Text
@@ -171,7 +171,7 @@ func (d *decoder) steps(n *jsontree.Node, key string, depth int) []*node {
 	return steps
 }
 
-// cycle reads what ends a cycle.
+// cycle reads the end conditions of a cycle.
 func (d *decoder) cycle(f *node, o object) {
 	if f.kind != cycle || d.err != nil {
 		return
@@ -200,7 +200,7 @@ func (d *decoder) cycle(f *node, o object) {
 	d.cycleCount(f, o)
 }
 
-// checkText refuses signals that cannot be found in any text.
+// checkText rejects signals that no text can contain.
 func (d *decoder) checkText(f *node, o object) {
 	if f.match == matchSubstring {
 		return
@@ -208,13 +208,13 @@ func (d *decoder) checkText(f *node, o object) {
 	for i, s := range f.signals {
 		if strings.TrimSpace(s) != s || f.match != matchExact && strings.ContainsAny(s, "\n") {
 			n, _ := o.member("breakCycleSignals")
-			d.wrong(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "lines are compared without surrounding blanks", "%q can never match with %s", clip(s), f.match)
+			d.wrong(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "remove the surrounding blanks and line breaks: signals are compared with trimmed lines", "%q can never match with %s", clip(s), f.match)
 		}
 	}
 }
 
-// cycleCount reads the number of cycles. Without one a cycle with an observer goes on until
-// a signal, and one without runs once.
+// cycleCount reads the number of cycles. By default, a cycle with an observer runs until a signal,
+// and one without runs once.
 func (d *decoder) cycleCount(f *node, o object) {
 	n, ok := o.member("cycles")
 	switch {
@@ -233,11 +233,11 @@ func (d *decoder) cycleCount(f *node, o object) {
 		d.wrong(n.At, o.path("cycles"), "", `must be a whole number from 1, or "Infinity", not %s`, n.Show())
 	}
 	if f.cycles == endless && len(f.signals) == 0 {
-		d.wrong(o.node.At, o.key, "give it an observer, or breakCycleSignals that its last step says", "the cycle could never end")
+		d.wrong(o.node.At, o.key, "add an observer, or add breakCycleSignals that the last step can output", "the cycle could never end")
 	}
 }
 
-// checkDistinct refuses a broadcast in which an agent would have to answer twice at once.
+// checkDistinct rejects a broadcast in which one agent would have to answer twice at the same time.
 func (d *decoder) checkDistinct(f *node, at int, key string) {
 	if f.kind != broadcast || d.err != nil {
 		return
@@ -245,8 +245,8 @@ func (d *decoder) checkDistinct(f *node, at int, key string) {
 	in := map[string]int{}
 	for i, s := range f.steps {
 		for _, name := range (&Flow{root: s}).Agents() {
-			if first, twice := in[name]; twice {
-				d.wrong(at, key, "make a second agent of it", "agent %s is in steps %d and %d, which run at the same time", name, first, i)
+			if first, found := in[name]; found {
+				d.wrong(at, key, "define a second agent and use it in one of the steps", "agent %s is in steps %d and %d, which run at the same time", name, first, i)
 			}
 			in[name] = i
 		}

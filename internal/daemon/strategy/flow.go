@@ -2,25 +2,24 @@ package strategy
 
 import "encoding/json"
 
-// Flow is the tree of what happens in which order: sequences, cycles and broadcasts,
-// nested as deep as one likes, with agents at the leaves. The zero Flow does nothing
-// and returns its input.
+// Flow is a tree of sequences, cycles and broadcasts, nested to any depth, with agents at the
+// leaves. The zero Flow does nothing and returns its input.
 type Flow struct{ root *node }
 
-// kind is what a node of the tree is.
+// kind is the kind of a node.
 type kind string
 
 const (
 	step      kind = "agent"
-	sequence  kind = "sequential" // each step gets what the one before it said
-	cycle     kind = "cycle"      // a sequence again and again
-	broadcast kind = "broadcast"  // all steps get the same, side by side
+	sequence  kind = "sequential" // each step gets the output of the previous one
+	cycle     kind = "cycle"      // a repeated sequence
+	broadcast kind = "broadcast"  // all steps get the same input, at the same time
 )
 
 // endless is the number of cycles of a cycle that only a signal ends.
 const endless = -1
 
-// defaultSignals end a cycle with an observer that has none of its own.
+// defaultSignals end a cycle with an observer but without signals.
 var defaultSignals = []string{"end cycle", "stop", "done"}
 
 type node struct {
@@ -30,7 +29,7 @@ type node struct {
 	agent       string  // of a step
 	steps       []*node // of a flow
 
-	cycles   int    // of a cycle: a number from 1, or endless
+	cycles   int    // of a cycle: at least 1, or endless
 	observer string // of a cycle: an agent, or ""
 	signals  []string
 	match    signalMatch
@@ -38,7 +37,7 @@ type node struct {
 	separator string // of a broadcast
 }
 
-// Agents names the agents in the order in which the flow comes to them, each once.
+// Agents returns the agents in the order of their first use.
 func (f *Flow) Agents() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -52,7 +51,7 @@ func (f *Flow) Agents() []string {
 	return names
 }
 
-// walk calls before for a node ahead of its steps, and after behind them.
+// walk calls before for each node before its steps, and after for each node after its steps.
 func (n *node) walk(before, after func(*node)) {
 	if n == nil {
 		return
@@ -64,8 +63,7 @@ func (n *node) walk(before, after func(*node)) {
 	after(n)
 }
 
-// shape is how a node is written: as the seed's strategies have it, with what was
-// left out filled in.
+// shape is the JSON form of a node, as in CommaAgents' strategies, with defaults filled in.
 type shape struct {
 	Agent       string      `json:"agent,omitempty"`
 	Type        kind        `json:"type,omitempty"`
@@ -105,8 +103,8 @@ func (n *node) shape() shape {
 	return s
 }
 
-// Tree is the flow as JSON, for strategy_started's flowTree: an object with type,
-// name and steps, as a strategy file has it, with what it left out filled in.
+// Tree returns the flow as JSON for the flowTree of strategy_started: an object with type, name and
+// steps as in a strategy file, with defaults filled in.
 func (f *Flow) Tree() json.RawMessage {
 	if f.root == nil {
 		return json.RawMessage("{}")

@@ -68,7 +68,7 @@ func TestInvalid(t *testing.T) {
 		{"steps a text", agent(`{"maxSteps":"5"}`), `must be a number, not "5"`, ""},
 		{"prompt in a file", agent(`{"systemPrompt":"./p.md"}`), "agents.a.systemPrompt: cannot read the prompt: only a strategy that is a file", ""},
 		{"prompt with NUL", agent(`{"systemPrompt":"a\u0000b"}`), "contains a NUL", ""},
-		{"command of a model", agent(`{"command":"ls"}`), "agents.a.command: only agents of type command have this key, this one is llm", "type: command"},
+		{"command of a model", agent(`{"command":"ls"}`), "agents.a.command: only agents of type command have this key; this one is llm", "type: command"},
 		{"model of a person", agent(`{"type":"user","model":"a/b"}`), "agents.a.model: only agents of type llm", ""},
 		{"no command", agent(`{"type":"command"}`), "agents.a: command is missing", ""},
 		{"empty command", agent(`{"type":"command","command":""}`), "agents.a.command: is empty", ""},

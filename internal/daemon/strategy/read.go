@@ -15,35 +15,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// maxSize bounds a strategy's file, and a prompt's.
+// maxSize is the maximum size of a strategy's file, and of a prompt's.
 const maxSize = 1 << 20
 
-// Parse reads a strategy; name is told in errors, and its ending says which language
-// it is (.yaml, .yml, .json; otherwise it is JSON when it begins with a brace, else
-// YAML). Errors are *[Error], which wraps [ErrInvalid], and say where: a line and a
-// path of keys. A system prompt that lies in a file of its own is for [Load].
+// Parse reads a strategy. The name appears in errors, and its extension gives the language (.yaml,
+// .yml, .json; otherwise JSON if the text begins with a brace, else YAML). Errors are *[Error],
+// which wraps [ErrInvalid] and has a line and a path of keys. Only [Load] supports system prompts
+// in separate files.
 func Parse(name string, b []byte) (*Strategy, error) {
 	return parse(name, b, func(string) (string, error) {
 		return "", errors.New("only a strategy that is a file itself can have its prompts in files")
 	})
 }
 
-// Load reads a file, at most 1 MiB, as [Parse] does, but errors say nothing of what is
-// in a file that has no agents and no flow. A system prompt that names a
-// file ("./writer.md") is read from the strategy's folder, and from nowhere else.
-// Errors of the file system are those of package os.
+// Load reads a file of at most 1 MiB like [Parse]. For a file without agents and flow, errors do
+// not quote the content. A system prompt that names a file ("./writer.md") is read from the
+// strategy's folder only. Errors of the file system are those of package os.
 func Load(path string) (*Strategy, error) {
-	whole, err := filepath.Abs(path)
+	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("strategy: %w", err)
 	}
-	root, err := os.OpenRoot(filepath.Dir(whole))
+	root, err := os.OpenRoot(filepath.Dir(abs))
 	if err != nil {
 		return nil, fmt.Errorf("strategy: %w", err)
 	}
 	defer root.Close()
-	// The file itself may be a link to anywhere: a person named it.
-	b, err := readFile(whole, os.Stat, func(p string) (fs.File, error) { return os.Open(p) })
+	// The file itself may be a link to any place, because the user named it.
+	b, err := readFile(abs, os.Stat, func(p string) (fs.File, error) { return os.Open(p) })
 	if err != nil {
 		return nil, fmt.Errorf("strategy: %w", err)
 	}
@@ -54,17 +53,17 @@ func Load(path string) (*Strategy, error) {
 	if err != nil {
 		return nil, redactError(path, b, err)
 	}
-	s.Path = whole
+	s.Path = abs
 	return s, nil
 }
 
-// redactError leaves out of an error what stands in a file that nobody would take for a
-// strategy: who names a file need not be one who may read it.
+// redactError removes the content of a file from an error if the file is clearly not a strategy:
+// the user who names a file may not be allowed to read it.
 func redactError(path string, b []byte, err error) error {
 	if bytes.Contains(b, []byte("agents")) && bytes.Contains(b, []byte("flow")) {
 		return err
 	}
-	return &Error{File: path, Detail: "no strategy: agents and a flow are missing", Do: "a strategy has a name, a version, agents and a flow"}
+	return &Error{File: path, Detail: "not a strategy: agents and flow are missing", Do: "a strategy has a name, a version, agents and a flow"}
 }
 
 func readFile(path string, stat func(string) (fs.FileInfo, error), open func(string) (fs.File, error)) ([]byte, error) {
@@ -72,7 +71,7 @@ func readFile(path string, stat func(string) (fs.FileInfo, error), open func(str
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // a pipe would be waited for
+	if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
 	f, err := open(path)
@@ -125,14 +124,14 @@ func (d *decoder) unreadable(err error) *Error {
 	} else if j, ok := errors.AsType[*jsontree.Error](err); ok {
 		at, e.Do = j.Offset, j.Hint
 		if e.Do == "" && bytes.HasPrefix(bytes.TrimLeft(d.source[min(j.Offset, len(d.source)):], " \t"), []byte("/")) {
-			e.Do = "JSON has no comments; YAML has (# …)"
+			e.Do = "remove the comments, or use YAML: JSON has no comments"
 		}
 	}
 	d.place(e, at)
 	return e
 }
 
-// place tells the line and the column of an offset.
+// place sets the line and the column of an offset.
 func (d *decoder) place(e *Error, at int) {
 	if at < 0 || at > len(d.source) {
 		return

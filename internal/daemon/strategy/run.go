@@ -11,16 +11,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Step asks an agent to answer an input.
+// Step is one call of an agent with an input.
 type Step struct {
-	Path  string // unique in the flow and the same every time: "0", "1.r2.0", "1.r2.observer"
-	Name  string // for people: the agent's name, or that of the flow's step
+	Path  string // unique in the flow and the same in every run: "0", "1.r2.0", "1.r2.observer"
+	Name  string // for display: the name of the agent or of the flow's step
 	Agent string
 	Input string
-	First bool // nothing ran before it: Input is what the flow was given
+	First bool // no step ran before it: Input is the input of the flow
 }
 
-// Output is what came of a step.
+// Output is the result of a step.
 type Output struct {
 	Text   string
 	Finish string
@@ -28,11 +28,11 @@ type Output struct {
 	Cost   float64
 }
 
-// StepFunc makes a step. It is called once for each path, and concurrently in a broadcast.
-// After an error no further step begins.
+// StepFunc performs a step. It is called once per path, and concurrently in a broadcast. No step
+// starts after an error.
 type StepFunc func(ctx context.Context, s Step) (Output, error)
 
-// StepError says which step of which flow failed. It wraps what Do returned.
+// StepError reports which step of which flow failed. It wraps the error of the StepFunc.
 type StepError struct {
 	Flow string // the name of the flow that the step belongs to
 	Step string // [Step.Name]
@@ -47,10 +47,10 @@ func (e *StepError) Error() string {
 // Unwrap returns the step's error.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Run runs the flow on an input and returns the last output; a broadcast's is what
-// its steps said, in the order of the file, with its separator between. Usage and
-// Cost are of all steps, also when there is an error. Errors are *[StepError], or the
-// context's cause when it was done before a step began.
+// Run runs the flow on an input and returns the last output. The output of a broadcast is the
+// outputs of its steps in the order of the file, joined by its separator. Usage and Cost include
+// all steps, also after an error. Errors are *[StepError], or the context's cause if it ended
+// before a step started.
 func (f *Flow) Run(ctx context.Context, input string, do StepFunc) (Output, error) {
 	if f.root == nil {
 		return Output{Text: input}, nil
@@ -71,7 +71,7 @@ type runner struct {
 	cost  float64
 }
 
-// stepIO is what goes into a step or came out of one.
+// stepIO is the input or output of a step.
 type stepIO struct {
 	text   string
 	finish string
@@ -123,56 +123,55 @@ func (r *runner) sequence(ctx context.Context, n *node, prefix string, in stepIO
 	return in, nil
 }
 
-// cycle runs its steps as a sequence, and again with what came of it, until a signal
-// or the number of cycles ends it. Where there is an observer, it is the one who says
-// the signal; what it says otherwise is the next round's input, and after the last
-// round the result.
+// cycle runs its steps as a sequence and repeats that with the output until a signal or the number
+// of cycles ends it. With an observer, the signal must come from the observer; other output of the
+// observer is the input of the next round, and after the last round the result.
 func (r *runner) cycle(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	for round := 1; n.cycles == endless || round <= n.cycles; round++ {
 		at := prefix + "r" + strconv.Itoa(round) + "."
-		said, err := r.sequence(ctx, n, at, in)
+		output, err := r.sequence(ctx, n, at, in)
 		if err != nil {
 			return stepIO{}, err
 		}
-		in = said
+		in = output
 		if n.observer != "" {
 			if in, err = r.step(ctx, n.name, Step{
-				Path: at + "observer", Name: n.observer, Agent: n.observer, Input: said.text,
+				Path: at + "observer", Name: n.observer, Agent: n.observer, Input: output.text,
 			}); err != nil {
 				return stepIO{}, err
 			}
 		}
 		if n.match.found(in.text, n.signals) {
-			return said, nil
+			return output, nil
 		}
 	}
 	return in, nil
 }
 
-// ErrPaused is the error of a step that can be gone on with later. Beside it in a
-// broadcast, the others go on until they have ended, failed or paused.
+// ErrPaused is the error of a step that can be continued later. The other steps of the same
+// broadcast run on until they have ended, failed or paused.
 var ErrPaused = errors.New("paused")
 
 var errSibling = errors.New("another step of the broadcast failed")
 
-// broadcast runs its steps side by side. The first that fails ends the others; the
-// error is its own, not that of those it ended. One that pauses ends nobody.
+// broadcast runs its steps at the same time. The first error cancels the other steps and is
+// returned. A paused step cancels nothing.
 func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
-		wg    sync.WaitGroup
-		once  sync.Once
-		first error
-		pause sync.Once
-		later error
-		said  = make([]stepIO, len(n.steps))
+		wg     sync.WaitGroup
+		once   sync.Once
+		first  error
+		pause  sync.Once
+		paused error
+		output = make([]stepIO, len(n.steps))
 	)
 	for i := range n.steps {
 		wg.Go(func() {
 			out, err := r.child(ctx, n, prefix, i, in)
 			if errors.Is(err, ErrPaused) {
-				pause.Do(func() { later = err })
+				pause.Do(func() { paused = err })
 				return
 			}
 			if err != nil {
@@ -180,19 +179,19 @@ func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in stepI
 				cancel(errSibling)
 				return
 			}
-			said[i] = out
+			output[i] = out
 		})
 	}
 	wg.Wait()
 	if first != nil {
 		return stepIO{}, first
 	}
-	if later != nil {
-		return stepIO{}, later
+	if paused != nil {
+		return stepIO{}, paused
 	}
-	texts := make([]string, len(said))
-	for i, s := range said {
+	texts := make([]string, len(output))
+	for i, s := range output {
 		texts[i] = s.text
 	}
-	return stepIO{text: strings.Join(texts, n.separator), finish: said[len(said)-1].finish}, nil
+	return stepIO{text: strings.Join(texts, n.separator), finish: output[len(output)-1].finish}, nil
 }

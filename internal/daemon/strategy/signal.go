@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// signalMatch is how a cycle looks for its signals in what was said. Case never matters.
+// signalMatch is how a cycle finds its signals in an output. Case is ignored.
 type signalMatch string
 
 const (
 	matchSubstring signalMatch = "substring"  // anywhere
-	matchFirstLine signalMatch = "first-line" // the first line that is not blank begins with it, as a word
-	matchAnyLine   signalMatch = "any-line"   // some line does
-	matchExact     signalMatch = "exact"      // nothing else was said
+	matchFirstLine signalMatch = "first-line" // the first non-blank line begins with the signal, as a word
+	matchAnyLine   signalMatch = "any-line"   // some line begins with it
+	matchExact     signalMatch = "exact"      // the whole output is the signal
 )
 
 var matches = []signalMatch{matchSubstring, matchFirstLine, matchAnyLine, matchExact}
@@ -37,7 +37,7 @@ func (m signalMatch) one(text, signal string) bool {
 			if line == "" {
 				continue
 			}
-			if verdict(line, signal) {
+			if lineHasSignal(line, signal) {
 				return true
 			}
 			if m == matchFirstLine {
@@ -49,8 +49,8 @@ func (m signalMatch) one(text, signal string) bool {
 	return strings.Contains(text, signal)
 }
 
-// verdict reports whether a line is the signal, or the signal and then more words.
-func verdict(line, signal string) bool {
+// lineHasSignal reports whether a line is the signal, or the signal followed by more words.
+func lineHasSignal(line, signal string) bool {
 	rest, ok := strings.CutPrefix(line, signal)
 	if !ok || rest == "" {
 		return ok

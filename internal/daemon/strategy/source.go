@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// source is the strategy as canonical JSON: keys in a fixed order, agents in that of
-// the file, everything filled in.
+// source returns the strategy as canonical JSON: keys in a fixed order, agents in the order of the
+// file, defaults filled in.
 func (s *Strategy) source() json.RawMessage {
 	b := []byte(`{"name":`)
 	b = jsonscan.AppendString(b, s.Name)
@@ -52,11 +52,11 @@ func (a Agent) written() writtenAgent {
 	return w
 }
 
-// compact writes a value as JSON, with < and & as they are.
+// compact encodes a value as JSON without escaping < and &.
 func compact(v any) json.RawMessage {
 	b, err := jsonscan.Marshal(v)
 	if err != nil {
-		panic(err) // texts and numbers only
+		panic(err) // only texts and numbers
 	}
 	return b
 }

@@ -1,5 +1,5 @@
-// Package strategy describes what a run runs: agents, and the flow that their words
-// take. A strategy is a YAML or JSON file.
+// Package strategy describes what a run executes: agents, and the flow of their outputs. A strategy
+// is a YAML or JSON file.
 //
 //	name: review
 //	version: "1"
@@ -13,13 +13,12 @@
 //	    observer: person
 //	    cycles: 3
 //
-// [Parse] reads it strictly; [Flow.Run] runs it over a function that makes one step,
-// and knows nothing of agents. Each step has a path that does not depend on time, so
-// that a flow that was interrupted is run again from its start with the steps that
-// are on record answered from the record.
+// [Parse] reads it strictly. [Flow.Run] runs it with a function that performs one step; it knows
+// nothing about agents. Each step has a path that does not depend on time, so an interrupted flow
+// can run again from its start, with recorded outputs for the recorded steps.
 //
-// docs/reference/strategies.md describes the file. The package runs no agent and starts no
-// program: that is package internal/daemon/runs.
+// docs/reference/strategies.md describes the file. The package runs no agent and starts no program;
+// package internal/daemon/runs does.
 package strategy
 
 import (
@@ -29,16 +28,16 @@ import (
 	"slices"
 )
 
-// ErrInvalid is what errors of a strategy that cannot be read wrap.
+// ErrInvalid is wrapped by all errors about an invalid strategy.
 var ErrInvalid = errors.New("invalid strategy")
 
-// Error says what is wrong with a strategy, and where. It wraps [ErrInvalid].
+// Error reports what is wrong with a strategy, and where. It wraps [ErrInvalid].
 type Error struct {
-	File         string // as it was given to Parse or Load
-	Line, Column int    // from 1, the column in characters; 0 when there is no place
-	Key          string // path of keys: "agents.writer.tools[1]"; "" for the whole
+	File         string // as passed to Parse or Load
+	Line, Column int    // from 1, the column in characters; 0 if there is no position
+	Key          string // path of keys: "agents.writer.tools[1]"; "" for the whole file
 	Detail       string
-	Do           string // what to do about it, or ""
+	Do           string // how to fix it, or ""
 }
 
 func (e *Error) Error() string {
@@ -58,33 +57,33 @@ func (e *Error) Error() string {
 // Unwrap returns [ErrInvalid].
 func (e *Error) Unwrap() error { return ErrInvalid }
 
-// Hint is what to do about it, or "".
+// Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Do }
 
-// Type is what an agent is.
+// Type is the type of an agent.
 type Type string
 
 // The types of agents.
 const (
-	User    Type = "user"    // a person: its words are the input of a client
+	User    Type = "user"    // the user: its output is the input of a client
 	LLM     Type = "llm"     // a model with tools; "model" is the same
-	Command Type = "command" // a command line, held and judged like any
+	Command Type = "command" // a command line, sandboxed and checked by the policy like any other
 )
 
-// Strategy is what a file says.
+// Strategy is the content of a strategy file.
 type Strategy struct {
 	Name        string
 	Version     string
 	Description string
 	Agents      []Agent // in the order of the file
 	Flow        Flow
-	// Source is canonical JSON of all of it: Parse reads it to the same strategy,
-	// without any other file.
+	// Source is canonical JSON of the whole strategy. Parse reads it into the same strategy without
+	// any other file.
 	Source json.RawMessage
-	Path   string // of the file, absolute; "" when there was none
+	Path   string // of the file, absolute; "" without a file
 }
 
-// Agent returns the agent of a name, or false.
+// Agent returns the agent with this name, or false.
 func (s *Strategy) Agent(name string) (Agent, bool) {
 	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.Name == name })
 	if i < 0 {
@@ -100,16 +99,16 @@ type Agent struct {
 	Description string // for people
 
 	Model        string   // LLM: PROVIDER/MODEL; "" is the daemon's default
-	SystemPrompt string   // LLM: instead of the default one
-	Tools        []string // LLM: only these; nil is all, and not nil but empty is none
-	MaxSteps     int      // LLM: model calls of one step; 0 is no bound
-	Command      string   // Command: the line
+	SystemPrompt string   // LLM: replaces the default prompt
+	Tools        []string // LLM: only these; nil means all, an empty list none
+	MaxSteps     int      // LLM: maximum number of model calls of one step; 0 is no limit
+	Command      string   // Command: the command line
 	Stdin        bool     // Command: the step's input is its standard input
-	Prompt       string   // User: what the person is asked
+	Prompt       string   // User: the prompt for the user
 }
 
-// Single is the strategy of a plain run: one agent, which gets the input and gives
-// the result. Its only step has the path "0".
+// Single returns the strategy of a plain run: one agent, which gets the input and returns the
+// result. The path of its only step is "0".
 func Single(a Agent) *Strategy {
 	s := &Strategy{
 		Name:    a.Name,
