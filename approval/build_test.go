@@ -50,11 +50,11 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(got, again); d != "" {
-		t.Errorf("it does not read back as it was (-was +is)\n%s", d)
+		t.Errorf("it is different after decoding (-want +got)\n%s", d)
 	}
 }
 
-func TestNewFillsIn(t *testing.T) {
+func TestNewDefaults(t *testing.T) {
 	r := command("ls")
 	r.Agent = "child"
 	q := approval.New([]policy.Request{r}, policy.Decision{By: "mode plan"}, approval.QuestionOptions{})
@@ -66,22 +66,22 @@ func TestNewFillsIn(t *testing.T) {
 	}
 	q = approval.New([]policy.Request{r}, policy.Decision{AskReason: record.ReasonOverride}, approval.QuestionOptions{})
 	if q.Reason != record.ReasonOverride || q.Scopes != nil {
-		t.Errorf("an override is for once, and: %+v", q)
+		t.Errorf("an override applies once, got: %+v", q)
 	}
 	outside := command("ls -l")
 	outside.Unsandboxed = true
 	if q := approval.New([]policy.Request{outside}, policy.Decision{}, approval.QuestionOptions{}); !q.OnceOnly() || q.Scopes != nil {
-		t.Errorf("a run outside of the sandbox is for once, and: %+v", q)
+		t.Errorf("a call outside the sandbox applies once, got: %+v", q)
 	}
 	if r.Display != "" || q.Requests[0].Resource != "ls" {
 		t.Errorf("%+v", q)
 	}
 }
 
-func TestNewCutsWhatIsShown(t *testing.T) {
+func TestNewCutsShownText(t *testing.T) {
 	for name, c := range map[string]struct {
 		shown string
-		kept  int // bytes; the whole when it is all of it
+		rest  int // bytes before the cut; all of them if it is not cut
 	}{
 		"nothing":             {"", 0},
 		"as much as fits":     {strings.Repeat("x", approval.MaxShown), approval.MaxShown},
@@ -102,7 +102,7 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 				}
 				return
 			}
-			want := fmt.Sprintf("%s\n[cut here: %d of %d bytes are shown, sha256 of all %x]", c.shown[:c.kept], c.kept, len(c.shown), sha256.Sum256([]byte(c.shown)))
+			want := fmt.Sprintf("%s\n[cut here: %d of %d bytes are shown, sha256 of all %x]", c.shown[:c.rest], c.rest, len(c.shown), sha256.Sum256([]byte(c.shown)))
 			if got != want || utf8.ValidString(c.shown) && !utf8.ValidString(got) {
 				t.Errorf("%d bytes end in %q", len(got), got[max(0, len(got)-150):])
 			}
@@ -113,8 +113,8 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 	}
 }
 
-// A question in words has nothing that could be held.
-func TestNewOfWords(t *testing.T) {
+// A request that consists of questions only has no sandbox.
+func TestNewQuestion(t *testing.T) {
 	ask := policy.Request{Tool: forms.AskTool, Resource: forms.AskTool, Person: true}
 	call := policy.Request{Tool: "mcp__s__t", Operation: policy.OpMCP, Resource: "s/t", Person: true}
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func TestCheckRefuses(t *testing.T) {
+func TestCheckErrors(t *testing.T) {
 	q := question("q", "npm run test")
 	override := q
 	override.Reason = record.ReasonOverride
@@ -69,7 +69,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckTakes(t *testing.T) {
+func TestCheckAccepts(t *testing.T) {
 	q := question("q", "npm run test")
 	override := q
 	override.Reason = record.ReasonOverride
@@ -105,8 +105,8 @@ func TestCheckTakes(t *testing.T) {
 	}
 }
 
-// Whatever somebody sends as an answer: it is refused, or it is one of the four
-// decisions with no more than goes with it, and reads back as it was.
+// Every answer is rejected, or is one of the four decisions with only the fields that it allows,
+// and is the same after decoding.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `{"id":"q","decision":"allow"}`, `{"decision":"allow","input":{"command":"ls"}}`, `{"decision":"deny","stop":true,"message":"no"}`,
@@ -129,10 +129,10 @@ func FuzzAnswer(f *testing.F) {
 		}
 		g, err := q.Grant(a)
 		if a.Decision.Session() != (err == nil) {
-			t.Fatalf("%s leaves a grant: %v", a.Decision, err)
+			t.Fatalf("%s creates a grant: %v", a.Decision, err)
 		}
 		if err == nil && (g.Effect == policy.Allow) != a.Decision.Allows() {
-			t.Fatalf("%s leaves %+v", a.Decision, g)
+			t.Fatalf("%s creates %+v", a.Decision, g)
 		}
 		b, err := json.Marshal(a)
 		if err != nil {
@@ -140,7 +140,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		var again approval.Answer
 		if err := json.Unmarshal(b, &again); err != nil || q.Check(again) != nil {
-			t.Fatalf("%s reads back as %+v, %v", b, again, err)
+			t.Fatalf("%s is decoded as %+v, %v", b, again, err)
 		}
 	})
 }

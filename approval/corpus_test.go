@@ -21,9 +21,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// The cases of asking and answering, as far as the library decides them. What the
-// loop does with an answer is tested in package agent; what goes over a socket
-// belongs to the daemon, and each case says so when it is run.
+// TestCorpus runs the cases about approvals, as far as the library decides them. Package agent
+// tests what the loop does with an answer, and the daemon what is sent over a socket; each such
+// case says so.
 func TestCorpus(t *testing.T) {
 	cases := corpus.Area(t, "agentkit-commaagents-parachute.json", "approval", "permission-wire", "permission+persistence")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
@@ -59,7 +59,7 @@ var (
 	amount  = regexp.MustCompile(`(\d+) ?(KB|MB|min|s|h)\b`)
 )
 
-// calls lists the calls that a text names, in order; c1 when it names none.
+// calls lists the calls that a text names, in order; c1 if it names none.
 func calls(text string) []string {
 	var out []string
 	for _, id := range callID.FindAllString(text, -1) {
@@ -73,7 +73,7 @@ func calls(text string) []string {
 	return out
 }
 
-// answerOf is the answer that a text gives.
+// answerOf returns the answer in a text.
 func answerOf(text string) approval.Answer {
 	a := approval.Answer{Decision: approval.Allow, Actor: "person"}
 	switch {
@@ -98,9 +98,8 @@ func answerOf(text string) approval.Answer {
 	return a
 }
 
-// answerCase: each call's question is answered as the case says, in its order. An
-// answer is about its own question alone, keeps what was said, and leaves a grant
-// only when it is for the session.
+// answerCase answers each call's request as the case says, in its order. An answer applies only to
+// its own request, is stored unchanged, and creates a grant only for a session decision.
 func answerCase(t *testing.T, c corpus.Case) {
 	sc := read(t, c)
 	s, _ := newSessions()
@@ -112,7 +111,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 		q := approval.New([]policy.Request{r}, policy.Decision{Use: id, Tool: "danger", By: "policies"}, approval.QuestionOptions{ID: "q-" + id, At: start})
 		must(l.Append(t.Context(), must(session.NewDraft(record.KindApprovalAsked, q))(t)))(t)
 	}
-	// Before it is answered, a call has not started.
+	// A call has not started before its answer.
 	if st := must(l.Snapshot(t.Context()))(t); len(st.Running) != 0 || len(st.OpenApprovals) != len(asked) {
 		t.Fatalf("%+v", st)
 	}
@@ -142,30 +141,30 @@ func answerCase(t *testing.T, c corpus.Case) {
 			t.Errorf("the record does not keep both inputs: %+v %+v %v", q, recorded, err)
 		}
 		if _, err := q.Grant(got); (err == nil) != got.Decision.Session() {
-			t.Errorf("%s leaves a grant: %v", got.Decision, err)
+			t.Errorf("%s creates a grant: %v", got.Decision, err)
 		}
 	}
 	var expect struct {
 		Result json.RawMessage `json:"result"`
 	}
-	c.Part(t, c.Expect(), &expect) // the rest is the agent's
+	c.Part(t, c.Expect(), &expect) // the rest belongs to the agent
 	var result struct {
 		IsError bool   `json:"is_error"`
 		Text    string `json:"text"`
 	}
 	if json.Unmarshal(expect.Result, &result) == nil && result.IsError {
 		if got := answers(t, s, "s")[0]; got.Decision.Allows() || got.Message != result.Text {
-			t.Errorf("the model is told %q, want %q", got.Message, result.Text)
+			t.Errorf("the model gets %q, want %q", got.Message, result.Text)
 		}
 	}
 }
 
-// wireCase runs the part of a case of the wire that does not need one.
+// wireCase runs the part of a wire case that needs no wire.
 func wireCase(t *testing.T, c corpus.Case) {
 	sc := read(t, c)
 	handled := 0
 	for _, part := range []func(*testing.T, corpus.Case, approvalCase) bool{
-		wireAsks, wireNonePending, wireDecides, wireStops, wireComesLater, wireTellsOthers, wireExpires, wireOverrides, wireCaps,
+		wireRequestFields, wireNonePending, wireDecides, wireStops, wireComesLater, wireOtherClients, wireExpires, wireOverrides, wireCaps,
 	} {
 		if part(t, c, sc) {
 			handled++
@@ -176,8 +175,8 @@ func wireCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// wireAsks: a question has what request_permission tells.
-func wireAsks(t *testing.T, c corpus.Case, sc approvalCase) bool {
+// wireRequestFields checks that a request has the fields of request_permission.
+func wireRequestFields(t *testing.T, c corpus.Case, sc approvalCase) bool {
 	m := guarded.FindStringSubmatch(sc.fields["guard"])
 	if m == nil {
 		return false
@@ -199,7 +198,7 @@ func wireAsks(t *testing.T, c corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// pending puts the question P1.
+// pending appends the request P1.
 func pending(t *testing.T) (*session.Sessions, *session.Log, approval.Request) {
 	t.Helper()
 	s, _ := newSessions()
@@ -218,8 +217,8 @@ func wireNonePending(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// wireDecides: a decision that exists settles the question, changing no policy;
-// another leaves it open.
+// wireDecides checks that a known decision closes the request without a policy change, and that an
+// unknown one leaves it open.
 func wireDecides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	decision, ok := sc.fields["decision"]
 	if !ok {
@@ -235,7 +234,7 @@ func wireDecides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if strings.Contains(sc.expect, "VALIDATION_ERROR") {
 		wantErr(t, err, approval.ErrInvalid)
 		if len(open) != 1 {
-			t.Error("the question is not open any more")
+			t.Error("the request is no longer open")
 		}
 		return true
 	}
@@ -250,7 +249,7 @@ func wireDecides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// wireStops: who stops a run denies its question; a decision after that is too late.
+// wireStops checks that stopping a run denies its request; a decision after that is too late.
 func wireStops(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if !strings.Contains(sc.when, "stop_run") {
 		return false
@@ -265,7 +264,7 @@ func wireStops(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// wireComesLater: whoever comes later finds the question.
+// wireComesLater checks that a later client finds the request.
 func wireComesLater(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if !strings.Contains(sc.when, "subscribes later") {
 		return false
@@ -278,32 +277,32 @@ func wireComesLater(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// wireTellsOthers: the others hear who decided what.
-func wireTellsOthers(t *testing.T, _ corpus.Case, sc approvalCase) bool {
+// wireOtherClients checks that the other clients receive who decided what.
+func wireOtherClients(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if sc.fields["clients"] == "" {
 		return false
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		q := put(t, newLog(t, s, "s"), question("P1", "ls"))
-		heard := make(chan approval.Answer)
+		received := make(chan approval.Answer)
 		go func() {
 			a, err := approval.Wait(context.Background(), s, "s", q)
 			if err != nil {
 				t.Error(err)
 			}
-			heard <- a
+			received <- a
 		}()
 		synctest.Wait()
 		must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: "A"}))(t)
-		if a := <-heard; a.Actor != "A" || a.Decision != approval.Deny {
+		if a := <-received; a.Actor != "A" || a.Decision != approval.Deny {
 			t.Errorf("%+v", a)
 		}
 	})
 	return true
 }
 
-// wireExpires: nobody answers in time, and the answer is no.
+// wireExpires checks that a request without an answer in time is denied.
 func wireExpires(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	m := amount.FindStringSubmatch(sc.fields["timeout"])
 	if m == nil {
@@ -324,7 +323,8 @@ func wireExpires(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// wireOverrides: what the session denies can be allowed once, and the denial stays.
+// wireOverrides checks that a call that the session denies can be allowed once, and that the denial
+// stays.
 func wireOverrides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if !strings.Contains(sc.expect, record.ReasonOverride) {
 		return false
@@ -351,16 +351,16 @@ func wireOverrides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	wantErr(t, err, approval.ErrInvalid)
 	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "P1", Decision: approval.Allow}))(t)
 	if _, err := q.Grant(a); err == nil {
-		t.Error("an override leaves a grant")
+		t.Error("an override creates a grant")
 	}
 	if d := judge(false); d.Effect != policy.Deny {
-		t.Errorf("the denial is gone: %+v", d)
+		t.Errorf("the denial was removed: %+v", d)
 	}
 	return true
 }
 
-// wireCaps: details are cut, and say how much there was and what its digest is. That
-// secrets are masked belongs to the daemon: a person at the terminal sees what will run.
+// wireCaps checks that details are cut, with their size and digest. The daemon masks secrets; a
+// user at the terminal sees what will run.
 func wireCaps(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	m := amount.FindStringSubmatch(sc.fields["details"])
 	if m == nil {
@@ -376,8 +376,8 @@ func wireCaps(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	return true
 }
 
-// restartCase: a decision for the session and the grant that it left are in the log
-// after a restart, and are in force until the run ends.
+// restartCase checks that a session decision and its grant are in the log after a restart, and stay
+// in force until the run ends.
 func restartCase(t *testing.T, _ corpus.Case) {
 	config := func() *policy.Config {
 		return &policy.Config{NewID: func() string { return "g" }, Folders: []string{"/w"}}
@@ -392,7 +392,7 @@ func restartCase(t *testing.T, _ corpus.Case) {
 	must(l.Append(t.Context(), must(session.NewDraft(record.KindPolicyChanged, c))(t)))(t)
 	settle(t, l, q)
 
-	s = session.New(store, nil) // and the process is another
+	s = session.New(store, nil) // in a new process
 	for _, ended := range []bool{false, true} {
 		r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Takeover: true}))(t)
 		guards := must(policy.New(config()))(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// exampleSession is a session in which an agent has asked about a command.
+// exampleSession returns a session in which an agent has asked about a command.
 func exampleSession() (*session.Sessions, approval.Request) {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)

@@ -6,14 +6,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// QuestionOptions say what a test's question has besides a decision.
+// QuestionOptions are further fields of a test's request.
 type QuestionOptions struct {
 	ID, Agent, Cwd, Home, Sandbox string
 	At                            time.Time
-	Timeout                       time.Duration // 0 is never
+	Timeout                       time.Duration // 0 means never
 }
 
-// New makes a test's question.
+// New returns a request for a test.
 func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Request {
 	q := Request{ID: o.ID, Agent: o.Agent, Cwd: o.Cwd, Home: o.Home, Sandbox: o.Sandbox, AskedAt: o.At}
 	if o.Timeout > 0 {
@@ -23,7 +23,7 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Reques
 	return q.ForRequests(requests, d)
 }
 
-// Bounds that the external tests check.
+// Limits that the external tests check.
 const (
 	MaxMessage = maxMessage
 	MaxShown   = maxShown

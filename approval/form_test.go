@@ -21,7 +21,7 @@ const seatSchema = `{"type":"object","required":["seat","days"],"properties":{
 	"mail":{"type":"string","format":"email"},"site":{"type":"string","format":"uri"},
 	"on":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"}}}`
 
-// seatForm is a question that is a form.
+// seatForm returns a request with a form.
 func seatForm(t testing.TB, schema string) Request {
 	t.Helper()
 	f, err := newForm("asker", "Which seat?", json.RawMessage(schema))
@@ -36,7 +36,7 @@ func seatForm(t testing.TB, schema string) Request {
 	return New([]policy.Request{r}, policy.Decision{Tool: r.Tool}, QuestionOptions{ID: "q"})
 }
 
-func TestAFormIsFilledIn(t *testing.T) {
+func TestForm(t *testing.T) {
 	q := seatForm(t, seatSchema)
 	f := forms.FormOf(q.Requests[0].Input)
 	if !q.hasForm() || f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.Open(), " ") != "days seat" {
@@ -97,12 +97,13 @@ func TestAFormIsFilledIn(t *testing.T) {
 		t.Errorf("for the session: %v", err)
 	}
 	if err := q.Check(Answer{Decision: Deny}); err != nil {
-		t.Errorf("a no: %v", err)
+		t.Errorf("a deny: %v", err)
 	}
 }
 
-// Where nothing is needed, or all of it is proposed, a plain yes takes what is proposed.
-func TestAFormThatIsFilledInAlready(t *testing.T) {
+// If no field is required, or all have proposed values, an allow without input uses the proposed
+// values.
+func TestFormWithProposedValues(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type":"object"}`: `{}`,
 		`{"type":"object","required":["a"],"properties":{"a":{"type":"string","default":"1A"},"b":{"type":"string"}}}`: `{"a":"1A"}`,
@@ -117,22 +118,22 @@ func TestAFormThatIsFilledInAlready(t *testing.T) {
 	}
 }
 
-// Only what a tool says to be a form is one, whatever an input looks like.
-func TestWhatLooksLikeAForm(t *testing.T) {
+// Only a request that the tool marks as a form is one, whatever its input looks like.
+func TestNotAForm(t *testing.T) {
 	q := seatForm(t, seatSchema)
 	q.Requests[0].Form = false
 	if q.hasForm() {
-		t.Error("a call with such an input is a form")
+		t.Error("a call with such an input is treated as a form")
 	}
 	with, without := q.Requests[0], q.Requests[0]
 	with.Form = true
 	if with.Digest() == without.Digest() {
-		t.Error("the digest does not tell a form")
+		t.Error("the digest of a form is not different")
 	}
 	broken := seatForm(t, seatSchema)
 	broken.Requests[0].Input = json.RawMessage(`"x"`)
 	if err := broken.Check(Answer{Decision: Allow}); !errors.Is(err, ErrInvalid) {
-		t.Errorf("a form that cannot be read was agreed to: %v", err)
+		t.Errorf("an unreadable form was allowed: %v", err)
 	}
 }
 

@@ -58,8 +58,8 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// A decision for once leaves nothing.
-func TestNoGrantForOnce(t *testing.T) {
+// A decision that applies once creates no grant.
+func TestNoGrantForSingleCall(t *testing.T) {
 	for _, d := range []approval.Decision{approval.Allow, approval.Deny, "", "maybe"} {
 		q := question("q", "ls")
 		g, err := q.Grant(approval.Answer{Decision: d})
@@ -70,8 +70,8 @@ func TestNoGrantForOnce(t *testing.T) {
 	}
 }
 
-// What a grant says is what the guards take.
-func TestGuardsTakeTheGrant(t *testing.T) {
+// The guards apply a grant as written.
+func TestGuardsApplyGrant(t *testing.T) {
 	for _, scope := range []string{"", "Bash(npm run test:*)"} {
 		n := 0
 		guards := must(policy.New(&policy.Config{NewID: func() string { n++; return "g" }, Folders: []string{"/w"}}))(t)
@@ -106,8 +106,8 @@ func TestSandboxGrantBound(t *testing.T) {
 	}
 }
 
-// A scope covers everything that was asked, or it is not the scope of that question (A16).
-func TestAScopeCoversWhatWasAsked(t *testing.T) {
+// A scope must cover the whole request; otherwise it is invalid (A16).
+func TestScopeCoversRequest(t *testing.T) {
 	ask := func(tool string, home string, reqs ...policy.Request) approval.Request {
 		return approval.New(reqs, asked("u", tool), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: home})
 	}
@@ -146,7 +146,7 @@ func TestAScopeCoversWhatWasAsked(t *testing.T) {
 	}
 }
 
-// What is offered as a scope covers what was asked.
+// Offered scopes cover the request.
 func TestOfferedScopesAreUsable(t *testing.T) {
 	for _, line := range []string{"npm run test", "npm test > out.txt", "git push origin main", "cat a | sort", "touch a"} {
 		q := question("q", line)

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// machine compares questions and answers in the log with a simple model: the first
-// answer in time to each question.
+// machine compares the requests and answers in the log with a simple model: the first answer in
+// time to each request.
 type machine struct {
 	s     *session.Sessions
 	clock *clock
@@ -48,7 +48,7 @@ func (m *machine) Ask(t *rapid.T) {
 	m.asked = append(m.asked, q)
 }
 
-// Answer gives any answer to any question, old ones too.
+// Answer gives any answer to any request, also to old ones.
 func (m *machine) Answer(t *rapid.T) {
 	if len(m.asked) == 0 {
 		t.Skip("nothing was asked")
@@ -68,16 +68,16 @@ func (m *machine) Answer(t *rapid.T) {
 	switch {
 	case answered && won.Decision == a.Decision && won.Scope == a.Scope && string(won.Input) == string(a.Input):
 		if err != nil || cmp.Diff(won, got) != "" {
-			t.Fatalf("the same again: %+v %v", got, err)
+			t.Fatalf("the same answer again: %+v %v", got, err)
 		}
 	case answered:
 		loser, ok := errors.AsType[*approval.AnsweredError](err)
 		if !ok || cmp.Diff(won, loser.First) != "" {
-			t.Fatalf("%+v won, and: %+v %v", won, got, err)
+			t.Fatalf("%+v won, but got: %+v %v", won, got, err)
 		}
 	case a.Decision.Allows() && q.Expires != nil && !m.clock.now.Before(*q.Expires):
 		if !errors.Is(err, approval.ErrExpired) {
-			t.Fatalf("too late, and: %+v %v", got, err)
+			t.Fatalf("too late, but got: %+v %v", got, err)
 		}
 	case err != nil:
 		t.Fatal(err)
@@ -90,19 +90,19 @@ func (m *machine) Answer(t *rapid.T) {
 	}
 }
 
-func (m *machine) Pass(t *rapid.T) {
+func (m *machine) AdvanceClock(t *rapid.T) {
 	m.clock.now = m.clock.now.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "seconds")) * time.Second)
 }
 
-func (m *machine) Others(t *rapid.T) {
+func (m *machine) OtherRecords(t *rapid.T) {
 	m.next++
 	if err := m.s.Rename(context.Background(), "s", fmt.Sprint("title ", m.next)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Restart is a process that ended without closing anything, and the next one. The
-// questions here have no tool use, so the log is only opened, not mended.
+// Restart replaces a process that ended without closing anything. The requests here have no tool
+// use, so the log is only opened and needs no repair.
 func (m *machine) Restart(t *rapid.T) {
 	l, err := m.s.Open(context.Background(), "s", &session.OpenOptions{Takeover: true})
 	if err != nil {
@@ -120,12 +120,12 @@ func (m *machine) Check(t *rapid.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(ids(want), ids(got)); d != "" {
-			t.Fatalf("open questions of %q (-want +got)\n%s", id, d)
+			t.Fatalf("open requests of %q (-want +got)\n%s", id, d)
 		}
 	}
 	meta, err := m.s.Get(context.Background(), "s")
 	if err != nil || meta.OpenApprovals != len(want) {
-		t.Fatalf("%d questions are counted, %d are open (%v)", meta.OpenApprovals, len(want), err)
+		t.Fatalf("%d requests are counted, %d are open (%v)", meta.OpenApprovals, len(want), err)
 	}
 	for _, q := range m.asked {
 		found, a, err := approval.Find(context.Background(), m.s, q.ID)
@@ -150,7 +150,7 @@ func TestQuestionsMachine(t *testing.T) {
 		m := &machine{s: s, clock: c, log: l, won: map[string]approval.Answer{}}
 		defer func() { m.log.Close() }()
 		t.Repeat(map[string]func(*rapid.T){
-			"ask": m.Ask, "answer": m.Answer, "answer more": m.Answer, "pass": m.Pass, "others": m.Others, "restart": m.Restart, "": m.Check,
+			"ask": m.Ask, "answer": m.Answer, "answer more": m.Answer, "pass": m.AdvanceClock, "others": m.OtherRecords, "restart": m.Restart, "": m.Check,
 		})
 	})
 }

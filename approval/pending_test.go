@@ -34,7 +34,7 @@ func TestPending(t *testing.T) {
 	q2 := ask(tree, "q2", 2)
 	ask(b, "q3", 3)
 	must(approval.Resolve(t.Context(), s, "b", approval.Answer{RequestID: "q3", Decision: approval.Deny}))(t)
-	for i := range 10 { // whatever comes behind it
+	for i := range 10 { // whatever records follow
 		if err := s.Rename(t.Context(), "a", fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
@@ -48,12 +48,12 @@ func TestPending(t *testing.T) {
 	if d := cmp.Diff([]approval.Request{q2, q4}, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	// One whose time has run out is open until that is written down.
+	// An expired request is open until a record denies it.
 	c.now = start.Add(time.Duration(100) * time.Minute)
 	if got := must(approval.Pending(t.Context(), s, ""))(t); len(got) != 2 {
 		t.Errorf("%v", ids(got))
 	}
-	// A fork has none of its parent's.
+	// A fork has no requests of its parent.
 	must(s.Fork(t.Context(), "a", &session.ForkOptions{ID: "fork"}))(t)
 	if got := must(approval.Pending(t.Context(), s, "fork"))(t); len(got) != 0 {
 		t.Errorf("%v", ids(got))
@@ -63,21 +63,21 @@ func TestPending(t *testing.T) {
 func TestPendingInOneSession(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
-	for _, id := range []string{"c", "a", "b"} { // all at one time: the log's order counts
+	for _, id := range []string{"c", "a", "b"} { // with the same time, so that the order of the log decides
 		d := must(session.NewDraft(record.KindApprovalAsked, question(id, "ls")))(t)
 		must(l.Append(t.Context(), d))(t)
 	}
 	if got := ids(must(approval.Pending(t.Context(), s, ""))(t)); !slices.Equal(got, []string{"c", "a", "b"}) {
 		t.Errorf("%v", got)
 	}
-	// Each is tracked by its own id: the others stay.
+	// Each request is tracked by its id: answering one leaves the others open.
 	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "a", Decision: approval.Allow}))(t)
 	if got := ids(must(approval.Pending(t.Context(), s, "s"))(t)); !slices.Equal(got, []string{"c", "b"}) {
 		t.Errorf("%v", got)
 	}
 }
 
-func TestPendingReturnsWhatCanBeRead(t *testing.T) {
+func TestPendingWithUnreadableLog(t *testing.T) {
 	s, _ := newSessions()
 	must(newLog(t, s, "bad").Append(t.Context(), session.Draft{Kind: record.KindApprovalAsked, Payload: []byte(`{"id":[]}`)}))(t)
 	put(t, newLog(t, s, "good"), question("q", "ls"))

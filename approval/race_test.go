@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// stores opens each store twice, as two programs would; the memory store is one.
+// stores opens each store twice, as two programs would; the memory store is shared.
 func stores(t *testing.T) map[string][2]session.Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,9 +36,9 @@ func stores(t *testing.T) map[string][2]session.Store {
 	return all
 }
 
-// Many answer each question at once, from two programs, while the session goes on:
-// one wins, the others are told who, and whoever waits hears the winner.
-func TestOneOfManyWins(t *testing.T) {
+// Several clients in two programs answer each request concurrently while the session continues: one
+// wins, the others get the winner, and each waiting client gets the winner.
+func TestConcurrentAnswers(t *testing.T) {
 	for name, both := range stores(t) {
 		t.Run(name, func(t *testing.T) {
 			here, there := session.New(both[0], nil), session.New(both[1], nil)
@@ -52,7 +52,7 @@ func TestOneOfManyWins(t *testing.T) {
 					}
 				}
 				if got := answers(t, there, "s"); len(got) != round+1 || cmp.Diff(winners[0], got[round]) != "" {
-					t.Errorf("%s is on record as %+v", q.ID, got)
+					t.Errorf("the record of %s is %+v", q.ID, got)
 				}
 				settle(t, l, q)
 			}
@@ -63,7 +63,7 @@ func TestOneOfManyWins(t *testing.T) {
 	}
 }
 
-// contest lets many answer and many wait, and returns what each takes for the answer.
+// contest lets many clients answer and many wait, and returns the answer that each got.
 func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q approval.Request) []approval.Answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -73,7 +73,7 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 		winners []approval.Answer
 		wg      sync.WaitGroup
 	)
-	heard := func(a approval.Answer, err error) {
+	received := func(a approval.Answer, err error) {
 		if won, ok := errors.AsType[*approval.AnsweredError](err); ok {
 			a, err = won.First, nil
 		}
@@ -89,11 +89,11 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 	for i := range 8 {
 		s := []*session.Sessions{here, there}[i%2]
 		wg.Go(func() {
-			heard(approval.Resolve(ctx, s, "s", approval.Answer{RequestID: q.ID, Decision: decisions[i%4], Actor: fmt.Sprint("person ", i)}))
+			received(approval.Resolve(ctx, s, "s", approval.Answer{RequestID: q.ID, Decision: decisions[i%4], Actor: fmt.Sprint("person ", i)}))
 		})
 	}
 	for _, s := range []*session.Sessions{here, there} {
-		wg.Go(func() { heard(approval.Wait(ctx, s, "s", q)) })
+		wg.Go(func() { received(approval.Wait(ctx, s, "s", q)) })
 		wg.Go(func() {
 			if err := s.Tag(ctx, "s", q.ID); err != nil {
 				t.Error(err)
@@ -107,19 +107,19 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 	})
 	wg.Wait()
 	if len(winners) != 10 {
-		t.Fatalf("%d of 10 heard an answer", len(winners))
+		t.Fatalf("%d of 10 got an answer", len(winners))
 	}
 	return winners
 }
 
-// A question outlives who asked it: another program finds it, answers it, and who
-// comes back learns the answer.
-func TestQuestionsOutliveTheirProcess(t *testing.T) {
+// A request stays open after its process has ended: another program finds it and answers it, and
+// the resumed process gets the answer.
+func TestRequestAfterProcessExit(t *testing.T) {
 	for name, both := range stores(t) {
 		t.Run(name, func(t *testing.T) {
 			here, there := session.New(both[0], nil), session.New(both[1], nil)
 			l := newLog(t, here, "s")
-			q := put(t, l, question("q", "ls")) // and then it is gone, with its lease
+			q := put(t, l, question("q", "ls")) // then its process ends, with its lease
 			open := must(approval.Pending(t.Context(), there, ""))(t)
 			if d := cmp.Diff([]approval.Request{q}, open); d != "" {
 				t.Fatal(d)
@@ -134,7 +134,7 @@ func TestQuestionsOutliveTheirProcess(t *testing.T) {
 				t.Error(cmp.Diff(answer, got))
 			}
 			if _, err := l.Refresh(t.Context()); err != nil {
-				t.Errorf("an answer alone fences nobody: %v", err)
+				t.Errorf("an answer took over the lease: %v", err)
 			}
 		})
 	}

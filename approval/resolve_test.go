@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-func TestResolveRefuses(t *testing.T) {
+func TestResolveErrors(t *testing.T) {
 	s, c := newSessions()
 	l := newLog(t, s, "s")
 	q := question("q1", "npm run test")
@@ -73,14 +73,14 @@ func TestResolveOnce(t *testing.T) {
 	if m := must(s.Get(t.Context(), "s"))(t); m.OpenApprovals != 0 {
 		t.Errorf("%+v", m)
 	}
-	// The same again, by somebody else and later: the first one's.
+	// The same answer from another client later returns the first one.
 	c.now = c.now.Add(time.Hour)
 	again := first
 	again.Actor, again.Via, again.Message = "bob", "websocket", "also from me"
 	if got := must(approval.Resolve(t.Context(), s, "s", again))(t); cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))
 	}
-	// Any other is told who won.
+	// A different answer returns the winner.
 	for name, other := range map[string]approval.Answer{
 		"another decision":    {RequestID: "q", Decision: approval.Deny},
 		"allowed once":        {RequestID: "q", Decision: approval.Allow},
@@ -101,7 +101,7 @@ func TestResolveOnce(t *testing.T) {
 	}
 }
 
-// Once is once: an answer leaves one record and no change of policy.
+// An answer that applies once adds one record and does not change the policy.
 func TestResolveChangesNoPolicy(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
@@ -135,7 +135,7 @@ func TestResolveComparesInputs(t *testing.T) {
 	}
 }
 
-// A deny counts however late it comes: it is what happens anyhow.
+// A deny is accepted even after the expiry, because it is the default.
 func TestResolveDeniesLate(t *testing.T) {
 	for _, d := range []approval.Decision{approval.Deny, approval.DenySession} {
 		s, c := newSessions()
@@ -153,7 +153,7 @@ func TestResolveDeniesLate(t *testing.T) {
 	}
 }
 
-// An override is a yes for once; the denial of the session is not touched by it.
+// An override allows one call; the denial of the session stays.
 func TestResolveOverride(t *testing.T) {
 	s, _ := newSessions()
 	d := asked("u", "Bash")
@@ -165,7 +165,7 @@ func TestResolveOverride(t *testing.T) {
 	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow}))(t)
 }
 
-// contendedStore is a store in which others append before every append, a number of times.
+// contendedStore is a store in which other programs append before the first appends.
 type contendedStore struct {
 	*memory.Store
 	others int
@@ -188,7 +188,7 @@ func (c *contendedStore) Append(ctx context.Context, id string, b session.Batch)
 	return c.Store.Append(ctx, id, b)
 }
 
-func TestResolveTriesAgain(t *testing.T) {
+func TestResolveRetries(t *testing.T) {
 	store := &contendedStore{Store: memory.New(), others: 5}
 	s := session.New(store, nil)
 	l := newLog(t, s, "s")
@@ -237,7 +237,7 @@ func TestResolveContext(t *testing.T) {
 	}
 }
 
-// An answer whose append ended in doubt is given again without harm.
+// An answer whose append had an unknown result can be given again safely.
 func TestResolveUnknownAppend(t *testing.T) {
 	store := &contendedStore{Store: memory.New()}
 	s := session.New(store, nil)
@@ -251,7 +251,7 @@ func TestResolveUnknownAppend(t *testing.T) {
 	}
 }
 
-// What is in the log and cannot be read is an error, never an open question.
+// An unreadable request in the log is an error, never an open request.
 func TestResolveOfDamagedRecords(t *testing.T) {
 	for _, kind := range []session.Kind{record.KindApprovalAsked, record.KindApprovalResolved} {
 		s, _ := newSessions()
@@ -270,8 +270,8 @@ func TestResolveOfDamagedRecords(t *testing.T) {
 	}
 }
 
-// The answer of a fork is its own.
-func TestResolveInAFork(t *testing.T) {
+// The answer to a request in a fork does not affect the parent.
+func TestResolveInFork(t *testing.T) {
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
 	put(t, l, question("q", "ls"))

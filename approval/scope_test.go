@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// rulesOf lists the rules that are offered for a call.
+// rulesOf returns the rules offered for a call.
 func rulesOf(tool string, requests ...policy.Request) (rules, texts []string) {
 	for i := range requests {
 		requests[i].Tool = tool
@@ -24,7 +24,7 @@ func rulesOf(tool string, requests ...policy.Request) (rules, texts []string) {
 	return rules, texts
 }
 
-// evaluate says what one rule of the session makes of a request.
+// evaluate returns the effect of one session rule on a request.
 func evaluate(t testing.TB, rule string, effect policy.Effect, r policy.Request) policy.Effect {
 	t.Helper()
 	compiled, problems, err :=
@@ -141,12 +141,12 @@ func TestScopesOfPaths(t *testing.T) {
 		{tool: "Write", path: "/a", op: policy.OpWrite},             // all of the disk
 		{tool: "Grep", path: "/", op: policy.OpRead},                //
 		{tool: "Write", path: "/home/u/x", op: policy.OpWrite},      // the user's home
-		{tool: "Write", path: "/home/x", op: policy.OpWrite},        // what is above it
+		{tool: "Write", path: "/home/x", op: policy.OpWrite},        // the parent of the home
 		{tool: "Write", path: "/w/a*/b", op: policy.OpWrite},        // would act as a pattern
 		{tool: "Write", path: "/w/[a]/b", op: policy.OpWrite},       //
 		{tool: "Write", path: "/w/a)(b/c", op: policy.OpWrite},      // would end the rule
 		{tool: "Write", path: "relative/a", op: policy.OpWrite},     // is not canonical
-		{tool: "Cat", path: "/home/u/.ssh/id", op: policy.OpSecret}, // a secret has neighbours
+		{tool: "Cat", path: "/home/u/.ssh/id", op: policy.OpSecret}, // a secret's folder has other secrets
 		{tool: "X", path: "/bin/x", op: policy.OpExec},
 	} {
 		r := policy.Request{Tool: c.tool, Operation: c.op, Resource: c.path, Cwd: "/w"}
@@ -168,7 +168,7 @@ func TestScopesOfPaths(t *testing.T) {
 			}
 		}
 	}
-	// A folder above the session's is never offered.
+	// A folder above the session's folder is never offered.
 	q := approval.New(
 		[]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/srv/x"}}, asked("u", "Write"),
 		approval.QuestionOptions{Cwd: "/srv/team/project"})
@@ -205,8 +205,8 @@ func TestScopesOther(t *testing.T) {
 	}
 }
 
-// Settings can have what is offered with a rule, and a rule for exactly the command where no part of that
-// would be read as a pattern.
+// Rules returns the offered scopes that have a rule, and a rule for the exact command unless the
+// rule syntax would read the command as a pattern.
 func TestRules(t *testing.T) {
 	for line, want := range map[string]string{
 		"npm run test":     "Bash(npm run test) Bash(npm run test:*)",
@@ -235,8 +235,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A call that asks for several things is offered a rule that covers all of them, or
-// none, and nothing exact unless it is one thing.
+// A call with several requests is offered a rule that covers all of them, or no rule, and an exact
+// scope only if all requests are the same.
 func TestScopesOfSeveralRequests(t *testing.T) {
 	write := func(path string) policy.Request { return policy.Request{Operation: policy.OpWrite, Resource: path} }
 	for name, c := range map[string]struct {
@@ -258,8 +258,8 @@ func TestScopesOfSeveralRequests(t *testing.T) {
 	}
 }
 
-// Whatever a command is: what is offered for it can be chosen, covers it, and
-// never a line that runs more.
+// For any command, each offered scope is valid, covers the command, and never covers a line that
+// runs more.
 func FuzzScopes(f *testing.F) {
 	for _, line := range []string{
 		"npm run test", "git push; rm x", "git $(x) y", "go test ./... > /dev/null", "cd /tmp && yarn run build", "git stash push -m \"a b\"",

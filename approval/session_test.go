@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// start is when the tests' clocks begin.
+// start is the start time of the tests' clocks.
 var start = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 
-// clock is a clock that stands still until it is moved.
+// clock is a clock that only moves when it is set.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
@@ -63,12 +63,12 @@ func asked(use, tool string) policy.Decision {
 	}
 }
 
-// question makes a question about a command.
+// question returns an approval request for a command.
 func question(id, line string) approval.Request {
 	return approval.New([]policy.Request{command(line)}, asked("use-"+id, "Bash"), approval.QuestionOptions{ID: id, Cwd: "/w", Home: "/home/u", At: start})
 }
 
-// put appends a question to a log, with the tool use that it is about.
+// put appends a request to a log, with its tool use.
 func put(t testing.TB, l *session.Log, q approval.Request) approval.Request {
 	t.Helper()
 	use := transcript.Item{
@@ -81,7 +81,7 @@ func put(t testing.TB, l *session.Log, q approval.Request) approval.Request {
 	return q
 }
 
-// settle appends the result of a question's use, as the agent does.
+// settle appends the result of a request's tool use, as the agent does.
 func settle(t testing.TB, l *session.Log, q approval.Request) {
 	t.Helper()
 	it := transcript.ToolResult{UseID: q.Use}.Item()
@@ -89,7 +89,7 @@ func settle(t testing.TB, l *session.Log, q approval.Request) {
 	must(l.Append(context.Background(), session.ItemDraft(it.MustEncode(), false, nil)))(t)
 }
 
-// answers lists the payloads of a session's approval.resolved records.
+// answers returns the payloads of a session's approval.resolved records.
 func answers(t testing.TB, s *session.Sessions, id string) []approval.Answer {
 	t.Helper()
 	var all []approval.Answer

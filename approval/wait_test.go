@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// counted is a store that counts how often a log was read.
+// counted is a store that counts the reads of a log.
 type counted struct {
 	*memory.Store
 	reads atomic.Int64
@@ -26,7 +26,7 @@ func (c *counted) Read(ctx context.Context, id string, r session.Range) iter.Seq
 	return c.Store.Read(ctx, id, r)
 }
 
-// Time is that of a bubble in these tests: nothing really waits.
+// TestWait runs in a synctest bubble, so it does not really wait.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &counted{Store: memory.New()}
@@ -51,11 +51,11 @@ func TestWait(t *testing.T) {
 		if took := time.Since(began); took != 30*time.Second+time.Millisecond { // at once
 			t.Errorf("it took %s", took)
 		}
-		// Ours at the start, Resolve's own, and one for each of the two news.
+		// One read at the start, one by Resolve, and one for each of the two notifications.
 		if n := store.reads.Load(); n != 4 {
 			t.Errorf("the log was read %d times", n)
 		}
-		// Who comes later gets the same at once.
+		// A later Wait gets the same answer at once.
 		again := must(approval.Wait(t.Context(), s, "s", q))(t)
 		if d := cmp.Diff(got, again); d != "" || time.Since(began) > 31*time.Second {
 			t.Error(d)
@@ -63,7 +63,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-func TestWaitUntilItExpires(t *testing.T) {
+func TestWaitExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		q := question("q", "ls")
@@ -83,8 +83,8 @@ func TestWaitUntilItExpires(t *testing.T) {
 	})
 }
 
-// Many wait for the same question until it expires: one writes that down.
-func TestWaitTogether(t *testing.T) {
+// Several clients wait for the same request until it expires; one of them records the denial.
+func TestConcurrentWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		q := question("q", "ls")
@@ -112,8 +112,8 @@ func TestWaitTogether(t *testing.T) {
 	})
 }
 
-// The last moment counts: an answer before the end wins over the timeout.
-func TestWaitAndTheLastMoment(t *testing.T) {
+// An answer just before the expiry wins over the timeout.
+func TestWaitAnswerBeforeExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		q := question("q", "ls")
@@ -142,7 +142,7 @@ func TestWaitEnds(t *testing.T) {
 		_, err := approval.Wait(ctx, s, "s", q)
 		wantErr(t, err, context.DeadlineExceeded)
 		if left := must(approval.Pending(t.Context(), s, ""))(t); len(left) != 1 {
-			t.Error("who stops waiting has answered")
+			t.Error("a canceled Wait has answered")
 		}
 		_, err = approval.Wait(t.Context(), s, "none", q)
 		wantErr(t, err, session.ErrNotFound)
@@ -163,18 +163,18 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// isASCIIWord is a store that cannot tell of what is new.
-type isASCIIWord struct {
+// plainStore is a store without notifications.
+type plainStore struct {
 	session.Store
 	session.Leaser
 }
 
-// An answer that these sessions append is seen at once, in any store: whoever waits is woken,
-// and does not wait for the next look.
-func TestWaitIsWokenInAnyStore(t *testing.T) {
+// A Wait sees an answer that the same sessions append at once, in any store: it is woken and does
+// not wait for the next poll.
+func TestWaitWakesInAnyStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
-		s := session.New(isASCIIWord{store, store}, nil)
+		s := session.New(plainStore{store, store}, nil)
 		q := put(t, newLog(t, s, "s"), question("q", "ls"))
 		go func() {
 			time.Sleep(10*time.Second + time.Millisecond)

@@ -44,7 +44,7 @@ func onSocket(t *testing.T, path string, h http.Handler) {
 
 func home(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hf") // a socket's path is short
+	dir, err := os.MkdirTemp("", "hf") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func home(t *testing.T) string {
 	return dir
 }
 
-// known is a daemon that says what it is, and does what more says.
+// known returns a daemon that describes itself, with further handlers.
 func known(more map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/info", func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +80,7 @@ func vars(pairs ...string) func(string) string {
 	}
 }
 
-// A daemon is found by its home, its socket, or its address.
+// Dial finds a daemon by its home, its socket, or its address.
 func TestDial(t *testing.T) {
 	dir := home(t)
 	sock := filepath.Join(dir, "run", "daemon.sock")
@@ -123,8 +123,8 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// Where there is no daemon, or one that cannot be talked to, the error says which.
-func TestDialRefused(t *testing.T) {
+// If no daemon is running, or it cannot be used, the error says which.
+func TestDialErrors(t *testing.T) {
 	dead := filepath.Join(home(t), "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
 	if err != nil {
@@ -146,10 +146,10 @@ func TestDialRefused(t *testing.T) {
 		o    *client.Options
 		want func(error) bool
 	}{
-		"nothing":        {&client.Options{Home: home(t)}, none},
-		"no home":        {&client.Options{Getenv: vars()}, none},
-		"nobody listens": {&client.Options{Socket: dead}, none},
-		"no folder":      {&client.Options{Socket: dead + "/x"}, none},
+		"nothing":     {&client.Options{Home: home(t)}, none},
+		"no home":     {&client.Options{Getenv: vars()}, none},
+		"no listener": {&client.Options{Socket: dead}, none},
+		"no folder":   {&client.Options{Socket: dead + "/x"}, none},
 		"another version": {&client.Options{Home: other}, func(err error) bool {
 			e, ok := errors.AsType[*client.VersionError](err)
 			return ok && e.Protocol == 2 && e.Hint() != ""
@@ -158,10 +158,10 @@ func TestDialRefused(t *testing.T) {
 			p, ok := errors.AsType[*api.Problem](err)
 			return ok && p.Status == 403 && p.Error() == "not you"
 		}},
-		"no address":   {&client.Options{URL: "ftp://x"}, problem},
-		"no token":     {&client.Options{URL: "http://127.0.0.1:1", Getenv: vars()}, problem},
-		"no TLS":       {&client.Options{URL: "http://example.org", Token: "hf_x"}, problem},
-		"nobody there": {&client.Options{URL: "http://127.0.0.1:1", Token: "hf_x"}, func(err error) bool { _, ok := errors.AsType[*client.Error](err); return ok }},
+		"no address": {&client.Options{URL: "ftp://x"}, problem},
+		"no token":   {&client.Options{URL: "http://127.0.0.1:1", Getenv: vars()}, problem},
+		"no TLS":     {&client.Options{URL: "http://example.org", Token: "hf_x"}, problem},
+		"no daemon":  {&client.Options{URL: "http://127.0.0.1:1", Token: "hf_x"}, func(err error) bool { _, ok := errors.AsType[*client.Error](err); return ok }},
 	} {
 		c, err := client.Dial(t.Context(), tt.o)
 		if c != nil || !tt.want(err) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// slowBody is a body of which a byte comes now and then.
+// slowBody is a body that sends one byte at a time, with pauses.
 type slowBody struct {
 	text  string
 	pause time.Duration
@@ -32,7 +32,7 @@ func (d *slowBody) Read(p []byte) (int, error) {
 
 func (d *slowBody) Close() error { return nil }
 
-// slowTransport answers every request so.
+// slowTransport answers every request with a slowBody.
 type slowTransport struct {
 	text  string
 	pause time.Duration
@@ -47,9 +47,9 @@ func (d *slowTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 const twoRecords = "event: record\nid: 1\ndata: {\"seq\":1,\"kind\":\"turn.opened\",\"payload\":{}}\n\n" +
 	"event: record\nid: 2\ndata: {\"seq\":2,\"kind\":\"turn.opened\",\"payload\":{}}\n\n"
 
-// A record that takes minutes to come does come, and so does one that is behind one that
-// the caller is minutes over: only silence is a lost connection.
-func TestSlowStreamIsAlive(t *testing.T) {
+// A record that takes minutes to arrive is received, and so is one after a record that takes the
+// caller minutes: only silence counts as a lost connection.
+func TestSlowStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause, busy time.Duration
 	}{
@@ -69,7 +69,7 @@ func TestSlowStreamIsAlive(t *testing.T) {
 						t.Fatalf("lost after %v: %v", seqs, e.Err)
 					}
 					seqs = append(seqs, e.Seq)
-					time.Sleep(c.busy) // of synctest's clock
+					time.Sleep(c.busy) // on synctest's clock
 					if len(seqs) == 2 {
 						break
 					}

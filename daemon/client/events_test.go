@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// script is what a daemon's stream says on each connection, in order; the last one
-// holds until the client goes.
+// script serves a daemon's stream with this text on each connection, in order; the last connection
+// stays open until the client disconnects.
 func script(t *testing.T, connections ...string) (c *client.Client, from *[]string) {
 	t.Helper()
 	dir := home(t)
@@ -53,8 +53,8 @@ func record(seq int, more bool, id string) string {
 
 const delta = "event: delta\ndata: {\"seq\":1,\"agent\":\"a\",\"type\":\"notice\",\"event\":{\"type\":\"notice\",\"text\":\"x\"}}\n\n"
 
-// until collects what is told until a record of the last id.
-func until(t *testing.T, c *client.Client, after int64, last string) (told []string) {
+// until collects the events until a record with the last id.
+func until(t *testing.T, c *client.Client, after int64, last string) (events []string) {
 	t.Helper()
 	for e, err := range c.Events(t.Context(), "s", after) {
 		if err != nil {
@@ -62,28 +62,28 @@ func until(t *testing.T, c *client.Client, after int64, last string) (told []str
 		}
 		switch {
 		case e.Record != nil:
-			told = append(told, e.Record.ID)
+			events = append(events, e.Record.ID)
 			if e.Record.ID == last {
-				return told
+				return events
 			}
 		case len(e.Events) > 0:
-			told = append(told, e.Events[0].(event.Notice).Text)
+			events = append(events, e.Events[0].(event.Notice).Text)
 		case e.Lost:
-			told = append(told, "lost")
+			events = append(events, "lost")
 		case e.Gap:
-			told = append(told, "gap")
+			events = append(events, "gap")
 		case e.CaughtUp:
-			told = append(told, "caught_up")
+			events = append(events, "caught_up")
 		default:
-			t.Errorf("told %+v", e)
+			t.Errorf("got %+v", e)
 		}
 	}
-	t.Fatalf("it ended after %v", told)
+	t.Fatalf("it ended after %v", events)
 	return nil
 }
 
-// A connection that breaks is made anew behind the last record: nothing is told twice,
-// nor left out, also of a record that stands for several.
+// A broken connection is replaced after the last record: no record is repeated or missing,
+// including the records of a relay.
 func TestEvents(t *testing.T) {
 	c, from := script(t,
 		": hello\nretry: 500\n\n"+record(1, false, "a")+delta+"event: caught_up\ndata: {\"seq\":1}\n\n"+record(2, true, "b1")+record(2, true, "b2"),
@@ -91,20 +91,20 @@ func TestEvents(t *testing.T) {
 		record(2, true, "b1")+record(2, true, "b2")+record(2, true, "b3")+record(2, false, "b4")+"id: 3\n\n"+"event: record\r\ndata: {\"seq\":4,\r\ndata: \"id\":\"torn",
 		record(4, false, "d")+record(5, false, "e"),
 	)
-	told := strings.Join(until(t, c, 0, "e"), " ")
-	if want := "a x caught_up b1 b2 lost gap b3 lost gap b4 lost gap d e"; told != want {
-		t.Errorf("told %s\nwant %s", told, want)
+	events := strings.Join(until(t, c, 0, "e"), " ")
+	if want := "a x caught_up b1 b2 lost gap b3 lost gap b4 lost gap d e"; events != want {
+		t.Errorf("got %s\nwant %s", events, want)
 	}
 	if got := strings.Join(*from, " "); got != "0 1 1 3" {
-		t.Errorf("asked from %s", got)
+		t.Errorf("requested from %s", got)
 	}
 }
 
-// However often a connection breaks, and wherever, each record is told once.
+// However often and wherever a connection breaks, each record is yielded once.
 func TestEventsBrokenAnywhere(t *testing.T) {
 	const records = 40
 	whole := strings.Builder{}
-	begin := make([]int, records+1) // where what follows a seq begins
+	begin := make([]int, records+1) // where the text after a seq begins
 	for seq := 1; seq <= records; seq++ {
 		begin[seq-1] = whole.Len()
 		for part := range seq % 3 {
@@ -152,10 +152,10 @@ func TestEventsBrokenAnywhere(t *testing.T) {
 	}
 }
 
-// What would come again ends the loop.
+// An error that would occur again ends the loop.
 func TestEventsEnd(t *testing.T) {
 	dir := home(t)
-	onSocket(t, filepath.Join(dir, "run", "daemon.sock"), known(nil)) // there is no such route
+	onSocket(t, filepath.Join(dir, "run", "daemon.sock"), known(nil)) // this daemon does not have the route
 	c, err := client.Dial(t.Context(), &client.Options{Home: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestEventsEnd(t *testing.T) {
 	}
 }
 
-// Whatever a daemon sends, reading it ends.
+// Reading a stream ends for any input.
 func FuzzEvents(f *testing.F) {
 	f.Add(record(1, false, "a") + delta)
 	f.Add("data\nid\n\n:\n\nevent: gap\ndata: 1\n\n")

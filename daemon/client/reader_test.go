@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// runFixture is what a daemon tells of a run with a hook, a call and an answer.
+// runFixture returns a daemon's events for a run with a hook, a call and an answer.
 func runFixture(t *testing.T) (list []*Event) {
 	seq := int64(0)
 	put := func(kind session.Kind, payload any) {
@@ -60,7 +60,7 @@ func runFixture(t *testing.T) (list []*Event) {
 	return list
 }
 
-// read is what a run tells by all of that.
+// read returns all run events of these events.
 func read(t *testing.T, list []*Event) (out []event.Event) {
 	t.Helper()
 	var r eventReader
@@ -76,9 +76,9 @@ func read(t *testing.T, list []*Event) (out []event.Event) {
 	return out
 }
 
-// Whatever deltas are lost, the events of records come once, in order, and what is told of a text
-// is the text.
-func TestEventsOfARun(t *testing.T) {
+// Whatever deltas are lost, the events of records are yielded once and in order, and the yielded
+// text of an answer equals the text.
+func TestRunEventsWithLostDeltas(t *testing.T) {
 	const inOrder = "session_opened turn_started item_appended hook_ran tool_started tool_finished item_appended item_appended turn_finished result"
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -89,7 +89,7 @@ func TestEventsOfARun(t *testing.T) {
 				lost = true
 				continue
 			}
-			if lost { // as the daemon tells it
+			if lost { // as the daemon reports it
 				list, lost = append(list, &Event{Gap: true}, &Event{CaughtUp: true}), false
 			}
 			list = append(list, e)
@@ -129,8 +129,8 @@ func TestEventsOfARun(t *testing.T) {
 	}
 }
 
-// A record whose events cannot be read is told with an error that names it.
-func TestBadRecord(t *testing.T) {
+// A record whose events cannot be decoded is yielded with an error that names it.
+func TestUndecodableRecord(t *testing.T) {
 	var r eventReader
 	for kind, payload := range map[session.Kind]string{
 		session.KindItem: `{"item":5}`, record.KindDecision: `[]`, record.KindToolStarted: `1`, record.KindPolicyChanged: `[]`, record.KindRunEvent: `[]`,
@@ -142,7 +142,7 @@ func TestBadRecord(t *testing.T) {
 	}
 }
 
-// Two agents of a strategy write at once: the end of one answer leaves the other's text alone.
+// If two agents write concurrently, the end of one answer does not affect the other's text.
 func TestAnswersOfTwoAgents(t *testing.T) {
 	var list []*Event
 	delta := func(agent string, e event.Event) {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// fakeDaemon answers requests as a daemon without data would, and notes what does not fit the
-// route table.
+// fakeDaemon answers requests like a daemon without data, and collects requests that do not match
+// the route table.
 type fakeDaemon struct {
 	mux  *http.ServeMux
 	asks []string
@@ -60,9 +60,9 @@ func (r *fakeDaemon) RoundTrip(q *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// Every method of the client sends a request that the route table has, with a query and a body
-// that the daemon takes.
-func TestMethodsFitRoutes(t *testing.T) {
+// Every method of the client sends a request of the route table, with a query and a body that the
+// daemon accepts.
+func TestMethodsMatchRoutes(t *testing.T) {
 	r := newRoutes()
 	c := &Client{http: &http.Client{Transport: r}, base: "http://holdfast", address: "here"}
 	v := reflect.ValueOf(c)
@@ -71,7 +71,7 @@ func TestMethodsFitRoutes(t *testing.T) {
 		m := v.Method(i)
 		name := v.Type().Method(i).Name
 		switch name {
-		case "Events", "Prepare", "Start", "Fork": // several requests, each made by another method
+		case "Events", "Prepare", "Start", "Fork": // several requests, each tested with another method
 			continue
 		}
 		if m.Type().NumIn() == 0 || m.Type().In(0) != reflect.TypeFor[context.Context]() {
@@ -99,7 +99,7 @@ func TestMethodsFitRoutes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(r.asks) != 1 {
-			t.Errorf("%s asks for %s", name, strings.Join(r.asks, ", "))
+			t.Errorf("%s requests %s", name, strings.Join(r.asks, ", "))
 		}
 		sent++
 	}
@@ -111,7 +111,7 @@ func TestMethodsFitRoutes(t *testing.T) {
 	}
 }
 
-// sample is a value with all fields that a client may set.
+// sample returns a value with all fields that a client may set.
 func sample(t reflect.Type) reflect.Value {
 	switch t {
 	case reflect.TypeFor[session.Search]():

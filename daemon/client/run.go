@@ -289,7 +289,7 @@ func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 
 // who returns who requested it and how.
 func (e *runEnd) who() string {
-	who := cmp.Or(e.By, "somebody")
+	who := cmp.Or(e.By, "another client")
 	if e.Via != "" {
 		who += " (" + e.Via + ")"
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The opening is told first, also when it is on record behind what hooks said at the start.
-func TestOpeningComesFirst(t *testing.T) {
+// The event of the opening is yielded first, even if the log has hook events before it.
+func TestOpenedEventIsFirst(t *testing.T) {
 	f := &runFollower{starting: true}
 	if got := f.inOrder([]event.Event{event.Notice{Text: "hook"}}); got != nil {
 		t.Errorf("%v comes before the opening", got)
@@ -28,9 +28,9 @@ func TestOpeningComesFirst(t *testing.T) {
 	}
 }
 
-// The result is the agent's, or, of one that had nothing to do, what the record of the end says.
-func TestResultOfARun(t *testing.T) {
-	told := &event.Result{Turns: 3}
+// The result is that of the agent or, if it has none, that of the end record.
+func TestRunResult(t *testing.T) {
+	first := &event.Result{Turns: 3}
 	for name, tt := range map[string]struct {
 		e    runEnd
 		res  *event.Result
@@ -39,7 +39,7 @@ func TestResultOfARun(t *testing.T) {
 		err  error
 	}{
 		"of the record":     {e: runEnd{Event: runCompleted, Text: "done", Cost: 0.5, Usage: &transcript.Usage{Input: 2}}, want: event.Result{SessionID: "s", Reason: event.ReasonCompleted, Text: "done", CostUSD: 0.5, Usage: transcript.Usage{Input: 2}}, list: 1},
-		"of the agent":      {e: runEnd{Event: runCompleted}, res: told, want: *told, list: 1},
+		"of the agent":      {e: runEnd{Event: runCompleted}, res: first, want: *first, list: 1},
 		"stopped elsewhere": {e: runEnd{Event: runCancelled, By: "ann"}, want: event.Result{SessionID: "s", Reason: event.ReasonInterrupted}, list: 2},
 		"interrupted":       {e: runEnd{Event: runInterrupted}, err: ErrInterrupted},
 	} {

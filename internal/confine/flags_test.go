@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestAsked(t *testing.T) {
+func TestIsInvocation(t *testing.T) {
 	for line, want := range map[string]bool{"": false, "sandbox": false, "sandbox check": false, "run sandbox exec": false, "sandbox exec": true, "sandbox exec -- x": true} {
 		if _, ok := IsInvocation(strings.Fields(line)); ok != want {
 			t.Errorf("%q: %v", line, ok)

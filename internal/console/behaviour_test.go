@@ -29,7 +29,7 @@ func TestWorkspaces(t *testing.T) {
 	browse(t, "workspaces.mjs", serve(t, newFake(t)))
 }
 
-// hostile is text that tries everything.
+// hostile is text with all kinds of attacks.
 const hostile = "<script>owned=1</script><img src=x onerror=owned=1><iframe src=//evil.example></iframe><svg onload=owned=1>" +
 	"\x1b[2J\x1b]0;title\x07\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\x1b[31mred\x1b[0m\x1b[8mhidden\x1b[0m \u202egnp.exe\u202c z\u200bw\u200d\ufeff \U000e0041\U000e0042 \x00\x08\x7f\u0085\u2028" +
 	" [click](javascript:owned=1) [ok](https://evil.example/a?b) ![i](https://evil.example/x.png) [d](data:text/html,x) <a href=\"javascript:owned=1\" onclick=\"owned=1\">x</a> {{constructor.constructor('owned=1')()}} ${owned=1}"
@@ -98,7 +98,8 @@ func TestLong(t *testing.T) {
 	browse(t, "long.mjs", serve(t, f))
 }
 
-// A result that has only structured content is shown, and that a budget has ended the turn.
+// The page shows a result that has only structured content, and a turn that ended because of the
+// budget.
 func TestStructuredResultAndBudget(t *testing.T) {
 	tools(t)
 	f := newFake(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// tools skips a test that lacks a browser, node, or the packages that drive it; the others
-// run beside each other, as much of their time is waiting.
+// tools skips a test if the browser, node, or the packages that drive the browser are missing. The
+// others run in parallel, because they wait most of the time.
 func tools(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -35,8 +35,7 @@ func tools(t *testing.T) {
 	t.Parallel()
 }
 
-// chromium is the browser that all tests of this process share; each script has contexts
-// of its own in it.
+// chromium is the browser of all tests of this process; each script uses separate contexts.
 var chromium browser
 
 func TestMain(m *testing.M) {
@@ -48,12 +47,12 @@ func TestMain(m *testing.M) {
 type browser struct {
 	once    sync.Once
 	cmd     *exec.Cmd
-	stdin   io.Closer // its end ends the browser
+	stdin   io.Closer // closing it ends the browser
 	address string
 	err     error
 }
 
-// start starts the browser if nobody did, and returns where scripts reach it.
+// start starts the browser once and returns its address for scripts.
 func (b *browser) start() (string, error) {
 	b.once.Do(func() {
 		cmd := exec.CommandContext(context.Background(), "node", "testdata/browser/serve.mjs")
@@ -102,7 +101,7 @@ func browse(t *testing.T, script, url string, env ...string) {
 	t.Logf("%s", out)
 }
 
-// serve serves the fake, and what a script may ask of it under /test/.
+// serve serves the fake daemon, and the controls for scripts under /test/.
 func serve(t *testing.T, f *fake) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -111,7 +110,7 @@ func serve(t *testing.T, f *fake) string {
 		body := doc{}
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		var out any = doc{}
-		f.then(func() { out = f.control(r.PathValue("what"), body) })
+		f.update(func() { out = f.control(r.PathValue("what"), body) })
 		_ = json.NewEncoder(w).Encode(out)
 	})
 	s := httptest.NewServer(mux)
@@ -127,7 +126,7 @@ func (f *fake) control(what string, body doc) any {
 	switch what {
 	case "ask":
 		f.ask(body)
-	case "answer": // somebody else does
+	case "answer": // another client answers
 		f.answer(f.question(body["id"].(string)), doc{"decision": body["decision"], "by": "bo", "via": "cli", "message": body["message"]})
 	case "expire":
 		q := f.question(body["id"].(string))
@@ -141,9 +140,9 @@ func (f *fake) control(what string, body doc) any {
 	case "scopes":
 		f.scopes = strings.Fields(body["scopes"].(string))
 	case "built":
-		close(f.spaces.built)
-	case "away": // the store is: answers are refused for now
-		f.away, _ = body["status"].(float64)
+		close(f.workspaces.built)
+	case "away": // the store is unavailable: answers are rejected temporarily
+		f.decisionStatus, _ = body["status"].(float64)
 	case "down":
 		f.down = body["down"] == true
 		f.wake()
@@ -163,7 +162,7 @@ func TestScreens(t *testing.T) {
 	browse(t, "screens.mjs", serve(t, f))
 }
 
-// fill adds sessions for the list, and questions of every kind.
+// fill adds sessions for the list, and approval requests of every kind.
 func (f *fake) fill() {
 	for i, s := range []doc{
 		{"title": "Move the calendar to the new API", "run": "completed", "cwd": "/home/ann/src/calendar-service/backend", "model": "claude-sonnet-4-6", "tag": "release"},

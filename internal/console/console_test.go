@@ -21,7 +21,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// What others wrote is what they published, but for one import.
+// Third-party files are as published, except for one import.
 func TestVendor(t *testing.T) {
 	readme := read(t, "vendor/README.md")
 	lines := regexp.MustCompile("(?m)^\\| (\\S+\\.mjs) \\| \\S+ \\| `sha512-(\\S+)` \\|$").FindAllStringSubmatch(readme, -1)
@@ -48,13 +48,13 @@ func TestVendor(t *testing.T) {
 	}
 }
 
-// The page's policy forbids inline script and style, HTML out of text, and code out of
-// text; nothing of the page's own needs them.
+// The page's Content-Security-Policy forbids inline scripts and styles, HTML from text, and code
+// from text. The page's own files need none of them.
 func TestNothingInline(t *testing.T) {
 	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|dangerouslySetInnerHTML|createContextualFragment|DOMParser|srcdoc|javascript:|setTimeout\(['"]`)
 	inline := regexp.MustCompile(`(?i)<script(?:[^>]*[^/>])?>[^<]|<style|\son[a-z]+="|style="`)
 	address := regexp.MustCompile(`https?://[^\s'"` + "`" + `)]+`)
-	for name := range own(t) {
+	for name := range ownFiles(t) {
 		text := read(t, name)
 		if m := forbidden.FindString(text); m != "" {
 			t.Errorf("%s has %s", name, m)
@@ -64,18 +64,18 @@ func TestNothingInline(t *testing.T) {
 		}
 		for _, a := range address.FindAllString(text, -1) {
 			if !strings.HasPrefix(a, "http://www.w3.org/") && a != "https?://[^" {
-				t.Errorf("%s names %s: the page loads nothing from elsewhere", name, a)
+				t.Errorf("%s contains %s: the page must not load anything from elsewhere", name, a)
 			}
 		}
 	}
 }
 
 // Every import is a file of the page, and every file is imported or linked.
-func TestImportsOfThePage(t *testing.T) {
+func TestImports(t *testing.T) {
 	imports := regexp.MustCompile(`(?m)(?:from|import)\s*['"]([^'"]+)['"]`)
 	links := regexp.MustCompile(`(?:src|href)="(/[^"#]+)"`)
 	used := map[string]bool{"index.html": true}
-	for name := range own(t) {
+	for name := range ownFiles(t) {
 		text := read(t, name)
 		if strings.HasSuffix(name, ".js") {
 			for _, m := range imports.FindAllStringSubmatch(text, -1) {
@@ -95,24 +95,24 @@ func TestImportsOfThePage(t *testing.T) {
 			}
 		}
 	}
-	for name := range own(t) {
+	for name := range ownFiles(t) {
 		if !used[name] {
 			t.Errorf("%s is used by nothing", name)
 		}
 	}
 }
 
-// Files of the page stay short, as those of the program.
-func TestFilesOfThePageAreShort(t *testing.T) {
-	for name := range own(t) {
+// The files of the page have a limited length, like those of the program.
+func TestFileLength(t *testing.T) {
+	for name := range ownFiles(t) {
 		if n := strings.Count(read(t, name), "\n"); n > 400 {
 			t.Errorf("%s has %d lines, at most 400 are allowed", name, n)
 		}
 	}
 }
 
-// own are the files of the page that others did not write.
-func own(t *testing.T) map[string]bool {
+// ownFiles returns the files of the page, without third-party files.
+func ownFiles(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	err := fs.WalkDir(console.Files(), ".", func(name string, d fs.DirEntry, err error) error {

@@ -34,7 +34,7 @@ steps:
   - text: And again.
 `
 
-// program is holdfast daemon as a process, on a home of its own.
+// program is holdfast daemon as a process with a separate home.
 type program struct {
 	t       *testing.T
 	bin     string
@@ -44,14 +44,14 @@ type program struct {
 	cmd     *exec.Cmd
 }
 
-// TestDaemon runs the page against the program itself.
+// TestDaemon tests the page with a real daemon.
 func TestDaemon(t *testing.T) {
 	tools(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the scripts are made for Linux")
 	}
 	dir := t.TempDir()
-	home, err := os.MkdirTemp("", "hf") // short: it holds a socket
+	home, err := os.MkdirTemp("", "hf") // short, because a socket is in it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func (p *program) run(args ...string) string {
 	return string(out)
 }
 
-// start starts the daemon and returns when it says that it serves.
+// start starts the daemon and returns when it serves.
 func (p *program) start() {
 	p.cmd = p.command("daemon", "run", "--listen", p.address)
 	log, err := p.cmd.StderrPipe()
@@ -146,7 +146,7 @@ func (p *program) start() {
 	}
 }
 
-// kill kills the daemon with a signal that it cannot take.
+// kill kills the daemon with SIGKILL.
 func (p *program) kill() {
 	if p.cmd == nil {
 		return

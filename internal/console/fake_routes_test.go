@@ -34,7 +34,7 @@ func file(name string) func(*http.Request, doc) (int, any) {
 	}
 }
 
-// page serves files, and index.html for every path that is none.
+// page serves files, and index.html for every other path.
 func (f *fake) page(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
 	b, err := fs.ReadFile(console.Files(), name)
@@ -48,7 +48,7 @@ func (f *fake) page(w http.ResponseWriter, r *http.Request) {
 
 func (f *fake) info(r *http.Request, _ doc) (int, any) {
 	csrf := ""
-	if r.Header.Get("X-Holdfast-Csrf") == "csrf-1" { // told to who has it already
+	if r.Header.Get("X-Holdfast-Csrf") == "csrf-1" { // only returned to a caller that already has it
 		csrf = "csrf-1"
 	}
 	return 200, doc{
@@ -172,8 +172,8 @@ func (f *fake) approval(r *http.Request, _ doc) (int, any) {
 func (f *fake) decide(r *http.Request, body doc) (int, any) {
 	q := f.question(r.PathValue("id"))
 	switch {
-	case f.away != 0:
-		return int(f.away), doc{"status": f.away, "code": "unavailable", "detail": "append session build: the store is unavailable"}
+	case f.decisionStatus != 0:
+		return int(f.decisionStatus), doc{"status": f.decisionStatus, "code": "unavailable", "detail": "append session build: the store is unavailable"}
 	case q == nil:
 		return 404, doc{"status": 404, "code": "not_found", "detail": "there is no such question"}
 	case body["digest"] != q["digest"]:
@@ -190,7 +190,7 @@ func (f *fake) decide(r *http.Request, body doc) (int, any) {
 	return 200, q
 }
 
-// approvals lists the open questions, or streams the list.
+// approvals lists the open approval requests, or streams the list.
 func (f *fake) approvals(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept"), "event-stream") {
 		f.mu.Lock()
@@ -205,7 +205,7 @@ func (f *fake) approvals(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// stream writes what next says, again with each change.
+// stream writes the text from next, and again after each change.
 func (f *fake) stream(w http.ResponseWriter, r *http.Request, next func() (string, bool)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = fmt.Fprint(w, "retry: 200\n\n")
@@ -227,7 +227,7 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, next func() (strin
 	}
 }
 
-// log is a session's events: a page of them, or as they come.
+// log returns a page of a session's events, or streams them.
 func (f *fake) log(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	after := number(r, "after", 0)

@@ -19,7 +19,7 @@ import (
 
 type doc = map[string]any
 
-// event is a record as GET …/events shows it.
+// event is a record as GET …/events returns it.
 type event struct {
 	Seq     int64           `json:"seq"`
 	ID      string          `json:"id"`
@@ -30,28 +30,27 @@ type event struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// fake answers as docs/reference/http.md says, from memory, so that a test can put a page into any
-// state.
+// fake implements docs/reference/http.md in memory, so that a test can put a page into any state.
 type fake struct {
-	mu        sync.Mutex
-	changed   chan struct{} // closed and made anew with each change
-	meta      map[string]doc
-	order     []string
-	events    map[string][]event
-	questions []doc
-	runs      map[string]doc
-	grants    map[string][]doc
-	calls     []string // what was changed: "POST /v1/… body"
-	scopes    []string
-	spaces    *fakeSpaces
-	down      bool    // answers 503
-	away      float64 // the status that decisions are refused with; 0: they are taken
+	mu             sync.Mutex
+	changed        chan struct{} // closed and replaced after each change
+	meta           map[string]doc
+	order          []string
+	events         map[string][]event
+	questions      []doc
+	runs           map[string]doc
+	grants         map[string][]doc
+	calls          []string // requests that changed something: "POST /v1/… body"
+	scopes         []string
+	workspaces     *fakeWorkspaces
+	down           bool    // answer all requests with 503
+	decisionStatus float64 // status that rejects decisions; 0: they are accepted
 }
 
 func newFake(t *testing.T) *fake {
 	f := &fake{
 		changed: make(chan struct{}), meta: map[string]doc{}, events: map[string][]event{}, runs: map[string]doc{},
-		grants: map[string][]doc{}, scopes: []string{"admin", "approve", "read", "run"}, spaces: newFakeSpaces(),
+		grants: map[string][]doc{}, scopes: []string{"admin", "approve", "read", "run"}, workspaces: newFakeWorkspaces(),
 	}
 	f.load(t, "build", "waiting")
 	f.load(t, "edit", "interrupted")
@@ -77,13 +76,13 @@ func (f *fake) load(t *testing.T, id, run string) {
 	f.runs[id] = doc{"runId": id, "sessionId": id, "status": run, "strategyName": "agent", "agents": []string{"agent"}, "cwd": "/src/calendar", "mode": "acceptEdits", "segment": 1, "startedAt": time.Now().UTC(), "completedAt": nil, "questions": 1, "lastSeq": len(list)}
 }
 
-// add makes a session of events, and open questions of what they ask.
+// add adds a session with events, and the open approval requests among them.
 func (f *fake) add(id string, meta doc, list []event) {
 	now := time.Now().UTC()
 	m := doc{"id": id, "created_at": now.Add(-time.Hour), "updated_at": now.Add(-time.Minute), "message_count": len(list) / 3, "size": 4096, "head": len(list), "head_digest": "ab", "questions": 0}
 	maps.Copy(m, meta)
 	if m["status"] == nil {
-		m["status"] = m["run"] // nothing waits
+		m["status"] = m["run"] // nothing is waiting
 	}
 	f.meta[id], f.events[id] = m, list
 	f.order = append(f.order, id)
@@ -107,7 +106,7 @@ func (f *fake) add(id string, meta doc, list []event) {
 	}
 }
 
-// ask adds an open question.
+// ask adds an open approval request.
 func (f *fake) ask(q doc) {
 	id := q["session_id"].(string)
 	base := doc{
@@ -129,8 +128,8 @@ func (f *fake) wake() {
 	f.changed = make(chan struct{})
 }
 
-// then runs something while nobody else looks at the fake.
-func (f *fake) then(do func()) {
+// update runs a function with the lock held.
+func (f *fake) update(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()
@@ -155,7 +154,7 @@ func (f *fake) question(id string) doc {
 	return nil
 }
 
-// answer decides a question, and appends the record.
+// answer answers an approval request and appends the record.
 func (f *fake) answer(q, a doc) {
 	a["id"], a["at"] = q["id"], time.Now().UTC()
 	q["answer"], q["state"] = a, "denied"
@@ -190,7 +189,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} {
 		mux.HandleFunc(route, f.json(h))
 	}
-	f.spaces.routes(f, mux)
+	f.workspaces.routes(f, mux)
 	mux.HandleFunc("GET /v1/approvals", f.approvals)
 	mux.HandleFunc("GET /v1/sessions/{id}/events", f.log)
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
@@ -219,7 +218,7 @@ func problem(w http.ResponseWriter, status int, code, detail, hint string) {
 	_ = json.NewEncoder(w).Encode(doc{"status": status, "code": code, "title": http.StatusText(status), "detail": detail, "hint": hint})
 }
 
-// json answers with what h returns, and notes requests that change something.
+// json answers with the result of h, and records requests that change something.
 func (f *fake) json(h func(*http.Request, doc) (int, any)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// fakeSpaces are the workspaces of the fake, by name.
-type fakeSpaces struct {
+// fakeWorkspaces are the workspaces of the fake, by name.
+type fakeWorkspaces struct {
 	by    map[string]doc
-	built chan struct{} // closed: a build ends well
+	built chan struct{} // closed: a build succeeds
 }
 
-func newFakeSpaces() *fakeSpaces {
-	return &fakeSpaces{built: make(chan struct{}), by: map[string]doc{
+func newFakeWorkspaces() *fakeWorkspaces {
+	return &fakeWorkspaces{built: make(chan struct{}), by: map[string]doc{
 		"blog": {
 			"slug": "blog", "id": "b3f2a3ae7966d0b7", "created": "2026-11-22T09:52:39Z", "project": "/src/calendar", "agent": doc{"kind": "claude"},
 			"limits": doc{"memory": "1g", "cpus": 2, "pids": 512, "disk": "20g"}, "network": doc{"mode": "proxy", "domains": []string{"api.anthropic.com"}},
@@ -28,7 +28,7 @@ func newFakeSpaces() *fakeSpaces {
 	}}
 }
 
-func (s *fakeSpaces) routes(f *fake, mux *http.ServeMux) {
+func (s *fakeWorkspaces) routes(f *fake, mux *http.ServeMux) {
 	for route, h := range map[string]func(*http.Request, doc) (int, any){
 		"GET /v1/workspaces": s.list, "POST /v1/workspaces": s.make, "GET /v1/workspaces/{slug}": s.get, "PATCH /v1/workspaces/{slug}": s.change,
 		"DELETE /v1/workspaces/{slug}": s.remove, "POST /v1/workspaces/{slug}/{verb}": s.get,
@@ -43,7 +43,7 @@ func (s *fakeSpaces) routes(f *fake, mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1/images", func(w http.ResponseWriter, r *http.Request) { s.build(f, w, r) })
 }
 
-func (s *fakeSpaces) list(*http.Request, doc) (int, any) {
+func (s *fakeWorkspaces) list(*http.Request, doc) (int, any) {
 	items := []doc{}
 	for _, slug := range slices.Sorted(maps.Keys(s.by)) {
 		items = append(items, s.by[slug])
@@ -51,7 +51,7 @@ func (s *fakeSpaces) list(*http.Request, doc) (int, any) {
 	return 200, doc{"items": items}
 }
 
-func (s *fakeSpaces) get(r *http.Request, _ doc) (int, any) {
+func (s *fakeWorkspaces) get(r *http.Request, _ doc) (int, any) {
 	w, ok := s.by[r.PathValue("slug")]
 	switch {
 	case !ok:
@@ -62,7 +62,7 @@ func (s *fakeSpaces) get(r *http.Request, _ doc) (int, any) {
 	return 200, w
 }
 
-func (s *fakeSpaces) make(_ *http.Request, body doc) (int, any) {
+func (s *fakeWorkspaces) make(_ *http.Request, body doc) (int, any) {
 	slug, _ := body["slug"].(string)
 	switch {
 	case strings.ToLower(slug) != slug:
@@ -75,7 +75,7 @@ func (s *fakeSpaces) make(_ *http.Request, body doc) (int, any) {
 	return 201, body
 }
 
-func (s *fakeSpaces) change(r *http.Request, body doc) (int, any) {
+func (s *fakeWorkspaces) change(r *http.Request, body doc) (int, any) {
 	if limits, ok := body["limits"].(doc); ok && limits["memory"] == "1k" {
 		return 400, doc{"status": 400, "code": "usage", "detail": "check settings workspace blog: settings that cannot be used: limits.memory: 1k is too little for anything to run", "hint": "give at least 64m", "field": "limits.memory"}
 	}
@@ -84,19 +84,19 @@ func (s *fakeSpaces) change(r *http.Request, body doc) (int, any) {
 	return 200, w
 }
 
-func (s *fakeSpaces) remove(r *http.Request, _ doc) (int, any) {
+func (s *fakeWorkspaces) remove(r *http.Request, _ doc) (int, any) {
 	delete(s.by, r.PathValue("slug"))
 	return 200, doc{"deleted": r.PathValue("slug"), "entries": 12, "sessions_told": 1}
 }
 
-func (s *fakeSpaces) files(r *http.Request, _ doc) (int, any) {
+func (s *fakeWorkspaces) files(r *http.Request, _ doc) (int, any) {
 	if r.URL.Query().Get("in") == "home" {
 		return 200, doc{"items": []doc{{"name": "notes.md", "type": "file", "size": 5}}}
 	}
 	return 200, doc{"items": []doc{{"name": "src", "type": "folder"}, {"name": "odd\nname", "type": "file", "size": 12}, {"name": "out", "type": "link", "target": "/etc/passwd"}}}
 }
 
-func (s *fakeSpaces) write(r *http.Request, _ doc) (int, any) {
+func (s *fakeWorkspaces) write(r *http.Request, _ doc) (int, any) {
 	switch {
 	case r.Header.Get("Content-Type") != "application/octet-stream":
 		return 415, doc{"status": 415, "code": "media_type", "detail": "the body's type is " + r.Header.Get("Content-Type")}
@@ -106,27 +106,27 @@ func (s *fakeSpaces) write(r *http.Request, _ doc) (int, any) {
 	return 200, doc{"name": r.URL.Query().Get("path"), "type": "file", "size": 5}
 }
 
-// build says how far a build is: one of Debian ends when the test says so, one on a base
-// that is not there fails, and another one goes on until the page goes away.
-func (s *fakeSpaces) build(f *fake, w http.ResponseWriter, r *http.Request) {
+// build reports the progress of a build. A Debian build ends when the test says so, a build with a
+// missing base image fails, and any other build continues until the client disconnects.
+func (s *fakeWorkspaces) build(f *fake, w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
-	f.then(func() { f.calls = append(f.calls, "POST /v1/images "+string(raw)) })
+	f.update(func() { f.calls = append(f.calls, "POST /v1/images "+string(raw)) })
 	w.Header().Set("Content-Type", "text/event-stream")
-	tell := func(event string, v doc) {
+	send := func(event string, v doc) {
 		b, _ := json.Marshal(v)
 		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, b)
 		_ = http.NewResponseController(w).Flush()
 	}
 	var spec struct{ Variant, Base string }
 	_ = json.Unmarshal(raw, &spec)
-	tell("progress", doc{"stage": "package", "text": "npm: added @anthropic-ai/claude-code \x1b[2J\u202e"})
-	tell("progress", doc{"stage": "package", "bytes": 1048576, "total": 4194304})
+	send("progress", doc{"stage": "package", "text": "npm: added @anthropic-ai/claude-code \x1b[2J\u202e"})
+	send("progress", doc{"stage": "package", "bytes": 1048576, "total": 4194304})
 	switch {
 	case spec.Base != "":
-		tell("failed", doc{"status": 404, "code": "not_found", "detail": "the engine has no image " + spec.Base, "hint": "docker pull " + spec.Base})
+		send("failed", doc{"status": 404, "code": "not_found", "detail": "the engine has no image " + spec.Base, "hint": "docker pull " + spec.Base})
 	case spec.Variant == "debian":
 		<-s.built
-		tell("image", doc{"id": "sha256:2", "tags": []string{"holdfast/workspace:debian"}, "variant": "debian", "version": "0.2.0", "size": 314572800})
+		send("image", doc{"id": "sha256:2", "tags": []string{"holdfast/workspace:debian"}, "variant": "debian", "version": "0.2.0", "size": 314572800})
 	default:
 		<-r.Context().Done()
 	}

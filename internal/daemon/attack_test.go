@@ -23,8 +23,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
-// Whoever may begin runs may not say that nobody is asked.
-func TestBeginWithoutApproval(t *testing.T) {
+// A client without the scope approve cannot start a run that skips approvals.
+func TestStartWithoutApproval(t *testing.T) {
 	w := newSite(t)
 	file := filepath.Join(t.TempDir(), "settings.json")
 	must(t, os.WriteFile(file, []byte("{}"), 0o600))
@@ -47,7 +47,7 @@ func TestBeginWithoutApproval(t *testing.T) {
 	w.want(201, nil, "POST", "/v1/runs", `{"cwd":"/","mode":"acceptEdits","settings":"`+file+`"}`, "Authorization: Bearer "+both)
 }
 
-func TestBeginWithoutApprovalOnTheSocket(t *testing.T) {
+func TestStartWithoutApprovalOnSocket(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, nil)
 	c := w.dial(w.token(api.ScopeRead, api.ScopeRun))
 	for _, extra := range []string{`"mode":"bypassPermissions"`, `"mode":"auto"`, `"manifestPath":"/etc/passwd"`} {
@@ -60,9 +60,9 @@ func TestBeginWithoutApprovalOnTheSocket(t *testing.T) {
 	c.until("run_prepared")
 }
 
-// A browser gives the cookie to every port of 127.0.0.1, and whoever has one can say
-// that it is a page of ours.
-func TestStolenCookie(t *testing.T) {
+// A browser sends the cookie to every port of 127.0.0.1, and any program with the cookie can
+// pretend to be the console.
+func TestCookieAlone(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, nil)
 	cookie := w.loggedIn()
 	h := http.Header{"Cookie": {cookie}, "Origin": {"http://" + w.address}}
@@ -83,14 +83,14 @@ func TestStolenCookie(t *testing.T) {
 		}
 	}
 	if got := w.status("/v1/tokens", h); got != 403 {
-		t.Errorf("a cookie alone lists tokens: %d", got)
+		t.Errorf("a cookie alone may list tokens: %d", got)
 	}
 	if got := w.status("/v1/sessions", h); got != 200 {
-		t.Errorf("a cookie alone may look: %d", got)
+		t.Errorf("a cookie alone may not read: %d", got)
 	}
 }
 
-// loggedIn logs a browser in and returns its cookie.
+// loggedIn logs in a browser and returns its cookie.
 func (w *daemonEnv) loggedIn() string {
 	w.t.Helper()
 	code, _, err := w.auth.Link(w.t.Context(), auth.Caller{Name: "ann", Scopes: []api.Scope{api.ScopeAdmin}})
@@ -116,8 +116,8 @@ func (w *daemonEnv) status(path string, h http.Header) int {
 	return res.StatusCode
 }
 
-// What is in a file must not come back to somebody who only named it.
-func TestNamedFiles(t *testing.T) {
+// The content of a file is not returned to a client that only named it.
+func TestNamedFilesAreNotReturned(t *testing.T) {
 	w := newSite(t)
 	dir := t.TempDir()
 	const hidden = "hunter2"
@@ -143,7 +143,7 @@ func TestNamedFiles(t *testing.T) {
 	}
 }
 
-// A body that does not come is not waited for, whoever sends it.
+// The server does not wait for a body that does not arrive, with or without a credential.
 func TestSlowBody(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
 	read := func(w http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) }
@@ -157,14 +157,14 @@ func TestSlowBody(t *testing.T) {
 			must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 			_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n{")
 			must(t, err)
-			if _, err := io.Copy(io.Discard, conn); err != nil { // until the server closes
+			if _, err := io.Copy(io.Discard, conn); err != nil { // until the server closes the connection
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// What a request does may take longer than its body, and sees the client go.
+// A request may take longer than its body, and its context ends when the client disconnects.
 func TestSlowRequest(t *testing.T) { synctest.Test(t, slowRequest) }
 
 func slowRequest(t *testing.T) {
@@ -192,14 +192,14 @@ func slowRequest(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	must(t, conn.Close())
-	if err := <-gone; err != context.Canceled { //nolint:errorlint // it is bare
+	if err := <-gone; err != context.Canceled { //nolint:errorlint // it is not wrapped
 		t.Error(err)
 	}
 }
 
-// One connection too many is closed, those that are there go on, and room that is made
-// is used.
-func TestCrowd(t *testing.T) {
+// A connection above the limit is closed, existing connections continue, and a freed connection can
+// be used.
+func TestConnectionLimit(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	c := newConnLimit(6)
 	s.Config.ConnState = c.state
@@ -229,7 +229,7 @@ func TestCrowd(t *testing.T) {
 	must(t, err)
 	defer more.Close()
 	if err := ask(more); err == nil {
-		t.Error("one too many was served")
+		t.Error("a connection above the limit was served")
 	}
 	must(t, ask(there[0]))
 	must(t, there[1].Close())
@@ -242,7 +242,7 @@ func TestCrowd(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("room was not used again")
+			t.Fatal("a freed connection was not used")
 		}
 	}
 }

@@ -17,8 +17,8 @@ steps:
   - {text: a dear answer, usage: {input: 200000}}
 `
 
-// A budget that the last answer has passed is told to clients of the WebSocket and of HTTP.
-func TestBudgetPassedByTheLastAnswerIsTold(t *testing.T) {
+// A budget that the last answer exceeds is reported to clients of the WebSocket and of HTTP.
+func TestExceededBudgetIsReported(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": costlyScript}, nil)
 	c := w.ann()
 	strategy := `{"name":"one","version":"1","agents":{"writer":{"type":"llm"}},"flow":"writer"}`
@@ -56,6 +56,6 @@ func TestBudgetPassedByTheLastAnswerIsTold(t *testing.T) {
 		t.Errorf("HTTP says %v", info)
 	}
 	if bad := call(http.MethodPost, "/v1/runs", fmt.Sprintf(`{"cwd":%q,"max_budget_usd":-2}`, w.cwd)); !strings.Contains(fmt.Sprint(bad["detail"]), "max_budget_usd") {
-		t.Errorf("a budget of less than nothing: %v", bad)
+		t.Errorf("a negative budget: %v", bad)
 	}
 }

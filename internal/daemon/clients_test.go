@@ -18,18 +18,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// program is a client that others wrote: it runs, and says what it hears line by line.
+// program is a third-party client: a running process whose output is read line by line.
 type program struct {
 	t     testing.TB
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	lines chan string // closed at its end
+	lines chan string // closed at the end of the output
 }
 
 func launch(t testing.TB, path string, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: exec.CommandContext(t.Context(), path, args...), lines: make(chan string, 1<<16)}
-	p.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH")) // its own node goes first
+	p.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH")) // its own node has precedence
 	p.cmd.Stderr = t.Output()
 	var err error
 	p.in, err = p.cmd.StdinPipe()
@@ -42,17 +42,17 @@ func launch(t testing.TB, path string, args ...string) *program {
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 16<<20)
 		for lines.Scan() {
-			p.lines <- strings.TrimLeft(lines.Text(), "> ") // wscat's prompt, which it writes now and then
+			p.lines <- strings.TrimLeft(lines.Text(), "> ") // wscat's prompt, which it prints now and then
 		}
 	}()
 	t.Cleanup(p.kill)
 	return p
 }
 
-// kill ends the program as it is, and what it has said is read up to its end.
+// kill kills the program and reads the rest of its output.
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
-	for range p.lines {      // what it said is not wanted
+	for range p.lines {      // discard the rest of the output
 	}
 	_ = p.cmd.Wait() // it was killed
 }
@@ -66,12 +66,13 @@ func (p *program) line() string {
 		}
 		return l
 	case <-time.After(30 * time.Second):
-		p.t.Fatalf("%s says nothing", p.cmd.Path)
+		p.t.Fatalf("%s prints nothing", p.cmd.Path)
 		return ""
 	}
 }
 
-// served is the program as a daemon of its own: what a test starts is then nothing that the daemon has started.
+// served is the daemon as a separate process, so that processes of the test do not count as started
+// by the daemon.
 type served struct {
 	t            testing.TB
 	program      string
@@ -93,7 +94,7 @@ func beginServed(t testing.TB, play string) *served {
 	must(t, err)
 	must(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // its runs are over
+		_ = cmd.Process.Kill() // its runs have ended
 		_ = cmd.Wait()         // it was killed
 	})
 	lines := bufio.NewScanner(logged)
@@ -121,7 +122,7 @@ func (s *served) token(scopes string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// wscat connects, with more arguments.
+// wscat connects wscat, with more arguments.
 func (s *served) wscat(args ...string) *program {
 	s.t.Helper()
 	return launch(s.t, wscat(s.t), append(args, "-c", "ws://"+s.address+"/v1/ws")...)
@@ -136,17 +137,17 @@ func wscat(t testing.TB) string {
 	return filepath.Join(tools, "node_modules", ".bin", "wscat")
 }
 
-// connected waits until wscat is: what it is given before that it throws away.
+// connected waits until wscat has connected; it discards earlier input.
 func (p *program) connected() {
 	p.t.Helper()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for pings := 1; ; pings++ {
-		p.say(`{"type":"ping","requestId":"%d"}`, pings)
+		p.send(`{"type":"ping","requestId":"%d"}`, pings)
 		select {
 		case l := <-p.lines:
 			for object(p.t, []byte(l))["requestId"] != fmt.Sprint(pings) {
-				l = p.line() // answers to those before this one
+				l = p.line() // answers to the earlier ones
 			}
 			return
 		case <-again.C:
@@ -154,7 +155,7 @@ func (p *program) connected() {
 	}
 }
 
-func (p *program) say(format string, args ...any) {
+func (p *program) send(format string, args ...any) {
 	p.t.Helper()
 	line := fmt.Sprintf(format, args...)
 	p.t.Log(">", line)
@@ -162,7 +163,7 @@ func (p *program) say(format string, args ...any) {
 	must(p.t, err)
 }
 
-// frame reads on until a message of a type, and returns the messages on record up to it.
+// frame reads until a message of a type, and returns the recorded messages up to it.
 func (p *program) frame(kind string) (last map[string]any, recorded []string) {
 	p.t.Helper()
 	for {
@@ -178,7 +179,7 @@ func (p *program) frame(kind string) (last map[string]any, recorded []string) {
 	}
 }
 
-const mending = `steps:
+const fixing = `steps:
   - text: I write.
     chunk: 2
     tool_uses: [{tool: write_file, input: {path: a.txt, content: "+x"}}]
@@ -194,8 +195,8 @@ const writing = `steps:
     tool_uses: [{tool: Write, input: {file_path: b.txt, content: x}}]
   - {text: Done., chunk: 2}`
 
-// wscat drives a run from its preparation to its end, answering what is asked; another one comes later,
-// says who it is in its first message, and is told the same byte for byte.
+// wscat drives a run from its preparation to its end and answers its requests. A second one
+// connects later, authenticates by its first message, and receives the same bytes.
 func TestWscat(t *testing.T) {
 	wscat(t)
 	w := beginServed(t, writing)
@@ -203,18 +204,18 @@ func TestWscat(t *testing.T) {
 	p.connected()
 	cwd, err := json.Marshal(w.cwd)
 	must(t, err)
-	p.say(`{"type":"prepare_run","requestId":"1","cwd":%s,"strategy":%s}`, cwd, soleWriter)
+	p.send(`{"type":"prepare_run","requestId":"1","cwd":%s,"strategy":%s}`, cwd, soleWriter)
 	m, _ := p.frame("run_prepared")
 	run := m["runId"]
-	p.say(`{"type":"start_run","requestId":"2","runId":"%s","input":"mend it"}`, run)
+	p.send(`{"type":"start_run","requestId":"2","runId":"%s","input":"fix it"}`, run)
 	m, all := p.frame("request_permission")
 	if m["toolName"] != "Write" || m["requestId"] != m["permissionRequestId"] {
 		t.Errorf("it asks %v", m)
 	}
-	p.say(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"allow-session"}`, run, m["permissionRequestId"])
+	p.send(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"allow-session"}`, run, m["permissionRequestId"])
 	m, more := p.frame("request_permission")
 	all = append(all, more...)
-	p.say(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"deny","message":"not now"}`, run, m["permissionRequestId"])
+	p.send(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"deny","message":"not now"}`, run, m["permissionRequestId"])
 	m, more = p.frame("strategy_completed")
 	all = append(all, more...)
 	if text, _ := m["result"].(string); !strings.HasSuffix(text, "Done.") || m["requestId"] != "2" {
@@ -225,17 +226,17 @@ func TestWscat(t *testing.T) {
 	}
 	for _, kind := range []string{"strategy_started", "step_started", "agent_output", "permission_resolved", "policy_updated", "step_completed"} {
 		if !slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, `{"type":"`+kind+`"`) }) {
-			t.Errorf("no %s was told", kind)
+			t.Errorf("no %s arrived", kind)
 		}
 	}
 	hello := fmt.Sprintf(`{"type":"hello","token":"%s","client":"wscat"}`, w.token("read"))
 	late := w.wscat("-w", "-1", "-x", hello, "-x", fmt.Sprintf(`{"type":"subscribe","runId":"%s","afterSeq":0}`, run))
-	if _, told := late.frame("caught_up"); !slices.Equal(told, all) {
-		t.Errorf("the late one is told\n%s\nand not\n%s", strings.Join(told, "\n"), strings.Join(all, "\n"))
+	if _, received := late.frame("caught_up"); !slices.Equal(received, all) {
+		t.Errorf("the second client received\n%s\ninstead of\n%s", strings.Join(received, "\n"), strings.Join(all, "\n"))
 	}
 	other := w.wscat("-w", "-1", "-x", hello, "-x", fmt.Sprintf(`{"type":"stop_run","requestId":"9","runId":"%s"}`, run))
 	if m, _ = other.frame("error"); m["code"] != "FORBIDDEN" || m["requestId"] != "9" {
-		t.Errorf("one who may read is told %v", m)
+		t.Errorf("a client with the scope read received %v", m)
 	}
 	create := exec.CommandContext(t.Context(), w.program, "workspace", "create", "blog")
 	create.Env = w.env
@@ -243,28 +244,28 @@ func TestWscat(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	p.say(`{"type":"prepare_run","requestId":"3","workspace":"blog","strategy":%s}`, soleWriter)
+	p.send(`{"type":"prepare_run","requestId":"3","workspace":"blog","strategy":%s}`, soleWriter)
 	if m, _ = p.frame("run_prepared"); m["workspace"] != "blog" || m["requestId"] != "3" {
 		t.Errorf("prepared is %v", m)
 	}
-	p.say(`{"type":"start_run","requestId":"4","runId":"%s","input":"go"}`, m["runId"])
+	p.send(`{"type":"start_run","requestId":"4","runId":"%s","input":"go"}`, m["runId"])
 	if m, _ = p.frame("strategy_error"); !strings.Contains(fmt.Sprint(m["error"]), "no container engine") {
-		t.Errorf("without an engine it says %v", m)
+		t.Errorf("without an engine the answer is %v", m)
 	}
 }
 
-// curl follows a run over its event stream, is cut in the middle of an answer, while a question waits and when the
-// daemon ends, and goes on each time behind the last id that it had.
+// curl reads a run's event stream. It is cut off in the middle of an answer, while a request waits,
+// and when the daemon ends, and continues each time after the last id it received.
 func TestCurlFollowsRun(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		testneed.Need(t, "curl is not installed: apt-get install curl makes this run")
 	}
-	w := beginDaemon(t, map[string]string{"writer": mending}, nil)
+	w := beginDaemon(t, map[string]string{"writer": fixing}, nil)
 	c := w.ann()
 	run := c.prepared(w.cwd)
-	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"mend it"}`, run))
+	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"fix it"}`, run))
 	c.until("strategy_started")
 	follow := func(last string) *program {
 		return launch(t, curl, "-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer "+w.token(api.ScopeRead),
@@ -293,7 +294,7 @@ func TestCurlFollowsRun(t *testing.T) {
 	decide("allow")
 	c.until("request_permission")
 	listen(`"kind":"tool.finished"`)
-	w.again() // the second question waits
+	w.again() // the second request waits
 	listen("caught_up")
 	c = w.ann()
 	c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q}`, run))

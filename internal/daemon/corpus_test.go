@@ -13,13 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 )
 
-// shows makes a conversation the check of a case.
-func shows(name string) func(*testing.T, corpus.Case) {
+// checkConversation returns a check that runs a conversation.
+func checkConversation(name string) func(*testing.T, corpus.Case) {
 	return func(t *testing.T, _ corpus.Case) { converse(t, "testdata/conversations/"+name+".txtar") }
 }
 
-// by makes a test of this package the check of a case.
-func by(test func(*testing.T)) func(*testing.T, corpus.Case) {
+// checkTest returns a check that runs a test of this package.
+func checkTest(test func(*testing.T)) func(*testing.T, corpus.Case) {
 	return func(t *testing.T, _ corpus.Case) { test(t) }
 }
 
@@ -27,52 +27,52 @@ func TestCorpus(t *testing.T) {
 	cases := corpus.Area(t, "agentkit-commaagents-parachute.json", "server", "permission-wire", "update-policy", "run-lifecycle", "replay")
 	corpus.Claim(t, cases,
 		map[string]func(*testing.T, corpus.Case){
-			"cd-perm-001": corpus.Test(`{"given": {"guard":"asks for fs.write /projects/app/src/index.ts by agent writer tool write_file"}, "when": ["broadcast"], "expect": {"message":{"type":"request_permission","runId":"run_abc123","requestId":"<unique>","agentName":"writer","toolName":"write_file","operation":"fs.write","resource":"/projects/app/src/index.ts","reason":"policy-ask","ts":"ISO-8601 with zone"}}}`, shows("permission")),
-			"cd-perm-002": corpus.Test(`{"given": {"pending":"P1"}, "when": ["permission_decision P1 allow"], "expect": {"reply":"none","tool":"continues","policy_updated":0}}`, shows("permission")),
-			"cd-perm-004": corpus.Test(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, shows("unknown_run")),
-			"cd-perm-008": corpus.Test(`{"given": {"pending":"P1"}, "when": ["stop_run"], "expect": {"P1":"rejected (ask-aborted), later decision -> NO_PENDING_PERMISSION"}}`, shows("stop")),
-			"cd-perm-010": corpus.Test(`{"given": {"decision":"maybe"}, "when": ["permission_decision"], "expect": {"reply":"VALIDATION_ERROR","P1":"still pending"}}`, shows("bad_frames")),
-			"cd-perm-012": corpus.Test(`{"given": {"subscribers":"none, pending P1"}, "when": ["client subscribes later"], "expect": {"client receives":"P1 (replayed)"}}`, shows("late_subscriber")),
-			"cd-perm-013": corpus.Test(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, shows("two_clients")),
-			"cd-perm-014": corpus.Test(`{"given": {"pending":"P1","timeout":"configured 5 min"}, "when": ["no answer"], "expect": {"outcome":"denied with reason timeout, event emitted, run continues with a tool error"}}`, shows("timeout")),
-			"cd-perm-015": corpus.Test(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, shows("override")),
-			"cd-perm-018": corpus.Test(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, by(testDetailsAreCut)),
+			"cd-perm-001": corpus.Test(`{"given": {"guard":"asks for fs.write /projects/app/src/index.ts by agent writer tool write_file"}, "when": ["broadcast"], "expect": {"message":{"type":"request_permission","runId":"run_abc123","requestId":"<unique>","agentName":"writer","toolName":"write_file","operation":"fs.write","resource":"/projects/app/src/index.ts","reason":"policy-ask","ts":"ISO-8601 with zone"}}}`, checkConversation("permission")),
+			"cd-perm-002": corpus.Test(`{"given": {"pending":"P1"}, "when": ["permission_decision P1 allow"], "expect": {"reply":"none","tool":"continues","policy_updated":0}}`, checkConversation("permission")),
+			"cd-perm-004": corpus.Test(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, checkConversation("unknown_run")),
+			"cd-perm-008": corpus.Test(`{"given": {"pending":"P1"}, "when": ["stop_run"], "expect": {"P1":"rejected (ask-aborted), later decision -> NO_PENDING_PERMISSION"}}`, checkConversation("stop")),
+			"cd-perm-010": corpus.Test(`{"given": {"decision":"maybe"}, "when": ["permission_decision"], "expect": {"reply":"VALIDATION_ERROR","P1":"still pending"}}`, checkConversation("bad_frames")),
+			"cd-perm-012": corpus.Test(`{"given": {"subscribers":"none, pending P1"}, "when": ["client subscribes later"], "expect": {"client receives":"P1 (replayed)"}}`, checkConversation("late_subscriber")),
+			"cd-perm-013": corpus.Test(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, checkConversation("two_clients")),
+			"cd-perm-014": corpus.Test(`{"given": {"pending":"P1","timeout":"configured 5 min"}, "when": ["no answer"], "expect": {"outcome":"denied with reason timeout, event emitted, run continues with a tool error"}}`, checkConversation("timeout")),
+			"cd-perm-015": corpus.Test(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, checkConversation("override")),
+			"cd-perm-018": corpus.Test(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, checkTest(testDetailsAreCut)),
 
-			"cd-run-002": corpus.Test(`{"given": {"state":"prepared, never started"}, "when": ["stop_run, list_runs"], "expect": {"persisted":false}}`, shows("stop_prepared")),
-			"cd-run-003": corpus.Test(`{"given": {"state":"run finished, history for agent a"}, "when": ["prepare with runId, continue_run 'more'"], "expect": {"agent a":"sees its earlier records","other names":"start empty"}}`, shows("continue")),
-			"cd-run-005": corpus.Test(`{"given": {"timeline":"run started, completed, started again, cancelled"}, "when": ["list_runs"], "expect": {"overview":"taken from the latest segment: cancelled"}}`, shows("continue_stopped")),
-			"cd-run-007": corpus.Test(`{"given": {"state":"compaction happened"}, "when": ["restore"], "expect": {"records":"superseded ones kept as tombstones, summary inserted at its place"}}`, shows("compaction")),
-			"cd-run-009": corpus.Test(`{"given": {"state":"user agent first in flow, start_run input 'go'"}, "when": ["start"], "expect": {"user agent":"uses 'go', does not ask again"}}`, shows("user_input")),
-			"cd-run-011": corpus.Test(`{"given": {"state":"cancel during a tool call"}, "when": ["stop_run"], "expect": {"tool":"aborted","status":"cancelled persisted"}}`, shows("stop_tool")),
+			"cd-run-002": corpus.Test(`{"given": {"state":"prepared, never started"}, "when": ["stop_run, list_runs"], "expect": {"persisted":false}}`, checkConversation("stop_prepared")),
+			"cd-run-003": corpus.Test(`{"given": {"state":"run finished, history for agent a"}, "when": ["prepare with runId, continue_run 'more'"], "expect": {"agent a":"sees its earlier records","other names":"start empty"}}`, checkConversation("continue")),
+			"cd-run-005": corpus.Test(`{"given": {"timeline":"run started, completed, started again, cancelled"}, "when": ["list_runs"], "expect": {"overview":"taken from the latest segment: cancelled"}}`, checkConversation("continue_stopped")),
+			"cd-run-007": corpus.Test(`{"given": {"state":"compaction happened"}, "when": ["restore"], "expect": {"records":"superseded ones kept as tombstones, summary inserted at its place"}}`, checkConversation("compaction")),
+			"cd-run-009": corpus.Test(`{"given": {"state":"user agent first in flow, start_run input 'go'"}, "when": ["start"], "expect": {"user agent":"uses 'go', does not ask again"}}`, checkConversation("user_input")),
+			"cd-run-011": corpus.Test(`{"given": {"state":"cancel during a tool call"}, "when": ["stop_run"], "expect": {"tool":"aborted","status":"cancelled persisted"}}`, checkConversation("stop_tool")),
 
-			"cd-srv-005": corpus.Test(`{"given": {"frame":{"type":"ping","requestId":"r1"}}, "when": ["send"], "expect": {"reply":{"type":"pong","requestId":"r1","ts":"ISO"}}}`, shows("ping")),
-			"cd-srv-006": corpus.Test(`{"given": {"http":"GET /health"}, "when": ["get"], "expect": {"status":200,"fields":["status","uptime","activeRuns","connectedClients"]}}`, by(TestUpgradeIsNeeded)),
-			"cd-srv-007": corpus.Test(`{"given": {"http":"GET /ws without upgrade"}, "when": ["get"], "expect": {"status":400}}`, by(TestUpgradeIsNeeded)),
-			"cd-srv-012": corpus.Test(`{"given": {"continue_run":"on a freshly prepared run"}, "when": ["send"], "expect": {"reply.code":"CONTINUE_FAILED"}}`, shows("unknown_run")),
-			"cd-srv-013": corpus.Test(`{"given": {"start_run":"unknown run"}, "when": ["send"], "expect": {"reply.code":"START_FAILED"}}`, shows("unknown_run")),
-			"cd-srv-015": corpus.Test(`{"given": {"stop_run":"unknown"}, "when": ["send"], "expect": {"daemon":"alive"}}`, shows("unknown_run")),
-			"cd-srv-016": corpus.Test(`{"given": {"user_input":"unknown run"}, "when": ["send"], "expect": {"reply.code":"NO_PENDING_INPUT"}}`, shows("unknown_run")),
-			"cd-srv-017": corpus.Test(`{"given": {"state":"A,B subscribed; A unsubscribes"}, "when": ["run events"], "expect": {"A":"none after","B":"all"}}`, shows("unsubscribe")),
-			"cd-srv-018": corpus.Test(`{"given": {"state":"starter disconnects, B subscribed"}, "when": ["run goes on"], "expect": {"B":"all events","run":"not cancelled"}}`, shows("unsubscribe")),
-			"cd-srv-019": corpus.Test(`{"given": {"state":"three prepare_run back to back"}, "when": ["send"], "expect": {"run ids":"3 different"}}`, shows("prepare_twice")),
-			"cd-srv-021": corpus.Test(`{"given": {"prepare_run":{}}, "when": ["send"], "expect": {"reply":"VALIDATION_ERROR (runId or strategyPath needed)"}}`, shows("bad_frames")),
-			"cd-srv-023": corpus.Test(`{"given": {"ts":"2025-01-15T10:30:01 (no zone)"}, "when": ["client parses daemon message"], "expect": {"rejected":true}}`, testTimesHaveAZone),
-			"cd-srv-024": corpus.Test(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, shows("permission")),
-			"cd-srv-025": corpus.Test(`{"given": {"state":"start_run sent twice"}, "when": ["send"], "expect": {"second":"error already started"}}`, shows("start_twice")),
-			"cd-srv-027": corpus.Test(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, shows("steer")),
-			"cd-srv-029": corpus.Test(`{"given": {"state":"daemon killed with a running run"}, "when": ["restart, list_runs"], "expect": {"status":"interrupted (not running)"}}`, shows("restart")),
-			"cd-srv-031": corpus.Test(`{"given": {"state":"run cancelled just as the flow resolves"}, "when": ["stop_run, flow result arrives"], "expect": {"final status":"cancelled, one terminal event"}}`, by(testOneEnd)),
-			"cd-srv-032": corpus.Test(`{"given": {"state":"two prepare_run with the same new runId at once"}, "when": ["send"], "expect": {"one":"prepared","other":"error"}}`, shows("prepare_twice")),
-			"cd-srv-036": corpus.Test(`{"given": {"state":"slow subscriber"}, "when": ["run emits 1e5 events"], "expect": {"other subscribers":"not delayed","slow one":"gets a gap marker and can resume from seq, or is closed with a code"}}`, by(TestSlowClient)),
-			"cd-srv-038": corpus.Test(`{"given": {"state":"daemon.stop twice"}, "when": ["call"], "expect": {"second":"no error"}}`, by(TestShutdown)),
+			"cd-srv-005": corpus.Test(`{"given": {"frame":{"type":"ping","requestId":"r1"}}, "when": ["send"], "expect": {"reply":{"type":"pong","requestId":"r1","ts":"ISO"}}}`, checkConversation("ping")),
+			"cd-srv-006": corpus.Test(`{"given": {"http":"GET /health"}, "when": ["get"], "expect": {"status":200,"fields":["status","uptime","activeRuns","connectedClients"]}}`, checkTest(TestUpgradeRequired)),
+			"cd-srv-007": corpus.Test(`{"given": {"http":"GET /ws without upgrade"}, "when": ["get"], "expect": {"status":400}}`, checkTest(TestUpgradeRequired)),
+			"cd-srv-012": corpus.Test(`{"given": {"continue_run":"on a freshly prepared run"}, "when": ["send"], "expect": {"reply.code":"CONTINUE_FAILED"}}`, checkConversation("unknown_run")),
+			"cd-srv-013": corpus.Test(`{"given": {"start_run":"unknown run"}, "when": ["send"], "expect": {"reply.code":"START_FAILED"}}`, checkConversation("unknown_run")),
+			"cd-srv-015": corpus.Test(`{"given": {"stop_run":"unknown"}, "when": ["send"], "expect": {"daemon":"alive"}}`, checkConversation("unknown_run")),
+			"cd-srv-016": corpus.Test(`{"given": {"user_input":"unknown run"}, "when": ["send"], "expect": {"reply.code":"NO_PENDING_INPUT"}}`, checkConversation("unknown_run")),
+			"cd-srv-017": corpus.Test(`{"given": {"state":"A,B subscribed; A unsubscribes"}, "when": ["run events"], "expect": {"A":"none after","B":"all"}}`, checkConversation("unsubscribe")),
+			"cd-srv-018": corpus.Test(`{"given": {"state":"starter disconnects, B subscribed"}, "when": ["run goes on"], "expect": {"B":"all events","run":"not cancelled"}}`, checkConversation("unsubscribe")),
+			"cd-srv-019": corpus.Test(`{"given": {"state":"three prepare_run back to back"}, "when": ["send"], "expect": {"run ids":"3 different"}}`, checkConversation("prepare_twice")),
+			"cd-srv-021": corpus.Test(`{"given": {"prepare_run":{}}, "when": ["send"], "expect": {"reply":"VALIDATION_ERROR (runId or strategyPath needed)"}}`, checkConversation("bad_frames")),
+			"cd-srv-023": corpus.Test(`{"given": {"ts":"2025-01-15T10:30:01 (no zone)"}, "when": ["client parses daemon message"], "expect": {"rejected":true}}`, testTimeZones),
+			"cd-srv-024": corpus.Test(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, checkConversation("permission")),
+			"cd-srv-025": corpus.Test(`{"given": {"state":"start_run sent twice"}, "when": ["send"], "expect": {"second":"error already started"}}`, checkConversation("start_twice")),
+			"cd-srv-027": corpus.Test(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, checkConversation("steer")),
+			"cd-srv-029": corpus.Test(`{"given": {"state":"daemon killed with a running run"}, "when": ["restart, list_runs"], "expect": {"status":"interrupted (not running)"}}`, checkConversation("restart")),
+			"cd-srv-031": corpus.Test(`{"given": {"state":"run cancelled just as the flow resolves"}, "when": ["stop_run, flow result arrives"], "expect": {"final status":"cancelled, one terminal event"}}`, checkTest(testOneEnd)),
+			"cd-srv-032": corpus.Test(`{"given": {"state":"two prepare_run with the same new runId at once"}, "when": ["send"], "expect": {"one":"prepared","other":"error"}}`, checkConversation("prepare_twice")),
+			"cd-srv-036": corpus.Test(`{"given": {"state":"slow subscriber"}, "when": ["run emits 1e5 events"], "expect": {"other subscribers":"not delayed","slow one":"gets a gap marker and can resume from seq, or is closed with a code"}}`, checkTest(TestSlowClient)),
+			"cd-srv-038": corpus.Test(`{"given": {"state":"daemon.stop twice"}, "when": ["call"], "expect": {"second":"no error"}}`, checkTest(TestShutdown)),
 
-			"cd-upd-005": corpus.Test(`{"given": {"run":"has a launched sub-strategy"}, "when": ["update_policy"], "expect": {"applies to":"sub-runs too"}}`, shows("policy_of_agents")),
-			"cd-upd-007": corpus.Test(`{"given": {"message":"no default given"}, "when": ["update_policy allow [x/**]"], "expect": {"default":"unchanged"}}`, shows("update_policy")),
-			"cd-upd-008": corpus.Test(`{"given": {"mode":"exec"}, "when": ["update_policy"], "expect": {"reply":"VALIDATION_ERROR"}}`, shows("bad_frames")),
-			"cd-upd-009": corpus.Test(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, shows("update_policy")),
-			"cd-upd-010": corpus.Test(`{"given": {"state":"deny [x/**] then allow [x/**]"}, "when": ["access x/a"], "expect": {"decision":"deny (deny beats allow inside one policy)"}}`, shows("update_policy")),
+			"cd-upd-005": corpus.Test(`{"given": {"run":"has a launched sub-strategy"}, "when": ["update_policy"], "expect": {"applies to":"sub-runs too"}}`, checkConversation("policy_of_agents")),
+			"cd-upd-007": corpus.Test(`{"given": {"message":"no default given"}, "when": ["update_policy allow [x/**]"], "expect": {"default":"unchanged"}}`, checkConversation("update_policy")),
+			"cd-upd-008": corpus.Test(`{"given": {"mode":"exec"}, "when": ["update_policy"], "expect": {"reply":"VALIDATION_ERROR"}}`, checkConversation("bad_frames")),
+			"cd-upd-009": corpus.Test(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, checkConversation("update_policy")),
+			"cd-upd-010": corpus.Test(`{"given": {"state":"deny [x/**] then allow [x/**]"}, "when": ["access x/a"], "expect": {"decision":"deny (deny beats allow inside one policy)"}}`, checkConversation("update_policy")),
 
-			"xx-008": corpus.Test(`{"given": {"state":"client reconnects with last seq 17"}, "when": ["subscribe"], "expect": {"same events as a client that never left, byte for byte":true}}`, by(testReplayIsTheSame)),
+			"xx-008": corpus.Test(`{"given": {"state":"client reconnects with last seq 17"}, "when": ["subscribe"], "expect": {"same events as a client that never left, byte for byte":true}}`, checkTest(testReplayIsTheSame)),
 		},
 		map[string]string{
 			"cd-srv-041": "internal/cli/daemon: what settings and flags say is read there",
@@ -81,7 +81,7 @@ func TestCorpus(t *testing.T) {
 		})
 }
 
-func testTimesHaveAZone(t *testing.T, c corpus.Case) {
+func testTimeZones(t *testing.T, c corpus.Case) {
 	if err := checkFrame([]byte(`{"type":"pong","ts":"2025-01-15T10:30:01Z"}`)); err != nil {
 		t.Error(err)
 	}
@@ -93,7 +93,7 @@ func testTimesHaveAZone(t *testing.T, c corpus.Case) {
 	}
 }
 
-// What a person is shown is cut, with its size and digest, and secrets are masked.
+// Details for the user are cut, with their size and digest, and secrets are masked.
 func testDetailsAreCut(t *testing.T) {
 	content := "token ghp_" + strings.Repeat("aB3dE5fG7h", 4)[:36] + "\n" + strings.Repeat("0123456789", 500_000)
 	play, err := json.Marshal(map[string]any{"steps": []any{
@@ -116,11 +116,11 @@ func testDetailsAreCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := object(t, b)
-		if provisional(m) { // what is still coming is as the model writes it
+		if provisional(m) { // provisional text is as the model wrote it
 			continue
 		}
 		if bytes.Contains(b, []byte("ghp_aB3dE5")) {
-			t.Fatalf("a secret is told: %.300s", b)
+			t.Fatalf("a secret was sent: %.300s", b)
 		}
 		if m["type"] != "request_permission" {
 			continue
@@ -137,7 +137,7 @@ func testDetailsAreCut(t *testing.T) {
 	}
 }
 
-// However a stop and the end of a run fall together, one end is told.
+// If a stop and the end of a run coincide, one end is sent.
 func testOneEnd(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	c := w.ann()
@@ -162,17 +162,16 @@ func testOneEnd(t *testing.T) {
 		}
 		_ = again.ws.CloseNow()
 		if len(ends) != 1 || ends[0] != end {
-			t.Errorf("it was told of %s, and on record is %v", end, ends)
+			t.Errorf("it received %s, but %v is recorded", end, ends)
 		}
 	}
 	list, _, err := w.runs.List(t.Context(), runs.ListOptions{Status: api.StatusRunning})
 	if err != nil || len(list) != 0 {
-		t.Errorf("%v run, %v", list, err)
+		t.Errorf("active runs: %v, %v", list, err)
 	}
 }
 
-// A client that comes back behind any seq hears what one that stayed has heard, byte
-// for byte.
+// A client that reconnects after any seq receives the same bytes as one that stayed connected.
 func testReplayIsTheSame(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": `
 steps:
@@ -184,7 +183,7 @@ steps:
 	id := stayed.prepared(w.cwd)
 	stayed.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go","requestId":"s"}`, id))
 	var all [][]byte
-	var seqs []int64 // that a client may go on behind
+	var seqs []int64 // after which a client may continue
 	for done := false; !done; {
 		b, err := stayed.read()
 		if err != nil {
@@ -206,11 +205,11 @@ steps:
 	w.eventually("the run ends", func() bool { return !w.runs.Busy(id) })
 	for i, after := range seqs {
 		for i+1 < len(seqs) && seqs[i+1] == after {
-			i++ // the rest of that record
+			i++ // the rest of the same record
 		}
 		back := w.ann()
 		back.send(fmt.Sprintf(`{"type":"subscribe","runId":%q,"afterSeq":%d}`, id, after))
-		var heard [][]byte
+		var received [][]byte
 		for {
 			b, err := back.read()
 			if err != nil {
@@ -221,12 +220,12 @@ steps:
 				break
 			}
 			if kind != "subscribed" {
-				heard = append(heard, b)
+				received = append(received, b)
 			}
 		}
 		_ = back.ws.CloseNow()
-		if !bytes.Equal(bytes.Join(heard, []byte("\n")), bytes.Join(all[i+1:], []byte("\n"))) {
-			t.Errorf("behind %d it heard\n%s\nand not\n%s", after, bytes.Join(heard, []byte("\n")), bytes.Join(all[i+1:], []byte("\n")))
+		if !bytes.Equal(bytes.Join(received, []byte("\n")), bytes.Join(all[i+1:], []byte("\n"))) {
+			t.Errorf("after %d it received\n%s\ninstead of\n%s", after, bytes.Join(received, []byte("\n")), bytes.Join(all[i+1:], []byte("\n")))
 		}
 	}
 }

@@ -18,10 +18,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// BenchmarkDecision measures from the moment in which a client sends its decision to
-// the moment in which the tool starts, in turns with a bare control: a WebSocket that
-// sends back what it gets after one durable append of what a decision writes, to the
-// same store with the same trail.
+// BenchmarkDecision measures the time from sending a decision to the start of the tool. It
+// alternates with a control: a WebSocket that echoes a frame after one durable append of a
+// decision's records to the same store with the same trail.
 func BenchmarkDecision(b *testing.B) {
 	var play strings.Builder
 	play.WriteString("steps:\n")
@@ -30,7 +29,7 @@ func BenchmarkDecision(b *testing.B) {
 	}
 	play.WriteString("  - text: done\n")
 	w := &daemonEnv{t: b, home: b.TempDir(), cwd: b.TempDir(), plays: map[string]string{"writer": play.String()}, held: make(chan struct{})}
-	w.tune = func(l *limits) { l.rate, l.burst = 1e9, 1e9 } // a person decides less often
+	w.tune = func(l *limits) { l.rate, l.burst = 1e9, 1e9 } // users decide less often
 	started := make(chan time.Time, 1)
 	w.during = func(string) { started <- time.Now() }
 	trail, err := audit.OpenTrail(filepath.Join(w.home, "audit"), nil)
@@ -49,13 +48,13 @@ func BenchmarkDecision(b *testing.B) {
 	ann := w.ann()
 	id := ann.prepared(w.cwd)
 	ann.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go"}`, id))
-	var ours, control []time.Duration
-	for range b.N { // the play has as many steps
+	var daemon, control []time.Duration
+	for range b.N { // the script has as many steps
 		q := ann.until("request_permission")
 		frame := fmt.Sprintf(`{"type":"permission_decision","runId":%q,"permissionRequestId":%q,"decision":"allow"}`, id, q["requestId"])
 		began := time.Now()
 		ann.send(frame)
-		ours = append(ours, (<-started).Sub(began))
+		daemon = append(daemon, (<-started).Sub(began))
 		control = append(control, bare.round(b, frame))
 	}
 	p := func(d []time.Duration, q float64) float64 {
@@ -64,13 +63,13 @@ func BenchmarkDecision(b *testing.B) {
 	}
 	for _, q := range []float64{0.5, 0.99} {
 		name := fmt.Sprintf("p%.0f", q*100)
-		b.ReportMetric(p(ours, q)/1000, "µs-"+name)
+		b.ReportMetric(p(daemon, q)/1000, "µs-"+name)
 		b.ReportMetric(p(control, q)/1000, "µs-control-"+name)
-		b.ReportMetric(p(ours, q)/p(control, q), "ratio-"+name)
+		b.ReportMetric(p(daemon, q)/p(control, q), "ratio-"+name)
 	}
 }
 
-// bareDecision is the control: an echo behind one append.
+// bareDecision is the control: an echo after one append.
 type bareDecision struct{ ws *websocket.Conn }
 
 func newBareDecision(b *testing.B, sessions *session.Sessions) *bareDecision {
@@ -99,7 +98,7 @@ func newBareDecision(b *testing.B, sessions *session.Sessions) *bareDecision {
 		}
 	}))
 	b.Cleanup(server.Close)
-	ws, _, err := websocket.Dial(b.Context(), server.URL, nil) //nolint:bodyclose // the connection has it
+	ws, _, err := websocket.Dial(b.Context(), server.URL, nil) //nolint:bodyclose // the connection owns it
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -107,7 +106,7 @@ func newBareDecision(b *testing.B, sessions *session.Sessions) *bareDecision {
 	return &bareDecision{ws}
 }
 
-// decisionDrafts are records of the size of those that a decision writes.
+// decisionDrafts returns records of the same size as those of a decision.
 func decisionDrafts(b *testing.B) []session.Draft {
 	var list []session.Draft
 	for _, size := range []int{150, 500, 60} {

@@ -31,7 +31,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// What the command line prints with --json is served too.
+// The HTTP API also returns the documents that the command line prints with --json.
 func TestDocuments(t *testing.T) {
 	w := newSite(t)
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-func TestEvidence(t *testing.T) {
+func TestAuditPages(t *testing.T) {
 	w := newSite(t)
 	for _, id := range []string{"a", "b"} {
 		w.session(id, nil, "one")
@@ -132,12 +132,12 @@ func TestExport(t *testing.T) {
 		_, err = io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err == nil {
-			t.Error("half an export looks like a whole one")
+			t.Error("a partial export looks complete")
 		}
 	}
 }
 
-// damaging is a store whose sessions cannot be read to their end when it is damaged.
+// damaging is a store whose sessions cannot be read completely while it is damaged.
 type damaging struct {
 	session.Store
 	damaged *bool

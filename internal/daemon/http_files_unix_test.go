@@ -16,10 +16,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// Files are read, written and removed below the folder that is named, and nothing goes
-// through a link.
+// Files are read, written and removed only below the named folder, and links are not followed.
 func TestWorkspaceFiles(t *testing.T) {
-	w, _, home := spacesSite(t)
+	w, _, home := newWorkspaceSite(t)
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"blog"}`)
 	base := filepath.Join(home, "workspaces", "blog", "home")
 	const files = "/v1/workspaces/blog/files"
@@ -53,7 +52,7 @@ func TestWorkspaceFiles(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	if all[2].Escaped == "" {
-		t.Errorf("a name that is no text cannot be asked for: %+v", all[2])
+		t.Errorf("a name that is not UTF-8 has no escaped form: %+v", all[2])
 	}
 	w.want(200, nil, "GET", files+"/content?in=home&path="+all[2].Escaped, "")
 	for _, tt := range []struct {
@@ -86,7 +85,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	large := w.want(413, nil, "PUT", at("large"), string(bytes.Repeat([]byte("x"), maxFile+1)), octet)
 	large.problem(t)
 	if _, err := os.Lstat(filepath.Join(base, "large")); err == nil {
-		t.Error("a file that is too large is there")
+		t.Error("a file above the limit was written")
 	}
 	var u routes.WorkspaceUsage
 	w.want(200, &u, "GET", "/v1/workspaces/blog/usage", "")

@@ -35,8 +35,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// httpEnv is the interface over real parts: SQLite, a hub, runs of a scripted model, and
-// tokens, served on a real socket. Every answer is held against the document.
+// httpEnv is the HTTP API over real parts: SQLite, a hub, runs of a scripted model, and tokens, on
+// a real socket. Every answer is checked against the OpenAPI document.
 type httpEnv struct {
 	t        testing.TB
 	sessions *session.Sessions
@@ -45,14 +45,14 @@ type httpEnv struct {
 	auth     *auth.Auth
 	api      *service
 	server   *httptest.Server
-	tokens   map[api.Scope]string // a token for each scope alone
+	tokens   map[api.Scope]string // a token for each single scope
 	client   *http.Client
 	checks   *checker
 
 	mu  sync.Mutex
 	ran []string
 
-	observers []agent.LoopObserver // of agents that are made from then on
+	observers []agent.LoopObserver // of agents that are created from then on
 }
 
 const pushing = `
@@ -64,20 +64,20 @@ steps:
   - text: and again
 `
 
-const twice = `
+const twoCalls = `
 steps:
   - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
   - tool_uses: [{id: u2, tool: Bash, input: {command: make}}]
   - text: done
 `
 
-// newSite serves; options may change what newAPI gets.
+// newSite starts an httpEnv; options may change what newAPI gets.
 func newSite(t testing.TB, change ...func(*Options)) *httpEnv {
 	t.Helper()
 	return newSiteOn(t, func(s session.Store) session.Store { return s }, change...)
 }
 
-// newSiteOn is newSite with something around the store.
+// newSiteOn is newSite with a wrapper around the store.
 func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ...func(*Options)) *httpEnv {
 	t.Helper()
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func (w *httpEnv) make(_ context.Context, n runs.AgentRequest) (*runs.AgentParts
 	}
 	text := pushing
 	if n.Spec.Model == "play/twice" {
-		text = twice
+		text = twoCalls
 	}
 	m, err := scripted.New([]byte(text), nil)
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *httpEnv) make(_ context.Context, n runs.AgentRequest) (*runs.AgentParts
 	}}, nil
 }
 
-// bashTool runs nothing, and remembers what it was to run.
+// bashTool runs nothing and records its commands.
 type bashTool struct{ w *httpEnv }
 
 func (b *bashTool) Spec() tool.Spec {
@@ -170,7 +170,7 @@ func (b *bashTool) Run(_ context.Context, c *tool.Call) (tool.Result, error) {
 	return tool.Text("ran " + in.Command), nil
 }
 
-// session makes a session with some items.
+// session creates a session with some items.
 func (w *httpEnv) session(id string, patch *session.MetaPatch, texts ...string) {
 	w.t.Helper()
 	var items []transcript.Item
@@ -184,7 +184,7 @@ func (w *httpEnv) session(id string, patch *session.MetaPatch, texts ...string) 
 	must(w.t, w.sessions.Save(w.t.Context(), id, items, patch))
 }
 
-// reply is what came back.
+// reply is an answer of the daemon.
 type reply struct {
 	status int
 	header http.Header
@@ -200,19 +200,19 @@ func (a *reply) into(t testing.TB, v any) {
 	}
 }
 
-// problem is the answer as a problem; it must be one.
+// problem returns the answer as a problem, which it must be.
 func (a *reply) problem(t testing.TB) api.Problem {
 	t.Helper()
 	var p api.Problem
 	a.into(t, &p)
 	if a.header.Get("Content-Type") != "application/problem+json" || p.Status != a.status || p.Code == "" ||
 		p.Type != "urn:holdfast:problem:"+p.Code || p.Title == "" || p.Detail == "" {
-		t.Errorf("not a whole problem: %s", a)
+		t.Errorf("an incomplete problem: %s", a)
 	}
 	return p
 }
 
-// do sends a request as an admin, or as headers say: "Name: value".
+// do sends a request as an admin, or with headers such as "Name: value".
 func (w *httpEnv) do(method, path, body string, headers ...string) *reply {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+path, strings.NewReader(body))
@@ -237,7 +237,7 @@ func (w *httpEnv) do(method, path, body string, headers ...string) *reply {
 	return a
 }
 
-// want sends a request whose answer has a status, and reads it.
+// want sends a request, checks the status of the answer, and decodes it.
 func (w *httpEnv) want(status int, v any, method, path, body string, headers ...string) *reply {
 	w.t.Helper()
 	a := w.do(method, path, body, headers...)
@@ -251,10 +251,10 @@ func (w *httpEnv) want(status int, v any, method, path, body string, headers ...
 	return a
 }
 
-// as is the header of a caller with one scope.
+// as returns the header of a caller with one scope.
 func (w *httpEnv) as(s api.Scope) string { return "Authorization: Bearer " + w.tokens[s] }
 
-// checker holds answers against the OpenAPI document.
+// checker checks answers against the OpenAPI document.
 type checker struct {
 	t    testing.TB
 	doc  openDoc
@@ -263,7 +263,7 @@ type checker struct {
 	seen map[string]bool // operation and status
 }
 
-// openDoc is what the tests read of the document.
+// openDoc is the part of the document that the tests read.
 type openDoc struct {
 	Paths map[string]map[string]struct {
 		ID        string `json:"operationId"`
@@ -287,7 +287,7 @@ func newChecker(t testing.TB, a *service) *checker {
 	return c
 }
 
-// operation finds the path of the document that a request is for.
+// operation returns the path in the document for a request.
 func (c *checker) operation(path string) string {
 	best := ""
 	for p := range c.doc.Paths {
@@ -373,7 +373,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-until:
-			t.Fatalf("waited in vain for: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		}
 	}
 }

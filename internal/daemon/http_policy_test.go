@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The policy of a session that nobody runs is changed by version.
+// The policy of an inactive session is changed by version.
 func TestPolicy(t *testing.T) {
 	w := newSite(t)
 	w.session("a", &session.MetaPatch{CWD: new("/w")}, "one")
@@ -44,8 +44,8 @@ func TestPolicy(t *testing.T) {
 	w.want(404, nil, "DELETE", "/v1/sessions/a/grants/none", "").problem(t)
 }
 
-// The policy of a run that runs is that of its guards, and a change counts at once;
-// what was granted is listed and can be taken back.
+// The policy of an active run is that of its guards, and a change applies at once; grants are
+// listed and can be revoked.
 func TestLivePolicy(t *testing.T) {
 	w := newSite(t)
 	w.want(201, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`","input":"push","model":"play/twice"}`)
@@ -75,7 +75,7 @@ func TestLivePolicy(t *testing.T) {
 	w.status("r1", api.StatusCompleted)
 }
 
-// Relative paths that were ruled on while a run ran are known afterwards, too.
+// Rules for relative paths that were added during a run are shown after the run, too.
 func TestRecordedPolicy(t *testing.T) {
 	w := newSite(t)
 	_, q := w.started("r1")

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// started makes a run that asks about git push, and returns its question.
+// started starts a run that asks about git push, and returns its approval request.
 func (w *httpEnv) started(id string) (api.RunInfo, api.Approval) {
 	w.t.Helper()
 	var r api.RunInfo
@@ -20,7 +20,7 @@ func (w *httpEnv) started(id string) (api.RunInfo, api.Approval) {
 	return r, w.question(id, "git push")
 }
 
-// question waits for a run to ask about something.
+// question waits for an approval request of a run.
 func (w *httpEnv) question(id, about string) api.Approval {
 	w.t.Helper()
 	var list api.Page[api.Approval]
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	w.mu.Unlock()
 }
 
-// A run can be prepared first, stopped, and deleted when it has ended.
+// A run can be prepared first, stopped, and deleted after its end.
 func TestRunSteps(t *testing.T) {
 	w := newSite(t)
 	var r api.RunInfo
@@ -97,7 +97,7 @@ func TestRunSteps(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.want(409, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"/"}`).problem(t)
-	early := w.listen("/v1/sessions/r1/events") // who listens before it starts misses nothing
+	early := w.listen("/v1/sessions/r1/events") // a client that listens before the start misses nothing
 	if got := early.until("caught_up"); len(got) != 1 || got[0].data != `{"seq":0,"status":"pending"}` {
 		t.Errorf("%v", got)
 	}
@@ -153,9 +153,9 @@ func TestRunSteps(t *testing.T) {
 	}
 }
 
-// Of two who answer at once one has answered, the other is told who was faster; the
-// same again is fine.
-func TestDecideAtOnce(t *testing.T) {
+// Of two concurrent answers, one wins and the other gets the winner; repeating the same answer
+// succeeds.
+func TestDecideRace(t *testing.T) {
 	w := newSite(t)
 	for _, id := range []string{"r1", "r2", "r3", "r4"} {
 		_, q := w.started(id)
@@ -189,7 +189,7 @@ func TestDecideAtOnce(t *testing.T) {
 	}
 }
 
-func TestDecideRefused(t *testing.T) {
+func TestDecideErrors(t *testing.T) {
 	w := newSite(t)
 	_, q := w.started("r1")
 	path := "/v1/approvals/" + q.ID + "/decision"
@@ -225,7 +225,7 @@ func TestDecideRefused(t *testing.T) {
 	}
 }
 
-// An answer for good writes its rule into a settings file, and the reply names the line.
+// An answer with always writes its rule into a settings file, and the reply names the line.
 func TestDecideAndSave(t *testing.T) {
 	w := newSite(t)
 	r, q := w.started("r1")
@@ -245,7 +245,7 @@ func TestDecideAndSave(t *testing.T) {
 	}
 	w.want(403, nil, "POST", path, `{"decision":"allow-session","always":"local"}`, w.as(api.ScopeApprove)).problem(t)
 	if _, err := os.Stat(local); err == nil {
-		t.Fatal("what was refused is written")
+		t.Fatal("a rejected rule was written")
 	}
 	var got api.Approval
 	w.want(200, &got, "POST", path, `{"decision":"allow-session","always":"local","scope":"Bash(git push:*)"}`)
@@ -258,16 +258,16 @@ func TestDecideAndSave(t *testing.T) {
 	}
 	w.status("r1", api.StatusCompleted)
 
-	_, q = w.started("r2") // whoever was too late writes nothing
+	_, q = w.started("r2") // a later answer writes nothing
 	path = "/v1/approvals/" + q.ID + "/decision"
 	w.want(200, nil, "POST", path, `{"decision":"deny"}`)
 	w.want(409, nil, "POST", path, `{"decision":"allow-session","always":"user"}`).problem(t)
 	if _, err := os.Stat(q.SavePreview.Files[2].File); err == nil {
-		t.Error("the loser's rule is written")
+		t.Error("the rule of the later answer was written")
 	}
 }
 
-// Who watches the questions sees each that is asked, and that it is answered.
+// The stream of approvals sends each new request and its answer.
 func TestApprovalStream(t *testing.T) {
 	w := newSite(t)
 	l := w.listen("/v1/approvals", w.as(api.ScopeRead))
@@ -282,7 +282,7 @@ func TestApprovalStream(t *testing.T) {
 	if e := late.until("approvals"); !strings.Contains(e[0].data, q.ID) {
 		t.Errorf("%+v", e)
 	}
-	// Another program answers.
+	// Another process answers.
 	_, err := approval.Resolve(t.Context(), w.sessions, "r1", approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: "bob", Via: "cli"})
 	must(t, err)
 	for _, l := range []*listener{l, late} {

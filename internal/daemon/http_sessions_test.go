@@ -20,7 +20,7 @@ import (
 func TestListSessions(t *testing.T) {
 	w := newSite(t)
 	w.session("a", &session.MetaPatch{Title: new("Fix the Build"), CWD: new("/w"), Tag: new("red")}, "one")
-	w.session("b", &session.MetaPatch{CWD: new("/w/sub")}, "please mend the BUILD")
+	w.session("b", &session.MetaPatch{CWD: new("/w/sub")}, "please fix the BUILD")
 	w.session("c", &session.MetaPatch{Project: new("p1")}, "other")
 	for _, tt := range []struct {
 		query string
@@ -46,8 +46,8 @@ func TestListSessions(t *testing.T) {
 	}
 }
 
-// A status that no session can have on record is refused: a list that stays empty
-// would say that there is none.
+// A status that no session can have on record is rejected, because an empty list would look like a
+// result.
 func TestListSessionsByStatus(t *testing.T) {
 	w := newSite(t)
 	for _, s := range []string{"waiting", "pending", "done", "Running"} {
@@ -66,7 +66,7 @@ func TestListSessionsByStatus(t *testing.T) {
 	}
 }
 
-// Pages show each session once, whatever is looked for, and end.
+// Pages contain each session once, for every filter, and end.
 func TestPages(t *testing.T) {
 	w := newSite(t)
 	for i := range 23 {
@@ -92,7 +92,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A cursor is good for the list that it came from, and nothing else.
+// A cursor is valid only for the list that it came from.
 func TestCursor(t *testing.T) {
 	w := newSite(t)
 	for _, id := range []string{"a", "b", "c"} {
@@ -128,11 +128,11 @@ func TestPatchSession(t *testing.T) {
 		t.Errorf("%+v, ETag %s", s, tag)
 	}
 	if p := w.want(412, nil, "PATCH", "/v1/sessions/a", `{"tag":"late"}`, "If-Match: "+old).problem(t); !strings.Contains(p.Detail, tag) {
-		t.Errorf("%+v does not tell the ETag %s", p, tag)
+		t.Errorf("%+v does not contain the ETag %s", p, tag)
 	}
 	w.want(200, &s, "GET", "/v1/sessions/a", "")
 	if s.Tag != "" {
-		t.Error("what was refused is there")
+		t.Error("a rejected change was stored")
 	}
 	for body, want := range map[string]int{
 		`{}`: 400, ``: 400, `{"title":5}`: 400, `{"name":"x"}`: 400, `{"Title":"x"}`: 400, `{"title":"a","title":"b"}`: 400, `[]`: 400,
@@ -157,7 +157,7 @@ func TestDeleteSession(t *testing.T) {
 	w.want(404, nil, "DELETE", "/v1/sessions/a", "")
 	w.want(404, nil, "GET", "/v1/sessions/a.writer", "")
 	w.want(200, nil, "GET", "/v1/sessions/b", "")
-	other := session.New(w.sessions.Store(), nil) // another program
+	other := session.New(w.sessions.Store(), nil) // another process
 	held, err := other.Open(t.Context(), "b", nil)
 	must(t, err)
 	var s api.Session
@@ -186,7 +186,7 @@ func TestFork(t *testing.T) {
 	}
 	w.want(201, &s, "POST", "/v1/sessions/a/fork", "")
 	if count(s.ID) != 4 {
-		t.Errorf("a fork of all has %d items", count(s.ID))
+		t.Errorf("a complete fork has %d items", count(s.ID))
 	}
 	var events api.Records
 	w.want(200, &events, "GET", "/v1/sessions/a/events?kind=item", "")
@@ -205,7 +205,7 @@ func TestFork(t *testing.T) {
 	w.want(404, nil, "POST", "/v1/sessions/nobody/fork", "{}")
 }
 
-// The answer to a fork says what was decided in the source and does not hold in the fork.
+// The answer to a fork lists the policy that the fork does not inherit.
 func TestForkReportsNotInherited(t *testing.T) {
 	w := newSite(t)
 	w.session("a", nil, "one", "two")
@@ -219,15 +219,15 @@ func TestForkReportsNotInherited(t *testing.T) {
 	var s api.Session
 	w.want(201, &s, "POST", "/v1/sessions/a/fork", "")
 	if want := (session.NotInherited{Mode: "restricted", Policy: true}); s.NotInherited == nil || *s.NotInherited != want {
-		t.Errorf("left behind %+v", s.NotInherited)
+		t.Errorf("not inherited: %+v", s.NotInherited)
 	}
 	s = api.Session{}
 	if w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"with_grants":true}`); s.NotInherited != nil {
-		t.Errorf("with all: %+v", s.NotInherited)
+		t.Errorf("with grants: %+v", s.NotInherited)
 	}
 	s = api.Session{}
 	if w.want(200, &s, "GET", "/v1/sessions/a", ""); s.NotInherited != nil {
-		t.Errorf("of no fork: %+v", s.NotInherited)
+		t.Errorf("without a fork: %+v", s.NotInherited)
 	}
 }
 
@@ -246,12 +246,12 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// A list of sessions says where their runs stand, what waits there with what the agents of
-// a run ask, and whether the daemon itself holds them.
+// A list of sessions shows the status of their runs, the number of open approval requests including
+// those of sub-agents, and whether this daemon holds the lease.
 func TestSessionStatus(t *testing.T) {
 	w := newSite(t)
 	w.session("idle", nil, "hello")
-	other := session.New(w.sessions.Store(), nil) // another program
+	other := session.New(w.sessions.Store(), nil) // another process
 	held, err := other.Open(t.Context(), "idle", nil)
 	must(t, err)
 	defer held.Close()
@@ -289,8 +289,8 @@ func TestSessionStatus(t *testing.T) {
 	}
 }
 
-// Nothing is taken back or deleted under a run that runs, also not by way of an agent of its
-// that has done its work.
+// No session of an active run can be rewound or deleted, including those of agents that have
+// finished their work.
 func TestAgentsOfRunningRuns(t *testing.T) {
 	w := newSite(t)
 	w.started("r1")

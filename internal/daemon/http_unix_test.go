@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// On the unix socket the peer's account is the credential; only there a client brings
-// its environment, and says that it is the command line.
+// On the unix socket, the peer's account is the credential. Only there can a client pass its
+// environment and identify itself as the command line.
 func TestUnixSocket(t *testing.T) {
 	w := newSite(t)
 	path := filepath.Join(t.TempDir(), "d.sock")

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// spacesSite serves workspaces, without an engine.
-func spacesSite(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
+// newWorkspaceSite serves workspaces without a container engine.
+func newWorkspaceSite(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
 	t.Helper()
 	t.Setenv("DOCKER_HOST", "unix:///no/such/engine.sock")
 	home := t.TempDir()
@@ -28,10 +28,10 @@ func spacesSite(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
 	return w, made, home
 }
 
-// Workspaces are made, looked at, changed and deleted where no engine is: what needs one
-// says so.
+// Workspaces are created, read, changed and deleted without a container engine; operations that
+// need one report that.
 func TestWorkspaces(t *testing.T) {
-	w, _, home := spacesSite(t)
+	w, _, home := newWorkspaceSite(t)
 	project := t.TempDir()
 	var one routes.Workspace
 	a := w.want(201, &one, "POST", "/v1/workspaces", `{"slug":"blog","project":"`+project+`","agent":{"kind":"claude"},`+
@@ -86,20 +86,20 @@ func TestWorkspaces(t *testing.T) {
 			t.Errorf("%s %s: %+v, want %s", tt.method, tt.path, p, tt.code)
 		}
 	}
-	var gone routes.DeletedWorkspace
-	w.want(200, &gone, "DELETE", "/v1/workspaces/blog?no_engine=true", "")
-	if gone.Deleted != "blog" || gone.Entries == 0 {
-		t.Errorf("%+v", gone)
+	var result routes.DeletedWorkspace
+	w.want(200, &result, "DELETE", "/v1/workspaces/blog?no_engine=true", "")
+	if result.Deleted != "blog" || result.Entries == 0 {
+		t.Errorf("%+v", result)
 	}
 	w.want(404, nil, "GET", "/v1/workspaces/blog", "")
 	if _, err := os.Stat(project); err != nil {
-		t.Error("the project went with it")
+		t.Error("the project was deleted as well")
 	}
 }
 
-// A problem of settings names the field, so that a form can show it there.
+// A settings problem names the field, so that a form can show it there.
 func TestWorkspaceFields(t *testing.T) {
-	w, _, _ := spacesSite(t)
+	w, _, _ := newWorkspaceSite(t)
 	for body, field := range map[string]string{
 		`{"slug":"A"}`:                                                   "slug",
 		`{"slug":"x","project":"relative"}`:                              "project",
@@ -126,9 +126,9 @@ func TestWorkspaceFields(t *testing.T) {
 	w.want(404, nil, "GET", "/v1/workspaces/x", "")
 }
 
-// What may change the daemon's machine needs more than what looks.
+// Operations that can change the daemon's machine need more than the scope read.
 func TestWorkspaceScopes(t *testing.T) {
-	w, _, _ := spacesSite(t)
+	w, _, _ := newWorkspaceSite(t)
 	w.want(201, nil, "POST", "/v1/workspaces", `{"slug":"blog"}`)
 	for _, tt := range []struct {
 		needs              api.Scope
@@ -149,13 +149,13 @@ func TestWorkspaceScopes(t *testing.T) {
 		for _, s := range []api.Scope{api.ScopeRead, api.ScopeRun} {
 			refused := w.do(tt.method, tt.path, tt.body, w.as(s)).status == http.StatusForbidden
 			if want := s != tt.needs; refused != want {
-				t.Errorf("%s %s with %s: refused is %v", tt.method, tt.path, s, refused)
+				t.Errorf("%s %s with %s: rejected is %v", tt.method, tt.path, s, refused)
 			}
 		}
 	}
 }
 
-// A daemon without workspaces says so.
+// A daemon without workspaces reports that.
 func TestNoWorkspaces(t *testing.T) {
 	w := newSite(t)
 	w.want(501, nil, "GET", "/v1/workspaces", "").problem(t)

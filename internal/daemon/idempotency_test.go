@@ -28,7 +28,7 @@ func TestIdempotency(t *testing.T) {
 	w.want(422, nil, "POST", "/v1/sessions/b/fork", `{"title":"x"}`, key).problem(t)
 	w.want(201, &again, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key, w.as(api.ScopeRun))
 	if again.ID == s.ID {
-		t.Error("a key is shared by two callers")
+		t.Error("two callers share a key")
 	}
 	w.want(404, nil, "POST", "/v1/sessions/x/fork", `{}`, "Idempotency-Key: k2")
 	w.session("x", nil, "one")
@@ -61,9 +61,9 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// Of an answer with text of a session nothing is kept that an erasure would miss: the same
-// request again is not served twice, and is answered with what the session says now.
-func TestIdempotencyKeepsNoText(t *testing.T) {
+// Answers with text of a session are not stored, because an erasure would miss them. A repeated
+// request is not served twice; its answer is read from the session again.
+func TestIdempotencyStoresNoText(t *testing.T) {
 	w := newSite(t)
 	w.session("a", nil, "one")
 	const key = "Idempotency-Key: k1"
@@ -101,9 +101,9 @@ func TestIdempotencyKeepsNoText(t *testing.T) {
 	w.want(200, nil, "POST", "/v1/runs/q/stop", "", key+"s")
 }
 
-// An approval is decided once, however often the request comes; the answer that won is read
+// An approval is decided once, however often the request is repeated; the winning answer is read
 // from the session.
-func TestIdempotencyOfADecision(t *testing.T) {
+func TestIdempotencyOfDecision(t *testing.T) {
 	w := newSite(t)
 	_, q := w.started("r")
 	decide := func(decision string, status int, key string) string {
@@ -127,8 +127,8 @@ func TestIdempotencyOfADecision(t *testing.T) {
 	}
 }
 
-// What is kept has a bound, in number, bytes and time; what failed here is not kept.
-func TestKeysBound(t *testing.T) {
+// The stored answers are limited in number, bytes and time; server errors are not stored.
+func TestIdempotencyLimits(t *testing.T) {
 	now := time.Unix(0, 0)
 	k := newKeys(func() time.Time { return now })
 	put := func(id string, status, size int) {
@@ -147,18 +147,18 @@ func TestKeysBound(t *testing.T) {
 		put("n"+strconv.Itoa(i), 200, 1)
 	}
 	if len(k.responses) != maxKeys || k.bytes != maxKeys || k.responses["n0"] != nil || k.responses["n20"] == nil {
-		t.Errorf("%d kept, %d bytes", len(k.responses), k.bytes)
+		t.Errorf("%d stored, %d bytes", len(k.responses), k.bytes)
 	}
 	now = now.Add(keyTTL)
 	put("late", 200, 1)
 	if len(k.responses) != 1 {
-		t.Errorf("%d kept after a day", len(k.responses))
+		t.Errorf("%d stored after a day", len(k.responses))
 	}
 	for i := range 40 {
 		put("big"+strconv.Itoa(i), 200, 1<<20)
 	}
 	if k.bytes > keyBytes || len(k.responses) != keyBytes>>20 {
-		t.Errorf("%d kept, %d bytes", len(k.responses), k.bytes)
+		t.Errorf("%d stored, %d bytes", len(k.responses), k.bytes)
 	}
 	for _, status := range []int{0, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests} {
 		put("failed", status, 0)

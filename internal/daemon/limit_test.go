@@ -25,8 +25,8 @@ func TestBucket(t *testing.T) {
 		{20 * time.Millisecond, 1, false},
 		{1020 * time.Millisecond, 50, true},
 		{1020 * time.Millisecond, 1, false},
-		{time.Second, 1, false}, // a clock that goes back gives nothing
-		{time.Hour, 1000, true}, // more than ever fits is given when nothing is missing
+		{time.Second, 1, false}, // a clock that is set back adds nothing
+		{time.Hour, 1000, true}, // a full bucket gives more than its size
 		{time.Hour + time.Second, 1, false},
 		{2 * time.Hour, 200, true},
 	} {

@@ -18,7 +18,7 @@ var figures = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("up 1\n"))
 })
 
-// Every route is in the document and nothing else, each with a name of its own.
+// The document has exactly the existing routes, each with a unique id.
 func TestDocument(t *testing.T) {
 	w := newSite(t, func(o *Options) { o.Metrics = figures })
 	var doc openDoc
@@ -37,15 +37,15 @@ func TestDocument(t *testing.T) {
 		n += len(place)
 	}
 	if n != len(w.api.table) {
-		t.Errorf("the document has %d operations, and there are %d routes", n, len(w.api.table))
+		t.Errorf("the document has %d operations, but there are %d routes", n, len(w.api.table))
 	}
 	var schema map[string]json.RawMessage
 	if w.want(200, &schema, "GET", "/v1/ws.schema.json", ""); schema["$schema"] == nil {
-		t.Error("the schema of the socket does not say what it is")
+		t.Error("the schema of the WebSocket has no title")
 	}
 }
 
-// A linter that others wrote finds no fault with the document.
+// The linter Redocly reports no problem in the document.
 func TestRedocly(t *testing.T) {
 	tools := os.Getenv("HOLDFAST_WEBTOOLS")
 	if tools == "" {
@@ -81,7 +81,7 @@ func TestRedocly(t *testing.T) {
 	}
 }
 
-// What has no credential, or one for something else, is refused on every route.
+// A request without a credential, or with one for something else, is rejected on every route.
 func TestCredentials(t *testing.T) {
 	w := newSite(t, func(o *Options) { o.Metrics = figures })
 	fill := strings.NewReplacer("{id}", "x", "{grant}", "g")
@@ -94,7 +94,7 @@ func TestCredentials(t *testing.T) {
 		bare := w.do(rt.Method, path, "", "Authorization: ")
 		if rt.Open {
 			if bare.status >= 400 && rt.Method == http.MethodGet {
-				t.Errorf("%s is open, and answers %s", rt.Key(), bare)
+				t.Errorf("%s is open, but answers %s", rt.Key(), bare)
 			}
 			continue
 		}
@@ -119,7 +119,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What is not there, and what is there for other methods.
+// Unknown paths, and known paths with other methods.
 func TestNoRoute(t *testing.T) {
 	w := newSite(t)
 	for _, path := range []string{"/", "/index.html", "/v1", "/v1/", "/v1/nothing", "/v1/sessions/", "/metrics", "/favicon.ico"} {
@@ -142,7 +142,7 @@ func TestNoRoute(t *testing.T) {
 			got := w.want(405, nil, m, fill.Replace(path), "")
 			allow := strings.Split(got.header.Get("Allow"), ", ")
 			if got.problem(t).Code != "method_not_allowed" || !slices.Contains(allow, list[0]) || slices.Contains(allow, m) {
-				t.Errorf("%s %s: Allow %v, and it has %v", m, path, allow, list)
+				t.Errorf("%s %s: Allow %v, want %v", m, path, allow, list)
 			}
 		}
 	}

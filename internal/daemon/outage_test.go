@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// faultyStore is a store that fails as it is told to: in all, or in what it writes alone.
+// faultyStore is a store that fails on demand: for everything, or only for writes.
 type faultyStore struct {
 	session.Store
 	all, writes atomic.Pointer[session.Error]
@@ -59,7 +59,7 @@ func (s *faultyStore) Read(ctx context.Context, id string, r session.Range) iter
 	return s.Store.Read(ctx, id, r)
 }
 
-// Check says what a write would.
+// Check returns the error of a write.
 func (s *faultyStore) Check(ctx context.Context) error {
 	return errors.Join(s.fault(true), session.New(s.Store, nil).Check(ctx))
 }
@@ -78,7 +78,7 @@ func newFaultySite(t *testing.T) (*httpEnv, *faultyStore) {
 	return w, store
 }
 
-// refused checks that a request is refused for now.
+// refused checks that a request is rejected temporarily.
 func (w *httpEnv) refused(status int, code, method, path, body string, scope api.Scope) {
 	w.t.Helper()
 	a := w.want(status, nil, method, path, body, w.as(scope))
@@ -87,9 +87,9 @@ func (w *httpEnv) refused(status int, code, method, path, body string, scope api
 	}
 }
 
-// While the store is away, requests are refused for now, streams end and say why, and the
-// run that waits and its question stay.
-func TestStoreAway(t *testing.T) {
+// While the store is unavailable, requests are rejected temporarily, streams end with the reason,
+// and a waiting run and its approval request stay.
+func TestStoreUnavailable(t *testing.T) {
 	w, store := newFaultySite(t)
 	_, q := w.started("r1")
 	events, board := w.listen("/v1/sessions/r1/events"), w.listen("/v1/approvals")
@@ -97,11 +97,11 @@ func TestStoreAway(t *testing.T) {
 	board.until("approvals")
 	store.all.Store(awayError)
 	for name, l := range map[string]*listener{"events": events, "approvals": board} {
-		if said := l.until("failed"); !strings.Contains(said[len(said)-1].data, `"code":"unavailable"`) {
-			t.Errorf("%s: %v", name, said)
+		if causes := l.until("failed"); !strings.Contains(causes[len(causes)-1].data, `"code":"unavailable"`) {
+			t.Errorf("%s: %v", name, causes)
 		}
 		if e, more := l.next(); more {
-			t.Errorf("%s goes on: %v", name, e)
+			t.Errorf("%s continues: %v", name, e)
 		}
 	}
 	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
@@ -123,7 +123,7 @@ func TestStoreAway(t *testing.T) {
 	eventually(t, "ready", func() bool { return w.do("GET", "/readyz", "").status == 200 })
 }
 
-// The log tells once that the store is not ready, however often that is asked.
+// The log reports once that the store is not ready, however many probes ask.
 func TestNotReadyIsLoggedOnce(t *testing.T) {
 	var log strings.Builder
 	store := &faultyStore{}
@@ -147,7 +147,7 @@ func TestNotReadyIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// While the disk is full, what would be written is refused with 507, and the question stays.
+// While the disk is full, writes are rejected with 507, and the approval request stays.
 func TestStoreWithoutSpace(t *testing.T) {
 	w, store := newFaultySite(t)
 	_, q := w.started("r1")
@@ -161,19 +161,19 @@ func TestStoreWithoutSpace(t *testing.T) {
 	w.status("r1", api.StatusCompleted)
 }
 
-// A daemon that is about to end refuses new runs for now.
+// A daemon that is shutting down rejects new runs.
 func TestDrainingRefusesRuns(t *testing.T) {
 	w := newSite(t)
 	must(t, w.runs.Close())
 	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, api.ScopeRun)
 }
 
-// A WebSocket that follows a run ends when the run's log cannot be read for a while.
-func TestSocketOfStoreAway(t *testing.T) {
+// A WebSocket with a subscription is closed if the run's log cannot be read for a while.
+func TestSocketStoreUnavailable(t *testing.T) {
 	store := &faultyStore{}
 	w := &daemonEnv{
 		t: t, home: t.TempDir(), cwd: t.TempDir(), plays: map[string]string{"writer": "steps: [{text: x}]"}, held: make(chan struct{}),
-		away: 100 * time.Millisecond,
+		outageDelay: 100 * time.Millisecond,
 	}
 	w.openStore()
 	store.Store, w.store = w.store, store
@@ -201,8 +201,8 @@ func TestSocketOfStoreAway(t *testing.T) {
 	}
 }
 
-// An answer to a question of an interrupted run starts nothing by itself, and says so; with
-// continue the run goes on.
+// An answer to an approval of an interrupted run starts nothing by itself; with continue, the run
+// continues.
 func TestAnswerContinues(t *testing.T) {
 	t.Parallel()
 	w := beginDaemon(t, map[string]string{"writer": pushing}, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// observed keeps what an agent tells.
+// observed records the events of an agent.
 type observed struct {
 	mu  sync.Mutex
 	all []event.Event
@@ -35,7 +35,7 @@ func (o *observed) events() []event.Event {
 	return slices.Clone(o.all)
 }
 
-// forms returns the JSON of events: those on record, or those that are not.
+// forms returns the JSON of events: the recorded ones, or the provisional ones.
 func formsOf(t testing.TB, all []event.Event, provisional bool) []string {
 	t.Helper()
 	var list []string
@@ -49,8 +49,8 @@ func formsOf(t testing.TB, all []event.Event, provisional bool) []string {
 	return list
 }
 
-// onWebSocket returns what the seed's WebSocket says of events: the messages' types with the
-// ids that they are about.
+// onWebSocket returns the messages for events on the WebSocket: their types with the ids that they
+// are about.
 func onWebSocket(t testing.TB, all []event.Event) []string {
 	t.Helper()
 	var list []string
@@ -86,7 +86,7 @@ func onWebSocket(t testing.TB, all []event.Event) []string {
 	return list
 }
 
-// projected returns the same of records, as the WebSocket says it.
+// projected returns the same for records, as the WebSocket sends them.
 func projected(t testing.TB, records []session.Record) []string {
 	t.Helper()
 	var list []string
@@ -111,12 +111,12 @@ func projected(t testing.TB, records []session.Record) []string {
 	return list
 }
 
-// The agent, its log, the event stream and the seed's WebSocket tell of the same events, in
-// the same order; and the event stream of the provisional ones.
-func TestTheSameEventsEverywhere(t *testing.T) {
+// The agent, its log, the event stream and the WebSocket contain the same events in the same order;
+// the event stream also contains the provisional ones.
+func TestSameEventsEverywhere(t *testing.T) {
 	w := newSite(t)
-	told := new(observed)
-	w.observers = []agent.LoopObserver{told}
+	observer := new(observed)
+	w.observers = []agent.LoopObserver{observer}
 	w.want(201, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`"}`, w.as(api.ScopeRun))
 	l := w.listen("/v1/sessions/r1/events")
 	l.until("caught_up")
@@ -124,9 +124,9 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 	q := w.question("r1", "git push")
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
 	w.status("r1", api.StatusCompleted)
-	want := formsOf(t, told.events(), false)
+	want := formsOf(t, observer.events(), false)
 	if len(want) < 9 {
-		t.Fatalf("the agent told only %s", want)
+		t.Fatalf("the agent emitted only %s", want)
 	}
 
 	var state recordevents.Reader
@@ -167,14 +167,14 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 	if diff := cmp.Diff(want, formsOf(t, streamed, false)); diff != "" {
 		t.Errorf("the agent -, the event stream +:\n%s", diff)
 	}
-	if diff := cmp.Diff(onWebSocket(t, told.events()), projected(t, records)); diff != "" {
+	if diff := cmp.Diff(onWebSocket(t, observer.events()), projected(t, records)); diff != "" {
 		t.Errorf("the agent -, the WebSocket +:\n%s", diff)
 	}
 	provisional := slices.DeleteFunc(streamed, func(e event.Event) bool { _, ok := e.(event.Result); return ok })
 	if len(provisional) != len(streamed)-1 {
-		t.Errorf("the event stream tells %d results", len(streamed)-len(provisional))
+		t.Errorf("the event stream has %d results", len(streamed)-len(provisional))
 	}
-	if diff := cmp.Diff(formsOf(t, told.events(), true), formsOf(t, provisional, true)); diff != "" {
-		t.Errorf("what is on no record: the agent -, the event stream +:\n%s", diff)
+	if diff := cmp.Diff(formsOf(t, observer.events(), true), formsOf(t, provisional, true)); diff != "" {
+		t.Errorf("provisional events: the agent -, the event stream +:\n%s", diff)
 	}
 }

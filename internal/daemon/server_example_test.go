@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// ExampleNew serves on a port of its own, says that it lives, and ends.
+// ExampleNew serves on a free port, checks that the server responds, and shuts it down.
 func ExampleNew() {
 	check := func(err error) {
 		if err != nil {
@@ -34,7 +34,7 @@ func ExampleNew() {
 	all, err := runs.New(&runs.Options{
 		Sessions: sessions, Hub: hub,
 		Make: func(context.Context, runs.AgentRequest) (*runs.AgentParts, error) {
-			return nil, fmt.Errorf("there is no model here")
+			return nil, fmt.Errorf("this example has no model")
 		},
 	})
 	check(err)

@@ -7,18 +7,18 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// BenchmarkListSessions lists the sessions of a store in which most, and the newest, are
-// those of sub-agents: asked for is how often the store was.
+// BenchmarkListSessions lists the sessions of a store in which most sessions, and the newest, are
+// those of sub-agents. It reports the number of queries of the store.
 func BenchmarkListSessions(b *testing.B) {
-	const own, subs = 60, 1500
+	const plain, subs = 60, 1500
 	counted := &counted{}
 	w := newSite(b, func(o *Options) {
 		counted.Store = o.Sessions.Store()
 		o.Sessions = session.New(counted, nil)
 	})
-	for i := range own + subs {
+	for i := range plain + subs {
 		o := session.Opened{SessionID: fmt.Sprintf("s%04d", i), Title: "a session"}
-		if i >= own {
+		if i >= plain {
 			o.Owner, o.Title = "s0000", "a sub-agent's"
 		}
 		l, err := w.sessions.Create(b.Context(), o)

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// counted is a store that counts what it is asked to list, but for single sessions.
+// counted is a store that counts the listed pages, except queries for single sessions.
 type counted struct {
 	session.Store
 	lists atomic.Int64
@@ -25,12 +25,12 @@ func (c *counted) List(ctx context.Context, q session.Query) (session.Page, erro
 	return c.Store.List(ctx, q)
 }
 
-// Unwrap is for what else the store can do.
+// Unwrap gives access to the other methods of the store.
 func (c *counted) Unwrap() session.Store { return c.Store }
 
-// However many sessions of sub-agents are newer, or have not the words that are looked for,
-// a page asks the store a few times, and the pages have every session once.
-func TestListAsksLittle(t *testing.T) {
+// However many sessions of sub-agents are newer or do not contain the words, a page needs only a
+// few queries of the store, and the pages contain every session once.
+func TestListQueriesOfStore(t *testing.T) {
 	c := &counted{}
 	w := newSite(t, func(o *Options) {
 		c.Store = o.Sessions.Store()
@@ -59,8 +59,8 @@ func TestListAsksLittle(t *testing.T) {
 			before := c.lists.Load()
 			var page api.Page[api.Session]
 			w.want(200, &page, "GET", "/v1/sessions?limit=4&"+query+"cursor="+url.QueryEscape(cursor), "")
-			if n := c.lists.Load() - before; n > 3 { // who asks, the page, and where it ends
-				t.Errorf("%q: the store is asked %d times", query, n)
+			if n := c.lists.Load() - before; n > 3 { // the session itself, the page, and its end
+				t.Errorf("%q: %d queries of the store", query, n)
 			}
 			for _, s := range page.Items {
 				got = append(got, s.ID)

@@ -79,7 +79,7 @@ func (w *httpEnv) listen(path string, headers ...string) *listener {
 	return l
 }
 
-// next is the next event; ok is false at the end.
+// next returns the next event; ok is false at the end.
 func (l *listener) next() (sseEvent, bool) {
 	l.t.Helper()
 	select {
@@ -91,7 +91,7 @@ func (l *listener) next() (sseEvent, bool) {
 	}
 }
 
-// until reads up to an event of a kind.
+// until reads up to an event of a type.
 func (l *listener) until(event string) []sseEvent {
 	l.t.Helper()
 	var list []sseEvent
@@ -124,7 +124,7 @@ func numbers(from, to int) []string {
 	return out
 }
 
-// A stream begins where it is told to, and goes on with what happens.
+// A stream begins at the requested place and continues with new events.
 func TestStream(t *testing.T) {
 	w := newSite(t)
 	w.session("a", nil, "one", "two", "three")
@@ -179,7 +179,7 @@ func TestStream(t *testing.T) {
 	w.want(400, nil, "GET", "/v1/sessions/a/events?limit=3", "", "Accept: text/event-stream").problem(t)
 }
 
-// What a stream says is what the JSON form says, byte for byte, relays included.
+// A stream contains the same bytes as the JSON form, including relays.
 func TestEventsAsJSON(t *testing.T) {
 	w := newSite(t)
 	w.session("a", nil, "one", "two", "three")
@@ -252,8 +252,8 @@ func TestEventsAsJSON(t *testing.T) {
 	}
 }
 
-// Streams end, and say so, when the daemon does; with the session; and with the
-// credential.
+// Streams end, with the reason, when the daemon shuts down, when the session is deleted, and when
+// the credential is revoked.
 func TestStreamEnds(t *testing.T) {
 	w := newSite(t)
 	w.session("a", nil, "one")
@@ -263,7 +263,7 @@ func TestStreamEnds(t *testing.T) {
 	must(t, w.sessions.Delete(t.Context(), "b"))
 	gone.until("deleted")
 	if _, ok := gone.next(); ok {
-		t.Error("a stream goes on without its session")
+		t.Error("a stream continues without its session")
 	}
 	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "x", Scopes: []api.Scope{api.ScopeRead}})
 	must(t, err)
@@ -286,7 +286,7 @@ func TestStreamEnds(t *testing.T) {
 	for _, l := range list {
 		l.until("shutdown")
 		if _, ok := l.next(); ok {
-			t.Error("a stream goes on after shutdown")
+			t.Error("a stream continues after shutdown")
 		}
 	}
 	w.want(503, nil, "GET", "/v1/sessions/a/events", "", "Accept: text/event-stream").problem(t)
@@ -297,7 +297,7 @@ func TestStreamEnds(t *testing.T) {
 	w.want(200, nil, "GET", "/healthz", "")
 }
 
-// curl goes on where it was cut.
+// curl continues where it was cut off.
 func TestCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
@@ -333,15 +333,15 @@ func TestCurl(t *testing.T) {
 	}
 	for i, id := range all {
 		if rest := read("Last-Event-ID: " + id); !slices.Equal(rest, all[i+1:]) {
-			t.Errorf("behind %s curl got %v", id, rest)
+			t.Errorf("after %s curl got %v", id, rest)
 		}
 	}
 }
 
-// A client that takes nothing is dropped, and costs nobody else anything.
+// A client that reads nothing is disconnected and does not affect others.
 func TestStuckStream(t *testing.T) {
 	w := newSite(t)
-	w.api.timeouts = 2 * time.Second // which the one that reads may take for a piece, too
+	w.api.timeouts = 2 * time.Second // long enough for the client that reads
 	w.session("a", nil, "one")
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", w.server.Listener.Addr().String())
 	must(t, err)
@@ -355,7 +355,7 @@ func TestStuckStream(t *testing.T) {
 	must(t, err)
 	d, err := session.NewDraft(record.KindTurnOpened, record.TurnOpened{Turn: strings.Repeat("x", 1<<20)})
 	must(t, err)
-	const n = 12 // MiB: more than the kernel keeps for a connection
+	const n = 12 // MiB: more than the kernel buffers for a connection
 	for range n {
 		_, err = l.Append(t.Context(), d)
 		must(t, err)

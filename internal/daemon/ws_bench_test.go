@@ -18,10 +18,10 @@ import (
 
 const manyClients = 1000
 
-// BenchmarkIdleConnections measures what 1,000 connections cost that do nothing. The
-// clients are sockets without a buffer; what they cost is counted too.
+// BenchmarkIdleConnections measures the memory of 1,000 idle connections. The clients are sockets
+// without buffers; their memory is included.
 func BenchmarkIdleConnections(b *testing.B) {
-	w := beginDaemon(b, nil, func(l *limits) { l.ping = time.Hour }) // the clients answer none
+	w := beginDaemon(b, nil, func(l *limits) { l.ping = time.Hour }) // the clients answer no pings
 	token := w.token(api.ScopeRead)
 	conns := make([]net.Conn, 0, manyClients)
 	for b.Loop() {
@@ -39,7 +39,7 @@ func BenchmarkIdleConnections(b *testing.B) {
 	}
 }
 
-// inUse is what the heap and all stacks have.
+// inUse returns the size of the heap and all stacks.
 func inUse() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -48,11 +48,10 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// BenchmarkSubscribers measures how long it takes from an append until the last, and
-// until 99 in 100, of 1,000 subscribers of one run have the event; clients and daemon
-// share the machine.
+// BenchmarkSubscribers measures the time from an append until the last, and until 99 of 100, of
+// 1,000 subscribers of one run have the event. Clients and daemon share the machine.
 func BenchmarkSubscribers(b *testing.B) {
-	w := beginDaemon(b, nil, func(l *limits) { l.ping = time.Hour }) // the clients answer none
+	w := beginDaemon(b, nil, func(l *limits) { l.ping = time.Hour }) // the clients answer no pings
 	run := w.watched("run")
 	close(run.stop)
 	<-run.done
@@ -120,7 +119,7 @@ func skipFrame(r *bufio.Reader) error {
 	return err
 }
 
-// BenchmarkPing is a message there and its answer back.
+// BenchmarkPing measures one message and its answer.
 func BenchmarkPing(b *testing.B) {
 	w := beginDaemon(b, nil, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	c := w.ann()

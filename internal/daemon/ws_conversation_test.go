@@ -22,27 +22,27 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// A conversation is a file of testdata/conversations: what clients send and what they
-// must hear, against a whole daemon. Its files are "play.AGENT", the model of an
-// agent, and "FILE", written to the run's folder. The comment says what it shows; the
-// file "talk" has a line for each thing that happens:
+// A conversation is a file of testdata/conversations: what clients send and what they must receive
+// from a whole daemon. Its files are "play.AGENT", the script of an agent's model, and "FILE", which
+// is written to the run's folder. The comment says what it shows; the file "talk" has a line for
+// each step:
 //
-//	open b read approve   client b comes with these scopes ("open b" alone: with none);
-//	                      a client that was not opened comes with read, run and approve
-//	b> FRAME              it sends
-//	b< {…}                the next thing it hears is exactly this; "...": true in an object
-//	                      allows more keys. Provisional messages are passed over.
-//	b<< {…}               it hears this sooner or later (with more keys)
+//	open b read approve   client b connects with these scopes ("open b" alone: with none);
+//	                      a client that was not opened connects with read, run and approve
+//	b> FRAME              b sends this frame
+//	b< {…}                the next frame to b is exactly this; "...": true in an object
+//	                      allows more keys. Provisional messages are skipped.
+//	b<< {…}               b receives this sooner or later (with more keys)
 //	b< close 1008         its connection is closed
-//	drop b                it goes away without a word
-//	idle b                nothing is on its way to it: it is asked by ping
-//	release               tools that hold go on
+//	drop b                b disconnects without a close frame
+//	idle b                no frame is on its way to b, which a ping shows
+//	release               tools that wait continue
 //	ran a, b              these calls have run
-//	restart               the daemon ends, and another one begins
+//	restart               the daemon ends, and another one starts
 //
-// In what is sent and heard "<name>" is a value that is remembered when it is heard
-// first, and "<ts>", "<id>", "<seq>" and "<any>" are any time, text, number, value.
-// "<cwd>" is the run's folder.
+// In sent and received frames, "<name>" is a value that is stored when it is received first, and
+// "<ts>", "<id>", "<seq>" and "<any>" match any time, text, number or value. "<cwd>" is the run's
+// folder.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/conversations/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -56,8 +56,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// Each message that there is comes in a conversation, and each code of an error.
-func TestConversationsShowEverything(t *testing.T) {
+// Each message and each error code occurs in a conversation.
+func TestConversationsCoverMessages(t *testing.T) {
 	var schema struct {
 		Defs map[string]json.RawMessage `json:"$defs"`
 	}
@@ -79,7 +79,7 @@ func TestConversationsShowEverything(t *testing.T) {
 	elsewhere := map[string]string{
 		"gap": "TestGap", "MESSAGE_TOO_LARGE": "TestMessageTooLarge", "RATE_LIMITED": "TestTooManyMessages",
 		"INTERNAL_ERROR": "TestDamagedLog", "DRAINING": "TestDrainingStartsNothing",
-		"STORE_UNAVAILABLE": "TestSocketOfStoreAway",
+		"STORE_UNAVAILABLE": "TestSocketStoreUnavailable",
 	}
 	for name := range schema.Defs {
 		side, kind, ok := strings.Cut(name, ".")
@@ -104,7 +104,7 @@ func TestConversationsShowEverything(t *testing.T) {
 	}
 }
 
-// conversation is a conversation while it goes on.
+// conversation is the state of a conversation.
 type conversation struct {
 	t       *testing.T
 	w       *daemonEnv
@@ -141,8 +141,8 @@ func converse(t *testing.T, file string) {
 	}
 }
 
-// files writes the run's files. "ask" is how long questions wait, "rules" are rules of
-// the session: "deny Bash(x)".
+// files writes the run's files. "ask" is the lifetime of approval requests, "rules" are rules of
+// the session such as "deny Bash(x)".
 func (c *conversation) files(files map[string][]byte) {
 	for name, b := range files {
 		switch name {
@@ -165,7 +165,7 @@ func (c *conversation) files(files map[string][]byte) {
 
 var (
 	sends   = regexp.MustCompile(`^(\w+)> (.*)$`)
-	hears   = regexp.MustCompile(`^(\w+)(<<?) (.*)$`)
+	expects = regexp.MustCompile(`^(\w+)(<<?) (.*)$`)
 	closing = regexp.MustCompile(`^close (\d+)$`)
 )
 
@@ -175,8 +175,8 @@ func (c *conversation) do(line string) {
 		c.client(m[1]).send(c.fill(m[2]))
 		return
 	}
-	if m := hears.FindStringSubmatch(line); m != nil {
-		c.hear(c.client(m[1]), m[3], m[2] == "<<")
+	if m := expects.FindStringSubmatch(line); m != nil {
+		c.expect(c.client(m[1]), m[3], m[2] == "<<")
 		return
 	}
 	words := strings.Fields(line)
@@ -199,7 +199,7 @@ func (c *conversation) do(line string) {
 	case "idle":
 		own := c.client(words[1])
 		own.send(`{"type":"ping","requestId":"idle"}`)
-		c.hear(own, `{"type":"pong","requestId":"idle","ts":"<ts>"}`, false)
+		c.expect(own, `{"type":"pong","requestId":"idle","ts":"<ts>"}`, false)
 	case "release":
 		c.w.release()
 	case "ran":
@@ -217,7 +217,7 @@ func (c *conversation) do(line string) {
 		c.w.again()
 		clear(c.clients)
 	default:
-		c.t.Fatalf("%s: what is that?", c.line)
+		c.t.Fatalf("%s: unknown line", c.line)
 	}
 }
 
@@ -230,7 +230,7 @@ func (c *conversation) client(name string) *client {
 
 var placeholder = regexp.MustCompile(`"<(\w+)>"|<(\w+)>`)
 
-// fill puts what was heard into a frame.
+// fill replaces the placeholders in a frame.
 func (c *conversation) fill(frame string) string {
 	return placeholder.ReplaceAllStringFunc(frame, func(p string) string {
 		v, ok := c.known[strings.Trim(p, `"<>`)]
@@ -248,8 +248,8 @@ func (c *conversation) fill(frame string) string {
 	})
 }
 
-// hear compares the next frame, or the next that fits.
-func (c *conversation) hear(from *client, want string, later bool) {
+// expect compares the next frame, or the next that fits.
+func (c *conversation) expect(from *client, want string, later bool) {
 	c.t.Helper()
 	if m := closing.FindStringSubmatch(want); m != nil {
 		code, _ := strconv.Atoi(m[1])
@@ -290,13 +290,13 @@ func provisional(m map[string]any) bool {
 	return m["type"] == "agent_streaming" && !durable
 }
 
-// fits says where got is not what pattern says.
+// fits returns where got differs from pattern.
 func (c *conversation) fits(at string, pattern, got any, loose bool) error {
 	switch p := pattern.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s is no object", at)
+			return fmt.Errorf("%s is not an object", at)
 		}
 		_, more := p["..."]
 		for k, v := range p {
@@ -313,7 +313,7 @@ func (c *conversation) fits(at string, pattern, got any, loose bool) error {
 		}
 		for k := range g {
 			if _, there := p[k]; !there && !more && !loose {
-				return fmt.Errorf("%s.%s is not wanted", at, k)
+				return fmt.Errorf("%s.%s is unexpected", at, k)
 			}
 		}
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// Provisional messages that a slow client has missed are told as a gap, and after it
-// that what is on record was told.
+// If a slow client has missed provisional messages, it receives a gap, and later a message that all
+// recorded messages were sent.
 func TestGap(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	run := w.watched("run")
@@ -26,25 +26,25 @@ func TestGap(t *testing.T) {
 		w.hub.Publish("run", "a", event.TextDelta{Text: strings.Repeat("x", 2000)})
 	}
 	run.add(steered(1))
-	gaps, told := 0, 0 // and how many of them were made good
+	gaps, caughtUp := 0, 0 // and the number of caught_up messages after them
 	for m := c.next(); m["type"] != "steer_queued"; m = c.next() {
 		switch m["type"] {
 		case "gap":
 			gaps++
 		case "caught_up":
-			told++
+			caughtUp++
 		}
 	}
-	if told == gaps-1 { // the record is what it catches up with
+	if caughtUp == gaps-1 { // it catches up with this record
 		c.until("caught_up")
-		told++
+		caughtUp++
 	}
-	if gaps == 0 || told != gaps {
-		t.Errorf("%d gaps, and %d times it caught up", gaps, told)
+	if gaps == 0 || caughtUp != gaps {
+		t.Errorf("%d gaps, and %d times it caught up", gaps, caughtUp)
 	}
 }
 
-// A record that cannot be read is told of, and what is behind it is told all the same.
+// An unreadable record is reported, and the records after it are sent.
 func TestDamagedLog(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	run := w.watched("run")
@@ -88,7 +88,7 @@ func TestDamagedLog(t *testing.T) {
 		}
 	}
 	if want := fmt.Sprint(wire.CodeInternal, "run", bad-3); failed != want || len(seqs) != int(run.last-2)-1 {
-		t.Errorf("error %q, want %q; told of %v", failed, want, seqs)
+		t.Errorf("error %q, want %q; received %v", failed, want, seqs)
 	}
 }
 
@@ -112,8 +112,8 @@ func TestDrainingStartsNothing(t *testing.T) {
 	}
 }
 
-// Who is told of a run's end may go on with it at once.
-func TestContinueAtOnce(t *testing.T) {
+// A client that receives the end of a run may continue it at once.
+func TestContinueAfterEndEvent(t *testing.T) {
 	play := "steps:\n" + strings.Repeat("  - text: x\n", 21)
 	w := beginDaemon(t, map[string]string{"writer": play}, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	c := w.ann()

@@ -32,22 +32,22 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// daemonEnv is a whole daemon on a real socket over a real store, whose models follow
-// plays. It can be begun again over the same store, as a daemon is after it ended.
+// daemonEnv is a whole daemon on a real socket and a real store, with scripted models. It can be
+// restarted with the same store.
 type daemonEnv struct {
-	t          testing.TB
-	store      session.Store
-	closeStore func() error
-	home       string
-	cwd        string
-	plays      map[string]string // by agent
-	rules      []policy.RuleSource
-	ask        time.Duration  // until a question expires
-	mask       *secret.Masker // nil masks nothing
-	tune       func(*limits)
-	away       time.Duration          // until who follows is told that the store is away
-	trail      session.AppendObserver // nil: there is none
-	workspaces *workspace.Workspaces
+	t           testing.TB
+	store       session.Store
+	closeStore  func() error
+	home        string
+	cwd         string
+	plays       map[string]string // by agent
+	rules       []policy.RuleSource
+	ask         time.Duration  // until an approval request expires
+	mask        *secret.Masker // nil masks nothing
+	tune        func(*limits)
+	outageDelay time.Duration          // until subscribers are notified of an outage
+	trail       session.AppendObserver // nil: none
+	workspaces  *workspace.Workspaces
 
 	sessions *session.Sessions
 	hub      *feed.Hub
@@ -58,12 +58,12 @@ type daemonEnv struct {
 	stop     func()
 
 	mu   sync.Mutex
-	ran  []string      // calls that ran, over all lives
-	held chan struct{} // closed by release: what a tool holds goes on
+	ran  []string      // calls that ran, over all restarts
+	held chan struct{} // closed by release: waiting tools continue
 
-	during func(what string)         // runs in each call
-	needed func(n runs.AgentRequest) // sees what agents are made of
-	pinged func()                    // runs in a client when a ping comes
+	during func(what string)         // called in each call
+	needed func(n runs.AgentRequest) // receives each agent request
+	pinged func()                    // called in a client when a ping arrives
 }
 
 func beginDaemon(t testing.TB, plays map[string]string, tune func(*limits)) *daemonEnv {
@@ -91,7 +91,7 @@ func (w *daemonEnv) openStore() {
 
 func (w *daemonEnv) begin() {
 	w.t.Helper()
-	w.hub = feed.New(&feed.Options{OutageDelay: w.away})
+	w.hub = feed.New(&feed.Options{OutageDelay: w.outageDelay})
 	w.sessions = session.New(w.store, &session.Options{AppendObserver: w.hub.WrapObserver(w.trail)})
 	w.hub.Serve(w.sessions)
 	var err error
@@ -139,14 +139,14 @@ func (w *daemonEnv) begin() {
 	}
 }
 
-// again ends the daemon and begins another one.
+// again ends the daemon and starts another one.
 func (w *daemonEnv) again() {
 	w.t.Helper()
 	w.stop()
 	w.begin()
 }
 
-// release lets tools go on that hold, and those that would.
+// release lets all waiting tools continue.
 func (w *daemonEnv) release() { close(w.held) }
 
 func (w *daemonEnv) did() []string {
@@ -186,7 +186,7 @@ func (w *daemonEnv) make(_ context.Context, n runs.AgentRequest) (*runs.AgentPar
 	}}, nil
 }
 
-// stub is a tool that does nothing and remembers what it was asked to.
+// stub is a tool that does nothing and records its calls.
 type stub struct {
 	w    *daemonEnv
 	name string
@@ -199,7 +199,7 @@ func (s *stub) Spec() tool.Spec {
 
 func (s *stub) resource(c *tool.Call) (what string) {
 	var in struct{ Command, Path string }
-	_ = json.Unmarshal(c.Input, &in) // "" is a resource like any
+	_ = json.Unmarshal(c.Input, &in) // "" is a valid resource
 	return in.Command + in.Path
 }
 
@@ -238,17 +238,17 @@ func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	return tool.Text("ran " + what), nil
 }
 
-// book puts its input, which is a form, to a person.
+// book asks the user to fill in its input, which is a form.
 func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	given, err := c.Fill(ctx, policy.Request{Tool: c.Tool, Resource: "answer asker", Input: c.Input})
 	if err != nil {
-		return tool.Failure(err.Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure(err.Error()), nil //nolint:nilerr // the model gets the error
 	}
 	content, err := forms.ReadForm(c.Input, given)
 	return tool.Text(string(content)), err
 }
 
-// token makes a token with scopes.
+// token creates a token with scopes.
 func (w *daemonEnv) token(scopes ...api.Scope) string {
 	w.t.Helper()
 	secret, _, err := w.auth.Make(w.t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "ann", Scopes: scopes})
@@ -258,7 +258,7 @@ func (w *daemonEnv) token(scopes ...api.Scope) string {
 	return secret
 }
 
-// client is one end of a WebSocket in a test.
+// client is a WebSocket client in a test.
 type client struct {
 	t  testing.TB
 	ws *websocket.Conn
@@ -274,7 +274,7 @@ func (w *daemonEnv) dial(token string) *client {
 	return c
 }
 
-// tryDial returns the status of the answer, too; 0 when there was none.
+// tryDial also returns the status of the answer; 0 if there was none.
 func (w *daemonEnv) tryDial(token string) (c *client, status int, err error) {
 	h := http.Header{}
 	if token != "" {
@@ -303,7 +303,7 @@ func (w *daemonEnv) tryDial(token string) (c *client, status int, err error) {
 	return &client{w.t, ws}, status, nil
 }
 
-// ann is a client that may do everything.
+// ann returns a client with all scopes.
 func (w *daemonEnv) ann() *client {
 	return w.dial(w.token(api.ScopeRead, api.ScopeRun, api.ScopeApprove))
 }
@@ -321,7 +321,7 @@ func (c *client) write(frame string) error {
 	return c.ws.Write(ctx, websocket.MessageText, []byte(frame))
 }
 
-// read reads a frame; the error of a connection that was closed tells its code.
+// read reads a frame. The error of a closed connection contains its code.
 func (c *client) read() ([]byte, error) {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
@@ -338,7 +338,7 @@ func (c *client) next() map[string]any {
 	return object(c.t, b)
 }
 
-// until reads on until a message of a type.
+// until reads until a message of a type.
 func (c *client) until(kind string) map[string]any {
 	c.t.Helper()
 	for {
@@ -348,7 +348,7 @@ func (c *client) until(kind string) map[string]any {
 	}
 }
 
-// closed reads on until the connection is closed, and returns the code.
+// closed reads until the connection is closed, and returns the code.
 func (c *client) closed() websocket.StatusCode {
 	for {
 		if _, err := c.read(); err != nil {

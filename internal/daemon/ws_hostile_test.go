@@ -26,7 +26,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// framesOfTest is how many hostile frames are sent; HOLDFAST_FRAMES sets another number.
+// framesOfTest returns how many hostile frames are sent; HOLDFAST_FRAMES sets another number.
 func framesOfTest(t *testing.T, usual int) int {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_FRAMES")
@@ -46,7 +46,7 @@ type badFrame struct {
 	frame []byte
 }
 
-// badFrames reads the list of internal/daemon/wire, whose head says what it looks like.
+// badFrames reads the list of internal/daemon/wire, whose head describes its format.
 func badFrames(t *testing.T) []badFrame {
 	t.Helper()
 	b, err := os.ReadFile("wire/testdata/hostile.txt")
@@ -81,8 +81,8 @@ func badFrames(t *testing.T) []badFrame {
 	return list
 }
 
-// Whatever clients send, each gets the right answer, nothing is left behind, and a
-// client that behaves hears all it should, in order.
+// Whatever clients send, each gets the right answer, nothing remains allocated, and a well-behaved
+// client receives all messages in order.
 func TestHostileFrames(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: x}]"}, func(l *limits) {
 		l.rate, l.burst = 1e9, 1e9
@@ -90,7 +90,7 @@ func TestHostileFrames(t *testing.T) {
 	list := badFrames(t)
 	n := framesOfTest(t, 10_000)
 	good := w.watched("good")
-	good.hear()
+	good.receive()
 	before := w.resting()
 	var all sync.WaitGroup
 	const attackers = 4
@@ -112,12 +112,11 @@ func TestHostileFrames(t *testing.T) {
 	w.settled(0)
 	w.eventually("as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.goroutines })
 	if after := w.resting(); after.heap > before.heap+(32<<20) {
-		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
+		t.Errorf("the heap grew from %d to %d bytes", before.heap, after.heap)
 	}
 }
 
-// attacker sends frames, each with a ping behind it, and looks at what comes before
-// the pong.
+// attacker sends frames, each followed by a ping, and checks what arrives before the pong.
 type attacker struct {
 	w     *daemonEnv
 	c     *client
@@ -133,8 +132,8 @@ func (a *attacker) leave() {
 	}
 }
 
-// send sends a frame and returns the codes of the errors before the pong, and the code
-// with which the connection was closed, or 0.
+// send sends a frame and returns the codes of the errors before the pong, and the code with which
+// the connection was closed, or 0.
 func (a *attacker) send(frame []byte) (codes []string, closed websocket.StatusCode) {
 	a.w.t.Helper()
 	if a.c == nil {
@@ -143,7 +142,7 @@ func (a *attacker) send(frame []byte) (codes []string, closed websocket.StatusCo
 	a.pings++
 	id := fmt.Sprint("ping ", a.pings)
 	if a.c.write(string(frame)) == nil {
-		_ = a.c.write(fmt.Sprintf(`{"type":"ping","requestId":%q}`, id)) // reading tells what is wrong
+		_ = a.c.write(fmt.Sprintf(`{"type":"ping","requestId":%q}`, id)) // the read reports errors
 	}
 	for {
 		b, err := a.c.read()
@@ -187,8 +186,8 @@ func (a *attacker) listed(f badFrame) {
 	}
 }
 
-// mutated sends a frame with changes. Whether it is a message nobody knows; the
-// connection must stay, or be closed because the frame is too long.
+// mutated sends a changed frame. It may or may not be a valid message; the connection must stay
+// open, or be closed because the frame is too long.
 func (a *attacker) mutated(frame []byte) {
 	if len(frame) > 64<<10 {
 		frame = frame[:64<<10]
@@ -211,7 +210,7 @@ func (a *attacker) mutated(frame []byte) {
 	}
 	_, closed := a.send(f)
 	if req, _ := wire.Decode(f); closed == websocket.StatusPolicyViolation {
-		if hello, ok := req.(*wire.Hello); ok && hello.Token != "" { // which is not good
+		if hello, ok := req.(*wire.Hello); ok && hello.Token != "" { // an invalid token
 			return
 		}
 	}
@@ -220,7 +219,7 @@ func (a *attacker) mutated(frame []byte) {
 	}
 }
 
-// idleUsage is what a daemon needs when nobody asks anything of it.
+// idleUsage is the memory and the goroutines of an idle daemon.
 type idleUsage struct {
 	goroutines int
 	heap       uint64
@@ -234,20 +233,20 @@ func (w *daemonEnv) resting() idleUsage {
 	return idleUsage{runtime.NumGoroutine(), m.HeapAlloc}
 }
 
-// watched is a client that follows a run to whose log something is added all the time.
+// watched is a client that subscribes to a run whose log grows all the time.
 type watched struct {
 	w    *daemonEnv
 	c    *client
 	run  string
 	stop chan struct{}
 	done chan struct{}
-	last int64 // record that was appended
+	last int64 // the last appended record
 
-	heard atomic.Int64 // the last record that hear was told of
-	ears  sync.WaitGroup
+	received  atomic.Int64 // the last record that the client received
+	receiving sync.WaitGroup
 }
 
-// watched makes a session that looks like a run, and a client that follows it.
+// watched creates a session that looks like a run, and a client that subscribes to it.
 func (w *daemonEnv) watched(run string) *watched {
 	w.t.Helper()
 	log, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: run, CWD: w.cwd})
@@ -296,36 +295,36 @@ func (v *watched) add(events ...wire.RunEvent) {
 	v.last = recs[len(recs)-1].Seq
 }
 
-// hear reads what is added while it is added: none may be missing, none come twice.
-func (v *watched) hear() {
-	v.heard.Store(2)
-	v.ears.Go(func() {
+// receive reads the appended records while they are appended: none may be missing or arrive twice.
+func (v *watched) receive() {
+	v.received.Store(2)
+	v.receiving.Go(func() {
 		for {
 			b, err := v.c.read()
 			if err != nil {
-				return // finish looks how far it came
+				return // finish checks how far it got
 			}
 			var m struct{ Seq int64 }
-			if err := json.Unmarshal(b, &m); err != nil || m.Seq != v.heard.Load()+1 {
-				v.w.t.Errorf("after record %d comes %s", v.heard.Load(), b)
+			if err := json.Unmarshal(b, &m); err != nil || m.Seq != v.received.Load()+1 {
+				v.w.t.Errorf("after record %d arrived %s", v.received.Load(), b)
 				return
 			}
-			v.heard.Store(m.Seq)
+			v.received.Store(m.Seq)
 		}
 	})
 }
 
-// finish ends the additions and waits until they were all heard.
+// finish stops the appends and waits until all records were received.
 func (v *watched) finish() {
 	v.w.t.Helper()
 	close(v.stop)
 	<-v.done
-	v.w.eventually("all that was added to be heard", func() bool { return v.heard.Load() == v.last })
+	v.w.eventually("all appended records to arrive", func() bool { return v.received.Load() == v.last })
 	_ = v.c.ws.CloseNow()
-	v.ears.Wait()
+	v.receiving.Wait()
 }
 
-// follow reads the events behind a seq up to another one.
+// follow reads the events after a seq up to another one.
 func follow(t testing.TB, c *client, seq, last int64) {
 	t.Helper()
 	for seq < last {
@@ -335,13 +334,13 @@ func follow(t testing.TB, c *client, seq, last int64) {
 			continue
 		}
 		if got, _ := n.Int64(); got != seq+1 {
-			t.Fatalf("after record %d comes %v", seq, m)
+			t.Fatalf("after record %d arrived %v", seq, m)
 		}
 		seq++
 	}
 }
 
-// What is no WebSocket at all ends its own connection, and leaves nothing behind.
+// Bytes that are not a WebSocket close their own connection, and nothing remains allocated.
 func TestBrokenProtocol(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
 	token := w.token(api.ScopeRead)
@@ -355,7 +354,7 @@ func TestBrokenProtocol(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"not masked":                 {0x81, 2, '{', '}'},
 		"reserved bits":              masked(0xF1, 2, '{', '}'),
-		"an opcode nobody knows":     masked(0x83, 0),
+		"an unknown opcode":          masked(0x83, 0),
 		"a continuation of nothing":  masked(0x80, 2, '{', '}'),
 		"a long control frame":       {0x89, 0xFE, 1, 0, 0, 0, 0, 0},
 		"half a control frame":       masked(0x09, 0),
@@ -379,7 +378,7 @@ func TestBrokenProtocol(t *testing.T) {
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if _, err := bufio.NewReader(conn).WriteTo(new(bytes.Buffer)); err != nil && !strings.Contains(err.Error(), "reset") {
-			t.Errorf("%s: the connection stays: %v", name, err)
+			t.Errorf("%s: the connection stays open: %v", name, err)
 		}
 		_ = conn.Close()
 	}
@@ -389,7 +388,7 @@ func TestBrokenProtocol(t *testing.T) {
 	other.until("pong")
 }
 
-// upgrade opens a WebSocket by hand.
+// upgrade opens a WebSocket without a library.
 func (w *daemonEnv) upgrade(token string) net.Conn {
 	w.t.Helper()
 	conn, err := net.Dial("tcp", w.address)

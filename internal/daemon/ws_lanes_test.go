@@ -17,7 +17,7 @@ func lanes(pending int) *socket {
 	return newSocket(&sockets{o: &Options{}, limits: l}, auth.Caller{}, true)
 }
 
-// Requests about one run keep their order, and wait for no others.
+// Requests about one run keep their order and wait for no others.
 func TestLanes(t *testing.T) {
 	c := lanes(100)
 	var mu sync.Mutex
@@ -43,7 +43,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-func TestLanesAreBounded(t *testing.T) {
+func TestLaneLimit(t *testing.T) {
 	c := lanes(4)
 	gate := make(chan struct{})
 	for i := range 6 {
@@ -54,13 +54,13 @@ func TestLanesAreBounded(t *testing.T) {
 	close(gate)
 	c.jobs.Wait()
 	if !c.enqueue("run 0", func() {}) {
-		t.Error("there is room again")
+		t.Error("the lane accepted more requests than the limit")
 	}
 	c.jobs.Wait()
 }
 
-// Whatever a client can send is in a lane, and for a caller with the right scope only.
-func TestEveryRequestHasAScope(t *testing.T) {
+// Every client message has a lane, and is accepted only from a caller with the right scope.
+func TestScopeOfRequests(t *testing.T) {
 	for name, want := range map[string]struct {
 		scope api.Scope
 		lane  string
@@ -94,10 +94,10 @@ func TestEveryRequestHasAScope(t *testing.T) {
 		}
 		agentCaller := auth.Caller{Agent: true, Scopes: []api.Scope{api.ScopeAdmin, api.ScopeRead, api.ScopeRun, api.ScopeApprove}}
 		if agentCaller.HasScope(scopeOf(req)) != (want.scope == api.ScopeRead) {
-			t.Errorf("%s by a run's own agent", name)
+			t.Errorf("%s from an agent of a run", name)
 		}
 	}
 	if s := scopeOf(&wire.Hello{}); s != api.ScopeAdmin {
-		t.Errorf("what is not listed needs %s", s)
+		t.Errorf("an unlisted request needs %s", s)
 	}
 }

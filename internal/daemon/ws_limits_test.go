@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-func TestUpgradeIsNeeded(t *testing.T) {
+func TestUpgradeRequired(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	for _, path := range []string{"/v1/ws", "/ws"} {
 		res := w.fetch(path, w.token(api.ScopeRead))
@@ -60,7 +60,7 @@ func (w *daemonEnv) fetch(path, token string) fetched {
 	return fetched{res, string(b)}
 }
 
-func TestWhoMayConnect(t *testing.T) {
+func TestConnect(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.connections, l.anonymous = 3, 1 })
 	refused := func(token string, status int) {
 		t.Helper()
@@ -70,10 +70,10 @@ func TestWhoMayConnect(t *testing.T) {
 	}
 	refused(w.token(api.ScopeApprove), http.StatusForbidden)
 	refused("hf_wrong", http.StatusUnauthorized)
-	stranger := w.dial("")
-	refused("", http.StatusServiceUnavailable) // there is one already
-	stranger.send(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(api.ScopeRead)))
-	stranger.until("hello")
+	anonymous := w.dial("")
+	refused("", http.StatusServiceUnavailable) // one is connected already
+	anonymous.send(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(api.ScopeRead)))
+	anonymous.until("hello")
 	other := w.dial("") // and now none
 	w.ann()
 	refused(w.token(api.ScopeRead), http.StatusServiceUnavailable)
@@ -82,7 +82,7 @@ func TestWhoMayConnect(t *testing.T) {
 	w.ann()
 }
 
-// settled waits until so many connections are open.
+// settled waits until this many connections are open.
 func (w *daemonEnv) settled(n int) {
 	w.t.Helper()
 	w.eventually("connections end", func() bool { return w.server.sockets.count() == n })
@@ -94,26 +94,26 @@ func (w *daemonEnv) eventually(what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-late:
-			w.t.Fatal("waited in vain for: ", what)
+			w.t.Fatal("timeout waiting for: ", what)
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
-func TestHelloInTime(t *testing.T) {
+func TestHelloTimeout(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.hello = 20 * time.Millisecond })
 	if code := w.dial("").closed(); code != websocket.StatusPolicyViolation {
 		t.Errorf("closed with %d", code)
 	}
 	late := w.dial("")
 	_ = late.write(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(api.ScopeRead))) // it may be closed already
-	if b, err := late.read(); err == nil && object(t, b)["type"] == "hello" {          // in time: then it stays
+	if b, err := late.read(); err == nil && object(t, b)["type"] == "hello" {          // in time: the connection stays open
 		late.send(`{"type":"ping"}`)
 		late.until("pong")
 	}
 }
 
-func TestStrangersSendLittle(t *testing.T) {
+func TestMessageSizeBeforeHello(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	c := w.dial("")
 	c.send(`{"type":"hello","token":"` + strings.Repeat("x", unauthenticatedMessageSize) + `"}`)
@@ -186,13 +186,13 @@ func TestTooManyMessages(t *testing.T) {
 	}
 	<-sent
 	if pongs != 200 || limited < 50 {
-		t.Errorf("%d were served, %d were told to slow down", pongs, limited)
+		t.Errorf("%d were served, %d were rejected by the rate limit", pongs, limited)
 	}
 	other.send(`{"type":"ping"}`)
 	other.until("pong")
 }
 
-func TestLongMessagesCostMore(t *testing.T) {
+func TestLongMessageRate(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.rate = 0 })
 	c := w.ann()
 	long := `{"type":"ping"` + strings.Repeat(" ", 900_000) + `}`
@@ -208,7 +208,7 @@ func TestLongMessagesCostMore(t *testing.T) {
 	}
 }
 
-func TestFloodOfControlFrames(t *testing.T) {
+func TestControlFrameLimit(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.rate, l.excess = 0, 50 })
 	c, other := w.ann(), w.ann()
 	go func() { _, _ = c.read() }()
@@ -228,7 +228,7 @@ func TestFloodOfControlFrames(t *testing.T) {
 	other.until("pong")
 }
 
-func TestSubscriptionsAreBounded(t *testing.T) {
+func TestSubscriptionLimit(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: x}]"}, func(l *limits) { l.subs = 2 })
 	c, maker := w.ann(), w.ann()
 	subscribe := func(run string) map[string]any {
@@ -246,7 +246,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if m := subscribe(third); m["code"] != string(wire.CodeSubscribe) || m["requestId"] != "s" {
 		t.Errorf("%v", m)
 	}
-	if m := subscribe(ids[0]); m["type"] != "subscribed" { // in place of the one that is there
+	if m := subscribe(ids[0]); m["type"] != "subscribed" { // it replaces the existing one
 		t.Errorf("%v", m)
 	}
 	c.until("caught_up")
@@ -277,7 +277,7 @@ func TestRevokedCredential(t *testing.T) {
 	ann.send(`{"type":"ping"}`)
 	ann.until("pong")
 	w.settled(1)
-	w.eventually("nobody watches a credential that is not used", func() bool {
+	w.eventually("the watch of an unused credential to end", func() bool {
 		s := w.server.sockets
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -285,13 +285,13 @@ func TestRevokedCredential(t *testing.T) {
 	})
 }
 
-func TestDeadPeersAreDropped(t *testing.T) {
+func TestPingTimeout(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.ping, l.pong = 10*time.Millisecond, 50*time.Millisecond })
-	w.ann() // never reads, and so never answers a ping
+	w.ann() // it never reads, so it never answers a ping
 	w.settled(0)
 }
 
-func TestPeersThatAnswerStay(t *testing.T) {
+func TestPingAnswered(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.ping = time.Millisecond })
 	pings := make(chan bool)
 	w.pinged = func() {
@@ -302,14 +302,14 @@ func TestPeersThatAnswerStay(t *testing.T) {
 	}
 	alive := w.ann()
 	go func() { _, _ = alive.read() }() // answers pings
-	for range 5 {                       // the next comes once the one before was answered
+	for range 5 {                       // the next is sent after the previous one was answered
 		<-pings
 	}
 	w.settled(1)
 	alive.send(`{"type":"ping"}`)
 }
 
-// What panics ends its own connection only.
+// A panic ends only its own connection.
 func TestPanic(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	c, other := w.ann(), w.ann()
@@ -340,8 +340,8 @@ func TestShutdown(t *testing.T) {
 			}
 		})
 	}
-	deaf := w.ann() // does not hear that it is over
-	for range 2 {   // cd-srv-038
+	silent := w.ann() // does not answer the close frame
+	for range 2 {     // cd-srv-038
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 		if err := w.server.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -353,12 +353,12 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("%d are open", n)
 	}
 	if _, _, err := w.tryDial(w.token(api.ScopeRead)); err == nil {
-		t.Error("it still takes connections")
+		t.Error("it still accepts connections")
 	}
-	_ = deaf.ws.CloseNow()
+	_ = silent.ws.CloseNow()
 }
 
-// A shutdown that has no time cuts off who does not answer.
+// A shutdown whose context has ended cuts off connections that do not answer.
 func TestShutdownWithoutTime(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	w.ann()

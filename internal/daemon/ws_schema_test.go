@@ -17,7 +17,7 @@ var daemonSchema = sync.OnceValues(func() (*jsonschema.Resolved, error) {
 	return (&jsonschema.Schema{Defs: whole.Defs, Ref: "#/$defs/daemon"}).Resolve(nil)
 })
 
-// checkFrame says what is wrong with a frame that the daemon sent.
+// checkFrame returns what is wrong with a frame of the daemon.
 func checkFrame(frame []byte) error {
 	schema, err := daemonSchema()
 	if err != nil {

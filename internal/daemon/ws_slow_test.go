@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// A client that does not read costs nobody else anything, is told that it was too slow
-// when it reads again, and goes on from where it is (cd-srv-036).
+// A client that does not read does not affect others. When it reads again, it learns that it was
+// too slow and can continue from its last seq (cd-srv-036).
 func TestSlowClient(t *testing.T) {
 	const patience = time.Second
 	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = patience, time.Hour, time.Hour })
@@ -27,7 +27,7 @@ func TestSlowClient(t *testing.T) {
 	before, from := w.resting(), run.last
 
 	n := framesOfTest(t, 4000)
-	for range n / 100 { // all of them are more than sockets hold
+	for range n / 100 { // together more than sockets buffer
 		batch := hundred(40_000_000 / n)
 		last := run.last
 		run.add(batch...)
@@ -36,7 +36,7 @@ func TestSlowClient(t *testing.T) {
 	began := time.Now()
 	w.eventually("the slow client to be too slow", func() bool { return time.Since(began) > patience })
 	if after := w.resting(); after.heap > before.heap+(32<<20) {
-		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
+		t.Errorf("the heap grew from %d to %d bytes", before.heap, after.heap)
 	}
 
 	seq := from
@@ -50,13 +50,13 @@ func TestSlowClient(t *testing.T) {
 		}
 		if n, ok := object(t, b)["seq"].(json.Number); ok && !strings.Contains(string(b), `"caught_up"`) {
 			if got, _ := n.Int64(); got != seq+1 {
-				t.Fatalf("after record %d comes %d", seq, got)
+				t.Fatalf("after record %d arrived %d", seq, got)
 			}
 			seq++
 		}
 	}
 	if seq == from || seq == run.last {
-		t.Errorf("it was told %d of %d records before it was too slow", seq-from, run.last-from)
+		t.Errorf("it received %d of %d records before it was too slow", seq-from, run.last-from)
 	}
 	again := w.ann()
 	again.send(fmt.Sprintf(`{"type":"subscribe","runId":"run","afterSeq":%d}`, seq))
@@ -73,10 +73,10 @@ func TestClientNotReading(t *testing.T) {
 	for range 40 {
 		run.add(hundred(10_000)...)
 	}
-	w.settled(0) // nor does the client that run has
+	w.settled(0) // nor does the client of the run
 }
 
-// hundred are a hundred events of a size.
+// hundred returns a hundred events of a size.
 func hundred(size int) []wire.RunEvent {
 	batch := make([]wire.RunEvent, 100)
 	for i := range batch {
@@ -86,7 +86,7 @@ func hundred(size int) []wire.RunEvent {
 	return batch
 }
 
-// subscribed is a client that follows a run and reads nothing more.
+// subscribed returns a client that subscribes to a run and reads nothing more.
 func (w *daemonEnv) subscribed(run string, after int64) *client {
 	w.t.Helper()
 	c := w.ann()

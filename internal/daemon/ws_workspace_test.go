@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// A run that is prepared over the socket works in the workspace that it names.
+// A run that is prepared over the WebSocket works in the workspace that it names.
 func TestSocketWorkspace(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, nil)
 	prepare := func(more string) string {
@@ -57,6 +57,6 @@ func TestSocketWorkspace(t *testing.T) {
 		t.Errorf("it ended as %v", m)
 	}
 	if need.Spec.Workspace != "blog" || need.Spec.Cwd != project {
-		t.Errorf("its agent was made for the workspace %q and the folder %q", need.Spec.Workspace, need.Spec.Cwd)
+		t.Errorf("its agent was created for the workspace %q and the folder %q", need.Spec.Workspace, need.Spec.Cwd)
 	}
 }

@@ -44,7 +44,7 @@ func TestSocket(t *testing.T) {
 	a, _ := Socket(long, "/r")
 	b, _ := Socket(long+"b", "/r")
 	if a == b {
-		t.Error("two homes have one socket")
+		t.Error("two homes have the same socket")
 	}
 }
 
@@ -60,7 +60,7 @@ func TestUnix(t *testing.T) {
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	l.Close() // as after a crash
 	if l, err = Unix(t.Context(), path); err != nil {
-		t.Fatal("a socket that is left over is in the way: ", err)
+		t.Fatal("cannot replace a left-over socket: ", err)
 	}
 	l.Close()
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
@@ -74,8 +74,8 @@ func TestUnix(t *testing.T) {
 	}
 }
 
-// What else the process makes meanwhile has the mode that it was meant to have.
-func TestUnixLeavesOtherFilesAlone(t *testing.T) {
+// Other files that the process creates meanwhile have the intended mode.
+func TestUnixOtherFiles(t *testing.T) {
 	dir, done := t.TempDir(), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -118,7 +118,7 @@ func TestCheckTCP(t *testing.T) {
 	}
 	for _, bad := range []string{"", "127.0.0.1", "::1:1:2", "[::1"} {
 		if err := CheckTCP(bad, true); err == nil {
-			t.Errorf("%q is an address", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }
@@ -154,12 +154,12 @@ func TestLock(t *testing.T) {
 		t.Errorf("%+v, %t, %v", i, running, err)
 	}
 	if _, err := os.Stat(infoFile(Dir(home))); !os.IsNotExist(err) {
-		t.Error("the file stayed")
+		t.Error("the file still exists")
 	}
 }
 
-// A link in the place of the lock is not followed: its target would be emptied.
-func TestLockIsNoLink(t *testing.T) {
+// A symbolic link in place of the lock is not followed, because its target would be truncated.
+func TestLockSymlink(t *testing.T) {
 	home := t.TempDir()
 	victim := filepath.Join(home, "victim")
 	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
@@ -172,14 +172,14 @@ func TestLockIsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Acquire(home); err == nil {
-		t.Error("a link was taken for the lock")
+		t.Error("a symbolic link was accepted as the lock")
 	}
 	if b, _ := os.ReadFile(victim); string(b) != "mine" {
 		t.Errorf("it is %q", b)
 	}
 }
 
-// What a daemon that was killed left is known to be left over, and removed: cd-srv-043.
+// The files of a killed daemon are recognized and removed: cd-srv-043.
 func TestStaleInfo(t *testing.T) {
 	home := t.TempDir()
 	l, err := Acquire(home)
@@ -194,7 +194,7 @@ func TestStaleInfo(t *testing.T) {
 		t.Errorf("%+v, %t, %v", i, running, err)
 	}
 	if _, err := os.Stat(infoFile(Dir(home))); !os.IsNotExist(err) {
-		t.Error("the file stayed")
+		t.Error("the file still exists")
 	}
 	if l, err = Acquire(home); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
 	if _, err := LoadCertificate(cert, key); err == nil {
-		t.Error("read from nowhere")
+		t.Error("missing files were accepted")
 	}
 	writeCertificate(t, cert, key, 1)
 	c, err := LoadCertificate(cert, key)
@@ -241,7 +241,7 @@ func TestCertificate(t *testing.T) {
 	}
 	writeCertificate(t, cert, key, 2)
 	if n := serial(); n != 1 {
-		t.Error("read anew without being asked")
+		t.Error("reloaded without a request")
 	}
 	if err := c.Reload(); err != nil || serial() != 2 {
 		t.Error(err, serial())
@@ -250,14 +250,14 @@ func TestCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Reload(); err == nil || serial() != 2 {
-		t.Error("a broken file took the certificate away")
+		t.Error("an invalid file replaced the certificate")
 	}
 	if _, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
-		t.Error("TLS 1.1 is spoken")
+		t.Error("TLS 1.1 is accepted")
 	}
 }
 
-// writeCertificate makes a certificate for 127.0.0.1 that signs itself.
+// writeCertificate writes a self-signed certificate for 127.0.0.1.
 func writeCertificate(t *testing.T, cert, key string, serial int64) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An orphan of a command becomes our child; its end is seen, and that of a command
-// which somebody here waits for is left to him.
+// An orphan of a command becomes a child of this process and is reaped. A command that other code
+// waits for is left to that code.
 func TestAdopt(t *testing.T) {
 	a, err := Adopt()
 	if err != nil {
@@ -41,36 +41,36 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !contains(Children(os.Getpid()), orphan) {
-		t.Fatalf("%d is not ours: %v", orphan, Children(os.Getpid()))
+		t.Fatalf("%d is not a child: %v", orphan, Children(os.Getpid()))
 	}
 	a.reap()
 	a.reap()
 	if !contains(Children(os.Getpid()), orphan) {
-		t.Fatal("one that lives was waited for")
+		t.Fatal("a running process was reaped")
 	}
 	w.Close()
 	ended(t, orphan)
 
-	own := exec.Command("sh", "-c", "echo x; exit 7")
-	pipe, err := own.StdoutPipe()
+	command := exec.Command("sh", "-c", "echo x; exit 7")
+	pipe, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := own.Start(); err != nil {
+	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := bufio.NewReader(pipe).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, own.Process.Pid)
+	ended(t, command.Process.Pid)
 	for range 3 {
 		a.reap()
 	}
 	if contains(Children(os.Getpid()), orphan) {
-		t.Error("the orphan is a zombie still")
+		t.Error("the orphan is still a zombie")
 	}
-	if err := own.Wait(); err == nil || own.ProcessState.ExitCode() != 7 {
-		t.Errorf("the end of a command of ours was taken away: %v", err)
+	if err := command.Wait(); err == nil || command.ProcessState.ExitCode() != 7 {
+		t.Errorf("a command of this test was reaped: %v", err)
 	}
 }
 
@@ -83,7 +83,7 @@ func osPipe(t *testing.T, c *exec.Cmd) (r, w *os.File, err error) {
 
 func contains(list []int, pid int) bool { return slices.Contains(list, pid) }
 
-// ended waits until a child is a zombie, and leaves it one.
+// ended waits until a child is a zombie and does not reap it.
 func ended(t *testing.T, pid int) {
 	t.Helper()
 	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {

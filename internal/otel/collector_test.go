@@ -33,7 +33,7 @@ func collect(t testing.TB) *collector {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /base/v1/traces", func(w http.ResponseWriter, r *http.Request) {
 		for _, rs := range each(c.take(r), 1) {
-			c.note(func() {
+			c.locked(func() {
 				maps.Copy(c.about, text(each(rs, 1, 1)))
 				for _, span := range each(rs, 2, 2) {
 					c.spans[first(span, 5)] = text(each(span, 9))
@@ -43,10 +43,10 @@ func collect(t testing.TB) *collector {
 	})
 	mux.HandleFunc("POST /base/v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		for _, rm := range each(c.take(r), 1) {
-			c.note(func() {
+			c.locked(func() {
 				maps.Copy(c.about, text(each(rm, 1, 1)))
 				for _, m := range each(rm, 2, 2) {
-					c.metrics[first(m, 1)] += len(each(m, 7, 1)) + len(each(m, 9, 1)) // of a sum, of a histogram
+					c.metrics[first(m, 1)] += len(each(m, 7, 1)) + len(each(m, 9, 1)) // of a sum and of a histogram
 				}
 			})
 		}
@@ -56,7 +56,7 @@ func collect(t testing.TB) *collector {
 	return c
 }
 
-func (c *collector) note(do func()) {
+func (c *collector) locked(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	do()
@@ -73,7 +73,7 @@ func (c *collector) take(r *http.Request) []byte {
 	if err == nil {
 		b, err = io.ReadAll(body)
 	}
-	c.note(func() {
+	c.locked(func() {
 		c.headers = append(c.headers, r.Header.Clone())
 		if err != nil {
 			c.fault = err
@@ -82,8 +82,8 @@ func (c *collector) take(r *http.Request) []byte {
 	return b
 }
 
-// each returns what lies in the fields of a protobuf message that a path of field
-// numbers leads to. internal/oracle checks that the official code reads the same.
+// each returns the values at a path of field numbers in a protobuf message. internal/oracle checks
+// that the official code reads the same.
 func each(b []byte, path ...uint64) [][]byte {
 	if len(path) == 0 {
 		return [][]byte{b}
@@ -101,7 +101,7 @@ func each(b []byte, path ...uint64) [][]byte {
 	return list
 }
 
-// first is the text of the first field that the path leads to, or "".
+// first returns the first text at a path, or "".
 func first(b []byte, path ...uint64) string {
 	for _, s := range each(b, path...) {
 		return string(s)
@@ -127,7 +127,7 @@ func environ(pairs ...string) func(string) string {
 	return func(name string) string { return m[name] }
 }
 
-func TestCollectorGetsEverything(t *testing.T) {
+func TestCollector(t *testing.T) {
 	c := collect(t)
 	for _, compression := range []string{"none", "gzip"} {
 		tel, err := otel.New(t.Context(), &otel.Options{Version: "1.2.3", Env: environ(
@@ -176,9 +176,9 @@ func TestCollectorGetsEverything(t *testing.T) {
 	}
 }
 
-// Whatever a collector does, the run is as it would be without it, and the end says
-// once that something was lost.
-func TestCollectorThatFails(t *testing.T) {
+// Whatever a collector does, the run is the same as without it, and Shutdown reports once that
+// something was lost.
+func TestFailingCollector(t *testing.T) {
 	stop := make(chan struct{})
 	serve := func(h http.HandlerFunc) string {
 		s := httptest.NewServer(h)
@@ -193,7 +193,7 @@ func TestCollectorThatFails(t *testing.T) {
 		grace     time.Duration
 		want      string
 	}{
-		{"nobody listens", "http://127.0.0.1:1", later, "refused"},
+		{"no listener", "http://127.0.0.1:1", later, "refused"},
 		{"refuses", serve(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, strings.Repeat("no ", 1e5), http.StatusForbidden)
 		}), later, "403"},

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// busy is a collector that always asks to try later.
+// busy is a collector that always asks the client to retry later.
 type busy struct{}
 
 func (busy) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusServiceUnavailable, Status: "503 Service Unavailable", Body: io.NopCloser(strings.NewReader("busy"))}, nil
 }
 
-// giveUp ends a request that waits for a collector.
+// TestGiveUp checks that giveUp ends a request that waits for a collector.
 func TestGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := otelwire.NewPoster(&otelwire.Target{URL: "http://c", Client: &http.Client{Transport: busy{}}}, "spans"), time.Now()

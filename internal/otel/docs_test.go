@@ -92,8 +92,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// sub has a sub-agent do what it takes to see its name everywhere, and a hook that is
-// a command.
+// sub runs a sub-agent so that its name appears in all places, and a command hook.
 func sub(t *testing.T) tracetest.SpanStubs {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otel"
 )
 
-func TestEnvironmentIsRefused(t *testing.T) {
+func TestEnvironmentErrors(t *testing.T) {
 	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1"
 	junk := filepath.Join(t.TempDir(), "junk.pem")
 	if err := os.WriteFile(junk, []byte("junk"), 0o600); err != nil {
@@ -62,7 +62,7 @@ func TestEnvironmentIsRefused(t *testing.T) {
 	}
 }
 
-func TestWanted(t *testing.T) {
+func TestEnabled(t *testing.T) {
 	for _, tt := range []struct {
 		env  string
 		want bool
@@ -73,7 +73,7 @@ func TestWanted(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://localhost:4318", true},
 		{"OTEL_TRACES_EXPORTER=otlp", true},
 		{"OTEL_METRICS_EXPORTER=otlp", true},
-		{"OTEL_TRACES_EXPORTER=zipkin", true}, // to be refused
+		{"OTEL_TRACES_EXPORTER=zipkin", true}, // New rejects it
 		{"OTEL_TRACES_EXPORTER=none", false},
 		{"OTEL_SERVICE_NAME=x", false},
 		{"OTEL_SDK_DISABLED=TRUE OTEL_TRACES_EXPORTER=otlp", false},
@@ -85,7 +85,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// One signal can be sent alone, and nothing is when it says so.
+// One signal can be sent alone, and none if the environment disables it.
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		env             []string
@@ -132,6 +132,6 @@ func FuzzEnvironment(f *testing.F) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		_ = tel.Shutdown(ended) // nothing is sent: time is up
+		_ = tel.Shutdown(ended) // nothing is sent, because the time is up
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model/scripted"
 )
 
-// Spans and metrics go where OTEL_* says; the numbers are on a page as well.
+// Spans and metrics are sent as configured by OTEL_*; the metrics are on a page as well.
 func ExampleNew() {
 	ctx := context.Background()
 	tel, err := otel.New(ctx, &otel.Options{Env: func(string) string { return "" }}) // os.Getenv in a program

@@ -30,8 +30,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// secretWord is in the prompt, the answers, the inputs and the results of the play. It
-// must not come out anywhere.
+// secretWord is in the prompt, the answers, the inputs and the results of the script. Telemetry
+// must not contain it.
 const secretWord = "tarragon"
 
 const fullPlay = `
@@ -96,8 +96,8 @@ func (noShred) Evaluate(r policy.Request) policy.Verdict {
 	return policy.Verdict{}
 }
 
-// run has an agent do everything that telemetry has a word for: a retried call, tools
-// that run, fail, are asked about and denied, hooks, and a turn that fails.
+// run has an agent do everything that telemetry reports: a retried call, tools that run, fail, need
+// approval and are denied, hooks, and a turn that fails.
 func run(t testing.TB, seen ...agent.LoopObserver) {
 	t.Helper()
 	hooks := hook.New(nil)
@@ -135,7 +135,7 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 	}
 }
 
-// watched runs the agent and returns the spans and metrics of it.
+// watched runs the agent and returns its spans and metrics.
 func watched(t testing.TB) (tracetest.SpanStubs, metricdata.ResourceMetrics) {
 	t.Helper()
 	spans, numbers := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
@@ -222,7 +222,7 @@ func TestSpans(t *testing.T) {
 				t.Errorf("kind %v, status %v, %v to %v", s.SpanKind, s.Status, s.StartTime, s.EndTime)
 			}
 			if tt.name != "invoke_agent" && s.Parent.SpanID() != turn.SpanContext.SpanID() {
-				t.Errorf("it does not lie in the turn")
+				t.Errorf("it is not a child of the turn")
 			}
 		})
 	}
@@ -236,7 +236,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// Nothing that a model, a person or a tool said leaves the machine.
+// No text of a model, a user or a tool leaves the machine.
 func TestNoContent(t *testing.T) {
 	spans, data := watched(t)
 	look := func(where string, list []attribute.KeyValue) {
@@ -262,7 +262,7 @@ func TestNoContent(t *testing.T) {
 	}
 }
 
-// samples are the label sets of each metric.
+// samples returns the label sets of each metric.
 func samples(data metricdata.ResourceMetrics) map[string][]attribute.Set {
 	out := map[string][]attribute.Set{}
 	for _, s := range data.ScopeMetrics {
@@ -290,10 +290,10 @@ func samples(data metricdata.ResourceMetrics) map[string][]attribute.Set {
 	return out
 }
 
-// A turn that nobody ends, a session that goes on after one, agents side by side.
+// A turn without an end, a session that continues after one, and concurrent agents.
 func TestUnfinished(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
-	tel, err := otel.New(t.Context(), &otel.Options{Spans: []sdktrace.SpanProcessor{keep{spans}}})
+	tel, err := otel.New(t.Context(), &otel.Options{Spans: []sdktrace.SpanProcessor{keepSpans{spans}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,20 +322,20 @@ func TestUnfinished(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("got %q", names)
 	}
-	tel.Observe("s", event.TurnStarted{Turn: "too late"}) // does nothing
+	tel.Observe("s", event.TurnStarted{Turn: "too late"}) // ignored
 }
 
-// keep does not throw away at its shutdown what it was given.
-type keep struct{ *tracetest.InMemoryExporter }
+// keepSpans keeps its spans after shutdown.
+type keepSpans struct{ *tracetest.InMemoryExporter }
 
-func (keep) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-func (k keep) OnEnd(s sdktrace.ReadOnlySpan) {
+func (keepSpans) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (k keepSpans) OnEnd(s sdktrace.ReadOnlySpan) {
 	_ = k.ExportSpans(context.Background(), []sdktrace.ReadOnlySpan{s})
 }
-func (keep) ForceFlush(context.Context) error { return nil }
-func (keep) Shutdown(context.Context) error   { return nil }
+func (keepSpans) ForceFlush(context.Context) error { return nil }
+func (keepSpans) Shutdown(context.Context) error   { return nil }
 
-// Spans lie in the one that the context or the environment names.
+// The parent of the spans is the span in the context or in the environment.
 func TestParent(t *testing.T) {
 	const id = "0af7651916cd43dd8448eb211c80319c"
 	tid, _ := trace.TraceIDFromHex(id)

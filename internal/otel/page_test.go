@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otel"
 )
 
-// What a model makes up as a tool's name does not break the page.
+// A tool name that a model made up does not break the page.
 func TestPageQuotes(t *testing.T) {
 	tel, err := otel.New(t.Context(), nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestPageQuotes(t *testing.T) {
 	}
 }
 
-func TestPageRefuses(t *testing.T) {
+func TestPageErrors(t *testing.T) {
 	tel, err := otel.New(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +50,6 @@ func TestPageRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := ask(http.MethodGet); got != http.StatusServiceUnavailable {
-		t.Errorf("after its end: %d", got)
+		t.Errorf("after Shutdown: %d", got)
 	}
 }

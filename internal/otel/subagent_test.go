@@ -29,9 +29,9 @@ steps:
   - {text: Three., usage: {input: 3000, output: 30}}
 `
 
-// A sub-agent's turn lies in the tool use that it works for, and what it uses and costs is
-// counted once. What a tool asks a model is a call of its own.
-func TestSubagentsAreObserved(t *testing.T) {
+// A sub-agent's turn is a child of its tool use, and its tokens and cost are counted once. A model
+// call of a tool is a separate call.
+func TestSubagents(t *testing.T) {
 	spans, numbers := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
 	tel, err := otel.New(t.Context(), &otel.Options{
 		Spans: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)}, Metrics: []sdkmetric.Reader{numbers},
@@ -80,7 +80,7 @@ func TestSubagentsAreObserved(t *testing.T) {
 	use := find(t, list, "execute_tool Agent", "gen_ai.tool.call.id", "task")
 	parent := find(t, list, "invoke_agent", "holdfast.turn.reason", "completed")
 	if child.Parent.SpanID() != use.SpanContext.SpanID() || child.SpanContext.TraceID() != parent.SpanContext.TraceID() || use.Parent.SpanID() != parent.SpanContext.SpanID() {
-		t.Error("the sub-agent's turn does not lie in its tool use")
+		t.Error("the sub-agent's turn is not a child of its tool use")
 	}
 	inside := 0
 	for _, s := range list {
@@ -89,7 +89,7 @@ func TestSubagentsAreObserved(t *testing.T) {
 		}
 	}
 	if inside != 1 {
-		t.Errorf("%d model calls lie in the sub-agent's turn", inside)
+		t.Errorf("%d model calls are children of the sub-agent's turn", inside)
 	}
 	find(t, list, "chat play", "holdfast.call.for", "aside")
 	var cost float64
@@ -116,8 +116,8 @@ func TestSubagentsAreObserved(t *testing.T) {
 	}
 }
 
-// A summary is a model call, too, also when no turn is open.
-func TestSummariesAreObserved(t *testing.T) {
+// A summary is a model call, too, also outside of a turn.
+func TestSummaries(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	tel, err := otel.New(t.Context(), &otel.Options{Spans: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)}})
 	if err != nil {

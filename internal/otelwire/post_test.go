@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// answers is a collector that says one thing after the other, and then the last again.
+// answers is a collector that gives one answer after the other and then repeats the last one.
 type answers struct {
 	t    *testing.T
 	list []answer
-	at   []time.Duration // when requests came
+	at   []time.Duration // times of the requests
 	from time.Time
 }
 
@@ -24,17 +24,17 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if body, err := io.ReadAll(r.Body); err != nil || string(body) != "body" {
 		a.t.Errorf("request %d has %q, %v", len(a.at), body, err)
 	}
-	say := a.list[min(len(a.at), len(a.list)-1)]
+	list := a.list[min(len(a.at), len(a.list)-1)]
 	a.at = append(a.at, time.Since(a.from))
-	return say.response()
+	return list.response()
 }
 
-// answer is one thing that a collector says.
+// answer is one answer of a collector.
 type answer struct {
 	status int
 	body   string
 	header []string
-	date   time.Duration // from now on, for Retry-After
+	date   time.Duration // relative to now, for Retry-After
 	err    error
 }
 
@@ -68,21 +68,21 @@ func TestPost(t *testing.T) {
 	const forever = 24 * time.Hour
 	busy, fine := says(http.StatusServiceUnavailable, "busy"), says(http.StatusOK, "")
 	protobuf := []string{"Content-Type", protobufType}
-	partial := func(n int64, said string) string {
+	partial := func(n int64, text string) string {
 		var m message // ExportTraceServiceResponse
 		m.within(1, func() {
 			m.varint(1, uint64(n)) //nolint:gosec // it is not negative
-			m.text(2, said)
+			m.text(2, text)
 		})
 		return string(m.b)
 	}
 	for _, tt := range []struct {
-		name   string
-		within time.Duration // of the context
-		list   []answer
-		tries  int
-		most   time.Duration // that it takes
-		want   string        // in the error, or ""
+		name    string
+		within  time.Duration // deadline of the context
+		list    []answer
+		tries   int
+		maxTime time.Duration // maximum duration
+		want    string        // part of the error, or ""
 	}{
 		{"taken", forever, []answer{fine}, 1, 0, ""},
 		{"taken with 202", forever, []answer{says(http.StatusAccepted, "thanks", "Content-Type", "text/plain")}, 1, 0, ""},
@@ -124,7 +124,7 @@ func TestPost(t *testing.T) {
 				if tt.tries > 0 && len(a.at) != tt.tries {
 					t.Errorf("%d requests", len(a.at))
 				}
-				if took := time.Since(a.from); took > tt.most || tt.tries == 2 && took < 2*time.Second {
+				if took := time.Since(a.from); took > tt.maxTime || tt.tries == 2 && took < 2*time.Second {
 					t.Errorf("it took %v, requests at %v", took, a.at)
 				}
 			})
@@ -132,7 +132,7 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// A poster that was closed sends nothing.
+// A closed poster sends nothing.
 func TestClosedPoster(t *testing.T) {
 	a := &answers{t: t, list: []answer{says(http.StatusOK, "")}}
 	p := NewPoster(&Target{URL: "http://c", Client: &http.Client{Transport: a}}, "spans")

@@ -36,7 +36,7 @@ function Upload({ at, where, path, names, again, say }) {
     else if (files.length) send(files);
   };
   return html`<input type="file" id="upload" class="sr" tabindex="-1" multiple ref=${field} onChange=${take} aria-label="Files to upload" /><button type="button" disabled=${!!busy} onClick=${() => field.current.click()}>${busy ? `Uploading ${oneLine(busy)} …` : 'Upload'}</button>
-    ${sure && html`<${Confirm} title="Replace existing files?" verb="Replace" danger=${true} onYes=${() => send(sure)} onClose=${() => ask(null)}><p>${sure.filter((f) => names.includes(f.name)).map((f) => oneLine(f.name)).join(', ')} ${sure.length === 1 ? 'is' : 'are'} in this folder already.</p></${Confirm}>`}`;
+    ${sure && html`<${Confirm} title="Replace existing files?" verb="Replace" danger=${true} onYes=${() => send(sure)} onClose=${() => ask(null)}><p>${sure.filter((f) => names.includes(f.name)).map((f) => oneLine(f.name)).join(', ')} ${sure.length === 1 ? 'is' : 'are'} already in this folder.</p></${Confirm}>`}`;
 }
 
 export function Files({ slug }) {

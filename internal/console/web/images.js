@@ -13,24 +13,24 @@ export const useImages = () => useLoad(() => get('/v1/images').catch((e) => { if
 // The build continues while other screens are shown: {lines, bytes, total, image, error, stop}.
 const build = store(null);
 
-const stages = { wait: 'waiting for another build', base: 'building the base', package: 'getting a package', send: 'sending to the engine', make: 'building', done: 'done' };
+const stages = { wait: 'waiting for another build', base: 'building the base', package: 'downloading packages', send: 'sending to the engine', make: 'building', done: 'done' };
 
 /** begin builds an image and updates the store with its progress. */
 async function begin(spec, again) {
   const stopper = new AbortController();
-  const tell = (more) => build.set({ ...build.get(), ...more });
+  const update = (more) => build.set({ ...build.get(), ...more });
   build.set({ lines: [], stage: '', stop: () => stopper.abort() });
   try {
     await postStream('/v1/images', spec, (event, doc) => {
-      if (event === 'failed') tell({ error: { status: doc.status, message: doc.detail || doc.title, hint: doc.hint } });
-      else if (event === 'image') tell({ image: doc });
-      else tell({ stage: doc.stage, bytes: doc.bytes || 0, total: doc.total || 0, lines: doc.text ? [...build.get().lines, doc.text].slice(-200) : build.get().lines });
+      if (event === 'failed') update({ error: { status: doc.status, message: doc.detail || doc.title, hint: doc.hint } });
+      else if (event === 'image') update({ image: doc });
+      else update({ stage: doc.stage, bytes: doc.bytes || 0, total: doc.total || 0, lines: doc.text ? [...build.get().lines, doc.text].slice(-200) : build.get().lines });
     }, stopper.signal);
-    if (!build.get().image && !build.get().error) tell({ error: { message: 'lost the connection to the daemon before the image was built', hint: 'build it again' } });
+    if (!build.get().image && !build.get().error) update({ error: { message: 'lost the connection to the daemon before the image was built', hint: 'build it again' } });
   } catch (e) {
-    tell(e.name === 'AbortError' ? { stopped: true } : { error: e });
+    update(e.name === 'AbortError' ? { stopped: true } : { error: e });
   }
-  tell({ stop: null });
+  update({ stop: null });
   announce(build.get().image ? 'The image was built' : 'The image was not built');
   again();
 }
@@ -38,7 +38,7 @@ async function begin(spec, again) {
 function Progress() {
   const b = useStore(build);
   if (!b) return null;
-  return html`<div class="made"><p role="status">${b.image ? `Built ${oneLine(b.image.tags[0] || b.image.id)}, ${bytes(b.image.size)}` : b.stopped ? 'Stopped.' : b.error ? 'Not built.' : `Building: ${stages[b.stage] || 'beginning'} …`}</p>
+  return html`<div class="made"><p role="status">${b.image ? `Built ${oneLine(b.image.tags[0] || b.image.id)}, ${bytes(b.image.size)}` : b.stopped ? 'Stopped.' : b.error ? 'Not built.' : `Building: ${stages[b.stage] || 'starting'} …`}</p>
     <${Trouble} error=${b.error} />
     ${b.stop && html`<progress aria-label="progress" value=${b.total > 0 ? b.bytes : undefined} max=${b.total > 0 ? b.total : undefined}></progress>${b.total > 0 && html`<span class="num muted">${bytes(b.bytes)} of ${bytes(b.total)}</span>`}`}
     ${b.lines.length > 0 && html`<pre class="output tail" tabindex="0" role="region" aria-label="build output" ref=${(el) => { if (el) el.scrollTop = el.scrollHeight; }}>${seen(b.lines.join('\n'))}</pre>`}

@@ -70,7 +70,7 @@ function useNews(name) {
     if (!loaded) return;
     const fresh = known.current ? items.filter((q) => !known.current.has(q.id)) : [];
     known.current = new Set([...(known.current || []), ...items.map((q) => q.id)]);
-    if (fresh.length) announce(fresh.length === 1 ? `New question: ${oneLine(fresh[0].tool)} in ${oneLine(fresh[0].title || fresh[0].session_id)}` : `${fresh.length} new questions`, true);
+    if (fresh.length) announce(fresh.length === 1 ? `New approval: ${oneLine(fresh[0].tool)} in ${oneLine(fresh[0].title || fresh[0].session_id)}` : `${fresh.length} new approvals`, true);
   }, [items, loaded]);
 }
 

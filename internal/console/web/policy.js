@@ -94,7 +94,7 @@ function Grants({ session }) {
 
 function Live({ session }) {
   const { doc, error } = useLoad(() => get(`/v1/sessions/${seg(session)}/policy`), [session]);
-  return html`<section class="panel" aria-labelledby="live"><h2 id="live">In force in this session</h2><${Trouble} error=${error} />
+  return html`<section class="panel" aria-labelledby="live"><h2 id="live">Policy of this session</h2><${Trouble} error=${error} />
     ${doc && html`<p class="muted">mode ${oneLine(doc.mode || 'default')}, version ${doc.version}</p><${Chains} chains=${doc.chains} />`}</section>`;
 }
 

@@ -84,7 +84,7 @@ function Composer({ id, run, meta, stop, again, say }) {
   const input = works ? run.inputs?.[0] : null;
   if (!may('run') || meta?.owner) return null; // an agent of a run is resumed with its run
   const kind = input ? 'input' : works ? 'steer' : 'continue';
-  const words = { input: ['Answer', `${oneLine(input?.agentName || 'The agent')} asks for input`], steer: ['Steer', 'Say something to the running agent'], continue: ['Continue', 'Go on with'] };
+  const words = { input: ['Answer', `${oneLine(input?.agentName || 'The agent')} asks for input`], steer: ['Steer', 'Say something to the running agent'], continue: ['Continue', 'Continue with'] };
   const send = async () => {
     setBusy(true);
     try {

@@ -20,7 +20,7 @@ function Checks({ list }) {
 }
 
 const scopes = ['read', 'run', 'approve', 'admin'];
-const says = { read: 'look', run: 'start, steer, stop', approve: 'answer, change policy', admin: 'everything' };
+const says = { read: 'read', run: 'start, steer, stop', approve: 'answer, change policy', admin: 'everything' };
 
 function Tokens() {
   const { doc, error, again } = useLoad(() => get('/v1/tokens'), []);
@@ -39,12 +39,12 @@ function Tokens() {
   return html`<section class="panel" aria-labelledby="tokens"><div class="panel-head"><h2 id="tokens">Access</h2><button type="button" onClick=${link}>Create a login link</button></div>
     <${Trouble} error=${error || bad} again=${again} />
     ${made && html`<div class="made" role="status"><p>${made.url ? 'This link logs in one browser, once:' : 'The secret is shown only once:'}</p><pre class="command" tabindex="0">${oneLine(made.url || secret || '')}</pre>${made.expires_at && html`<p class="muted">until ${full(made.expires_at)}</p>`}<button type="button" onClick=${() => setMade(null)}>Done</button></div>`}
-    ${doc?.items?.length > 0 ? html`<div class="table-box" tabindex="0" role="region" aria-label="tokens"><table class="list"><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Made</th><th scope="col">Used</th><th scope="col">Ends</th><th scope="col"><span class="sr">Revoke</span></th></tr></thead><tbody>
+    ${doc?.items?.length > 0 ? html`<div class="table-box" tabindex="0" role="region" aria-label="tokens"><table class="list"><thead><tr><th scope="col">Name</th><th scope="col">Scopes</th><th scope="col">Created</th><th scope="col">Used</th><th scope="col">Expires</th><th scope="col"><span class="sr">Revoke</span></th></tr></thead><tbody>
       ${doc.items.map((t) => html`<tr key=${t.id}><td>${oneLine(t.name)}</td><td>${(t.scopes || []).join(', ')}</td><td><${Ago} at=${t.created_at} />${t.by && html` <span class="muted">by ${oneLine(t.by)}</span>`}</td><td>${t.used_at ? html`<${Ago} at=${t.used_at} />` : html`<span class="muted">never</span>`}</td><td>${t.expires_at ? full(t.expires_at) : html`<span class="muted">never</span>`}</td>
         <td class="right"><button type="button" onClick=${() => take(t)}>Revoke</button></td></tr>`)}</tbody></table></div>` : doc && html`<p class="muted">No tokens.</p>`}
     <form class="filters" onSubmit=${make}><label class="field"><span>New token's name</span><input type="text" required maxlength="100" value=${name} onInput=${(e) => setName(e.target.value)} /></label>
-      <fieldset class="checks"><legend>May</legend>${scopes.map((s) => html`<label class="check"><input type="checkbox" checked=${want.includes(s)} onChange=${(e) => setWant(e.target.checked ? [...want, s] : want.filter((x) => x !== s))} /> ${s} <span class="muted">${says[s]}</span></label>`)}</fieldset>
-      <button type="submit" class="primary" disabled=${!name.trim() || !want.length}>Make</button></form>
+      <fieldset class="checks"><legend>Scopes</legend>${scopes.map((s) => html`<label class="check"><input type="checkbox" checked=${want.includes(s)} onChange=${(e) => setWant(e.target.checked ? [...want, s] : want.filter((x) => x !== s))} /> ${s} <span class="muted">${says[s]}</span></label>`)}</fieldset>
+      <button type="submit" class="primary" disabled=${!name.trim() || !want.length}>Create</button></form>
     ${taking && html`<${Confirm} title=${`Revoke ${oneLine(taking.name)}?`} verb="Revoke" danger=${true} onYes=${() => revoke(taking)} onClose=${() => take(null)}><p>Programs that use it can no longer connect.</p></${Confirm}>`}</section>`;
 }
 
@@ -69,7 +69,7 @@ export function Status() {
       </dl>
       ${s && !fine && html`<${Checks} list=${checksOf(s.checks)} />`}</section>
     ${may('admin') && html`<${Tokens} />`}
-    <section class="panel" aria-labelledby="doctor"><div class="panel-head"><h2 id="doctor">Machine and setup ${doctor.doc && html`<${Badge} kind=${doctor.doc.ok ? 'yes' : 'no'}>${doctor.doc.ok ? 'fine' : 'not ok'}</${Badge}>`}</h2><button type="button" onClick=${doctor.again} disabled=${doctor.busy}>Check again</button></div>
+    <section class="panel" aria-labelledby="doctor"><div class="panel-head"><h2 id="doctor">Machine and setup ${doctor.doc && html`<${Badge} kind=${doctor.doc.ok ? 'yes' : 'no'}>${doctor.doc.ok ? 'ok' : 'not ok'}</${Badge}>`}</h2><button type="button" onClick=${doctor.again} disabled=${doctor.busy}>Check again</button></div>
       <${Trouble} error=${doctor.error} again=${doctor.again} />${!doctor.doc && !doctor.error && html`<${Waiting} what="Looking" />`}${doctor.doc && html`<${Checks} list=${doctor.doc.checks || []} />`}</section>
   </div>`;
 }

@@ -76,14 +76,14 @@ function Delete({ id, w, say, onGone, onClose }) {
     try { onGone(await del('/v1/workspaces/' + seg(id), { no_engine: alone ? 'true' : '' })); } catch (e) { say(e); }
   };
   return html`<${Confirm} title=${`Delete ${oneLine(id)}?`} verb="Delete" danger=${true} onYes=${yes} onClose=${onClose}>
-    <p>Its container goes, with everything that runs in it, and the home of its agents${w?.agent && !w.project ? ', and its own project folder' : ''}. This cannot be undone.</p>
-    <p>${w?.project && html`The project <span class="mono">${seen(w.project)}</span> stays. `}Its sessions are kept and can be read.</p>
+    <p>Deletes its container with everything that runs in it, and the home of its agents${w?.agent && !w.project ? ', and its own project folder' : ''}. This cannot be undone.</p>
+    <p>${w?.project && html`The project <span class="mono">${seen(w.project)}</span> is kept. `}Its sessions are kept, too, and can be read.</p>
     ${lost && html`<label class="check"><input type="checkbox" checked=${alone} onChange=${(e) => setAlone(e.target.checked)} /> do not remove the container, because the container engine no longer exists</label>`}</${Confirm}>`;
 }
 
 function Gone({ id, gone }) {
   return html`<div class="screen"><div class="screen-head"><h1 id="screen-title" tabindex="-1">${oneLine(id)}</h1></div>
-    <${Empty} title="It is deleted"><p class="muted">${count(gone.entries, 'file or folder', 'files and folders')} went; ${gone.sessions_told === 1 ? '1 session is kept' : `${gone.sessions_told} sessions stay`}.</p>${(gone.notices || []).map((n) => html`<p class="warning">${seen(n)}</p>`)}
+    <${Empty} title="Deleted"><p class="muted">${count(gone.entries, 'file or folder', 'files and folders')} deleted; ${gone.sessions_told === 1 ? '1 session is kept' : `${gone.sessions_told} sessions are kept`}.</p>${(gone.notices || []).map((n) => html`<p class="warning">${seen(n)}</p>`)}
       <p><a href="/workspaces">All workspaces</a></p></${Empty}></div>`;
 }
 
@@ -120,7 +120,7 @@ export function Workspace({ id }) {
       ${changing ? html`<${Settings} w=${w} images=${tagsOf(images)} onDone=${() => { done(); again(); usage.again(); }} onClose=${done} />` : html`<${Facts} w=${w} u=${usage.doc} />`}</section>
     ${may('run') && html`<${Prompt} slug=${id} />`}
     ${w.session_project && html`<${Recent} project=${w.session_project} />`}<${Files} slug=${id} />`}
-    ${sure === 'stop' && html`<${Confirm} title=${`Stop ${oneLine(id)}?`} verb="Stop" danger=${true} onYes=${() => act('stop')} onClose=${() => ask('')}><p>Everything that runs in the container ends${w?.container?.processes > 0 ? `: ${count(w.container.processes, 'agent')} at work` : ''}. The container, its home and the project are kept.</p></${Confirm}>`}
+    ${sure === 'stop' && html`<${Confirm} title=${`Stop ${oneLine(id)}?`} verb="Stop" danger=${true} onYes=${() => act('stop')} onClose=${() => ask('')}><p>This ends everything that runs in the container${w?.container?.processes > 0 ? `: ${count(w.container.processes, 'agent')}` : ''}. The container, its home and the project are kept.</p></${Confirm}>`}
     ${sure === 'delete' && html`<${Delete} id=${id} w=${w} say=${setBad} onGone=${setGone} onClose=${() => ask('')} />`}
   </div>`;
 }

@@ -17,7 +17,7 @@ func withLocal(r *http.Request, addr net.Addr) context.Context {
 	return context.WithValue(r.Context(), http.LocalAddrContextKey, addr)
 }
 
-// A request with a token, of few and of many tokens: the first and the last one.
+// BenchmarkToken measures a request with a token: the first and the last of few and of many tokens.
 func BenchmarkToken(b *testing.B) {
 	for _, n := range []int{1, 100} {
 		a, err := New(&Options{Dir: b.TempDir()})
@@ -47,7 +47,7 @@ func BenchmarkToken(b *testing.B) {
 	}
 }
 
-// What it costs a connection to say who it is.
+// BenchmarkConnContext measures the identification of a connection's peer.
 func BenchmarkConnContext(b *testing.B) {
 	a, err := New(&Options{Dir: b.TempDir()})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the kernel says of one socket is what its tables say.
+// The kernel's answer for one socket equals the entry in its tables.
 func TestAskInode(t *testing.T) {
 	for _, network := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", network)
@@ -28,7 +28,7 @@ func TestAskInode(t *testing.T) {
 			t.Errorf("%s: %q, in the tables %q", network, asked, read)
 		}
 		if other, err := askInode(local, netip.AddrPortFrom(remote.Addr(), remote.Port()^1)); err != nil || other != "" {
-			t.Errorf("of none: %q, %v", other, err)
+			t.Errorf("without a socket: %q, %v", other, err)
 		}
 		if err := c.Close(); err != nil {
 			t.Fatal(err)

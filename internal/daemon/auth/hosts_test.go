@@ -33,7 +33,7 @@ func TestSplitHost(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptionErrors(t *testing.T) {
 	for _, o := range []Options{
 		{Hosts: []string{"http://a"}},
 		{Hosts: []string{""}},
@@ -54,8 +54,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// A daemon that listens on all addresses is called by the address that a connection
-// came to, and by no name.
+// A daemon that listens on all addresses accepts the address of the connection as Host, but no
+// name.
 func TestUnspecified(t *testing.T) {
 	h, err := newHosts(nil, nil)
 	if err != nil {
@@ -94,18 +94,18 @@ func TestLimit(t *testing.T) {
 		t.Errorf("codes: %+v", got)
 	}
 	if got := f.do(call{header: map[string]string{"Authorization": "Bearer " + good}}); got.status != http.StatusOK {
-		t.Errorf("who has a good token was locked out: %+v", got)
+		t.Errorf("a client with a valid token was locked out: %+v", got)
 	}
 	f.clock.add(failEvery)
 	if got := f.do(wrong); got.status != http.StatusUnauthorized {
 		t.Errorf("later: %+v", got)
 	}
 	if len(f.failed) != failBurst+3 {
-		t.Errorf("told %d failures", len(f.failed))
+		t.Errorf("reported %d failures", len(f.failed))
 	}
 }
 
-func TestLimitIsBounded(t *testing.T) {
+func TestLimiterSize(t *testing.T) {
 	c := &clock{now: time.Unix(1, 0)}
 	l := &limiter{clock: c.Now}
 	for i := range 3 * maxBuckets {
@@ -121,7 +121,7 @@ func TestLimitIsBounded(t *testing.T) {
 		}
 	}
 	if _, over := l.fail(netip.MustParseAddr("2001:db8:0:1::1")); over {
-		t.Error("another network has to wait")
+		t.Error("another network must wait")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestHello(t *testing.T) {
 	}
 	for _, bad := range []string{"", "hf_", good + "x", "x"} {
 		if _, ok := f.Hello(r, bad); ok {
-			t.Errorf("%q is good", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 	if len(f.failed) != 4 {
@@ -153,7 +153,7 @@ func TestIsLoopback(t *testing.T) {
 	}
 }
 
-// Whatever stands in the headers, nobody gets in without the secret.
+// TestPath checks that a token in a path is rejected and not logged.
 func TestPath(t *testing.T) {
 	token := newSecret()
 	for path, want := range map[string]string{"/v1/x": "/v1/x", "/v1/hf_x": "/v1/hf_x", "/v1/" + token: "/v1/hf_…", "/a/" + token + "/" + token: "/a/hf_…"} {
@@ -205,7 +205,7 @@ func FuzzHeaders(f *testing.F) {
 		}
 		if w.Code != http.StatusForbidden && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(host), "."), "localhost") &&
 			!strings.Contains(host, "127.0.0.1") && !strings.Contains(host, ":") {
-			t.Errorf("the host %q was let by", host)
+			t.Errorf("the host %q was accepted", host)
 		}
 	})
 }

@@ -33,19 +33,19 @@ func TestLogin(t *testing.T) {
 		t.Error(set)
 	}
 	if again := f.do(loginCall(code)); again.status != http.StatusUnauthorized || again.header.Get("Set-Cookie") != "" {
-		t.Errorf("a second time: %+v", again)
+		t.Errorf("a used code: %+v", again)
 	}
 	late, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
 	f.clock.add(codeTTL)
 	if got := f.do(loginCall(late)); got.status != http.StatusUnauthorized {
-		t.Errorf("too late: %+v", got)
+		t.Errorf("an expired code: %+v", got)
 	}
 	if _, _, err := f.Link(t.Context(), Caller{Name: "bob", Scopes: []api.Scope{api.ScopeRead, api.ScopeRun, api.ScopeApprove}}); err == nil {
-		t.Error("a link was made without the scope admin")
+		t.Error("a link was created without the scope admin")
 	}
 }
 
-func TestLoginRefuses(t *testing.T) {
+func TestLoginErrors(t *testing.T) {
 	f := newFixture(t, nil)
 	code, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
 	right := loginCall(code)
@@ -56,7 +56,7 @@ func TestLoginRefuses(t *testing.T) {
 		"form":          {func(c *call) { c.header["Content-Type"] = "application/x-www-form-urlencoded" }, 415},
 		"text":          {func(c *call) { c.header["Content-Type"] = "text/plain" }, 415},
 		"no type":       {func(c *call) { delete(c.header, "Content-Type") }, 415},
-		"get":           {func(c *call) { c.method = "GET" }, 200}, // another handler's
+		"get":           {func(c *call) { c.method = "GET" }, 200}, // served by another handler
 		"foreign page":  {func(c *call) { c.header["Origin"] = "https://evil.example" }, 403},
 		"cross-site":    {func(c *call) { c.header["Sec-Fetch-Site"] = "cross-site" }, 403},
 		"rebound":       {func(c *call) { c.host = "evil.example" }, 403},
@@ -80,14 +80,14 @@ func TestLoginRefuses(t *testing.T) {
 		}
 	}
 	if got := f.do(right); got.status != http.StatusOK {
-		t.Errorf("what was refused used the code up: %+v", got)
+		t.Errorf("a rejected request consumed the code: %+v", got)
 	}
 }
 
 func TestLogout(t *testing.T) {
 	f := newFixture(t, nil)
 	cookie, csrf := f.login()
-	c, _ := f.who(cookie)
+	c, _ := f.callerOf(cookie)
 	gone := f.Revoked(c)
 	out := call{method: http.MethodPost, path: "/v1/logout", header: map[string]string{"Cookie": cookie}}
 	if got := f.do(out); got.status != http.StatusUnauthorized {
@@ -104,14 +104,14 @@ func TestLogout(t *testing.T) {
 	}
 }
 
-// who is the caller of a cookie.
-func (f *fixture) who(cookie string) (Caller, bool) {
+// callerOf returns the caller with a cookie.
+func (f *fixture) callerOf(cookie string) (Caller, bool) {
 	_, value, _ := strings.Cut(cookie, "=")
 	l, ok := f.logins.callerOf(value)
 	return l.caller, ok
 }
 
-func TestLoginsEnd(t *testing.T) {
+func TestLoginExpiry(t *testing.T) {
 	f := newFixture(t, nil)
 	idle, _ := f.login()
 	for range 3 {
@@ -119,35 +119,35 @@ func TestLoginsEnd(t *testing.T) {
 		end := f.clock.Now().Add(loginTTL)
 		for f.clock.Now().Add(loginIdle - time.Second).Before(end) {
 			f.clock.add(loginIdle - time.Second)
-			if _, ok := f.who(busy); !ok {
-				t.Fatal("a login that is used ended early")
+			if _, ok := f.callerOf(busy); !ok {
+				t.Fatal("an active login ended early")
 			}
 		}
 		f.clock.add(end.Sub(f.clock.Now()))
-		if _, ok := f.who(busy); ok {
-			t.Error("a login lives for ever")
+		if _, ok := f.callerOf(busy); ok {
+			t.Error("a login never ends")
 		}
 	}
-	if _, ok := f.who(idle); ok {
-		t.Error("an idle login is good")
+	if _, ok := f.callerOf(idle); ok {
+		t.Error("an idle login is still valid")
 	}
 }
 
-func TestLoginsAreBounded(t *testing.T) {
+func TestLoginLimit(t *testing.T) {
 	f := newFixture(t, nil)
 	first, _ := f.login()
 	second, _ := f.login()
 	for range maxLogins - 1 {
 		f.clock.add(time.Second)
-		if _, ok := f.who(first); !ok {
-			t.Fatal("what is used was forgotten")
+		if _, ok := f.callerOf(first); !ok {
+			t.Fatal("an active login was removed")
 		}
 		code, _ := f.logins.code(Caller{Name: "n"})
 		if _, _, ok := f.logins.redeem(code); !ok {
 			t.Fatal("no login")
 		}
 	}
-	if _, ok := f.who(second); ok || len(f.logins.list) != maxLogins {
+	if _, ok := f.callerOf(second); ok || len(f.logins.list) != maxLogins {
 		t.Errorf("%d logins", len(f.logins.list))
 	}
 	for range 2 * maxCodes {
@@ -158,7 +158,7 @@ func TestLoginsAreBounded(t *testing.T) {
 	}
 }
 
-// Over TLS, ours or a proxy's, the cookie is bound to the host.
+// Over TLS, of the daemon or of a proxy, the cookie is bound to the host.
 func TestSecureCookie(t *testing.T) {
 	a, err := New(&Options{Dir: t.TempDir(), Hosts: []string{"c.example"}})
 	if err != nil {
@@ -167,7 +167,7 @@ func TestSecureCookie(t *testing.T) {
 	defer a.Close()
 	h := a.Handler(http.HandlerFunc(a.Login), "/v1/login")
 	for name, tt := range map[string]struct{ url, origin string }{
-		"ours": {"https://c.example/v1/login", "https://c.example"}, "ours, no origin": {"https://c.example/v1/login", ""},
+		"daemon": {"https://c.example/v1/login", "https://c.example"}, "daemon, no origin": {"https://c.example/v1/login", ""},
 		"a proxy's": {"http://c.example/v1/login", "https://c.example"},
 	} {
 		code, _, _ := a.Link(t.Context(), Caller{Name: "n", Scopes: every()})
@@ -193,9 +193,9 @@ func TestSecureCookie(t *testing.T) {
 	}
 }
 
-// The CSRF token is told to whom has it already, and to nobody else: a server on
-// another port of this host gets the cookie from the browser.
-func TestCSRFIsNotTold(t *testing.T) {
+// The CSRF token is returned only to a caller that already has it: a server on another port of this
+// host also gets the cookie from the browser.
+func TestCSRFToken(t *testing.T) {
 	f := newFixture(t, nil)
 	cookie, csrf := f.login()
 	_, value, _ := strings.Cut(cookie, "=")

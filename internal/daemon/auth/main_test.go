@@ -19,13 +19,13 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// The test binary is also the client and the server of other processes.
+// TestMain also runs the test binary as the client and the server in other processes.
 func TestMain(m *testing.M) {
 	switch os.Getenv("AUTH_TEST_CHILD") {
 	case "get":
 		os.Exit(childGet())
 	case "hand-on":
-		os.Exit(childHandOn())
+		os.Exit(childPassOn())
 	case "serve":
 		os.Exit(childServe())
 	}
@@ -45,9 +45,8 @@ func childGet() int {
 	return 0
 }
 
-// childHandOn connects, and lets a child of its own, which it does not wait for, use
-// the connection.
-func childHandOn() int {
+// childPassOn connects and lets a child process, for which it does not wait, use the connection.
+func childPassOn() int {
 	conn, err := net.Dial("unix", os.Getenv("AUTH_TEST_ADDR"))
 	if err != nil {
 		fmt.Println(err)
@@ -59,7 +58,7 @@ func childHandOn() int {
 		return 1
 	}
 	c := exec.Command("sh", "-c", `read gone; printf '%s' "$AUTH_TEST_REQUEST" >&3; cat <&3`)
-	if _, err := c.StdinPipe(); err != nil { // it ends with this process
+	if _, err := c.StdinPipe(); err != nil { // it is closed when this process ends
 		fmt.Println(err)
 		return 1
 	}
@@ -71,7 +70,7 @@ func childHandOn() int {
 	return 0
 }
 
-// childServe is a daemon in a process of its own, until its input ends.
+// childServe is a daemon in a separate process; it ends with its input.
 func childServe() int {
 	a, err := New(&Options{Dir: os.Getenv("AUTH_TEST_DIR")})
 	if err != nil {
@@ -92,7 +91,7 @@ func childServe() int {
 	return 0
 }
 
-// whoami says who the caller is taken for.
+// whoami answers with the caller.
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	c, ok := CallerFrom(r.Context())
 	if !ok {
@@ -119,8 +118,7 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// fixture is an Auth with a server on TCP and one on a unix socket, whose open path
-// is /open.
+// fixture is an Auth with a server on TCP and one on a unix socket, with the open path /open.
 type fixture struct {
 	*Auth
 	t      *testing.T
@@ -172,7 +170,7 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	return f
 }
 
-// shortDir is a folder that others may enter, with a path that fits a socket's.
+// shortDir returns a folder that other users may enter, with a path short enough for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "a")
@@ -186,12 +184,12 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// call is one request, as raw as tests need it.
+// call is one request; the tests can set all of its parts.
 type call struct {
 	unix   bool
-	method string // GET
-	path   string // /v1/x
-	host   string // the right one
+	method string // default: GET
+	path   string // default: /v1/x
+	host   string // default: a valid host
 	body   string
 	header map[string]string
 }
@@ -252,14 +250,14 @@ func (f *fixture) make(t api.Token) (string, api.Token) {
 	return secret, made
 }
 
-// login logs a browser in and returns its cookie, as a header, and the CSRF token.
+// login logs in a browser and returns its cookie, as a header, and the CSRF token.
 func (f *fixture) login(scopes ...api.Scope) (cookie, csrf string) {
 	f.t.Helper()
 	code, _, err := f.Link(f.t.Context(), Caller{Name: "ann", Scopes: append(scopes, api.ScopeAdmin)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if len(scopes) > 0 { // a login of less than who made it cannot be had from outside
+	if len(scopes) > 0 { // a login with fewer scopes than its creator cannot be created over HTTP
 		f.logins.codes[len(f.logins.codes)-1].caller.Scopes = scopes
 	}
 	got := f.do(loginCall(code))
@@ -279,7 +277,7 @@ func loginCall(code string) call {
 	}
 }
 
-// child runs the test binary as another program, as uid when it is not negative.
+// child runs the test binary as another program, with this uid unless it is negative.
 func child(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

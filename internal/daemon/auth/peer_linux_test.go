@@ -18,12 +18,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// The kernel says who is at the other end: another uid is refused, whatever it has.
-func TestAnotherUID(t *testing.T) {
+// The kernel identifies the peer: another uid is rejected, whatever credential it has.
+func TestOtherUID(t *testing.T) {
 	testneed.Root(t, "starting a program as another user")
 	f := newFixture(t, nil)
 	good, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeAdmin}})
-	if err := os.Chmod(f.socket, 0o777); err != nil { // so that only the uid stands between
+	if err := os.Chmod(f.socket, 0o777); err != nil { // so that only the uid check can reject it
 		t.Fatal(err)
 	}
 	program := filepath.Join(shortDir(t), "client")
@@ -66,8 +66,8 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// What runs below the daemon is an agent, by whatever way it comes, and may look.
-func TestOwnAgent(t *testing.T) {
+// A process below the daemon is an agent and may read, whatever way it connects.
+func TestAgentPeer(t *testing.T) {
 	f := newFixture(t, nil)
 	admin, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeAdmin}})
 	blind, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeApprove}})
@@ -88,7 +88,7 @@ func TestOwnAgent(t *testing.T) {
 			switch way {
 			case "grandchild":
 				c.Args = []string{"sh", "-c", `"$0"; exit $?`, c.Path}
-			case "orphan": // with the daemon as its subreaper it stays below
+			case "orphan": // the daemon is its subreaper, so it stays below
 				c.Args = []string{"sh", "-c", `(setsid "$0") & wait`, c.Path}
 			}
 			if way != "child" {
@@ -110,12 +110,12 @@ func TestOwnAgent(t *testing.T) {
 		}
 	}
 	if _, _, err := f.Link(t.Context(), Caller{Name: "a", Scopes: []api.Scope{api.ScopeAdmin}, Agent: true}); err == nil {
-		t.Error("an agent was given a login link")
+		t.Error("an agent created a login link")
 	}
 }
 
-// A process that hands its connection on and ends could have been anybody.
-func TestHandedOn(t *testing.T) {
+// The origin of a request is unknown if the connecting process passed the connection on and ended.
+func TestPassedConnection(t *testing.T) {
 	a, err := New(&Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestHandedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	s := &http.Server{Handler: a.Handler(whoami), ConnContext: a.ConnContext} // the connection waits
+	s := &http.Server{Handler: a.Handler(whoami), ConnContext: a.ConnContext} // the connection waits until then
 	go s.Serve(l)
 	defer s.Close()
 	if b, _ := io.ReadAll(r); !strings.HasSuffix(string(b), "[read] agent=true") {
@@ -145,7 +145,7 @@ func TestHandedOn(t *testing.T) {
 	}
 }
 
-// Who started the daemon, or has nothing to do with it, is no agent.
+// The process that started the daemon, or an unrelated process, is not an agent.
 func TestPeerOutsideNamespace(t *testing.T) {
 	dir := shortDir(t)
 	socket := filepath.Join(dir, "s")
@@ -183,14 +183,14 @@ func TestParseStat(t *testing.T) {
 	}
 	for _, bad := range []string{"", "1", "1 (a)", "1 (a) S 1", "1 (a) S x 1 1 0 -1 1 1 0 0 0 0 0 0 0 20 0 1 0 5 1"} {
 		if _, err := parseStat([]byte(bad)); err == nil {
-			t.Errorf("%q was read", bad)
+			t.Errorf("%q was parsed", bad)
 		}
 	}
 	if processes(os.Getpid()).below(identity{pid: 0, fd: -1}) != true {
-		t.Error("a process of another namespace counts as known")
+		t.Error("a process of another namespace is identified")
 	}
 	if processes(os.Getpid()).below(identity{pid: 1, fd: -1}) {
-		t.Error("the first process is below us")
+		t.Error("process 1 is below the test")
 	}
 }
 
@@ -212,9 +212,9 @@ func TestEndOf(t *testing.T) {
 	}
 }
 
-// Who is gone before anybody looked, and what this process connects to itself when it
-// has the proxies of sandboxes, could be a run's: they may look.
-func TestPeerGone(t *testing.T) {
+// A peer that ended before the check, and a connection of this process if it has the proxies of
+// sandboxes, may be a run's: they may only read.
+func TestUnknownPeer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -236,19 +236,19 @@ func TestPeerGone(t *testing.T) {
 		return netip.MustParseAddrPort(server.RemoteAddr().String()), netip.MustParseAddrPort(server.LocalAddr().String())
 	}
 	if here.hasSocket(ends()) {
-		t.Error("a client that is not below is an agent")
+		t.Error("a client that the daemon did not start is an agent")
 	}
 	if !through.hasSocket(ends()) {
-		t.Error("a connection of the daemon's own is not taken for a run's")
+		t.Error("a connection of the daemon itself is not treated as a run's")
 	}
 	if _, err := client.Write([]byte("POST / HTTP/1.1\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	client.Close()
 	if !here.hasSocket(ends()) {
-		t.Error("who left at once is known not to be an agent")
+		t.Error("a peer that ended at once is not treated as an agent")
 	}
 	if !isLocalAddr(netip.MustParseAddr("127.3.2.1")) || !isLocalAddr(netip.MustParseAddr("::ffff:127.0.0.1")) || isLocalAddr(netip.MustParseAddr("192.0.2.1")) {
-		t.Error("addresses of this machine")
+		t.Error("isLocalAddr is wrong")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
-// recorder keeps what an Auth puts on record, and fails when it is told to.
+// recorder stores the recorded accesses, and fails on demand.
 type recorder struct {
 	mu   sync.Mutex
 	list []audit.Access
@@ -44,12 +44,12 @@ func (r *recorder) fail(err error) {
 	r.err = err
 }
 
-// one takes the only access that was put on record.
+// one returns the only recorded access.
 func (r *recorder) one(t *testing.T) audit.Access {
 	t.Helper()
 	list := r.take()
 	if len(list) != 1 {
-		t.Fatalf("on record: %+v", list)
+		t.Fatalf("recorded: %+v", list)
 	}
 	return list[0]
 }
@@ -59,7 +59,7 @@ func recorded(t *testing.T) (*fixture, *recorder) {
 	return newFixture(t, func(o *Options) { o.Record = rec.add }), rec
 }
 
-func TestLoginsAndTokensAreOnRecord(t *testing.T) {
+func TestAccessRecords(t *testing.T) {
 	f, rec := recorded(t)
 	ann := Caller{Name: "ann", Method: "unix", From: "unix uid 7 pid 8", Scopes: every()}
 
@@ -111,8 +111,8 @@ func TestLoginsAndTokensAreOnRecord(t *testing.T) {
 	_ = secret
 }
 
-// What gives access is not given without a record; what takes it away works without one.
-func TestLoginNeedsRecord(t *testing.T) {
+// Without a record, no access is granted; revoking access works without one.
+func TestUnrecordedAccess(t *testing.T) {
 	f, rec := recorded(t)
 	ann := Caller{Name: "ann", Method: "cli", Scopes: every()}
 	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRead}})
@@ -124,13 +124,13 @@ func TestLoginNeedsRecord(t *testing.T) {
 
 	rec.fail(errors.New("no space left on device"))
 	if s, _, err := f.Make(t.Context(), ann, api.Token{Name: "other", Scopes: []api.Scope{api.ScopeRead}}); !errors.Is(err, ErrUnrecorded) || s != "" {
-		t.Errorf("a token was made: %v", err)
+		t.Errorf("a token was created: %v", err)
 	}
 	if list, _ := f.Tokens(); len(list) != 1 {
 		t.Errorf("tokens: %v", list)
 	}
 	if c, _, err := f.Link(t.Context(), ann); !errors.Is(err, ErrUnrecorded) || c != "" {
-		t.Errorf("a link was made: %v", err)
+		t.Errorf("a link was created: %v", err)
 	}
 	if got := f.do(loginCall(code)); got.status != http.StatusInternalServerError || got.header.Get("Set-Cookie") != "" || !strings.Contains(got.body, "not logged in") {
 		t.Errorf("a login: %+v", got)
@@ -139,31 +139,31 @@ func TestLoginNeedsRecord(t *testing.T) {
 		t.Errorf("revoking: %v", err)
 	}
 	if _, ok := f.Check(secret); ok {
-		t.Error("a token that was revoked without a record still lets in")
+		t.Error("a token is still valid after an unrecorded revocation")
 	}
 	header := map[string]string{"Cookie": cookie, CSRFHeader: csrf}
 	if got := f.do(call{method: http.MethodPost, path: "/v1/logout", header: header}); got.status != http.StatusInternalServerError || !strings.Contains(got.body, "logged out") {
 		t.Errorf("a logout: %+v", got)
 	}
 	if got := f.do(call{path: "/v1/x", header: header}); got.status != http.StatusUnauthorized {
-		t.Errorf("a login that was ended without a record still lets in: %+v", got)
+		t.Errorf("a login is still valid after an unrecorded logout: %+v", got)
 	}
 }
 
-// A flood of wrong credentials is counted and not written.
-func TestFloodOfRefusalsIsBoundedOnRecord(t *testing.T) {
+// Many wrong credentials are counted and not recorded one by one.
+func TestRecordedRefusalLimit(t *testing.T) {
 	f, rec := recorded(t)
 	wrong := call{path: "/v1/x", header: map[string]string{"Authorization": "Bearer hf_wrong"}}
 	for range refusalBurst + 40 {
 		f.do(wrong)
 	}
 	if n := len(rec.take()); n != refusalBurst {
-		t.Errorf("%d are on record", n)
+		t.Errorf("%d are recorded", n)
 	}
 	f.clock.add(refusalEvery + time.Second)
 	f.do(wrong)
 	if x := rec.one(t); x.Omitted != 40 {
-		t.Errorf("the next says %d were left out", x.Omitted)
+		t.Errorf("the next record has %d omitted", x.Omitted)
 	}
 	f.do(wrong)
 	if err := f.Close(); err != nil {

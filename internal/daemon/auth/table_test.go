@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// Every combination of a place, a credential and a route: who is let in, and as whom.
+// TestTable checks every combination of an origin, a credential and a route: whether it is
+// admitted, and as which caller.
 func TestTable(t *testing.T) {
 	f := newFixture(t, func(o *Options) {
 		o.Hosts = []string{"console.example.org", "10.1.2.3:99"}
@@ -66,11 +67,11 @@ func TestTable(t *testing.T) {
 		{name: "cookie in place of a token", header: bearer("Bearer " + strings.TrimPrefix(cookie, "holdfast=")), status: 401, open: 401},
 	}
 	places := []struct {
-		name   string
-		host   string
-		header map[string]string
-		ok     bool
-		ownly  bool // lets in only what sends no header of its own
+		name      string
+		host      string
+		header    map[string]string
+		ok        bool
+		noHeaders bool // admits only requests without extra headers
 	}{
 		{name: "own", ok: true},
 		{name: "localhost", host: "localhost:" + port, ok: true},
@@ -93,7 +94,7 @@ func TestTable(t *testing.T) {
 		{name: "listed host's origin, TLS by a proxy", host: "console.example.org", header: map[string]string{"Origin": "https://console.example.org"}, ok: true},
 		{name: "own host, other scheme", header: map[string]string{"Origin": "https://" + own}},
 		{name: "other port's origin", header: map[string]string{"Origin": "http://127.0.0.1:1"}},
-		{name: "other name of ours", header: map[string]string{"Origin": "http://localhost:" + port}},
+		{name: "other name of the daemon", header: map[string]string{"Origin": "http://localhost:" + port}},
 		{name: "foreign origin", header: map[string]string{"Origin": "https://evil.example"}},
 		{name: "null origin", header: map[string]string{"Origin": "null"}},
 		{name: "empty origin", header: map[string]string{"Origin": ""}},
@@ -103,7 +104,7 @@ func TestTable(t *testing.T) {
 		{name: "same site, other port", header: map[string]string{"Sec-Fetch-Site": "same-site"}},
 		{name: "same origin", header: map[string]string{"Sec-Fetch-Site": "same-origin"}, ok: true},
 		{name: "typed", header: map[string]string{"Sec-Fetch-Site": "none"}, ok: true},
-		{name: "followed a link", header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, ok: true, ownly: true},
+		{name: "followed a link", header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, ok: true, noHeaders: true},
 		{name: "framed", header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}},
 	}
 	combined := 0
@@ -114,11 +115,11 @@ func TestTable(t *testing.T) {
 				if path == "/open" {
 					want = c.open
 				}
-				if !p.ok || p.ownly && (c.unsafe || path != "/open") {
+				if !p.ok || p.noHeaders && (c.unsafe || path != "/open") {
 					want = http.StatusForbidden
 				}
 				f.failed = nil
-				f.Auth.failed.byAddr = nil // the limit has a test of its own
+				f.Auth.failed.byAddr = nil // the limit has a separate test
 				got := f.do(call{path: path + c.query, host: p.host, method: methodOf(c.unsafe), header: joined(p.header, c.header)})
 				name := fmt.Sprintf("%s, %s, %s", p.name, c.name, path)
 				if got.status != want {
@@ -127,8 +128,8 @@ func TestTable(t *testing.T) {
 				if want == 200 && !strings.HasPrefix(got.body, c.as) {
 					t.Errorf("%s: is %q, want %q", name, got.body, c.as)
 				}
-				if told := len(f.failed); (want >= 400) != (told == 1) {
-					t.Errorf("%s: told %q", name, f.failed)
+				if reported := len(f.failed); (want >= 400) != (reported == 1) {
+					t.Errorf("%s: reported %q", name, f.failed)
 				}
 				if got.header.Get("Content-Security-Policy") == "" || got.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%s: headers %v", name, got.header)
@@ -158,8 +159,8 @@ func joined(all ...map[string]string) map[string]string {
 	return out
 }
 
-// The unix socket: the uid decides, a token lessens, and nothing that a browser or a
-// proxy would send is let in.
+// On the unix socket, the uid decides, a token reduces the scopes, and requests from browsers and
+// proxies are rejected.
 func TestUnixTable(t *testing.T) {
 	f := newFixture(t, nil)
 	good, _ := f.make(api.Token{Name: "good", Scopes: []api.Scope{api.ScopeRead}})
@@ -210,6 +211,6 @@ func TestOpenPaths(t *testing.T) {
 		}
 	}
 	if (openPaths{"/open"}).has("/") || openPaths(nil).has("/v1/x") {
-		t.Error("open without being named")
+		t.Error("an unlisted path is open")
 	}
 }

@@ -54,7 +54,7 @@ func TestMakeAndRevoke(t *testing.T) {
 	}
 	for _, x := range []*Auth{a, other} {
 		if _, ok := x.Check(secret); ok {
-			t.Error("a revoked token is good")
+			t.Error("a revoked token is valid")
 		}
 	}
 	if err := a.Revoke(t.Context(), Caller{Name: "ann", Method: "cli"}, made.ID); !errors.Is(err, ErrUnknown) {
@@ -62,7 +62,7 @@ func TestMakeAndRevoke(t *testing.T) {
 	}
 }
 
-func TestMakeRefuses(t *testing.T) {
+func TestMakeErrors(t *testing.T) {
 	a := open(t, t.TempDir())
 	past := time.Now().Add(-time.Second)
 	for name, tok := range map[string]api.Token{
@@ -79,8 +79,8 @@ func TestMakeRefuses(t *testing.T) {
 	}
 }
 
-// Programs that change the file at once lose nothing of each other's.
-func TestManyWriters(t *testing.T) {
+// Programs that change the file concurrently lose no token.
+func TestConcurrentWriters(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	secrets := make(chan string, 40)
@@ -93,7 +93,7 @@ func TestManyWriters(t *testing.T) {
 					t.Error(err)
 				}
 				if _, ok := a.Check(s); !ok {
-					t.Error("a new token is no good")
+					t.Error("a new token is invalid")
 				}
 				secrets <- s
 			}
@@ -104,7 +104,7 @@ func TestManyWriters(t *testing.T) {
 	a := open(t, dir)
 	for s := range secrets {
 		if _, ok := a.Check(s); !ok {
-			t.Error("a token got lost")
+			t.Error("a token was lost")
 		}
 	}
 }
@@ -134,18 +134,18 @@ func TestDamagedFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, ok := a.Check(secret); ok {
-			t.Errorf("%s: a token is good", name)
+			t.Errorf("%s: a token is valid", name)
 		}
 		if _, err := a.Tokens(); err == nil {
 			t.Errorf("%s: listed", name)
 		}
 		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}}); err == nil {
-			t.Errorf("%s: written over", name)
+			t.Errorf("%s: overwritten", name)
 		}
 	}
 }
 
-func TestFileOfOthers(t *testing.T) {
+func TestTokenFilePermissions(t *testing.T) {
 	f := newFixture(t, nil)
 	secret, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeRead}})
 	file := filepath.Join(f.o.Dir, "tokens.json")
@@ -168,7 +168,7 @@ func TestFileOfOthers(t *testing.T) {
 	}
 }
 
-func TestUsed(t *testing.T) {
+func TestTokenUse(t *testing.T) {
 	f := newFixture(t, nil)
 	secret, made := f.make(api.Token{Scopes: []api.Scope{api.ScopeRead}})
 	other := open(t, f.o.Dir)
@@ -196,9 +196,9 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// A connection that isAlive by a token hears of its end: at once from this program, soon
-// from another one, and when its time is over.
-func TestGone(t *testing.T) {
+// The channel of a connection's token is closed: at once if this program revokes it, soon if
+// another program does, and at its expiry.
+func TestRevokedChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		a, other := open(t, dir), open(t, dir)
@@ -244,11 +244,11 @@ func TestGone(t *testing.T) {
 		state(true, true, false, false)
 		<-a.Revoked(callers[2])
 		if d := time.Until(end); d > 0 || d < -watchEvery {
-			t.Errorf("told %s after the end", -d)
+			t.Errorf("closed %s after the end", -d)
 		}
 		state(true, true, true, false)
 		if a.Revoked(Caller{Method: "unix"}) != nil {
-			t.Error("the peer of a socket has an end")
+			t.Error("the channel of a unix socket's peer was closed")
 		}
 		a.Close()
 		a.Close()

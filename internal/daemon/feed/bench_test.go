@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// BenchmarkFanOut tells 1,000 subscribers of an append: the time until the last has
-// the event's frames, from before the append and from its end.
+// BenchmarkFanOut measures the time until the last of 1,000 subscribers has the frames of an
+// appended event, from before the append and from its end.
 func BenchmarkFanOut(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -81,7 +81,7 @@ func fanOut(b *testing.B, store session.Store, records int) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkIdle holds 1,000 idle subscriptions, of one session and of a thousand.
+// BenchmarkIdle measures 1,000 idle subscriptions of one session and of a thousand sessions.
 func BenchmarkIdle(b *testing.B) {
 	for _, c := range []struct {
 		name     string

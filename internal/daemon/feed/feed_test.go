@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// house is a hub that serves a store, and a session in it.
-type house struct {
+// hubEnv is a hub that serves a store with one session.
+type hubEnv struct {
 	testing.TB
 	hub      *Hub
 	store    session.Store
@@ -27,11 +27,11 @@ type house struct {
 	log      *session.Log
 }
 
-func open(t testing.TB, o *Options) *house { return openOn(t, memory.New(), o) }
+func open(t testing.TB, o *Options) *hubEnv { return openOn(t, memory.New(), o) }
 
-func openOn(t testing.TB, store session.Store, o *Options) *house {
+func openOn(t testing.TB, store session.Store, o *Options) *hubEnv {
 	t.Helper()
-	h := &house{TB: t, hub: New(o), store: store}
+	h := &hubEnv{TB: t, hub: New(o), store: store}
 	h.sessions = session.New(store, &session.Options{AppendObserver: h.hub.WrapObserver(nil)})
 	h.hub.Serve(h.sessions)
 	h.log = h.create("s")
@@ -39,7 +39,7 @@ func openOn(t testing.TB, store session.Store, o *Options) *house {
 	return h
 }
 
-func (h *house) create(id string) *session.Log {
+func (h *hubEnv) create(id string) *session.Log {
 	h.Helper()
 	l, err := h.sessions.Create(context.Background(), session.Opened{SessionID: id})
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *house) create(id string) *session.Log {
 	return l
 }
 
-// item is a record of about n bytes.
+// item returns a record of about n bytes.
 func item(n int) session.Draft {
 	return session.ItemDraft(transcript.Item{
 		ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: strings.Repeat("x", n)}},
@@ -67,7 +67,7 @@ func runEvent(t testing.TB, v any) session.Draft {
 	return d
 }
 
-func (h *house) add(l *session.Log, drafts ...session.Draft) []session.Record {
+func (h *hubEnv) add(l *session.Log, drafts ...session.Draft) []session.Record {
 	h.Helper()
 	recs, err := l.Append(context.Background(), drafts...)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *house) add(l *session.Log, drafts ...session.Draft) []session.Record {
 	return recs
 }
 
-func (h *house) subscribe(after int64) *Subscription {
+func (h *hubEnv) subscribe(after int64) *Subscription {
 	h.Helper()
 	s, err := h.hub.Subscribe(context.Background(), "s", after)
 	if err != nil {
@@ -86,10 +86,10 @@ func (h *house) subscribe(after int64) *Subscription {
 	return s
 }
 
-func (h *house) say(text string) { h.hub.Publish("s", "a", event.TextDelta{Text: text}) }
+func (h *hubEnv) publish(text string) { h.hub.Publish("s", "a", event.TextDelta{Text: text}) }
 
-// told describes an event in a word.
-func told(e *Event, err error) string {
+// describe returns a short description of an event.
+func describe(e *Event, err error) string {
 	switch {
 	case err != nil:
 		return err.Error()
@@ -103,26 +103,26 @@ func told(e *Event, err error) string {
 	return fmt.Sprint(e.Seq)
 }
 
-// expect reads what a subscription tells next, in words; all of it must be there.
-func (h *house) expect(s *Subscription, words string) {
+// expect reads the next events of a subscription and compares their descriptions.
+func (h *hubEnv) expect(s *Subscription, words string) {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for i, w := range strings.Fields(words) {
-		if got := told(s.Next(ctx)); got != w {
+		if got := describe(s.Next(ctx)); got != w {
 			h.Fatalf("event %d of %q is %q", i, words, got)
 		}
 	}
 }
 
-// silent checks that nothing is there to be told.
-func (h *house) silent(s *Subscription) {
+// expectNothing checks that a subscription has no event.
+func (h *hubEnv) expectNothing(s *Subscription) {
 	h.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	synctest.Wait()
 	cancel()
 	if e, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
-		h.Fatalf("there was still %s", told(e, err))
+		h.Fatalf("there was still %s", describe(e, err))
 	}
 }
 
@@ -151,7 +151,7 @@ func TestSubscribe(t *testing.T) {
 	h.expect(late, "3 caught_up@3 4")
 }
 
-func TestSubscribeRefused(t *testing.T) {
+func TestSubscribeErrors(t *testing.T) {
 	h := open(t, nil)
 	for _, c := range []struct {
 		id    string
@@ -168,7 +168,7 @@ func TestSubscribeRefused(t *testing.T) {
 		}
 	}
 	if n := len(h.hub.all()); n != 0 {
-		t.Errorf("%d feeds are left of refused subscriptions", n)
+		t.Errorf("%d feeds remain after rejected subscriptions", n)
 	}
 	if _, err := New(nil).Subscribe(t.Context(), "s", 0); !errors.Is(err, session.ErrInvalid) {
 		t.Errorf("without sessions: %v", err)
@@ -179,21 +179,21 @@ func TestDeltas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		s := h.subscribe(0)
-		h.say("a")
+		h.publish("a")
 		h.add(h.log, item(1))
-		h.say("b")
-		h.add(h.log, item(1), item(1), item(1)) // these must be read: they are told before what follows
-		h.say("c")
-		h.say("d")
+		h.publish("b")
+		h.add(h.log, item(1), item(1), item(1)) // these must be read: they come before the deltas
+		h.publish("c")
+		h.publish("d")
 		h.expect(s, "1 caught_up@1 a@1 2 b@2 3 4 5 c@5 d@5")
-		h.silent(s)
+		h.expectNothing(s)
 		again := h.subscribe(2)
-		h.expect(again, "3 4 5 caught_up@5 c@5 d@5") // what is void is not told again, the text so far is
-		h.silent(again)
+		h.expect(again, "3 4 5 caught_up@5 c@5 d@5") // void deltas are not sent again, the current text is
+		h.expectNothing(again)
 	})
 }
 
-// Who awaits a session that is not there yet misses none of its deltas.
+// A subscriber that awaits a session gets all of its deltas.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -202,7 +202,7 @@ func TestAwait(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.expect(s, "caught_up@0")
-		time.Sleep(time.Second) // of synctest's clock: what polls finds no session
+		time.Sleep(time.Second) // on synctest's clock: polling finds no session
 		l := h.create("later")
 		h.hub.Publish("later", "a", event.TextDelta{Text: "first"})
 		h.add(l, item(1))
@@ -221,13 +221,13 @@ func TestAwait(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.expect(s, "1 caught_up@1")
-		h.hub.Close() // nothing may be left behind in the bubble
+		h.hub.Close() // no goroutine may remain in the bubble
 	})
 }
 
 func TestDeltaWithoutSubscriber(t *testing.T) {
 	h := open(t, nil)
-	h.say("nobody hears it")
+	h.publish("no subscriber")
 	h.expect(h.subscribe(0), "1 caught_up@1")
 }
 
@@ -239,30 +239,30 @@ func TestGap(t *testing.T) {
 		for range 6 {
 			h.add(h.log, item(1))
 		}
-		h.expect(s, "2 3 4 5 6 7") // only records were lost, and those are in the log
+		h.expect(s, "2 3 4 5 6 7") // only records left the ring, and the log has them
 		for range 3 {
-			h.say("x")
+			h.publish("x")
 			h.add(h.log, item(1))
 		}
-		h.say("y")
+		h.publish("y")
 		h.expect(s, "gap@7 8 9 10 caught_up@10 y@10")
 		for range 5 {
-			h.say("z")
+			h.publish("z")
 		}
-		h.expect(s, "gap@10 caught_up@10 z@10 z@10 z@10 z@10") // the answer's beginning is lost
-		h.silent(s)
+		h.expect(s, "gap@10 caught_up@10 z@10 z@10 z@10 z@10") // the beginning of the answer is lost
+		h.expectNothing(s)
 	})
 }
 
-// A subscriber that falls behind again and again is told everything on record.
+// A subscriber that falls behind repeatedly still gets every record.
 func TestGapAgain(t *testing.T) {
 	h := open(t, &Options{BufferSize: 2})
 	s := h.subscribe(0)
 	var records, gaps, caught int
 	for i := range 40 {
-		h.say("x")
+		h.publish("x")
 		h.add(h.log, item(i))
-		h.say("y")
+		h.publish("y")
 		if i%3 != 0 {
 			continue
 		}
@@ -271,7 +271,7 @@ func TestGapAgain(t *testing.T) {
 			t.Fatal(err)
 		case e.Kind == Durable:
 			if records++; e.Seq != int64(records) {
-				t.Fatalf("record %d is told as number %d", e.Seq, records)
+				t.Fatalf("record %d arrived as number %d", e.Seq, records)
 			}
 		case e.Kind == Gap:
 			gaps++
@@ -289,7 +289,7 @@ func TestGapAgain(t *testing.T) {
 		}
 		if e.Kind == Durable {
 			if records++; e.Seq != int64(records) {
-				t.Fatalf("record %d is told as number %d", e.Seq, records)
+				t.Fatalf("record %d arrived as number %d", e.Seq, records)
 			}
 		}
 	}
@@ -313,7 +313,7 @@ func TestRingOfBytes(t *testing.T) {
 	h.expect(h.subscribe(51), "52 caught_up@52")
 }
 
-// Deltas that come while records are read are bounded as well.
+// The number of deltas that arrive during a read is limited as well.
 func TestPendingDeltas(t *testing.T) {
 	slow := &slowStore{Store: memory.New(), open: make(chan struct{})}
 	h := openOn(t, slow, &Options{BufferSize: 8})
@@ -322,7 +322,7 @@ func TestPendingDeltas(t *testing.T) {
 	slow.slow.Store(true)
 	h.add(h.log, item(1), item(1))
 	for i := range 12 {
-		h.say(fmt.Sprint("d", i))
+		h.publish(fmt.Sprint("d", i))
 	}
 	f := h.hub.find("s")
 	f.mu.Lock()
@@ -388,7 +388,7 @@ func TestClose(t *testing.T) {
 		if _, err := h.hub.Subscribe(t.Context(), "s", 0); !errors.Is(err, session.ErrClosed) {
 			t.Errorf("subscribe to a closed hub: %v", err)
 		}
-		h.say("nobody is there")
+		h.publish("no subscriber")
 		h.add(h.log, item(1), item(2))
 		if _, err := of.Next(t.Context()); !errors.Is(err, io.EOF) {
 			t.Errorf("next of a closed hub: %v", err)
@@ -404,5 +404,5 @@ func TestNextCancelled(t *testing.T) {
 	if _, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	h.expect(s, "1 caught_up@1") // nothing was lost by it
+	h.expect(s, "1 caught_up@1") // nothing was lost
 }

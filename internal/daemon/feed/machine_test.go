@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reader is a client: what it was told, by seq.
+// reader is a subscriber with the events it received, by seq.
 type reader struct {
 	s      *Subscription
 	after  int64
@@ -23,33 +23,33 @@ type reader struct {
 	caught bool
 }
 
-// told checks an event against what the log has.
-func (r *reader) told(e *Event, frames map[int64][]byte) error {
+// check compares an event with the log.
+func (r *reader) check(e *Event, frames map[int64][]byte) error {
 	switch e.Kind {
 	case Durable:
 		if e.Seq != r.after+1 {
-			return fmt.Errorf("record %d is told after %d", e.Seq, r.after)
+			return fmt.Errorf("record %d arrived after %d", e.Seq, r.after)
 		}
 		r.after = e.Seq
 		got := bytes.Join(e.Frames(&plainText), nil)
 		if was, ok := frames[e.Seq]; ok && !bytes.Equal(was, got) {
-			return fmt.Errorf("record %d is told as %s, and was told as %s", e.Seq, got, was)
+			return fmt.Errorf("record %d is %s, but was %s", e.Seq, got, was)
 		}
 		frames[e.Seq] = got
 	case Delta:
-		// A delta says after which record it was published, and its number.
+		// A delta contains its number and the record after which it was published.
 		var seq, n int64
 		if _, err := fmt.Sscanf(e.Delta.(event.TextDelta).Text, "%d %d", &seq, &n); err != nil {
 			return err
 		}
 		if !r.caught {
-			return fmt.Errorf("delta %d is told before what is on record", n)
+			return fmt.Errorf("delta %d arrived before the records", n)
 		}
 		if n <= r.last {
-			return fmt.Errorf("delta %d is told after %d", n, r.last)
+			return fmt.Errorf("delta %d arrived after %d", n, r.last)
 		}
 		if seq > r.after || e.Seq != r.after {
-			return fmt.Errorf("delta %d, of seq %d, came after record %d is told after %d", n, e.Seq, seq, r.after)
+			return fmt.Errorf("delta %d with seq %d, published after record %d, arrived after %d", n, e.Seq, seq, r.after)
 		}
 		r.last = n
 	case Gap:
@@ -68,8 +68,8 @@ var plainText = Encoding{Encode: func(e *Event) [][]byte {
 	return out
 }}
 
-// Whatever is appended, published and read in whatever order, each reader is told
-// every record once, in order, with the same bytes.
+// Whatever the order of appends, publications and reads, each reader gets every record once, in
+// order, with the same bytes.
 func TestMachine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := open(t, &Options{BufferSize: rapid.IntRange(1, 8).Draw(rt, "ring"), Bytes: rapid.SampledFrom([]int{1, 2000, 1 << 20}).Draw(rt, "bytes")})
@@ -84,7 +84,7 @@ func TestMachine(t *testing.T) {
 			for r.after < until || !r.caught {
 				e, err := r.s.Next(context.Background())
 				if err == nil {
-					err = r.told(e, frames)
+					err = r.check(e, frames)
 				}
 				if err != nil {
 					rt.Fatal(err)
@@ -106,7 +106,7 @@ func TestMachine(t *testing.T) {
 			"publish": func(rt *rapid.T) {
 				for range rapid.IntRange(1, 5).Draw(rt, "deltas") {
 					published++
-					h.say(fmt.Sprint(h.log.Head(), " ", published))
+					h.publish(fmt.Sprint(h.log.Head(), " ", published))
 				}
 			},
 			"subscribe": func(rt *rapid.T) {
@@ -136,18 +136,18 @@ func TestMachine(t *testing.T) {
 			r.s.Close()
 		}
 		if n := len(h.hub.all()); n != 0 {
-			rt.Fatalf("%d feeds are left", n)
+			rt.Fatalf("%d feeds remain", n)
 		}
 	})
 }
 
-// The same with everything at once.
-func TestAtOnce(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { atOnce(t, memory.New()) })
-	t.Run("sqlite", func(t *testing.T) { atOnce(t, database(t)) })
+// The same with concurrent readers and writers.
+func TestConcurrentReaders(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { concurrentReaders(t, memory.New()) })
+	t.Run("sqlite", func(t *testing.T) { concurrentReaders(t, database(t)) })
 }
 
-func atOnce(t *testing.T, store session.Store) {
+func concurrentReaders(t *testing.T, store session.Store) {
 	t.Helper()
 	const (
 		records = 400
@@ -181,7 +181,7 @@ func atOnce(t *testing.T, store session.Store) {
 			}
 			head.Store(recs[len(recs)-1].Seq)
 			n += batch
-			h.say(strconv.FormatInt(recs[len(recs)-1].Seq, 10) + " " + strconv.Itoa(n))
+			h.publish(strconv.FormatInt(recs[len(recs)-1].Seq, 10) + " " + strconv.Itoa(n))
 		}
 	})
 	for c := range clients {
@@ -193,18 +193,18 @@ func atOnce(t *testing.T, store session.Store) {
 					t.Error(err)
 					return
 				}
-				r.caught, r.last = false, 0                                  // what was provisional is void
-				for n := 0; r.after < final && (c%3 == 0 || n < 20*c); n++ { // some reconnect all the time
+				r.caught, r.last = false, 0                                  // provisional text is void
+				for n := 0; r.after < final && (c%3 == 0 || n < 20*c); n++ { // some reconnect repeatedly
 					e, err := s.Next(ctx)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					fail(r.told(e, map[int64][]byte{}))
+					fail(r.check(e, map[int64][]byte{}))
 					if e.Kind == Durable {
 						text := string(e.Frames(&plainText)[0])
 						if was, loaded := bytes.LoadOrStore(e.Seq, text); loaded && was != text {
-							t.Errorf("record %d is told as %s, and was told as %s", e.Seq, text, was)
+							t.Errorf("record %d is %s, but was %s", e.Seq, text, was)
 						}
 					}
 				}

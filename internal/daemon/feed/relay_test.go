@@ -18,12 +18,12 @@ func relayed(t testing.TB, id string, from, to int64) session.Draft {
 	return runEvent(t, relayedRange{Event: "relayed", Agent: "writer", Session: id, From: from, To: to})
 }
 
-// parts reads an event and lists the seqs of its records.
-func (h *house) parts(s *Subscription, seq int64) []int64 {
+// parts reads an event and returns the seqs of its records.
+func (h *hubEnv) parts(s *Subscription, seq int64) []int64 {
 	h.Helper()
 	e, err := s.Next(context.Background())
 	if err != nil || e.Kind != Durable || e.Seq != seq {
-		h.Fatalf("got %s, want event %d", told(e, err), seq)
+		h.Fatalf("got %s, want event %d", describe(e, err), seq)
 	}
 	var seqs []int64
 	for _, r := range e.Records {
@@ -47,13 +47,13 @@ func TestRelay(t *testing.T) {
 	replay := h.subscribe(1)
 	for _, s := range []*Subscription{live, replay} {
 		if got := h.parts(s, 2); len(got) != 3 || got[0] != 1 || got[2] != 3 {
-			t.Errorf("the first relay stands for %v", got)
+			t.Errorf("the first relay has the records %v", got)
 		}
 		if got := h.parts(s, 3); len(got) != 1 || got[0] != 3 {
-			t.Errorf("the record between stands for %v", got)
+			t.Errorf("the record between has the records %v", got)
 		}
 		if got := h.parts(s, 4); len(got) != 1 || got[0] != 4 {
-			t.Errorf("the second relay stands for %v", got)
+			t.Errorf("the second relay has the records %v", got)
 		}
 	}
 }
@@ -76,9 +76,9 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// A relay of what is gone, or never was, is an event without records.
-func TestRelayGone(t *testing.T) {
-	store := &badStore{Store: memory.New()}
+// A relay of deleted or missing records is an event without records.
+func TestRelayOfDeletedRecords(t *testing.T) {
+	store := &failingStore{Store: memory.New()}
 	h := openOn(t, store, nil)
 	writer := h.create("w")
 	h.add(writer, item(1), item(2))
@@ -99,20 +99,20 @@ func TestRelayGone(t *testing.T) {
 		for seq := int64(2); seq <= 9; seq++ {
 			switch got := h.parts(s, seq); {
 			case seq == 7 && len(got) != 2:
-				t.Errorf("a relay of which a record is damaged stands for %v", got)
+				t.Errorf("a relay with a damaged record has the records %v", got)
 			case seq == 9 && len(got) != 1:
-				t.Errorf("what is no relay stands for %v", got)
+				t.Errorf("an event without a relay has the records %v", got)
 			case seq < 7 && len(got) != 0, seq == 8 && len(got) != 0:
-				t.Errorf("relay %d stands for %v", seq, got)
+				t.Errorf("relay %d has the records %v", seq, got)
 			}
 		}
 	}
 }
 
-// A store that fails for a moment does not empty a relay.
-func TestRelayLater(t *testing.T) {
+// A transient error of the store does not empty a relay.
+func TestRelayAfterTransientError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &badStore{Store: memory.New()}
+		store := &failingStore{Store: memory.New()}
 		h := openOn(t, store, nil)
 		writer := h.create("w")
 		h.add(writer, item(1))
@@ -125,16 +125,16 @@ func TestRelayLater(t *testing.T) {
 			return nil
 		})
 		h.add(h.log, relayed(t, "w", 1, 2))
-		h.silent(s)
+		h.expectNothing(s)
 		store.set(func(string, int64) error { return nil })
 		if got := h.parts(s, 2); len(got) != 2 {
-			t.Errorf("the relay stands for %v", got)
+			t.Errorf("the relay has the records %v", got)
 		}
 	})
 }
 
-// What is erased is not told from memory.
-func TestErased(t *testing.T) {
+// Erased payloads are not sent from memory.
+func TestErasedRecords(t *testing.T) {
 	for _, id := range []string{"s", "w"} {
 		t.Run(id, func(t *testing.T) {
 			h := open(t, nil)
@@ -145,7 +145,7 @@ func TestErased(t *testing.T) {
 			h.add(logs["w"], item(1))
 			h.add(logs["s"], relayed(t, "w", 2, 2))
 			if got := h.parts(h.subscribe(2), 3); len(got) != 1 {
-				t.Fatalf("the relay stands for %v", got)
+				t.Fatalf("the relay has the records %v", got)
 			}
 			logs[id].Close()
 			if _, err := h.sessions.Redact(t.Context(), id, session.RedactOptions{Seqs: []int64{2}}); err != nil {

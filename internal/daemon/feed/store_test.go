@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// slowStore reads nothing, once it is slow, before it is let.
+// slowStore blocks reads, once it is slow, until it is released.
 type slowStore struct {
 	*memory.Store
 	slow atomic.Bool
@@ -30,13 +30,13 @@ func (s *slowStore) Read(ctx context.Context, id string, r session.Range) iter.S
 	return s.Store.Read(ctx, id, r)
 }
 
-// badStore fails to read what fail says.
-type badStore struct {
+// failingStore fails reads according to fail.
+type failingStore struct {
 	*memory.Store
 	fail atomic.Pointer[func(id string, seq int64) error]
 }
 
-func (s *badStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (s *failingStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		fail := s.fail.Load()
 		for rec, err := range s.Store.Read(ctx, id, r) {
@@ -52,9 +52,9 @@ func (s *badStore) Read(ctx context.Context, id string, r session.Range) iter.Se
 	}
 }
 
-func (s *badStore) set(fail func(id string, seq int64) error) { s.fail.Store(&fail) }
+func (s *failingStore) set(fail func(id string, seq int64) error) { s.fail.Store(&fail) }
 
-func TestOtherProgram(t *testing.T) {
+func TestAppendByOtherProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		s := h.subscribe(0)
@@ -70,7 +70,7 @@ func TestOtherProgram(t *testing.T) {
 		if d := time.Since(began); d > 250*time.Millisecond {
 			t.Errorf("that took %v", d)
 		}
-		h.say("behind")
+		h.publish("behind")
 		h.add(h.log, item(1))
 		h.expect(s, "behind@4 5")
 	})
@@ -78,7 +78,7 @@ func TestOtherProgram(t *testing.T) {
 
 func TestDeleted(t *testing.T) {
 	for _, again := range []bool{false, true} {
-		t.Run(fmt.Sprint("made again ", again), func(t *testing.T) {
+		t.Run(fmt.Sprint("recreated ", again), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := open(t, nil)
 				s := h.subscribe(0)
@@ -88,12 +88,12 @@ func TestDeleted(t *testing.T) {
 					t.Fatal(err)
 				}
 				if again {
-					time.Sleep(time.Millisecond) // another time of creation
+					time.Sleep(time.Millisecond) // for a different creation time
 					h.add(h.create("s"), item(1), item(2))
 				}
 				for range 2 {
 					if _, err := s.Next(t.Context()); !errors.Is(err, session.ErrNotFound) {
-						t.Fatalf("the session is gone: %v", err)
+						t.Fatalf("next after the deletion: %v", err)
 					}
 				}
 				switch of, err := h.hub.Subscribe(t.Context(), "s", 0); {
@@ -109,7 +109,7 @@ func TestDeleted(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	store := &badStore{Store: memory.New()}
+	store := &failingStore{Store: memory.New()}
 	h := openOn(t, store, nil)
 	damage := func(seqs ...int64) {
 		store.set(func(_ string, seq int64) error {
@@ -143,9 +143,9 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A log that cannot be read at all is told once, whatever the error leaves out.
-func TestDamageWithoutSeq(t *testing.T) {
-	store := &badStore{Store: memory.New()}
+// An unreadable log is reported once, also if the error has no seq.
+func TestUnreadableLog(t *testing.T) {
+	store := &failingStore{Store: memory.New()}
 	h := openOn(t, store, nil)
 	h.add(h.log, item(1), item(1))
 	store.set(func(string, int64) error { return &session.Error{Op: "read", Err: session.ErrCorrupt} })
@@ -158,7 +158,7 @@ func TestDamageWithoutSeq(t *testing.T) {
 
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &badStore{Store: memory.New()}
+		store := &failingStore{Store: memory.New()}
 		h := openOn(t, store, nil)
 		s := h.subscribe(0)
 		h.expect(s, "1 caught_up@1")
@@ -170,7 +170,7 @@ func TestStoreFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := time.Since(began); d < time.Second || d > 10*time.Second {
-			t.Errorf("that was told after %v", d)
+			t.Errorf("the error was reported after %v", d)
 		}
 		if _, err := h.subscribe(0).Next(t.Context()); !errors.Is(err, broken) {
 			t.Fatal(err)
@@ -180,15 +180,15 @@ func TestStoreFails(t *testing.T) {
 	})
 }
 
-type refuses struct{ err error }
+type failingObserver struct{ err error }
 
-func (r *refuses) Appended(context.Context, string, session.Record) error { return r.err }
-func (r *refuses) Deleted(context.Context, string) error                  { return r.err }
+func (r *failingObserver) Appended(context.Context, string, session.Record) error { return r.err }
+func (r *failingObserver) Deleted(context.Context, string) error                  { return r.err }
 
-func TestWitnessRefuses(t *testing.T) {
+func TestObserverError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := &refuses{}
-		h := &house{TB: t, hub: New(nil), store: memory.New()}
+		inner := &failingObserver{}
+		h := &hubEnv{TB: t, hub: New(nil), store: memory.New()}
 		defer h.hub.Close()
 		h.sessions = session.New(h.store, &session.Options{AppendObserver: h.hub.WrapObserver(inner)})
 		h.hub.Serve(h.sessions)
@@ -199,9 +199,9 @@ func TestWitnessRefuses(t *testing.T) {
 		if _, err := h.log.Append(t.Context(), item(1)); !errors.Is(err, inner.err) {
 			t.Fatal(err)
 		}
-		h.silent(s)
+		h.expectNothing(s)
 		if err := h.sessions.Delete(t.Context(), "s"); err == nil {
-			t.Error("deleted without the witness")
+			t.Error("deleted although the observer failed")
 		}
 		inner.err = nil
 		h.add(h.log, item(1))

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// twice opens two clients of the same data.
-var twice = map[string]func(t *testing.T) [2]session.Store{
+// openTwice opens two clients of the same data.
+var openTwice = map[string]func(t *testing.T) [2]session.Store{
 	"memory": func(*testing.T) [2]session.Store { s := memory.New(); return [2]session.Store{s, s} },
 	"sqlite": func(t *testing.T) (two [2]session.Store) {
 		path := filepath.Join(t.TempDir(), "sessions.db")
@@ -48,10 +48,10 @@ var twice = map[string]func(t *testing.T) [2]session.Store{
 	},
 }
 
-// TestStoreTells follows what another program appends and deletes, while polling would
-// see it in a month.
-func TestStoreTells(t *testing.T) {
-	for name, open := range twice {
+// TestStoreNotifications subscribes to appends and deletions of another program while polling is
+// too slow to find them.
+func TestStoreNotifications(t *testing.T) {
+	for name, open := range openTwice {
 		t.Run(name, func(t *testing.T) {
 			stores := open(t)
 			h := openOn(t, stores[0], &Options{Poll: 720 * time.Hour})
@@ -73,22 +73,22 @@ func TestStoreTells(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := s.Next(t.Context()); !errors.Is(err, session.ErrNotFound) {
-				t.Fatalf("the session is gone: %v", err)
+				t.Fatalf("next after the deletion: %v", err)
 			}
 		})
 	}
 }
 
-// TestThousandFeeds begins and ends a thousand feeds; nothing of them stays.
+// TestThousandFeeds opens and closes a thousand feeds; no goroutine remains.
 func TestThousandFeeds(t *testing.T) {
-	for name, open := range twice {
+	for name, open := range openTwice {
 		t.Run(name, func(t *testing.T) {
 			h := openOn(t, open(t)[0], nil)
 			n := 1000
-			if testing.Short() || name != "memory" { // which do not sync
+			if testing.Short() || name != "memory" { // the others do not sync in this mode
 				n = 100
 			}
-			first := h.subscribe(0) // what the store needs to tell stays
+			first := h.subscribe(0) // the store's notification goroutines stay
 			h.expect(first, "1 caught_up@1")
 			var ids []string
 			for i := range n {
@@ -117,24 +117,24 @@ func TestThousandFeeds(t *testing.T) {
 			for _, s := range subs {
 				s.Close()
 			}
-			settled(t, before+5) // the store begins to tell when it first has to
+			settled(t, before+5) // the store starts its notifications on first use
 		})
 	}
 }
 
-// TestCorpusConcurrency follows a hundred sessions in one hub while all are written.
+// TestCorpusConcurrency subscribes to a hundred sessions in one hub while all are written.
 func TestCorpusConcurrency(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "concurrency"), map[string]func(*testing.T, corpus.Case){
 		"xx-010": corpus.Test(`{"given": {"state":"100 sessions, one daemon"}, "when": ["run"], "expect": {"no event of one session in another":true,"goroutines and locks return to the start count":true}}`, func(t *testing.T, _ corpus.Case) {
-			for name, open := range twice {
+			for name, open := range openTwice {
 				t.Run(name, func(t *testing.T) { hundredSessions(t, openOn(t, open(t)[0], nil)) })
 			}
 		}),
 	}, nil)
 }
 
-func hundredSessions(t *testing.T, h *house) {
-	first := h.subscribe(0) // what the store needs to tell stays
+func hundredSessions(t *testing.T, h *hubEnv) {
+	first := h.subscribe(0) // the store's notification goroutines stay
 	h.expect(first, "1 caught_up@1")
 	before := runtime.NumGoroutine()
 	var work sync.WaitGroup
@@ -158,7 +158,7 @@ func hundredSessions(t *testing.T, h *house) {
 					continue
 				}
 				if seq++; e.Session != id || e.Records[0].Session != id || e.Seq != seq {
-					t.Errorf("%s was told of record %d of %s", id, e.Seq, e.Records[0].Session)
+					t.Errorf("%s received record %d of %s", id, e.Seq, e.Records[0].Session)
 				}
 			}
 			if err = errors.Join(err, l.Close()); err != nil {
@@ -167,12 +167,12 @@ func hundredSessions(t *testing.T, h *house) {
 			}
 			s.Close()
 			if held, err := h.sessions.Lease(t.Context(), id); held != nil || err != nil {
-				t.Errorf("the lease of %s is left: %v %v", id, held, err)
+				t.Errorf("the lease of %s is still held: %v %v", id, held, err)
 			}
 		})
 	}
 	work.Wait()
-	settled(t, before+5) // the store begins to tell when it first has to
+	settled(t, before+5) // the store starts its notifications on first use
 }
 
 // settled waits until there are no more goroutines than before.

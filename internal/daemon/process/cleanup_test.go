@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// stuck is a store that appends nothing to one session.
+// stuck is a store that rejects appends to one session.
 type stuck struct {
 	*memory.Store
 	id string
@@ -29,8 +29,8 @@ func (s *stuck) Append(ctx context.Context, id string, b session.Batch) error {
 	return s.Store.Append(ctx, id, b)
 }
 
-// One session that cannot be put away does not keep the others.
-func TestCleanGoesOn(t *testing.T) {
+// One session that cannot be deleted does not keep the others.
+func TestCleanContinuesAfterError(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"cleanupPeriodDays": 30}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Whatever comes, a body is taken as it is meant or refused with a place.
+// Every body is decoded, or rejected with the place of the error.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{"decision":"allow"}`, `{}`, ``, `[]`, `{"decision":"allow","input":{}}`, `{"session_id":"a","environ":["A=b"],"start":true}`,
@@ -60,7 +60,7 @@ func FuzzDecode(f *testing.F) {
 			err := Decode(b, v)
 			if err == nil {
 				if len(b) > 0 && !json.Valid(b) {
-					t.Fatalf("%T took %q, which is no JSON", v, b)
+					t.Fatalf("%T accepted %q, which is not JSON", v, b)
 				}
 				continue
 			}

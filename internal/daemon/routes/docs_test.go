@@ -72,7 +72,7 @@ func TestReferenceHTTP(t *testing.T) {
 	docgen.Parts(t, "reference/http.md", map[string]string{"routes": routes.String(), "objects": objects.String()})
 }
 
-// routeText describes a route: scope, parameters, body and response.
+// routeText returns the description of a route: scope, parameters, body and response.
 func routeText(r *Route, op operationNode) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n#### %s %s\n\n%s\n\n", r.Method, r.Path, docgen.Text(r.Doc))
@@ -113,7 +113,7 @@ func routeText(r *Route, op operationNode) string {
 	return b.String()
 }
 
-// contentText is the type of a body.
+// contentText returns the type of a body.
 func contentText(kind string, n *node) string {
 	if kind != "application/json" {
 		return docgen.Code(kind)
@@ -155,7 +155,7 @@ func typeText(n *node) string {
 	return fmt.Sprint(n.Type)
 }
 
-// fieldRows are the fields of an object, and of objects in it.
+// fieldRows returns the fields of an object and of the objects in it.
 func fieldRows(n *node, prefix string) (rows [][]string) {
 	if n == nil || strings.Count(prefix, ".") > 2 {
 		return nil

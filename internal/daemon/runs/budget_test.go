@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// A call costs 1 USD.
+// Each call costs 1 USD.
 const costlyScript = `
 price: {input: 10, output: 10}
 steps:
@@ -33,15 +33,16 @@ agents:
 flow: {sequential: {steps: [writer, editor]}}
 `
 
-func (w *runsEnv) bounded(s *strategy.Strategy, usd float64) string {
+func (w *runsEnv) startWithBudget(s *strategy.Strategy, usd float64) string {
 	w.t.Helper()
 	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, Actor: ann, Spec: runspec.Spec{Cwd: w.cwd, Limits: runspec.Limits{MaxBudgetUSD: usd}}})
 	w.ok(err)
 	return p.Run
 }
 
-// A run of several agents, and of one, keeps its bound when another daemon goes on with it.
-func TestBudgetOutlivesTheDaemon(t *testing.T) {
+// The budget of a run, of one or several agents, still applies when another daemon continues the
+// run.
+func TestBudgetAfterRestart(t *testing.T) {
 	for name, text := range map[string]string{"several agents": two, "one agent": ""} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t, map[string]string{"writer": costlyScript, "editor": costlyScript})
@@ -49,7 +50,7 @@ func TestBudgetOutlivesTheDaemon(t *testing.T) {
 			if text != "" {
 				s = w.parse(text)
 			}
-			id := w.bounded(s, 2.5)
+			id := w.startWithBudget(s, 2.5)
 			w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
 			w.watch(id, 0).event(wire.RunCompleted) // 2 USD, or 1
 			seen := w.head(id)
@@ -65,13 +66,13 @@ func TestBudgetOutlivesTheDaemon(t *testing.T) {
 			info, err := w.runs.Get(t.Context(), id)
 			w.ok(err)
 			if info.Status != api.StatusFailed || info.Error == nil || !strings.Contains(info.Error.Message, "budget") {
-				t.Errorf("%s, %+v: the bound was forgotten", info.Status, info.Error)
+				t.Errorf("%s, %+v: the budget was ignored", info.Status, info.Error)
 			}
 		})
 	}
 }
 
-// endOf is the event of a record with which a run ends, or "".
+// endOf returns the event of a record that ends a run, or "".
 func endOf(r feed.Record) string {
 	var e wire.RunEvent
 	if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Status.Ended() {
@@ -87,10 +88,10 @@ func (w *runsEnv) head(id string) int64 {
 	return m.Head
 }
 
-// A model without a price cannot be held to a budget.
-func TestBudgetWithoutPriceIsRefused(t *testing.T) {
+// A model without a price cannot have a budget.
+func TestBudgetWithoutPrice(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
-	id := w.bounded(single(), 1)
+	id := w.startWithBudget(single(), 1)
 	if err := w.runs.Start(t.Context(), id, "go", "", ann); err == nil || !strings.Contains(err.Error(), "price") {
 		t.Errorf("%v", err)
 	}

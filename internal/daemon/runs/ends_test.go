@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What panics for one run ends that run alone: a start fails and can be tried again, a
-// run under way fails once.
+// A panic in one run ends only that run: a start fails and can be repeated, an active run fails
+// once.
 func TestPanics(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
 	w.making = func(context.Context, runs.AgentRequest) { panic("no parts") }
@@ -44,9 +44,8 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// Who stops a run that is being started, or ends the daemon, does not wait for what
-// makes its agents.
-func TestEndWhileStarting(t *testing.T) {
+// Stopping a run that is starting, or the daemon, does not wait for the creation of its agents.
+func TestStopWhileStarting(t *testing.T) {
 	for name, end := range map[string]func(w *runsEnv, id string) error{
 		"stop":  func(w *runsEnv, id string) error { return w.runs.Stop(w.t.Context(), id, "", ann) },
 		"close": func(w *runsEnv, _ string) error { return w.runs.Close() },
@@ -71,19 +70,19 @@ func TestEndWhileStarting(t *testing.T) {
 	}
 }
 
-// A start of several agents that fails gives back the run's session.
-func TestStartAgain(t *testing.T) {
+// A failed start of several agents releases the run's session.
+func TestStartAfterFailure(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
 	id := w.prepare(w.parse(reviewing))
 	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
-	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed) // somebody has it
+	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed) // another process holds the lease
 	w.ok(l.Close())
 	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
 	w.watch(id, 0).event(wire.RunInputAsked)
 }
 
-// Of many who go on with a run at once one does, and it stays to be found.
+// Of several concurrent continuations of a run, exactly one succeeds, and the run can be found.
 func TestContinueRace(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}, {tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]}, {text: again}]"})
 	id, v := w.begun(single(), "go")
@@ -102,7 +101,7 @@ func TestContinueRace(t *testing.T) {
 		}
 	}
 	if good != 1 || !w.runs.Busy(id) {
-		t.Fatalf("%d went on, busy %v", good, w.runs.Busy(id))
+		t.Fatalf("%d continued it, busy %v", good, w.runs.Busy(id))
 	}
 	v.question()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
@@ -111,8 +110,8 @@ func TestContinueRace(t *testing.T) {
 	}
 }
 
-// left puts a run on record that was running when its daemon was killed.
-func (w *runsEnv) left(id string, items ...session.Record) {
+// recordUnfinished records a run that was running when its daemon was killed.
+func (w *runsEnv) recordUnfinished(id string, items ...session.Record) {
 	w.t.Helper()
 	w.code(w.runs.Stop(w.t.Context(), id, "", ann), wire.CodeRunNotFound)
 	info := &wire.StrategyInfo{Name: "writer", SoleAgent: "writer", Source: single().Source, Cwd: w.cwd}
@@ -134,12 +133,11 @@ func (w *runsEnv) left(id string, items ...session.Record) {
 	w.ok(l.Close())
 }
 
-// A run whose end could not be put on record does not run for ever: it counts as
-// interrupted, and can be stopped and gone on with.
+// A run whose end could not be recorded counts as interrupted, and can be stopped and continued.
 func TestLostRuns(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
 	for _, id := range []string{"stopped", "continued"} {
-		w.left(id)
+		w.recordUnfinished(id)
 		info, err := w.runs.Get(t.Context(), id)
 		w.ok(err)
 		if info.Status != api.StatusInterrupted || info.Error == nil {
@@ -161,9 +159,9 @@ func TestLostRuns(t *testing.T) {
 	}
 }
 
-// A daemon that is killed between the last word and the end of a turn does not ask the
-// model once more.
-func TestAnsweredAndKilled(t *testing.T) {
+// A daemon that is killed between the last answer and the end of a turn does not call the model
+// again.
+func TestKillAfterLastAnswer(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
 	id, v := w.begun(single(), "go")
 	v.event(wire.RunCompleted)
@@ -177,7 +175,7 @@ func TestAnsweredAndKilled(t *testing.T) {
 	}
 	for n := range len(turn) + 1 {
 		id := "killed-" + string(rune('a'+n))
-		w.left(id, turn[:n]...)
+		w.recordUnfinished(id, turn[:n]...)
 		w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 		v := w.watch(id, 0)
 		if e := v.event(wire.RunCompleted); e.Text != "done" {
@@ -202,8 +200,8 @@ agents: {left: {type: llm}, right: {type: llm}}
 flow: {type: broadcast, steps: [left, right]}
 `
 
-// When a daemon ends while two agents ask side by side, both questions stay open.
-func TestConcurrentDrain(t *testing.T) {
+// When a daemon ends while two agents ask concurrently, both approval requests stay open.
+func TestDrainWithTwoRequests(t *testing.T) {
 	w := begin(t, map[string]string{"left": pushing, "right": pushing})
 	id, v := w.begun(w.parse(sideBySide), "go")
 	asked := []approval.Request{v.question(), v.question()}
@@ -224,7 +222,7 @@ func TestConcurrentDrain(t *testing.T) {
 	}
 }
 
-// A change of policy holds for an agent that is made after the daemon was started again.
+// A policy change applies to an agent that is created after a restart of the daemon.
 func TestPolicyOfFutureAgents(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
 	id, v := w.begun(w.parse(reviewing), "write")
@@ -244,9 +242,9 @@ func TestPolicyOfFutureAgents(t *testing.T) {
 	}
 }
 
-// What was granted in a run is in force when the run goes on in another daemon, also
-// when no question was open as the first one ended.
-func TestGrantsGoOn(t *testing.T) {
+// Grants of a run stay in force when another daemon continues the run, also if no request was open
+// when the first daemon ended.
+func TestGrantsAfterRestart(t *testing.T) {
 	w := begin(t, map[string]string{"writer": `
 steps:
   - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
@@ -275,8 +273,8 @@ steps:
 	}
 }
 
-// However early a person's words come, they stand behind what was asked.
-func TestInputTooEarly(t *testing.T) {
+// An input is recorded after its request, however early it arrives.
+func TestEarlyInput(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
 	id, v := w.begun(w.parse(reviewing), "write")
 	for {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// What to do about an error is told with it, whatever it was wrapped in.
-func TestFailKeepsTheHint(t *testing.T) {
+// A wrapped error keeps its hint.
+func TestFailKeepsHint(t *testing.T) {
 	err := fail(wire.CodePrepareFailed, errors.Join(outcome.Invalid("there is no key", "holdfast login groq")))
 	if outcome.Hint(err) != "holdfast login groq" || outcome.FromError(err) != outcome.Usage {
 		t.Errorf("%v, hint %q", err, outcome.Hint(err))

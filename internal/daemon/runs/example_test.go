@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// A run is prepared, started, and followed in its session's feed.
+// A run is prepared, started, and read from its session's feed.
 func ExampleNew() {
 	ctx := context.Background()
 	hub := feed.New(nil)

@@ -28,26 +28,26 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// runsEnv is a daemon's inside: a store, its hub and its runs. It can be begun again
-// over the same store, as a daemon is after a kill.
+// runsEnv is the inside of a daemon: a store, its hub and its runs. It can be restarted with the
+// same store, as after a kill of the daemon.
 type runsEnv struct {
 	t        testing.TB
 	store    session.Store
-	cwd      string            // of runs that have no folder of their own
-	plays    map[string]string // by agent: a play
+	cwd      string            // of runs without a folder
+	plays    map[string]string // by agent: a script of the scripted model
 	helpers  bool              // agents can call sub-agents
 	resume   bool
 	limit    int
-	mask     *secret.Masker                           // of what runs have on record; nil masks nothing
-	during   func(command string)                     // runs in the tool
-	making   func(context.Context, runs.AgentRequest) // runs before an agent is made
+	mask     *secret.Masker                           // for records of runs; nil masks nothing
+	during   func(command string)                     // called when the tool runs
+	making   func(context.Context, runs.AgentRequest) // called before an agent is created
 	sessions *session.Sessions
 	hub      *feed.Hub
 	runs     *runs.Runs
 	stop     func()
 
 	mu  sync.Mutex
-	ran []string // commands that ran, over all lives
+	ran []string // commands that ran, over all restarts
 }
 
 var ann = runs.Actor{Name: "ann", Via: "test"}
@@ -93,7 +93,7 @@ func (w *runsEnv) open() {
 	}
 }
 
-// again ends the daemon, as SIGTERM does, and begins another one.
+// again ends the daemon, as SIGTERM does, and starts another one.
 func (w *runsEnv) again() []string {
 	w.t.Helper()
 	w.stop()
@@ -125,17 +125,17 @@ func (w *runsEnv) make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPar
 		Tools: registry, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.Mode(n.Spec.Permissions.Mode), Folders: []string{n.Spec.Cwd}}, AskTimeout: 0},
 	}}
 	if w.helpers {
-		if err := w.helped(&made.Options); err != nil {
+		if err := w.addSubagents(&made.Options); err != nil {
 			return nil, err
 		}
 	}
 	if n.Spec.Workspace != "" {
-		made.New = inSpace(m, n.Spec.Workspace)
+		made.New = inWorkspace(m, n.Spec.Workspace)
 	}
 	return made, nil
 }
 
-// bash is a tool that runs nothing and remembers what it was asked to.
+// bash is a tool that runs nothing and records its commands.
 type bash struct{ w *runsEnv }
 
 func (b *bash) Spec() tool.Spec {
@@ -206,7 +206,7 @@ func (w *runsEnv) prepare(s *strategy.Strategy) string {
 	return p.Run
 }
 
-// startNamed starts a run of this id. It may be called from any goroutine.
+// startNamed starts a run with this id. It may be called from any goroutine.
 func (w *runsEnv) startNamed(id string) error {
 	_, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: w.cwd}})
 	if err == nil {
@@ -238,7 +238,7 @@ func (w *runsEnv) code(err error, code wire.Code) {
 	}
 }
 
-// watcher follows a run.
+// watcher is a subscriber of a run.
 type watcher struct {
 	w    *runsEnv
 	sub  *feed.Subscription
@@ -254,7 +254,7 @@ func (w *runsEnv) watch(id string, after int64) *watcher {
 	return &watcher{w: w, sub: sub}
 }
 
-// until reads on until a record that fits.
+// until reads until a record fits.
 func (v *watcher) until(what string, fits func(feed.Record) bool) feed.Record {
 	v.w.t.Helper()
 	ctx, stop := context.WithTimeout(v.w.t.Context(), 20*time.Second)
@@ -295,7 +295,7 @@ func (v *watcher) event(name string) wire.RunEvent {
 	return e
 }
 
-// question waits for a question.
+// question waits for an approval request.
 func (v *watcher) question() approval.Request {
 	v.w.t.Helper()
 	var q approval.Request
@@ -320,7 +320,7 @@ func decision(q approval.Request, d approval.Decision) approval.Answer {
 	return approval.Answer{RequestID: q.ID, Decision: d, Actor: "ann", Via: "test"}
 }
 
-// terminal counts the ends of a run on record.
+// terminal returns the recorded ends of a run.
 func (w *runsEnv) terminal(id string) (ends []api.RunStatus) {
 	w.t.Helper()
 	for r, err := range w.sessions.Records(w.t.Context(), id, session.Range{}) {
@@ -340,7 +340,7 @@ func (w *runsEnv) ended(id string) {
 		select {
 		case <-w.t.Context().Done():
 			w.t.Fatal("the run does not end")
-		case <-time.After(time.Millisecond): // what ends is told before it is forgotten
+		case <-time.After(time.Millisecond): // the end is published before the run is forgotten
 		}
 	}
 }

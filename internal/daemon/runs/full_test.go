@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// fullStore takes nothing more while it is full.
+// fullStore rejects appends while it is full.
 type fullStore struct {
 	session.Store
 	full  atomic.Bool
@@ -33,8 +33,8 @@ func (s *fullStore) Append(ctx context.Context, id string, b session.Batch) erro
 	return s.Store.Append(ctx, id, b)
 }
 
-// An answer that cannot be put on record since the store is full is refused, and the run
-// stays waiting; when there is room again it is taken, and the call runs once.
+// An answer that cannot be recorded because the store is full is rejected, and the run keeps
+// waiting. When the store has space again, the answer is accepted and the call runs once.
 func TestStoreFull(t *testing.T) {
 	for name, strategy := range map[string]string{"one": "", "side by side": sideBySide} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestStoreFull(t *testing.T) {
 	}
 }
 
-// nextOpen is a question that is open in a run or in one of its agents' sessions.
+// nextOpen returns an open approval request of a run or of its agents' sessions.
 func (w *runsEnv) nextOpen(run string) approval.Request {
 	w.t.Helper()
 	for {
@@ -98,8 +98,8 @@ func (w *runsEnv) nextOpen(run string) approval.Request {
 	}
 }
 
-// A run whose end could not be put on record, since the store took nothing for longer than
-// it waits, says why it was interrupted: to who looks, and on record when it is continued.
+// If the end of a run could not be recorded because the store was full for too long, the reason is
+// shown to clients, and recorded when the run is continued.
 func TestStoreFullForTooLong(t *testing.T) {
 	inner, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
 	if err != nil {
@@ -128,8 +128,8 @@ func TestStoreFullForTooLong(t *testing.T) {
 		t.Errorf("%+v %+v", info, info.Error)
 	}
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
-	said := w.watch(id, 0).event(wire.RunInterrupted)
-	if !strings.HasPrefix(said.Message, why) {
-		t.Errorf("on record is %+v", said)
+	end := w.watch(id, 0).event(wire.RunInterrupted)
+	if !strings.HasPrefix(end.Message, why) {
+		t.Errorf("the record has %+v", end)
 	}
 }

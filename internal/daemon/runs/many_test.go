@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Many runs at once lose no event: each is heard from its first record to its end,
-// without a gap, and each call that was allowed runs once.
+// Many concurrent runs lose no event: each is received from its first record to its end without a
+// gap, and each allowed call runs once.
 func TestManyRuns(t *testing.T) {
 	many := 200
 	if testing.Short() { // under the race detector a run takes ten times as long
@@ -35,7 +35,7 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// follow starts a run, answers its question, and hears it to its end.
+// follow starts a run, answers its approval request, and reads it to its end.
 func (w *runsEnv) follow(id string) error {
 	ctx := w.t.Context()
 	if err := w.startNamed(id); err != nil {
@@ -55,18 +55,18 @@ func (w *runsEnv) follow(id string) error {
 			continue
 		}
 		if e.Seq != seq {
-			return fmt.Errorf("run %s: record %d where %d was due", id, e.Seq, seq)
+			return fmt.Errorf("run %s: got record %d, want %d", id, e.Seq, seq)
 		}
 		seq++
-		over, err := w.heard(id, e.Records[0])
+		over, err := w.handle(id, e.Records[0])
 		if over || err != nil {
 			return err
 		}
 	}
 }
 
-// heard answers a question, and reports the end of a run.
-func (w *runsEnv) heard(id string, r feed.Record) (over bool, err error) {
+// handle answers an approval request and reports the end of a run.
+func (w *runsEnv) handle(id string, r feed.Record) (over bool, err error) {
 	switch r.Kind {
 	case record.KindApprovalAsked:
 		var q approval.Request

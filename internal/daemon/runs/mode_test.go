@@ -13,16 +13,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A run goes on in the mode that it was set to last, whenever that was and whatever has ended
-// the daemon: not in the one that it was started in before.
+// A run continues in the mode that was set last, whenever that was and however the daemon ended,
+// not in the mode of its start.
 func TestResumeKeepsMode(t *testing.T) {
 	for name, s := range map[string]func(w *runsEnv) *strategy.Strategy{
 		"one agent": func(*runsEnv) *strategy.Strategy { return single() },
 		"several":   func(w *runsEnv) *strategy.Strategy { return w.parse(sideBySide) },
 	} {
-		for when, change := range map[string]bool{"prepared": false, "runs": true} {
+		for moment, change := range map[string]bool{"prepared": false, "runs": true} {
 			for _, start := range []policy.Mode{"", policy.ModeAcceptEdits} {
-				t.Run(fmt.Sprintf("%s, changed when it %s, started in %q", name, when, start), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, changed when it %s, started in %q", name, moment, start), func(t *testing.T) {
 					w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
 					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(start)}}})
 					w.ok(err)
@@ -33,7 +33,7 @@ func TestResumeKeepsMode(t *testing.T) {
 					if !change {
 						set()
 						w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
-						w.watch(p.Run, 0).event(wire.RunCompleted) // all was denied
+						w.watch(p.Run, 0).event(wire.RunCompleted) // all calls were denied
 						w.ended(p.Run)
 					} else {
 						w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
@@ -45,8 +45,8 @@ func TestResumeKeepsMode(t *testing.T) {
 					w.making = func(_ context.Context, n runs.AgentRequest) { made <- n.Spec.Permissions.Mode }
 					w.ok(w.runs.Continue(t.Context(), p.Run, "again", "", ann))
 					defer func() { _ = w.runs.Stop(t.Context(), p.Run, "", ann) }()
-					if m := <-made; m != "" && m != string(policy.ModeRestricted) { // without one it is that of the log
-						t.Errorf("an agent goes on in mode %q", m)
+					if m := <-made; m != "" && m != string(policy.ModeRestricted) { // "" means the mode in the log
+						t.Errorf("an agent continues in mode %q", m)
 					}
 					m, err := w.sessions.Get(t.Context(), p.Run)
 					w.ok(err)
@@ -61,8 +61,8 @@ func TestResumeKeepsMode(t *testing.T) {
 	}
 }
 
-// A fork begins in no mode of the run that it was made from.
-func TestAForkOfARunHasNoMode(t *testing.T) {
+// A fork does not inherit the mode of the run.
+func TestForkHasNoMode(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(policy.ModeRestricted)}}})
 	w.ok(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// A run says what happens to a question that nobody is there to answer. Who continues it is there.
+// onAsk decides about an approval request that no one can answer. A client that continues the run
+// can answer.
 func TestOnAsk(t *testing.T) {
 	for onAsk, end := range map[string]string{"deny": wire.RunCompleted, "fail": wire.RunInterrupted} {
 		t.Run(onAsk, func(t *testing.T) {

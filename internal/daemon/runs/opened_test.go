@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// cutOff leaves a session with a turn that nobody has closed.
+// cutOff creates a session with an unfinished turn.
 func (w *runsEnv) cutOff(id, owner string) {
 	w.t.Helper()
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, Owner: owner, CWD: w.cwd})
@@ -29,10 +29,10 @@ func (w *runsEnv) cutOff(id, owner string) {
 	w.ok(l.Close())
 }
 
-// brief says in a word each what a feed tells.
+// brief returns a one-word description of each event.
 func brief(e *feed.Event) (list []string) {
 	if o, ok := e.Delta.(event.SessionOpened); ok {
-		list = append(list, "told "+o.ID+strings.Join(o.Notices, ""))
+		list = append(list, "session_opened "+o.ID+strings.Join(o.Notices, ""))
 	}
 	for _, r := range e.Records {
 		what := string(r.Kind) + " of " + r.Session
@@ -48,9 +48,9 @@ func brief(e *feed.Event) (list []string) {
 	return list
 }
 
-// Who follows a run from before its start is told of each agent's session when it is
-// opened, in its place; and what was found there is on record, for who comes later.
-func TestOpeningIsTold(t *testing.T) {
+// A subscriber from before the start gets an event when each agent's session is opened, in the
+// right place. The records found in a session are recorded for later subscribers.
+func TestOpenedEvents(t *testing.T) {
 	for _, tt := range []struct {
 		name, cut string
 		strategy  *strategy.Strategy
@@ -58,8 +58,8 @@ func TestOpeningIsTold(t *testing.T) {
 	}{
 		{"one", "run", single(), []string{"started and opened", "opened run", "step_started run", "turn.opened of run"}},
 		{"several", "run.checker", strategies(t, twoAfterAnother), []string{
-			"started ", "step_started run.writer", "session.opened of run.writer", "told run.writer", "turn.opened of run.writer", "step_completed ",
-			"opened run.checker", "step_started run.checker", "turn.closed of run.checker", "told run.checker", "turn.opened of run.checker",
+			"started ", "step_started run.writer", "session.opened of run.writer", "session_opened run.writer", "turn.opened of run.writer", "step_completed ",
+			"opened run.checker", "step_started run.checker", "turn.closed of run.checker", "session_opened run.checker", "turn.opened of run.checker",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,17 +79,17 @@ func TestOpeningIsTold(t *testing.T) {
 				start = w.runs.Continue
 			}
 			w.ok(start(t.Context(), "run", "go", "", ann))
-			var told []string
-			for !slices.Contains(told, "completed ") {
+			var events []string
+			for !slices.Contains(events, "completed ") {
 				e, err := sub.Next(t.Context())
 				w.ok(err)
-				told = append(told, brief(e)...)
+				events = append(events, brief(e)...)
 			}
 			at := 0
 			for _, want := range tt.want {
-				i := slices.Index(told[at:], want)
+				i := slices.Index(events[at:], want)
 				if i < 0 {
-					t.Fatalf("%q is not told behind %q:\n%s", want, told[:at], strings.Join(told[at:], "\n"))
+					t.Fatalf("%q does not follow %q:\n%s", want, events[:at], strings.Join(events[at:], "\n"))
 				}
 				at += i + 1
 			}
@@ -100,7 +100,7 @@ func TestOpeningIsTold(t *testing.T) {
 			}
 			back := w.watch("run", v.all[len(v.all)-1].Seq-1)
 			if e := back.event(wire.RunOpened); e.Session != tt.cut {
-				t.Errorf("who comes back is told %+v", e)
+				t.Errorf("a later subscriber gets %+v", e)
 			}
 		})
 	}
@@ -122,8 +122,8 @@ func strategies(t *testing.T, text string) *strategy.Strategy {
 	return s
 }
 
-// The result on the record of the end repeats no text, and holds no secret.
-func TestResultOnRecord(t *testing.T) {
+// The result in the end record repeats no text and contains no secret.
+func TestRecordedResult(t *testing.T) {
 	const key = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 	w := begin(t, map[string]string{"writer": "steps: [{text: half}, {error: {kind: invalid, message: the key " + key + " is wrong}}]"})
 	var err error

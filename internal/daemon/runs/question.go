@@ -17,7 +17,7 @@ import (
 //
 //	agent ─ ask ─► question
 //	  ▲ watches       │ settled
-//	run's log ◄─ Decide: approval.Resolve puts the answer on record
+//	run's log ◄─ Decide: approval.Resolve records the answer
 type question struct {
 	approval.Request
 	settled chan struct{} // closed when the agent has taken the answer or has stopped waiting

@@ -39,15 +39,15 @@ steps:
 	if e := v.event(wire.RunPolicy); e.Chains[0].Version <= version {
 		t.Errorf("%+v", e)
 	}
-	v.event(wire.RunCompleted) // the second call passes by the grant
+	v.event(wire.RunCompleted) // the grant allows the second call
 	if got := w.did(); len(got) != 2 {
 		t.Errorf("ran %v", got)
 	}
 }
 
-// Each change is told with the tool that it is about, also when another one follows before
-// the agent has told of it.
-func TestEachChangeOfPolicyNamesItsTool(t *testing.T) {
+// Each policy change is published with its tool, even if another change follows before the agent
+// has published it.
+func TestPolicyChangeNamesTool(t *testing.T) {
 	w := begin(t, map[string]string{"writer": `
 steps:
   - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
@@ -66,22 +66,22 @@ steps:
 	_, err = w.runs.Decide(t.Context(), id, decision(q, approval.AllowSession), "")
 	w.ok(err)
 	v.event(wire.RunCompleted)
-	told := map[string]int{}
+	events := map[string]int{}
 	for _, r := range v.all {
 		var e wire.RunEvent
 		if r.Kind == record.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Event == wire.RunPolicy {
 			for _, c := range e.Chains {
-				told[c.Tool]++
+				events[c.Tool]++
 			}
 		}
 	}
-	if told["Bash"] != 2 || told["mcp__a__b"] != 1 || told["mcp__a__c"] != 1 {
-		t.Errorf("told of %v", told)
+	if events["Bash"] != 2 || events["mcp__a__b"] != 1 || events["mcp__a__c"] != 1 {
+		t.Errorf("got events for %v", events)
 	}
 }
 
-// A change before the start holds from the first decision on.
-func TestPolicyEarly(t *testing.T) {
+// A change before the start applies from the first decision on.
+func TestPolicyBeforeStart(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id := w.prepare(single())
 	_, err := w.runs.Change(t.Context(), id, policy.Change{Mode: policy.ModeDontAsk}, ann)

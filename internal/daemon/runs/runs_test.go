@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestErrors(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	ctx := t.Context()
 	w.code(w.runs.Start(ctx, "nobody", "", "", ann), wire.CodeStartFailed)
@@ -101,8 +101,8 @@ func TestRefusals(t *testing.T) {
 	w.code(w.runs.Stop(ctx, id, "", ann), wire.CodeRunNotFound)
 }
 
-// What is prepared and never started leaves nothing behind.
-func TestPreparedOnly(t *testing.T) {
+// A run that was prepared and never started leaves nothing in the store.
+func TestPreparedRunLeavesNothing(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id := w.prepare(single())
 	info, err := w.runs.Get(t.Context(), id)
@@ -119,7 +119,7 @@ func TestPreparedOnly(t *testing.T) {
 	}
 }
 
-// Of two who prepare the same new run, one does; ids that are made differ.
+// Of two concurrent preparations of the same new run, one succeeds; generated ids differ.
 func TestPrepareRace(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	var g sync.WaitGroup
@@ -168,8 +168,8 @@ steps:
 	}
 }
 
-// Who stops a run that asks takes its question back.
-func TestStopAsking(t *testing.T) {
+// Stopping a run that waits for approval closes its request.
+func TestStopWhileWaiting(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id, v := w.begun(single(), "go")
 	q := v.question()
@@ -185,8 +185,8 @@ func TestStopAsking(t *testing.T) {
 	}
 }
 
-// However the end of a flow and stop_run meet, there is one end.
-func TestOneEnd(t *testing.T) {
+// If the end of a flow and stop_run coincide, exactly one end is recorded.
+func TestStopRace(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
 	for range 30 {
 		id := w.prepare(single())
@@ -203,7 +203,7 @@ func TestOneEnd(t *testing.T) {
 	}
 }
 
-// The first answer counts; the same again is fine; who was slower is told the winner.
+// The first answer wins; repeating it succeeds; a different later answer returns the winner.
 func TestDecideRace(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id, v := w.begun(single(), "go")
@@ -232,14 +232,14 @@ func TestDecideRace(t *testing.T) {
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, won.Decision), ""); !errors.Is(err, approval.ErrNoRequest) {
 		t.Errorf("late, to the run: %v", err)
 	} else if lost, ok := errors.AsType[*approval.AnsweredError](err); !ok || lost.First.Decision != won.Decision || lost.First.Actor != won.Actor {
-		t.Errorf("late, to the run, is not told what counts: %v", err)
+		t.Errorf("late, to the run, does not return the winner: %v", err)
 	}
 	if _, err := w.runs.Decide(t.Context(), "", decision(q, won.Decision), ""); err != nil {
 		t.Errorf("late, the same: %v", err)
 	}
 }
 
-// An answer to something else than what was shown counts for nothing.
+// An answer with the digest of another request is rejected.
 func TestDigest(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id, v := w.begun(single(), "go")
@@ -256,8 +256,8 @@ func TestDigest(t *testing.T) {
 	w.ok(err)
 }
 
-// A run that ends with its daemon is found again as interrupted, its question can be
-// answered before anybody goes on with it, and the call then runs once.
+// A run that ends with its daemon is listed as interrupted. Its approval request can be answered
+// before the run is continued, and the call then runs once.
 func TestInterrupted(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		w := begin(t, map[string]string{"writer": pushing})
@@ -288,7 +288,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// With Resume a daemon goes on by itself.
+// With Resume, a daemon resumes interrupted runs by itself.
 func TestResume(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id, v := w.begun(single(), "go")
@@ -324,8 +324,8 @@ flow:
   sequence: [writer, person, checker]
 `
 
-// Agents with sessions of their own are heard in the run's feed, in order, and the run
-// goes on where it was when a daemon ends between and within steps.
+// Records of agents with separate sessions are in the run's feed, in order, and the run continues
+// at the right place when a daemon ends between steps or within one.
 func TestSeveralAgents(t *testing.T) {
 	w := begin(t, map[string]string{
 		"writer":  "steps: [{text: a draft}]",
@@ -345,9 +345,9 @@ func TestSeveralAgents(t *testing.T) {
 	w.again()
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 	w.code(w.runs.Input(t.Context(), id, "writer", "", "yes", ann), wire.CodeNoPendingInput)
-	for w.runs.Input(t.Context(), id, "person", asked.InputID, "yes, check it", ann) != nil { // it is asked again in a moment
+	for w.runs.Input(t.Context(), id, "person", asked.InputID, "yes, check it", ann) != nil { // it is asked again shortly
 		if t.Context().Err() != nil {
-			t.Fatal("nobody asks")
+			t.Fatal("no request for input")
 		}
 	}
 	v = w.watch(id, 0)
@@ -356,11 +356,11 @@ func TestSeveralAgents(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	w.again()
-	told := w.watch(id, feed.FromEnd)
+	follower := w.watch(id, feed.FromEnd)
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); err != nil {
 		t.Fatal(err)
 	}
-	if a := told.answer(); a.RequestID != q.ID { // though nothing runs
+	if a := follower.answer(); a.RequestID != q.ID { // although the run is not active
 		t.Errorf("%+v", a)
 	}
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// stand is where a run stands, as a list of sessions says.
-func (w *runsEnv) stand(in *runs.Runs, id string) runs.RunStatus {
+// statusOf returns the status of a run as a list of sessions shows it.
+func (w *runsEnv) statusOf(in *runs.Runs, id string) runs.RunStatus {
 	w.t.Helper()
 	m, err := w.sessions.Get(w.t.Context(), id)
 	w.ok(err)
@@ -22,12 +22,12 @@ func (w *runsEnv) stand(in *runs.Runs, id string) runs.RunStatus {
 	return s
 }
 
-// A run waits when somebody who works for it asks, or a person is asked for input; also as
-// another daemon sees it. Nobody waits in one whose daemon has ended, whatever is open.
-func TestStand(t *testing.T) {
+// A run is waiting while one of its agents waits for approval or for input, also as seen by another
+// daemon. A run whose daemon has ended is never waiting.
+func TestStatusOf(t *testing.T) {
 	for name, s := range map[string]*strategy.Strategy{"a sub-agent asks": single(), "an agent of several asks": strategies(t, sideBySide)} {
 		t.Run(name, func(t *testing.T) {
-			w := helping(t, delegating, pushing)
+			w := beginWithSubagents(t, delegating, pushing)
 			id, v := w.begun(s, "go")
 			asked := []approval.Request{v.question()}
 			if s.Name == "both" {
@@ -38,7 +38,7 @@ func TestStand(t *testing.T) {
 			w.ok(err)
 			defer func() { w.ok(other.Close()) }()
 			for _, in := range []*runs.Runs{w.runs, other} {
-				if got := w.stand(in, id); got != want {
+				if got := w.statusOf(in, id); got != want {
 					t.Errorf("%+v, want %+v", got, want)
 				}
 				if info, err := in.Get(t.Context(), id); err != nil || info.Status != api.StatusWaiting || info.Approvals != len(asked) {
@@ -47,26 +47,26 @@ func TestStand(t *testing.T) {
 			}
 			w.again()
 			want.Status = api.StatusInterrupted
-			if got := w.stand(w.runs, id); got != want {
-				t.Errorf("left behind: %+v, want %+v", got, want)
+			if got := w.statusOf(w.runs, id); got != want {
+				t.Errorf("after the daemon ended: %+v, want %+v", got, want)
 			}
 			w.ok(w.runs.Stop(t.Context(), id, "", ann))
-			if got := w.stand(w.runs, id); got != (runs.RunStatus{Status: api.StatusCancelled}) {
+			if got := w.statusOf(w.runs, id); got != (runs.RunStatus{Status: api.StatusCancelled}) {
 				t.Errorf("stopped: %+v", got)
 			}
 		})
 	}
-	t.Run("a person is asked for input", func(t *testing.T) {
+	t.Run("a request for input", func(t *testing.T) {
 		w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: ok}]"})
 		id, v := w.begun(w.parse(reviewing), "go")
 		v.event(wire.RunInputAsked)
-		if got := w.stand(w.runs, id); got != (runs.RunStatus{Status: api.StatusWaiting}) {
+		if got := w.statusOf(w.runs, id); got != (runs.RunStatus{Status: api.StatusWaiting}) {
 			t.Errorf("%+v", got)
 		}
 		w.ok(w.runs.Input(t.Context(), id, "person", "", "yes", ann))
 		v.event(wire.RunCompleted)
 		w.ended(id)
-		if got := w.stand(w.runs, id); got != (runs.RunStatus{Status: api.StatusCompleted}) {
+		if got := w.statusOf(w.runs, id); got != (runs.RunStatus{Status: api.StatusCompleted}) {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 
 // step implements [strategy.StepFunc]: it performs a step unless the log already has its result.
 //
-//	on record as completed ─► its output
+//	recorded as completed ─► its output
 //	begun before a restart ─► the agent's session says how far it came
 //	new                    ─► step_started, the agent, step_completed
 func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, err error) {

@@ -19,8 +19,9 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// helped gives an agent sub-agents of the kind scout, who play what the world says.
-func (w *runsEnv) helped(o *agent.Options) error {
+// addSubagents adds sub-agents of the kind scout to an agent, which follow the scripts of the
+// fixture.
+func (w *runsEnv) addSubagents(o *agent.Options) error {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: []agent.Definition{{Name: "scout", Description: "looks", Prompt: "You look.", Model: "scout"}},
 		Model: func(name string) (model.Model, error) {
@@ -31,11 +32,11 @@ func (w *runsEnv) helped(o *agent.Options) error {
 		return err
 	}
 	o.Subagents, o.Background = subs, &agent.Background{}
-	looksAfter, err := o.Background.Tools()
+	followUp, err := o.Background.Tools()
 	if err != nil {
 		return err
 	}
-	o.Tools, err = tool.NewRegistry(slices.Concat(o.Tools.Tools(), []tool.Tool{subs.Tool()}, looksAfter)...)
+	o.Tools, err = tool.NewRegistry(slices.Concat(o.Tools.Tools(), []tool.Tool{subs.Tool()}, followUp)...)
 	return err
 }
 
@@ -54,13 +55,13 @@ steps:
 `
 )
 
-func helping(t *testing.T, parent, scout string) *runsEnv {
+func beginWithSubagents(t *testing.T, parent, scout string) *runsEnv {
 	w := begin(t, map[string]string{"writer": parent, "scout": scout, "left": parent, "right": pushing})
 	w.helpers = true
 	return w
 }
 
-// scouts are the sessions of a run's sub-agents.
+// scouts returns the sessions of a run's sub-agents.
 func (w *runsEnv) scouts(id string) []session.Meta {
 	w.t.Helper()
 	page, err := w.sessions.List(w.t.Context(), session.Query{Owner: id, Worktrees: true})
@@ -68,9 +69,8 @@ func (w *runsEnv) scouts(id string) []session.Meta {
 	return slices.DeleteFunc(page.Sessions, func(m session.Meta) bool { return strings.HasPrefix(m.ID, id+".") })
 }
 
-// told are the numbers of the records of a session that a watcher was told, and under
-// whose name.
-func (v *watcher) told(id string) (seqs []int64, names []string) {
+// received returns the seqs of a session's records that a watcher received, and the agent names.
+func (v *watcher) received(id string) (seqs []int64, names []string) {
 	for _, r := range v.all {
 		if r.Session != id {
 			continue
@@ -83,26 +83,26 @@ func (v *watcher) told(id string) (seqs []int64, names []string) {
 	return seqs, names
 }
 
-// whole checks that a watcher was told every record of a session once, in order.
-func (v *watcher) whole(m session.Meta, name string) {
+// checkComplete checks that a watcher received every record of a session once, in order.
+func (v *watcher) checkComplete(m session.Meta, name string) {
 	v.w.t.Helper()
-	seqs, names := v.told(m.ID)
+	seqs, names := v.received(m.ID)
 	want := []int64{}
 	for i := range m.Head {
 		want = append(want, i+1)
 	}
 	if !slices.Equal(seqs, want) || !slices.Equal(names, []string{name}) {
-		v.w.t.Errorf("of %s, which has %d records, %v came, as of %q", m.ID, m.Head, seqs, names)
+		v.w.t.Errorf("session %s has %d records, but %v arrived, with the names %q", m.ID, m.Head, seqs, names)
 	}
 }
 
-// What a sub-agent asks is a question of the run, whoever answers it and however, and
-// its records stand in the run's log.
-func TestSubagentAsks(t *testing.T) {
+// An approval request of a sub-agent is one of the run, however it is answered, and its records are
+// relayed to the run's log.
+func TestSubagentApproval(t *testing.T) {
 	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
 		for _, byRun := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, by run %v", name, byRun), func(t *testing.T) {
-				w := helping(t, parent, pushing)
+				w := beginWithSubagents(t, parent, pushing)
 				id, v := w.begun(single(), "go")
 				q := v.question()
 				if q.Agent != "scout" || q.Session != id || q.Asker != w.scouts(id)[0].ID {
@@ -122,7 +122,7 @@ func TestSubagentAsks(t *testing.T) {
 					t.Fatalf("%+v, %v", won, err)
 				}
 				if a := v.answer(); a.Asker != q.Asker || a.Agent != "scout" {
-					t.Errorf("it does not say whom it answers: %+v", a)
+					t.Errorf("the answer does not name the sub-agent: %+v", a)
 				}
 				v.event(wire.RunCompleted)
 				w.ended(id)
@@ -133,7 +133,7 @@ func TestSubagentAsks(t *testing.T) {
 				if len(scouts) != 1 {
 					t.Fatalf("%d sub-agents", len(scouts))
 				}
-				v.whole(scouts[0], "scout")
+				v.checkComplete(scouts[0], "scout")
 				info, err = w.runs.Get(t.Context(), id)
 				w.ok(err)
 				if info.Status != api.StatusCompleted || info.Approvals != 0 {
@@ -144,9 +144,9 @@ func TestSubagentAsks(t *testing.T) {
 	}
 }
 
-// An agent of several in a flow has sub-agents, too.
-func TestSubagentOfOneOfSeveral(t *testing.T) {
-	w := helping(t, delegating, pushing)
+// An agent of a strategy with several agents can have sub-agents, too.
+func TestSubagentOfStrategyAgent(t *testing.T) {
+	w := beginWithSubagents(t, delegating, pushing)
 	id, v := w.begun(w.parse(sideBySide), "go")
 	for range 2 {
 		q := v.question()
@@ -159,16 +159,16 @@ func TestSubagentOfOneOfSeveral(t *testing.T) {
 	if len(scouts) != 1 {
 		t.Fatalf("%d sub-agents", len(scouts))
 	}
-	v.whole(scouts[0], "scout")
+	v.checkComplete(scouts[0], "scout")
 }
 
-// Who stops a run ends its sub-agents, whether they ask or work.
+// Stopping a run ends its sub-agents, whether they wait or work.
 func TestStopSubagent(t *testing.T) {
 	working := `steps: [{tool_uses: [{id: u1, tool: Bash, input: {command: wait}}]}, {text: never}]`
 	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
 		for _, answered := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, works %v", name, answered), func(t *testing.T) {
-				w := helping(t, parent, working)
+				w := beginWithSubagents(t, parent, working)
 				began := make(chan struct{})
 				w.during = func(string) { close(began) }
 				id, v := w.begun(single(), "go")
@@ -182,27 +182,27 @@ func TestStopSubagent(t *testing.T) {
 				v.event(wire.RunCancelled)
 				scout := w.scouts(id)[0]
 				if scout.OpenApprovals != 0 {
-					t.Errorf("it still asks: %+v", scout)
+					t.Errorf("it still waits for approval: %+v", scout)
 				}
 				held, err := w.sessions.Lease(t.Context(), scout.ID)
 				w.ok(err)
 				if held != nil {
 					t.Errorf("held by %v", held)
 				}
-				v.whole(scout, "scout")
+				v.checkComplete(scout, "scout")
 				w.ok(w.sessions.Delete(t.Context(), scout.ID))
 			})
 		}
 	}
 }
 
-// A daemon ends while a sub-agent asks: the question stays open until the run goes on. Whoever
-// goes on with the sub-agent has the answer that came before, or asks anew.
-func TestRestartWhileSubagentAsks(t *testing.T) {
+// If a daemon ends while a sub-agent waits for approval, the request stays open until the run is
+// continued. The resumed sub-agent gets the earlier answer or asks again.
+func TestRestartWhileSubagentWaits(t *testing.T) {
 	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
 		for _, when := range []string{"before", "after", "never", "stopped"} {
 			t.Run(name+", answered "+when, func(t *testing.T) {
-				w := helping(t, parent, pushing)
+				w := beginWithSubagents(t, parent, pushing)
 				id, v := w.begun(single(), "go")
 				q := v.question()
 				w.again()
@@ -211,7 +211,7 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 				if info.Status != api.StatusInterrupted || info.Approvals != 1 {
 					t.Errorf("interrupted: %+v", info)
 				}
-				yes := func() {
+				allow := func() {
 					t.Helper()
 					_, err := w.runs.Decide(t.Context(), "", decision(q, approval.Allow), q.Digest)
 					w.ok(err)
@@ -227,19 +227,19 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 					end, ran = wire.RunCancelled, []string{}
 				}
 				if when == "before" {
-					yes()
+					allow()
 				}
 				if when == "stopped" {
 					w.ok(w.runs.Stop(t.Context(), id, "", ann))
 				} else {
 					w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 				}
-				if when == "after" { // it asks anew
+				if when == "after" { // it asks again
 					old := q
 					for q.ID == old.ID {
 						q = v.question()
 					}
-					yes()
+					allow()
 				}
 				v.event(end)
 				if when == "stopped" {
@@ -254,14 +254,14 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 				if info.Approvals != 0 {
 					t.Errorf("ended: %+v", info)
 				}
-				v.rested()
-				v.whole(w.scouts(id)[0], "scout")
+				v.takeRest()
+				v.checkComplete(w.scouts(id)[0], "scout")
 			})
 		}
 	}
 }
 
-// resuming is a play that goes on with a sub-agent after what it has played already.
+// resuming is a script that resumes a sub-agent after the steps it has already performed.
 func resuming(play, scout string) string {
 	step := "  - tool_uses: [{id: d2, tool: Agent, input: {description: go on, prompt: go on, resume: " + scout + "}}]\n"
 	at := strings.Index(play, "  - text:")
@@ -271,21 +271,21 @@ func resuming(play, scout string) string {
 	return play[:at] + step + play[at:]
 }
 
-// rested takes what came in the last event, too.
-func (v *watcher) rested() { v.all, v.rest = append(v.all, v.rest...), nil }
+// takeRest also takes the remaining records of the last event.
+func (v *watcher) takeRest() { v.all, v.rest = append(v.all, v.rest...), nil }
 
-// delayedEndStore is a store in which the end of a run that is left waits until it is let go.
+// delayedEndStore is a store that delays the end of a suspended run until it is released.
 type delayedEndStore struct {
 	session.Store
-	at, goOn chan struct{}
-	once     sync.Once // who answers meanwhile makes it be tried again
+	at, proceed chan struct{}
+	once        sync.Once // a concurrent answer causes a retry
 }
 
 func (h *delayedEndStore) Append(ctx context.Context, id string, b session.Batch) error {
 	for _, r := range b.Records {
 		if r.Kind == record.KindRunEvent && strings.Contains(string(r.Payload), `"event":"`+wire.RunInterrupted) {
 			h.once.Do(func() { close(h.at) })
-			<-h.goOn
+			<-h.proceed
 		}
 	}
 	return h.Store.Append(ctx, id, b)
@@ -293,12 +293,12 @@ func (h *delayedEndStore) Append(ctx context.Context, id string, b session.Batch
 
 func (h *delayedEndStore) Unwrap() session.Store { return h.Store }
 
-// An answer to a sub-agent that comes when the run has closed its agents and not yet ended
-// is told to those who follow the run, once it has.
-func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
-	w := helping(t, delegating, pushing)
+// An answer to a sub-agent that arrives after the run closed its agents and before its end is
+// relayed to the run's subscribers.
+func TestSubagentAnswerWhileRunEnds(t *testing.T) {
+	w := beginWithSubagents(t, delegating, pushing)
 	w.stop()
-	h := &delayedEndStore{Store: w.store, at: make(chan struct{}), goOn: make(chan struct{})}
+	h := &delayedEndStore{Store: w.store, at: make(chan struct{}), proceed: make(chan struct{})}
 	w.store = h
 	w.open()
 	id, v := w.begun(single(), "go")
@@ -311,8 +311,8 @@ func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
 		_, err := w.runs.Decide(t.Context(), "", decision(q, approval.Deny), q.Digest)
 		decided <- err
 	}()
-	w.watch(q.Session, 0).answer() // it is on record
-	close(h.goOn)
+	w.watch(q.Session, 0).answer() // it is recorded
+	close(h.proceed)
 	w.ok(<-decided)
 	w.ok(<-closed)
 	if a := v.answer(); a.RequestID != q.ID || a.Decision != approval.Deny {

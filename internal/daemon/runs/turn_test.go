@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Whoever changes the policy of a run while one of its agents is being made, which may take
-// long, can give up; the change is made when nobody is in the way.
+// A policy change waits while an agent of the run is being created, which may take long. The caller
+// can give up; the change is made afterward.
 func TestPolicyChangeContext(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
-	making, goOn := make(chan struct{}), make(chan struct{})
+	making, proceed := make(chan struct{}), make(chan struct{})
 	w.making = func(context.Context, runs.AgentRequest) {
 		close(making)
-		<-goOn
+		<-proceed
 	}
 	run, started := w.prepare(single()), make(chan error, 1)
 	go func() { started <- w.runs.Start(t.Context(), run, "go", "", ann) }()
@@ -28,9 +28,9 @@ func TestPolicyChangeContext(t *testing.T) {
 	}()
 	stop()
 	if err := <-over; err == nil {
-		t.Error("the change was made while an agent was")
+		t.Error("the change was made while an agent was being created")
 	}
-	close(goOn)
+	close(proceed)
 	w.ok(<-started)
 	w.ended(run)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The session of a run that runs is not deleted; that of one which has ended can be,
-// and nothing of the run is left.
+// The session of an active run cannot be deleted. The session of an ended run can, and nothing of
+// the run remains.
 func TestDeletedSession(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id, v := w.begun(single(), "go")
@@ -26,8 +26,8 @@ func TestDeletedSession(t *testing.T) {
 	w.code(w.runs.Stop(t.Context(), id, "", ann), wire.CodeRunNotFound)
 }
 
-// Two daemons on one store: what one runs the other neither takes over nor calls
-// interrupted, and when the first has ended the other goes on with it.
+// Of two daemons on one store, one neither takes over the runs of the other nor reports them as
+// interrupted. When the first has ended, the other continues them.
 func TestTwoDaemons(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
 	other := &runsEnv{t: t, store: w.store, plays: w.plays}
@@ -60,7 +60,7 @@ func TestTwoDaemons(t *testing.T) {
 	}
 }
 
-// A run of ten megabytes is as any other.
+// A run of ten megabytes works like any other.
 func TestLargeRun(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
 	size := 10 << 20

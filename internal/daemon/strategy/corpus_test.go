@@ -20,7 +20,7 @@ func TestCorpus(t *testing.T) {
 		}, nil)
 }
 
-// checkFlow is for cases that say what a flow is made of, or what was said to an observer.
+// checkFlow checks cases about the structure of a flow, or about an observer's input.
 func checkFlow(t *testing.T, c corpus.Case) {
 	var given map[string]json.RawMessage
 	c.Decode(t, c.Setup(), &given)
@@ -58,10 +58,10 @@ func checkFlow(t *testing.T, c corpus.Case) {
 	}
 }
 
-// checkExpected looks at one thing that a case expects of a run.
+// checkExpected checks one expectation of a case about a run.
 func checkExpected(t *testing.T, p *play, out Output, steps []string, key, want string) {
 	t.Helper()
-	said := func(agent string) string {
+	outputOf := func(agent string) string {
 		i := slices.IndexFunc(p.steps, func(s Step) bool { return s.Agent == agent })
 		return agent + "(" + p.steps[i].Input + ")"
 	}
@@ -69,12 +69,12 @@ func checkExpected(t *testing.T, p *play, out Output, steps []string, key, want 
 	from, isOutput := strings.CutSuffix(want, "'s output")
 	switch {
 	case key == "result" && isOutput:
-		if out.Text != said(from) {
-			t.Errorf("result %q, want what %s said: %q", out.Text, from, said(from))
+		if out.Text != outputOf(from) {
+			t.Errorf("result %q, want the output of %s: %q", out.Text, from, outputOf(from))
 		}
 	case what == "receives" && isOutput:
-		if said(agent) != agent+"("+said(from)+")" {
-			t.Errorf("%s said %q", agent, said(agent))
+		if outputOf(agent) != agent+"("+outputOf(from)+")" {
+			t.Errorf("the output of %s is %q", agent, outputOf(agent))
 		}
 	case what == "called":
 		n := 0
@@ -93,7 +93,7 @@ func checkExpected(t *testing.T, p *play, out Output, steps []string, key, want 
 			}
 		}
 	default:
-		t.Errorf("the case expects %s: %s, of the steps %v: nobody looks at that", key, want, steps)
+		t.Errorf("the case expects %s: %s, of the steps %v: no check for that", key, want, steps)
 	}
 }
 
@@ -132,7 +132,7 @@ func checkObserver(t *testing.T, c corpus.Case) {
 	}
 	c.Decode(t, c.Expect(), &expect)
 	if expect.Result != "the step's output, not the observer's" {
-		t.Fatalf("what is %s?", expect.Result)
+		t.Fatalf("unknown result %s", expect.Result)
 	}
 	p := &play{lines: map[string][]string{"o": {"again", "done"}}}
 	out, err := flowOf(t, `{"type":"cycle","steps":["a"],"observer":"o"}`).Run(t.Context(), "m", p.do)

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// with is a strategy of a, b and c whose flow is as given.
-func with(flow string) string {
+// strategyWith returns a strategy with the agents a, b and c and this flow.
+func strategyWith(flow string) string {
 	return `{"name":"n","version":"1","agents":{"a":{},"b":{},"c":{}},"flow":` + flow + `}`
 }
 
-// agent is a strategy whose only agent is as given.
+// agent returns a strategy with one agent, with this definition.
 func agent(def string) string {
 	return `{"name":"n","version":"1","agents":{"a":` + def + `},"flow":"a"}`
 }
@@ -30,7 +30,7 @@ func TestInvalid(t *testing.T) {
 		{"not an object", "[]", "must be an object, not a list", ""},
 		{"a text", `hello`, `must be an object, not "hello"`, ""},
 		{"two documents", "name: a\n---\nname: b\n", "2 documents", ""},
-		{"comment in JSON", "{\n  // no\n}", "x:2:3: not JSON", "YAML has"},
+		{"comment in JSON", "{\n  // no\n}", "x:2:3: not JSON", "use YAML"},
 		{"broken JSON", `{"name":`, "not JSON", ""},
 		{"broken YAML", "name: [a\n", "not YAML", ""},
 		{"not UTF-8", "name: \xff", "not UTF-8", "UTF-8"},
@@ -79,37 +79,37 @@ func TestInvalid(t *testing.T) {
 		{"templates", agent(`{"systemPromptTemplate":{"template":"{{shell}}"}}`), "agents.a.systemPromptTemplate: templates are not supported", ""},
 
 		{"unused", `{"name":"n","version":"1","agents":{"a":{},"b":{}},"flow":"a"}`, "agents.b: the flow does not use this agent", "remove it"},
-		{"unknown agent", with(`{"sequential":["a","b","d"]}`), `flow.sequential.steps[2]: unknown agent "d"`, "the agents are a, b, c"},
-		{"no such agent at all", with(`["a"]`), "flow: must be the name of an agent or a flow, not a list", ""},
-		{"step a number", with(`{"sequential":[1]}`), "must be the name of an agent or a flow, not 1", ""},
-		{"unknown observer", with(`{"type":"cycle","steps":["a","b","c"],"observer":"zzzzzz"}`), `flow.observer: unknown agent "zzzzzz"`, "the agents are a, b, c"},
-		{"no type", with(`{"steps":["a"]}`), "flow: type is missing", "cycle"},
-		{"no type, two keys", with(`{"steps":["a"],"name":"x"}`), "flow: type is missing", ""},
-		{"unknown flow type", with(`{"type":"parallel","steps":["a"]}`), `flow.type: "parallel" is not one of sequential, cycle, broadcast`, ""},
-		{"nearly a flow", with(`{"cycel":["a"]}`), `unknown key "cycel"`, "did you mean cycle?"},
-		{"type twice", with(`{"cycle":{"type":"cycle","steps":["a"]}}`), "flow.cycle.type: cycle already gives the type of the flow", ""},
-		{"no steps", with(`{"type":"sequential"}`), "flow: steps is missing", ""},
-		{"empty steps", with(`{"type":"sequential","steps":[]}`), "flow.steps: a flow needs at least one step", ""},
-		{"steps a text", with(`{"type":"sequential","steps":"a"}`), "flow.steps: must be a list", ""},
-		{"custom flow", with(`{"type":"sequential","steps":["a"],"config":{}}`), "flow.config: unsupported flow", ""},
-		{"empty flow name", with(`{"type":"sequential","name":"","steps":["a"]}`), "flow.name: is empty", ""},
-		{"key of another flow", with(`{"type":"sequential","steps":["a"],"cycles":2}`), `flow: unknown key "cycles"`, ""},
-		{"step with more", with(`{"sequential":[{"agent":"a","input":"x"}]}`), `unknown key "input"`, ""},
-		{"no cycles", with(`{"type":"cycle","steps":["a"],"cycles":0}`), "flow.cycles: must be a whole number from 1", ""},
-		{"fewer cycles", with(`{"type":"cycle","steps":["a"],"cycles":-1}`), "must be a whole number from 1", ""},
-		{"half a cycle", with(`{"type":"cycle","steps":["a"],"cycles":2.5}`), "must be a whole number from 1", ""},
-		{"other infinity", with(`{"type":"cycle","steps":["a"],"cycles":"infinite"}`), `or "Infinity", not "infinite"`, ""},
-		{"endless", with(`{"type":"cycle","steps":["a"],"cycles":"Infinity"}`), "flow: the cycle could never end", "observer"},
-		{"endless inside", with(`{"sequential":["a","b",{"type":"cycle","steps":["c"],"cycles":"Infinity"}]}`), "flow.sequential.steps[2]: the cycle could never end", ""},
-		{"signals without use", with(`{"type":"cycle","steps":["a"],"breakCycleSignals":["x"]}`), "breakCycleSignals has no effect", ""},
-		{"no signals", with(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignals":[]}`), "flow.breakCycleSignals: the list is empty", "omit it"},
-		{"empty signal", with(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignals":[""]}`), "flow.breakCycleSignals[0]: is empty", ""},
-		{"unknown match", with(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignalMatch":"regex"}`), `"regex" is not one of substring, first-line`, ""},
-		{"match of nothing", with(`{"type":"cycle","steps":["a"],"cycles":2,"breakCycleSignalMatch":"exact"}`), "no signals to match", ""},
-		{"signal nobody finds", with(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignals":[" x"],"breakCycleSignalMatch":"exact"}`), `" x" can never match with exact`, ""},
-		{"agent at the same time", with(`{"broadcast":["a",{"sequential":["b","a"]},"c"]}`), "agent a is in steps 0 and 1, which run at the same time", "second agent"},
-		{"deep", with(strings.Repeat(`{"sequential":[`, 20) + `"a"` + strings.Repeat(`]}`, 20)), "nested deeper than 16", ""},
-		{"many", with(`{"sequential":[` + strings.Repeat(`"a",`, 600) + `"a"]}`), "more than 500 steps", ""},
+		{"unknown agent", strategyWith(`{"sequential":["a","b","d"]}`), `flow.sequential.steps[2]: unknown agent "d"`, "the agents are a, b, c"},
+		{"no such agent at all", strategyWith(`["a"]`), "flow: must be the name of an agent or a flow, not a list", ""},
+		{"step a number", strategyWith(`{"sequential":[1]}`), "must be the name of an agent or a flow, not 1", ""},
+		{"unknown observer", strategyWith(`{"type":"cycle","steps":["a","b","c"],"observer":"zzzzzz"}`), `flow.observer: unknown agent "zzzzzz"`, "the agents are a, b, c"},
+		{"no type", strategyWith(`{"steps":["a"]}`), "flow: type is missing", "cycle"},
+		{"no type, two keys", strategyWith(`{"steps":["a"],"name":"x"}`), "flow: type is missing", ""},
+		{"unknown flow type", strategyWith(`{"type":"parallel","steps":["a"]}`), `flow.type: "parallel" is not one of sequential, cycle, broadcast`, ""},
+		{"nearly a flow", strategyWith(`{"cycel":["a"]}`), `unknown key "cycel"`, "did you mean cycle?"},
+		{"type twice", strategyWith(`{"cycle":{"type":"cycle","steps":["a"]}}`), "flow.cycle.type: cycle already gives the type of the flow", ""},
+		{"no steps", strategyWith(`{"type":"sequential"}`), "flow: steps is missing", ""},
+		{"empty steps", strategyWith(`{"type":"sequential","steps":[]}`), "flow.steps: a flow needs at least one step", ""},
+		{"steps a text", strategyWith(`{"type":"sequential","steps":"a"}`), "flow.steps: must be a list", ""},
+		{"custom flow", strategyWith(`{"type":"sequential","steps":["a"],"config":{}}`), "flow.config: unsupported flow", ""},
+		{"empty flow name", strategyWith(`{"type":"sequential","name":"","steps":["a"]}`), "flow.name: is empty", ""},
+		{"key of another flow", strategyWith(`{"type":"sequential","steps":["a"],"cycles":2}`), `flow: unknown key "cycles"`, ""},
+		{"step with more", strategyWith(`{"sequential":[{"agent":"a","input":"x"}]}`), `unknown key "input"`, ""},
+		{"no cycles", strategyWith(`{"type":"cycle","steps":["a"],"cycles":0}`), "flow.cycles: must be a whole number from 1", ""},
+		{"fewer cycles", strategyWith(`{"type":"cycle","steps":["a"],"cycles":-1}`), "must be a whole number from 1", ""},
+		{"half a cycle", strategyWith(`{"type":"cycle","steps":["a"],"cycles":2.5}`), "must be a whole number from 1", ""},
+		{"other infinity", strategyWith(`{"type":"cycle","steps":["a"],"cycles":"infinite"}`), `or "Infinity", not "infinite"`, ""},
+		{"endless", strategyWith(`{"type":"cycle","steps":["a"],"cycles":"Infinity"}`), "flow: the cycle could never end", "observer"},
+		{"endless inside", strategyWith(`{"sequential":["a","b",{"type":"cycle","steps":["c"],"cycles":"Infinity"}]}`), "flow.sequential.steps[2]: the cycle could never end", ""},
+		{"signals without use", strategyWith(`{"type":"cycle","steps":["a"],"breakCycleSignals":["x"]}`), "breakCycleSignals has no effect", ""},
+		{"no signals", strategyWith(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignals":[]}`), "flow.breakCycleSignals: the list is empty", "omit it"},
+		{"empty signal", strategyWith(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignals":[""]}`), "flow.breakCycleSignals[0]: is empty", ""},
+		{"unknown match", strategyWith(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignalMatch":"regex"}`), `"regex" is not one of substring, first-line`, ""},
+		{"match of nothing", strategyWith(`{"type":"cycle","steps":["a"],"cycles":2,"breakCycleSignalMatch":"exact"}`), "no signals to match", ""},
+		{"signal that can never match", strategyWith(`{"type":"cycle","steps":["a"],"observer":"b","breakCycleSignals":[" x"],"breakCycleSignalMatch":"exact"}`), `" x" can never match with exact`, ""},
+		{"agent at the same time", strategyWith(`{"broadcast":["a",{"sequential":["b","a"]},"c"]}`), "agent a is in steps 0 and 1, which run at the same time", "second agent"},
+		{"deep", strategyWith(strings.Repeat(`{"sequential":[`, 20) + `"a"` + strings.Repeat(`]}`, 20)), "nested deeper than 16", ""},
+		{"many", strategyWith(`{"sequential":[` + strings.Repeat(`"a",`, 600) + `"a"]}`), "more than 500 steps", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := Parse("x", []byte(tt.in))
@@ -130,7 +130,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-func TestFieldsOfTheSeedAreRefusedByName(t *testing.T) {
+func TestUnsupportedKeys(t *testing.T) {
 	for key, why := range refusedAgent {
 		_, err := Parse("x", []byte(agent(`{"`+key+`":{}}`)))
 		if err == nil || !strings.Contains(err.Error(), "agents.a."+key+": "+why) {
@@ -139,7 +139,7 @@ func TestFieldsOfTheSeedAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestPlacesInYAML(t *testing.T) {
+func TestPositionsInYAML(t *testing.T) {
 	const head = "name: ñ\nversion: 1\nagents:\n  a: {model: x/y}\n"
 	for _, tt := range []struct{ in, at string }{
 		{head + "flow:\n  cycle:\n    steps: [a]\n    cycles: many\n", "f.yaml:8:13: flow.cycle.cycles:"},

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// play is a Do that notes its steps; what an agent says is a(input), unless lines has
-// what it says each time.
+// play is a StepFunc that records its steps. The output of agent a is a(input), unless lines has
+// its outputs.
 type play struct {
 	mu    sync.Mutex
 	steps []Step
@@ -34,7 +34,7 @@ func (p *play) do(_ context.Context, s Step) (Output, error) {
 	return out, p.fail[s.Path]
 }
 
-// log is one line a step: path, name and input.
+// log returns one line per step: path, name and input.
 func (p *play) log() string {
 	var b strings.Builder
 	for _, s := range p.steps {
@@ -47,7 +47,7 @@ func (p *play) log() string {
 	return b.String()
 }
 
-// flowOf is the flow of a strategy with the agents that it names.
+// flowOf returns the flow of a strategy with the agents that it names.
 func flowOf(t *testing.T, text string) *Flow {
 	t.Helper()
 	var agents []string
@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestBroadcastRunsSideBySide(t *testing.T) {
+func TestBroadcastIsConcurrent(t *testing.T) {
 	for _, tt := range []struct{ flow, want string }{
 		{`{"broadcast":["a","b","c"]}`, "a(m)\n\nb(m)\n\nc(m)"},
 		{`{"type":"broadcast","separator":"","steps":["a","b","c"]}`, "a(m)b(m)c(m)"},
@@ -190,7 +190,7 @@ func TestStepErrors(t *testing.T) {
 	}
 }
 
-func TestAFailureEndsTheOthersOfABroadcast(t *testing.T) {
+func TestBroadcastFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		ended := 0
@@ -198,7 +198,7 @@ func TestAFailureEndsTheOthersOfABroadcast(t *testing.T) {
 			func(ctx context.Context, s Step) (Output, error) {
 				switch s.Agent {
 				case "b":
-					synctest.Wait() // for the others to wait
+					synctest.Wait() // until the others wait
 					return Output{}, boom
 				case "c":
 					<-ctx.Done()
@@ -213,12 +213,12 @@ func TestAFailureEndsTheOthersOfABroadcast(t *testing.T) {
 			t.Error(err)
 		}
 		if ended != 2 {
-			t.Errorf("%d of the others ended; o must not begin", ended)
+			t.Errorf("%d of the others ended; o must not start", ended)
 		}
 	})
 }
 
-func TestContextEndsARun(t *testing.T) {
+func TestContext(t *testing.T) {
 	why := errors.New("stopped by ann")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p := &play{}
@@ -240,8 +240,8 @@ func TestZeroFlow(t *testing.T) {
 	}
 }
 
-// A flow that was interrupted is run again with what is on record: the same paths come.
-func TestRunAgainFromTheRecord(t *testing.T) {
+// An interrupted flow runs again with the recorded outputs: the paths are the same.
+func TestRunAfterInterruption(t *testing.T) {
 	f := flowOf(t, `{"sequential":["a",{"cycle":{"steps":["b",{"broadcast":["c"]}],"observer":"o","cycles":3}},"a"]}`)
 	full := &play{}
 	want, err := f.Run(t.Context(), "m", full.do)

@@ -9,7 +9,7 @@ func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		match   signalMatch
 		signals string // with | between
-		said    string
+		output  string
 		want    bool
 	}{
 		{matchSubstring, "end cycle|stop|done", "Well done!", true},
@@ -39,8 +39,8 @@ func TestSignals(t *testing.T) {
 		{matchExact, "DONE", "DONE\nReason", false},
 		{matchExact, "a\nb", "A\nB", true},
 	} {
-		if got := tt.match.found(tt.said, strings.Split(tt.signals, "|")); got != tt.want {
-			t.Errorf("%s: %q in %q: %v", tt.match, tt.signals, tt.said, got)
+		if got := tt.match.found(tt.output, strings.Split(tt.signals, "|")); got != tt.want {
+			t.Errorf("%s: %q in %q: %v", tt.match, tt.signals, tt.output, got)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// same fails unless the source of a strategy is read to the same strategy.
-func same(t *testing.T, s *Strategy) {
+// checkSource checks that the source of a strategy is parsed to the same strategy.
+func checkSource(t *testing.T, s *Strategy) {
 	t.Helper()
 	again, err := Parse("source.json", s.Source)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s.Source)
 	}
 	if !bytes.Equal(again.Source, s.Source) {
-		t.Errorf("the source is another:\n%s\n%s", s.Source, again.Source)
+		t.Errorf("the source differs:\n%s\n%s", s.Source, again.Source)
 	}
 	whole := *s
 	whole.Path = ""
@@ -32,7 +32,7 @@ func same(t *testing.T, s *Strategy) {
 	}
 }
 
-func TestExamplesOfStrategies(t *testing.T) {
+func TestExampleStrategies(t *testing.T) {
 	files, err := filepath.Glob("../../../testdata/strategies/*.*")
 	if err != nil || len(files) < 4 {
 		t.Fatal(files, err)
@@ -43,11 +43,11 @@ func TestExamplesOfStrategies(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		same(t, s)
+		checkSource(t, s)
 	}
 }
 
-// What the page about strategies shows can be read.
+// The examples in the documentation of strategies are valid.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/strategies.md")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%v in\n%s", err, block[2])
 			continue
 		}
-		same(t, s)
+		checkSource(t, s)
 	}
 	for _, keys := range agentKeys {
 		for _, key := range keys {
@@ -89,15 +89,15 @@ func TestDocument(t *testing.T) {
 }
 
 func TestSingle(t *testing.T) {
-	same(t, Single(Agent{Name: "main", Type: LLM, Model: "x/y", SystemPrompt: "<b> & \u2028", Tools: []string{}}))
-	same(t, Single(Agent{Name: "main", Type: User, Prompt: "what?"}))
+	checkSource(t, Single(Agent{Name: "main", Type: LLM, Model: "x/y", SystemPrompt: "<b> & \u2028", Tools: []string{}}))
+	checkSource(t, Single(Agent{Name: "main", Type: User, Prompt: "what?"}))
 	s := Single(Agent{Name: "main", Type: Command, Command: "ls", Stdin: true})
-	same(t, s)
+	checkSource(t, s)
 	if a, ok := s.Agent("main"); !ok || a.Command != "ls" {
 		t.Error(a, ok)
 	}
 	if _, ok := s.Agent("other"); ok {
-		t.Error("there is no other")
+		t.Error("an unknown agent was found")
 	}
 }
 
@@ -111,7 +111,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("a: &x [*x]\n? [k]\n: v\n<<: {}"), true)
 	f.Add([]byte("- - - !!binary |\n  x"), true)
-	f.Add([]byte(with(`{"broadcast":["a",{"cycle":{"steps":["b"],"observer":"c"}}]}`)), false)
+	f.Add([]byte(strategyWith(`{"broadcast":["a",{"cycle":{"steps":["b"],"observer":"c"}}]}`)), false)
 	f.Fuzz(func(t *testing.T, b []byte, yaml bool) {
 		name := "x.json"
 		if yaml {
@@ -119,7 +119,7 @@ func FuzzParse(f *testing.F) {
 		}
 		s, err := Parse(name, b)
 		if err == nil {
-			same(t, s)
+			checkSource(t, s)
 		}
 	})
 }

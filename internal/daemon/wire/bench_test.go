@@ -19,7 +19,8 @@ func BenchmarkDecodeDecision(b *testing.B) {
 	}
 }
 
-// The dearest frames of a hostile client: as large and as full as they may be.
+// BenchmarkDecodeHostile measures the most expensive frames of a hostile client: as large and as
+// full as allowed.
 func BenchmarkDecodeHostile(b *testing.B) {
 	for name, frame := range map[string]string{
 		"values":  `{"type":"prepare_run","strategy":{"a":[` + strings.Repeat("{},", maxValues-10) + `0]}}`,

@@ -58,7 +58,7 @@ func hostiles(t testing.TB) []hostile {
 func TestHostileFrames(t *testing.T) {
 	list := hostiles(t)
 	if len(list) < 300 {
-		t.Errorf("%d frames, want 300 and more", len(list))
+		t.Errorf("%d frames, want at least 300", len(list))
 	}
 	for _, h := range list {
 		r, e := Decode(h.frame)
@@ -66,7 +66,7 @@ func TestHostileFrames(t *testing.T) {
 		case (r == nil) == (e == nil):
 			t.Errorf("line %d: %v and %v", h.line, r, e)
 		case e == nil && h.code != "OK":
-			t.Errorf("line %d: %.80q is taken", h.line, h.frame)
+			t.Errorf("line %d: %.80q is accepted", h.line, h.frame)
 		case e != nil && h.code == "ANY":
 			if !slices.Contains([]Code{CodeParse, CodeValidation, CodeTooLarge}, e.Code) {
 				t.Errorf("line %d: %s", h.line, e.Code)
@@ -80,7 +80,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// frames has one message of each type with all of its fields.
+// frames contains one message of each type with all of its fields.
 var frames = []string{
 	`{"type":"hello","requestId":"r","token":"hf_1","client":"wscat 6","protocol":1}`,
 	`{"type":"ping","requestId":"r"}`,
@@ -102,7 +102,7 @@ var frames = []string{
 	`{"type":"list_strategies","requestId":"r"}`,
 }
 
-// What is decoded is what was sent: writing it gives the same fields.
+// A decoded message has the same fields when it is encoded again.
 func TestDecode(t *testing.T) {
 	seen := map[string]map[string]bool{}
 	for _, frame := range frames {
@@ -131,9 +131,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Each field of each message that is left out, null or of another type is refused by
-// its name, unless it may be left out.
-func TestDecodeChecksEveryField(t *testing.T) {
+// A field that is missing, null or of another type is rejected by name, unless it is optional.
+func TestDecodeFieldErrors(t *testing.T) {
 	for _, frame := range frames {
 		full := object(t, []byte(frame))
 		kind := strings.Trim(string(full["type"]), `"`)
@@ -145,7 +144,7 @@ func TestDecodeChecksEveryField(t *testing.T) {
 			for _, wrong := range []string{`null`, `true`, `7.5`, `"\u0001"`, `[1]`, `{}`} {
 				_, e := Decode(with(t, full, d.name, wrong))
 				if e == nil && string(d.kind) != kindOfJSON(wrong) {
-					t.Errorf("%s.%s takes %s", kind, d.name, wrong)
+					t.Errorf("%s.%s accepts %s", kind, d.name, wrong)
 				}
 				if e != nil && e.Code != CodeValidation {
 					t.Errorf("%s.%s of %s gives %s", kind, d.name, wrong, e.Code)
@@ -244,7 +243,7 @@ func TestDecodeNamesManyProblems(t *testing.T) {
 	}
 }
 
-// U+FFFD is a character like others, when a person has pasted it.
+// U+FFFD is accepted like any other character, because a user may have pasted it.
 func TestDecodeReplacementCharacter(t *testing.T) {
 	for _, frame := range []string{
 		"{\"type\":\"steer_run\",\"runId\":\"r\ufffd\",\"text\":\"a\ufffdb\u2022\",\"requestId\":\"\ufffd\"}",

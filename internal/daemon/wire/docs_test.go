@@ -39,7 +39,7 @@ func tables(t *testing.T, s *jsonschema.Schema, name string) string {
 	if name == "objects" {
 		for i := range objects {
 			o := &objects[i]
-			nested := inside(t, s.Defs[o.in], o.path)
+			nested := schemaAt(t, s.Defs[o.in], o.path)
 			fmt.Fprintf(&out, "\n**`%s`** %s\n\n", o.name, o.what)
 			for field, p := range nested.Properties {
 				p.Description = cmp.Or(p.Description, o.fields[field])
@@ -61,25 +61,25 @@ func tables(t *testing.T, s *jsonschema.Schema, name string) string {
 		message := s.Defs[def]
 		_, kind, _ := strings.Cut(def, ".")
 		fmt.Fprintf(&out, "\n**`%s`** %s\n", kind, about(t, name, kind))
-		var own []string
+		var specific []string
 		for field := range message.Properties {
 			_, place := message.Properties["more"]
 			if field == "type" || field == "ts" || place && slices.Contains(common, field) || field == "requestId" && kind != "request_permission" {
 				continue
 			}
-			own = append(own, field)
+			specific = append(specific, field)
 		}
-		if len(own) == 0 {
+		if len(specific) == 0 {
 			continue
 		}
-		sortAs(t, own, def)
+		sortAs(t, specific, def)
 		out.WriteString("\n")
-		table(&out, message, own)
+		table(&out, message, specific)
 	}
 	return out.String() + "\n"
 }
 
-// sortAs puts fields in the order in which they are written.
+// sortAs sorts fields in the order in which they are encoded.
 func sortAs(t *testing.T, fields []string, def string) {
 	t.Helper()
 	order := map[string]int{}
@@ -103,7 +103,7 @@ func table(out *strings.Builder, message *jsonschema.Schema, fields []string) {
 	}
 }
 
-// keys are the properties of an object in an order that stays.
+// keys returns the properties of an object in a stable order.
 func keys(s *jsonschema.Schema) []string {
 	if len(s.PropertyOrder) == len(s.Properties) {
 		return s.PropertyOrder
@@ -111,8 +111,8 @@ func keys(s *jsonschema.Schema) []string {
 	return slices.Sorted(maps.Keys(s.Properties))
 }
 
-// inside is the schema at a path of fields; lists are passed through.
-func inside(t *testing.T, s *jsonschema.Schema, path string) *jsonschema.Schema {
+// schemaAt returns the schema at a path of fields; it descends into lists.
+func schemaAt(t *testing.T, s *jsonschema.Schema, path string) *jsonschema.Schema {
 	t.Helper()
 	for field := range strings.SplitSeq(path, ".") {
 		if s = s.Properties[field]; s == nil {
@@ -128,7 +128,7 @@ func inside(t *testing.T, s *jsonschema.Schema, path string) *jsonschema.Schema 
 // objects are the objects in fields of messages.
 var objects = []struct {
 	name, what, in, path string
-	fields               map[string]string // where the Go type says nothing
+	fields               map[string]string // for fields whose Go type has no description
 }{
 	{name: "runs[]", what: "is a run in `run_list`, in `strategy_list` and at `GET /v1/runs`.", in: "daemon.run_list", path: "runs"},
 	{name: "inputs[]", what: "is a pending input request.", in: "daemon.run_list", path: "runs.inputs"},
@@ -153,7 +153,7 @@ var objects = []struct {
 	{name: "limits", what: "has the limits of a connection.", in: "daemon.hello", path: "limits"},
 }
 
-// typeOf is a schema's type in words.
+// typeOf describes a schema's type.
 func typeOf(p *jsonschema.Schema) string {
 	switch {
 	case p.Ref != "":
@@ -180,12 +180,12 @@ func typeOf(p *jsonschema.Schema) string {
 	return p.Type
 }
 
-// about says in a sentence what a message is for.
+// about returns a sentence about the purpose of a message.
 func about(t *testing.T, side, kind string) string {
 	t.Helper()
 	what, ok := sentences[side+"."+kind]
 	if !ok {
-		t.Errorf("nothing says what %s.%s is for", side, kind)
+		t.Errorf("%s.%s has no description", side, kind)
 	}
 	return what
 }
@@ -245,20 +245,20 @@ var sentences = map[string]string{
 	"event.retention":            "reports that the transcript was rewritten; the log keeps the earlier items.",
 }
 
-// The frames of the document can be read by whom they are for, and fit the schema.
+// The frames in the document are valid for their receivers and match the schema.
 func TestDocumentedFrames(t *testing.T) {
 	b, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
-	n, inside := 0, false
+	n, schemaAt := 0, false
 	for i, line := range strings.Split(string(b), "\n") {
 		if strings.HasPrefix(line, "```") {
-			inside = line == "```frames"
+			schemaAt = line == "```frames"
 			continue
 		}
-		if !inside {
+		if !schemaAt {
 			continue
 		}
 		n++
@@ -290,7 +290,7 @@ func TestDocumentedFrames(t *testing.T) {
 	}
 }
 
-// The document has each code, and no other.
+// The document lists exactly the existing codes.
 func TestDocumentedCodes(t *testing.T) {
 	b, err := os.ReadFile(document)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What Decode takes, it takes again when it is written, and the schema takes it; what
-// it refuses has a code and a short message.
+// A message that Decode accepts is accepted again after encoding, and matches the schema. A
+// rejected one has a code and a short message.
 func FuzzDecode(f *testing.F) {
 	for _, h := range hostiles(f) {
 		if len(h.frame) < 10_000 {
@@ -36,17 +36,17 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if !json.Valid(frame) || !utf8.Valid(frame) {
-			t.Errorf("%q is taken", frame)
+			t.Errorf("%q is accepted", frame)
 		}
 		if err := valid(t, client, frame); err != nil {
 			t.Errorf("%s: %v", frame, err)
 		}
 		b, err := jsonscan.Marshal(r)
 		if err != nil {
-			t.Fatalf("%s is taken and cannot be written: %v", frame, err)
+			t.Fatalf("%s is accepted but cannot be encoded: %v", frame, err)
 		}
 		again, e := Decode(b)
-		if e != nil { // written again it may be too large
+		if e != nil { // encoded again it may be too large
 			return
 		}
 		if !reflect.DeepEqual(compacted(t, again), compacted(t, r)) {
@@ -63,7 +63,7 @@ func compacted(t *testing.T, r Request) string {
 	return string(b)
 }
 
-// What ParseMessage takes is written and read again without a change.
+// A message that ParseMessage accepts is encoded and parsed again without a change.
 func FuzzParseMessage(f *testing.F) {
 	for _, m := range samples() {
 		f.Add(Encode(m))
@@ -87,7 +87,7 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// Whatever is in a record, its frames are messages that can be read, all of one seq.
+// For every record, all frames are valid messages with the same seq.
 func FuzzProject(f *testing.F) {
 	add := func(kind session.Kind, payload any) {
 		b, err := json.Marshal(payload)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// messageFields is what a message of the daemon must have.
+// messageFields are the required fields of a message of the daemon.
 type messageFields struct {
 	message  reflect.Type
 	required []string
@@ -30,12 +30,11 @@ var outlines = sync.OnceValue(func() map[string]messageFields {
 	return all
 })
 
-// parseMessage reads a message of the daemon: a pointer to one of this package's
-// structs. Fields that this version does not know are left out. Errors are *[Error]:
-// PARSE_ERROR for what is not one JSON object, VALIDATION_ERROR for a field that is
-// missing or has another type, a ts without a zone among them, and INVALID_MESSAGE
-// for a message, or an event of agent_streaming, of a type that a newer daemon has:
-// a client passes over it.
+// parseMessage parses a message of the daemon and returns a pointer to one of this package's
+// structs. It ignores unknown fields. Errors are *[Error]: PARSE_ERROR if the frame is not one JSON
+// object, VALIDATION_ERROR for a missing field or a wrong type, including a ts without a zone, and
+// INVALID_MESSAGE for an unknown type of message or of agent_streaming event, which a newer daemon
+// may send and a client skips.
 func parseMessage(frame []byte) (Message, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(frame, &fields); err != nil || fields == nil {

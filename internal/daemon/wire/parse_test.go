@@ -25,7 +25,7 @@ func object(t testing.TB, b []byte) map[string]json.RawMessage {
 	return m
 }
 
-// with is the object with another value of a field; "" takes it away.
+// with returns the object with another value of a field; "" removes it.
 func with(t testing.TB, m map[string]json.RawMessage, field, value string) []byte {
 	t.Helper()
 	m = maps.Clone(m)
@@ -55,8 +55,8 @@ var (
 	place = Place{Envelope: Envelope{TS: Time{noon}}, RunID: "run_abc123", Seq: 7}
 )
 
-// samples has messages of each type: with all fields, and where that is another
-// shape with none that may be left out.
+// samples contains messages of each type: with all fields, and, if the form differs, with required
+// fields only.
 func samples() []Message {
 	expires := Time{noon.Add(time.Minute)}
 	origin := &policy.Origin{Rule: "Bash(git push:*)", Layer: "project", File: "/w/.holdfast/settings.json", Line: 3, Col: 5}
@@ -123,7 +123,7 @@ func samples() []Message {
 	return list
 }
 
-// What is written can be read, and gives the same bytes again.
+// Encoding and parsing a message gives the same bytes.
 func TestMessagesRoundTrip(t *testing.T) {
 	for _, m := range samples() {
 		frame := Encode(m)
@@ -141,8 +141,8 @@ func TestMessagesRoundTrip(t *testing.T) {
 	}
 }
 
-// The samples have each message, each event and each of their fields.
-func TestSamplesAreComplete(t *testing.T) {
+// The samples contain each message, each event, and each of their fields.
+func TestSamples(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range samples() {
 		all := object(t, Encode(m))
@@ -172,8 +172,8 @@ func TestSamplesAreComplete(t *testing.T) {
 	}
 }
 
-// Every field without omitempty must be there for parseMessage.
-func TestParseMessageNeedsEveryField(t *testing.T) {
+// parseMessage requires every field without omitempty.
+func TestParseMessageRequiredFields(t *testing.T) {
 	for _, m := range samples() {
 		full := object(t, Encode(m))
 		for _, field := range outlines()[m.Type()].required {
@@ -236,7 +236,7 @@ func TestEncode(t *testing.T) {
 	}
 	bad := &RunPrepared{Envelope: reply, FlowTree: Raw("{")}
 	if got := string(Encode(bad)); !strings.Contains(got, `"type":"error"`) || !strings.Contains(got, `"requestId":"r1","code":"INTERNAL_ERROR"`) {
-		t.Errorf("raw JSON that is none gives %s", got)
+		t.Errorf("invalid raw JSON gives %s", got)
 	}
 	if got := string(Encode(&AgentStreaming{Place: place})); !strings.Contains(got, "INTERNAL_ERROR") {
 		t.Errorf("no event gives %s", got)

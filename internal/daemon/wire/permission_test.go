@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// question asks about the effects of a call.
+// question returns an approval request about the requests of a call.
 func question(requests ...policy.Request) approval.Request {
 	expires := noon.Add(5 * time.Minute)
 	return approval.Request{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.ForRequests(requests, policy.Decision{
@@ -63,16 +63,16 @@ func TestPermission(t *testing.T) {
 	if p.SessionID != "" || p.Cut != nil || p.Details.Total != 0 {
 		t.Errorf("it has %+v", p)
 	}
-	// The snapshot of a question that waits differs in nothing but the mark.
+	// The snapshot of a pending request differs only in pending.
 	snapshot := Permission("run_abc123", "", &q)
 	snapshot.Seq, snapshot.AgentName = 9, DefaultAgent
 	if string(Encode(snapshot)) != string(frame) {
-		t.Errorf("the snapshot is %s\nand not %s", Encode(snapshot), frame)
+		t.Errorf("the snapshot is %s\ninstead of %s", Encode(snapshot), frame)
 	}
 }
 
-// What is shown stays bounded, whatever is asked, and says what is missing.
-func TestPermissionIsCapped(t *testing.T) {
+// The details are limited in size, whatever is requested, and describe what was cut.
+func TestPermissionLimits(t *testing.T) {
 	big := strings.Repeat("x", 5<<20)
 	input, _ := json.Marshal(map[string]string{"content": big})
 	p, frame := permissionFrame(t, approval.Request{ID: "p", Requests: []policy.Request{
@@ -91,7 +91,7 @@ func TestPermissionIsCapped(t *testing.T) {
 	}
 	p, _ = permissionFrame(t, approval.Request{ID: "p", Tool: "TodoWrite", Requests: []policy.Request{{Tool: "TodoWrite"}}})
 	if p.Details != nil || p.Operation != "" {
-		t.Errorf("a call that touches nothing has %+v", p)
+		t.Errorf("a call without a resource has %+v", p)
 	}
 }
 
@@ -100,12 +100,12 @@ func TestInputRequest(t *testing.T) {
 	m.Seq = 9
 	want := Project("run-1", 9, events(t, RunEvent{Event: RunInputAsked, Agent: "person", InputID: "in-1", Text: "which?"}))
 	if string(Encode(m)) != string(want[0]) {
-		t.Errorf("%s\nis not %s", Encode(m), want[0])
+		t.Errorf("%s\ninstead of %s", Encode(m), want[0])
 	}
 }
 
-// The cases of the corpus that the messages alone decide; what the daemon does with
-// them is tested in package daemon.
+// TestCorpus runs the cases that depend on messages only; package daemon tests how the daemon
+// handles them.
 func TestCorpus(t *testing.T) {
 	mine := []string{
 		"cd-perm-001", "cd-perm-004", "cd-perm-010", "cd-perm-013", "cd-perm-015", "cd-perm-018",
@@ -115,9 +115,9 @@ func TestCorpus(t *testing.T) {
 		return !slices.Contains(mine, c.ID)
 	})
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
-		"cd-perm-001": checkQuestion, "cd-perm-004": corpus.Test(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, noPending), "cd-perm-010": refused, "cd-perm-013": corpus.Test(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, resolvedForOthers), "cd-perm-015": corpus.Test(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, overrides),
-		"cd-perm-018": corpus.Test(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, capped), "cd-srv-005": pingPong, "cd-srv-021": refused, "cd-srv-023": parsed, "cd-srv-024": corpus.Test(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, echoed), "cd-srv-027": corpus.Test(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, steered),
-		"cd-upd-008": refused, "cd-upd-009": corpus.Test(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, versions),
+		"cd-perm-001": checkPermission, "cd-perm-004": corpus.Test(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, noPending), "cd-perm-010": checkRejected, "cd-perm-013": corpus.Test(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, resolvedForOthers), "cd-perm-015": corpus.Test(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, overrides),
+		"cd-perm-018": corpus.Test(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, capped), "cd-srv-005": pingPong, "cd-srv-021": checkRejected, "cd-srv-023": parsed, "cd-srv-024": corpus.Test(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, echoed), "cd-srv-027": corpus.Test(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, steered),
+		"cd-upd-008": checkRejected, "cd-upd-009": corpus.Test(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, versions),
 	}, nil)
 }
 
@@ -133,11 +133,11 @@ func fields(t *testing.T, c corpus.Case, raw json.RawMessage) map[string]any {
 	return m
 }
 
-// checkQuestion compares the message of a question with the case's, field by field.
-func checkQuestion(t *testing.T, c corpus.Case) {
+// checkPermission compares the message of an approval request with the case, field by field.
+func checkPermission(t *testing.T, c corpus.Case) {
 	given := askedFor.FindStringSubmatch(string(c.Setup()))
 	if given == nil {
-		t.Fatalf("what is asked in %s?", c.Setup())
+		t.Fatalf("no request in %s", c.Setup())
 	}
 	q := approval.Request{ID: "perm-uuid-1234", AskedAt: noon}.ForRequests([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
 		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask})
@@ -176,8 +176,8 @@ func noPending(t *testing.T, c corpus.Case) {
 	}
 }
 
-// refused sends the message that the case describes: a type with what is given.
-func refused(t *testing.T, c corpus.Case) {
+// checkRejected sends the message that the case describes: a type with the given fields.
+func checkRejected(t *testing.T, c corpus.Case) {
 	given := fields(t, c, c.Setup())
 	message := map[string]any{"requestId": "q1"}
 	var when []string
@@ -208,7 +208,7 @@ func refused(t *testing.T, c corpus.Case) {
 func resolvedForOthers(t *testing.T, _ corpus.Case) {
 	got := Project("run-1", 9, source(t, record.KindApprovalResolved, approval.Answer{RequestID: "P1", Decision: approval.Allow, Actor: "ann", Via: "websocket"}))
 	if len(got) != 1 || !strings.Contains(string(got[0]), `"permissionRequestId":"P1","decision":"allow","by":"ann","via":"websocket"`) {
-		t.Errorf("others are told %s", got)
+		t.Errorf("other clients receive %s", got)
 	}
 }
 
@@ -230,7 +230,7 @@ func capped(t *testing.T, c corpus.Case) {
 		t.Errorf("%d bytes, %+v", len(frame), p.Details.InputCut)
 	}
 	if !strings.Contains(p.Details.Display, "bytes are shown, sha256 of all") && p.Details.ShownCut == nil {
-		t.Error("nothing says that what is shown was cut")
+		t.Error("the cut of the shown text is not reported")
 	}
 }
 
@@ -249,7 +249,7 @@ func pingPong(t *testing.T, c corpus.Case) {
 	}
 }
 
-// parsed reads a daemon's message with the case's ts.
+// parsed parses a daemon's message with the case's ts.
 func parsed(t *testing.T, c corpus.Case) {
 	ts, _, _ := strings.Cut(fields(t, c, c.Setup())["ts"].(string), " (")
 	_, err := parseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts))

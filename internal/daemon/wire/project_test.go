@@ -32,7 +32,7 @@ func events(t testing.TB, e RunEvent) Source { return source(t, record.KindRunEv
 
 const head = `"ts":"2025-01-15T10:30:01.000Z",`
 
-// What each kind of record is on the wire.
+// TestProject checks the messages of each kind of record.
 func TestProject(t *testing.T) {
 	exit := 1
 	usage := &transcript.Usage{Input: 10, CacheRead: 90, CacheWrite: 20, Output: 30, Reasoning: 5}
@@ -161,7 +161,7 @@ func TestProject(t *testing.T) {
 			source(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Millis: 12, ExitCode: &exit, Changes: []record.FileChange{{Path: "/a", Before: "absent", After: "0"}}}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"error","durationMs":12,"exitCode":1,"changes":[{"path":"/a","before":"absent","after":"0"}]}}`},
 		},
-		"nobody knows how a tool ended": {
+		"unknown end of a tool": {
 			source(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Bash", IsError: true, Outcome: record.OutcomeUnknown}),
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"tool-finish","toolCallId":"c1","toolName":"Bash","status":"unknown","durationMs":0}}`},
 		},
@@ -198,7 +198,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// The records that a relay stands for have its seq, their own time and agent.
+// Relayed records have the seq of the relay, and their own time and agent.
 func TestProjectRelayed(t *testing.T) {
 	a := item(t, transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
 	a.Agent, a.Session = "writer", "run-1.writer"
@@ -219,7 +219,7 @@ func TestProjectRelayed(t *testing.T) {
 	}
 }
 
-// A text that is longer than MaxText is cut between characters, and says so.
+// A text longer than MaxText is cut between characters, and the cut is reported.
 func TestProjectCuts(t *testing.T) {
 	long := strings.Repeat("ä", MaxText/2) + "ä"
 	got := Project("run-1", 9, item(t, transcript.UserText(long)))

@@ -13,7 +13,7 @@ import (
 
 var compiled sync.Map
 
-// schemaOf is the schema with one of its definitions as the root.
+// schemaOf returns the schema with one of its definitions as the root.
 func schemaOf(t testing.TB, def string) *jsonschema.Resolved {
 	t.Helper()
 	if r, ok := compiled.Load(def); ok {
@@ -50,7 +50,7 @@ func valid(t testing.TB, s *jsonschema.Resolved, frame []byte) error {
 	return s.Validate(v)
 }
 
-func TestSchemaTakesEveryMessage(t *testing.T) {
+func TestSchemaAcceptsMessages(t *testing.T) {
 	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
 	for _, frame := range frames {
 		if err := valid(t, client, []byte(frame)); err != nil {
@@ -64,18 +64,18 @@ func TestSchemaTakesEveryMessage(t *testing.T) {
 	}
 }
 
-// The schema refuses what parseMessage and Decode refuse, as far as a schema can.
-func TestSchemaRefuses(t *testing.T) {
+// The schema rejects what parseMessage and Decode reject, as far as a schema can.
+func TestSchemaRejects(t *testing.T) {
 	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
 	for _, m := range samples() {
 		full := object(t, Encode(m))
 		for _, field := range append(slices.Clone(outlines()[m.Type()].required), "type") {
 			if frame := with(t, full, field, ""); valid(t, daemon, frame) == nil {
-				t.Errorf("the schema takes %s", frame)
+				t.Errorf("the schema accepts %s", frame)
 			}
 		}
 		if valid(t, daemon, with(t, full, "ts", `"2025-01-15T10:30:01"`)) == nil {
-			t.Errorf("the schema takes a %s with a ts without a zone", m.Type())
+			t.Errorf("the schema accepts a %s with a ts without a zone", m.Type())
 		}
 		if valid(t, client, Encode(m)) == nil {
 			t.Errorf("a client may send %s", Encode(m))
@@ -84,7 +84,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, frame := range frames {
 		full := object(t, []byte(frame))
 		if valid(t, client, with(t, full, "bogus", "1")) == nil {
-			t.Errorf("the schema takes an unknown field in %s", frame)
+			t.Errorf("the schema accepts an unknown field in %s", frame)
 		}
 		if valid(t, daemon, []byte(frame)) == nil {
 			t.Errorf("the daemon may send %s", frame)
@@ -92,9 +92,9 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// Whatever Decode takes, the schema takes. The other way round it takes more: what
-// fields must be together, bytes, and what names a run.
-func TestSchemaTakesWhatDecodeTakes(t *testing.T) {
+// The schema accepts everything that Decode accepts. It accepts more: it does not check fields
+// together, sizes in bytes, or run ids.
+func TestSchemaAcceptsDecodable(t *testing.T) {
 	client := schemaOf(t, "client")
 	taken, refused := 0, 0
 	for _, h := range hostiles(t) {
@@ -113,11 +113,11 @@ func TestSchemaTakesWhatDecodeTakes(t *testing.T) {
 		}
 	}
 	if taken < 20 || refused < 200 {
-		t.Errorf("%d frames taken, %d refused", taken, refused)
+		t.Errorf("%d frames accepted, %d rejected", taken, refused)
 	}
 }
 
-func TestSchemaSaysWhoSendsWhat(t *testing.T) {
+func TestSchemaSides(t *testing.T) {
 	var doc struct {
 		Schema string              `json:"$schema"`
 		AnyOf  []map[string]string `json:"anyOf"`
@@ -146,13 +146,13 @@ func TestSchemaSaysWhoSendsWhat(t *testing.T) {
 		t.Errorf("the schema is %s with %v", doc.Schema, doc.AnyOf)
 	}
 	first := Schema()
-	first[0] = 'x' // the caller's
+	first[0] = 'x' // changing the returned copy
 	if made, err := json.Marshal(makeSchema()); err != nil || string(made) != string(Schema()) {
-		t.Errorf("the schema differs from time to time: %v", err)
+		t.Errorf("the schema changed: %v", err)
 	}
 }
 
-// Every field that a program reads says what it is.
+// Every field that a program reads has a description.
 func TestSchemaDescribesFields(t *testing.T) {
 	s := new(jsonschema.Schema)
 	if err := json.Unmarshal(Schema(), s); err != nil {

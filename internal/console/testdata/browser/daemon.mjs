@@ -1,5 +1,5 @@
-// The same page against the program: a run that asks, two tabs, kill -9, and what the daemon
-// sends with every page.
+// The page with a real daemon: a run that waits for approval, two tabs, kill -9, and the headers
+// of every page.
 import { accessible, allow, base, check, context, control, enter, equal, loaded, run, settle, shot, until } from './kit.mjs';
 
 allow(/40[134]|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|50[0-9]/);
@@ -61,7 +61,7 @@ await run({
     await accessible(other, 'a session of the program');
     await other.close();
   },
-  'kill -9: the question is still there and can be answered': async () => {
+  'kill -9: the approval stays and can be answered': async () => {
     await control('run', { id: 'two' });
     const q = page.locator('.question', { hasText: 'git push' });
     await q.waitFor({ timeout: 30000 });
@@ -73,7 +73,7 @@ await run({
     await page.getByText('Reconnecting').waitFor();
     await control('start');
     const after = await code();
-    await page.getByText('holdfast daemon open').waitFor(); // a login lives in the daemon's memory
+    await page.getByText('holdfast daemon open').waitFor(); // the daemon keeps logins in memory
     const login = await c.newPage();
     await login.goto(base + '/login#' + after);
     await login.getByRole('heading', { name: 'Inbox' }).waitFor();
@@ -82,7 +82,7 @@ await run({
     await shot(login, 'after-kill');
     await settle(login);
     await still.getByRole('button', { name: 'Deny with a reason' }).click();
-    await still.getByLabel(/told/).fill('not today');
+    await still.getByLabel('Message for the model').fill('not today');
     await still.getByRole('button', { name: 'Deny', exact: true }).click();
     await still.waitFor({ state: 'detached' });
     await login.goto(base + '/sessions/two');
@@ -91,7 +91,7 @@ await run({
     await login.getByText('run completed').first().waitFor({ timeout: 30000 });
     await login.close();
     await live.close();
-    await page.getByRole('heading', { name: 'Inbox' }).waitFor(); // the other tab's login is this one's, too
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor(); // the tabs share the login
   },
   'steer, mode, fork, rename': async () => {
     await control('run', { id: 'three' });
@@ -130,7 +130,7 @@ await run({
     equal(await control('rules'), { rules: ['Bash(git push:*)'] }, 'what the settings say');
   },
   'the other screens': async () => {
-    for (const [path, seen, text] of [['/sessions', 'tbody', 'third time'], ['/policy?session=two', 'h2', 'In force in this session'], ['/audit', 'tbody', 'git push'], ['/status', 'dd', 'ready']]) {
+    for (const [path, seen, text] of [['/sessions', 'tbody', 'third time'], ['/policy?session=two', 'h2', 'Policy of this session'], ['/audit', 'tbody', 'git push'], ['/status', 'dd', 'ready']]) {
       await page.goto(base + path);
       await page.locator(seen, { hasText: text }).first().waitFor();
       await loaded(page);
@@ -147,8 +147,8 @@ await run({
     await page.getByText('verified').waitFor({ timeout: 30000 });
     await page.goto(base + '/status');
     await page.getByLabel("New token's name").fill('robot');
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
-    await page.getByText('This is shown only now').waitFor();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('The secret is shown only once').waitFor();
     check(/hf_/.test(await page.locator('.made pre').innerText()), 'the secret');
     await page.getByRole('cell', { name: 'robot' }).waitFor();
   },

@@ -1,5 +1,5 @@
-// What models, tools and files say is text: whatever is in it, nothing of it runs, loads,
-// hides, or looks like the page.
+// Text of models, tools and files is shown as text: nothing in it can run, load or hide anything,
+// or look like the page.
 import { allow, base, check, context, enter, equal, frames, loaded, run, shot } from './kit.mjs';
 
 allow(/40[14]/);
@@ -43,7 +43,7 @@ await run({
     let text = '';
     let links = 0;
     const open = '[aria-expanded=false].call-head, [aria-expanded=false].thinking-head, .row-tools [aria-pressed=false]';
-    for (let i = 0; i < 40; i++) { // rows are in the document only while they are in sight
+    for (let i = 0; i < 40; i++) { // rows are in the document only while they are visible
       await page.evaluate((s) => document.querySelectorAll(s).forEach((b) => b.click()), open);
       await frames(page);
       await inert('the session');

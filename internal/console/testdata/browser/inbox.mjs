@@ -1,4 +1,4 @@
-// Answering: with the mouse, with the keyboard, in two tabs, and when somebody else was first.
+// Answering: with the mouse, with the keyboard, in two tabs, and when another client was first.
 import { accessible, allow, base, check, context, control, enter, equal, run, settle, shot, until } from './kit.mjs';
 
 allow(/40[149]|50[37]|ERR_/);
@@ -60,7 +60,7 @@ await run({
     await q.getByRole('radio', { name: /every command that begins/ }).check();
     await settle(page);
     await shot(page, 'always');
-    await accessible(page, 'a question with an answer for good');
+    await accessible(page, 'an approval with an always answer');
     await q.getByRole('button', { name: 'Always for me' }).click();
     await q.waitFor({ state: 'detached' });
     equal(await bodies(), [{ decision: 'allow-session', scope: 'Bash(npm run build:*)', always: 'user', digest: 'digest-w1' }], 'the answer');
@@ -73,7 +73,7 @@ await run({
     await control('scopes', { scopes: 'approve read' });
     await page.reload();
     await card(page, 'w2').waitFor();
-    equal(await card(page, 'w2').getByRole('button', { name: 'Always' }).count(), 0, 'buttons of who may not write settings');
+    equal(await card(page, 'w2').getByRole('button', { name: 'Always' }).count(), 0, 'buttons of a user who may not write settings');
     await control('scopes', { scopes: 'admin' });
     await page.reload();
     await control('answer', { id: 'w2', decision: 'deny' });
@@ -86,8 +86,8 @@ await run({
     await card(page, 'q4').waitFor({ state: 'detached' });
     equal(await bodies(), [{ decision: 'deny', stop: true, digest: 'digest-q4' }], 'the answer');
   },
-  'an answer that is refused for now stays, and is sent again': async () => {
-    for (const [id, status, why] of [['a1', 503, 'the store is away'], ['a2', 507, 'the disk of its store is full']]) {
+  'a temporarily rejected answer stays and is sent again': async () => {
+    for (const [id, status, why] of [['a1', 503, 'the store is unreachable'], ['a2', 507, 'the disk of its store is full']]) {
       await ask(id, 'make ' + id);
       await settle(page);
       await control('away', { status });
@@ -107,7 +107,7 @@ await run({
       equal((await bodies()).pop(), again, 'the answer');
     }
   },
-  'an answer that is refused for now can be taken back, or be another one': async () => {
+  'a temporarily rejected answer can be discarded or changed': async () => {
     await ask('a3', 'make a3');
     await settle(page);
     await control('away', { status: 503 });
@@ -148,7 +148,7 @@ await run({
       throw new Error('j does not lead to ' + id + ' in ' + ids);
     };
     await to('k1');
-    await page.evaluate(() => { // a second press at once: the list has just moved, so it answers nothing
+    await page.evaluate(() => { // a second key press at once has no effect, because the list has just moved
       const press = () => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true, cancelable: true }));
       new MutationObserver((_, o) => {
         if (document.getElementById('q-k1')) return;
@@ -158,7 +158,7 @@ await run({
       press();
     });
     await card(page, 'k1').waitFor({ state: 'detached' });
-    await until(() => page.evaluate(() => document.activeElement.id === 'q-k2'), 'the focus goes on to the next question');
+    await until(() => page.evaluate(() => document.activeElement.id === 'q-k2'), 'the focus moves to the next approval');
     await settle(page);
     equal((await bodies()).length, 1, 'answers of two presses in a row');
     await settle(page);
@@ -180,7 +180,7 @@ await run({
     equal((await bodies()).length, 0, 'answers while a dialog is open');
     await control('answer', { id: 'k3', decision: 'deny' });
   },
-  'a long one must be seen': async () => {
+  'a long request must be read first': async () => {
     const lines = Array.from({ length: 90 }, (_, i) => 'echo ' + i).join('\n');
     await ask('long', lines + '\nrm -rf /');
     const q = card(page, 'long');
@@ -190,7 +190,7 @@ await run({
     await settle(page);
     await q.focus();
     await page.keyboard.press('a');
-    equal((await bodies()).length, 0, 'answers by key of what was not seen');
+    equal((await bodies()).length, 0, 'key presses for an unread request');
     await q.locator('.what').evaluate((e) => { e.scrollTop = e.scrollHeight / 2; });
     check(await yes.isDisabled(), 'half of it is enough');
     await q.locator('.what').evaluate((e) => { e.scrollTop = e.scrollHeight; });
@@ -200,7 +200,7 @@ await run({
     await q.waitFor({ state: 'detached' });
     await bodies();
   },
-  'two tabs, and somebody else': async () => {
+  'two tabs and another client': async () => {
     const other = await c.newPage();
     await other.goto(base + '/');
     await ask('t1', 'make both');
@@ -222,7 +222,7 @@ await run({
     await other.close();
     await bodies();
   },
-  'a tab that heard nothing of a new one': async () => {
+  'a tab without the latest approval': async () => {
     const other = await c.newPage();
     await other.addInitScript(() => {
       globalThis.BroadcastChannel = class extends BroadcastChannel {
@@ -235,7 +235,7 @@ await run({
     await other.evaluate(() => { globalThis.deaf = true; });
     await ask('h2', 'make the second');
     await card(page, 'h2').waitFor();
-    await other.route('**/decision', async (r) => { // its answer comes after the stream's news
+    await other.route('**/decision', async (r) => { // its response arrives after the stream's event
       const response = await r.fetch();
       await card(page, 'h1').getByText('allowed once by ann').waitFor();
       await r.fulfill({ response });
@@ -254,13 +254,13 @@ await run({
     await until(async () => /^\(\d+\) Inbox/.test(await page.title()), 'the title counts');
     const before = +/\d+/.exec(await page.title())[0];
     await ask('n1', 'make news');
-    await page.locator('#urgent', { hasText: 'New question: Bash' }).waitFor({ state: 'attached' });
+    await page.locator('#urgent', { hasText: 'New approval: Bash' }).waitFor({ state: 'attached' });
     await until(async () => (await page.title()).startsWith(`(${before + 1})`), 'the title counts one more');
     await control('expire', { id: 'n1' });
     await card(page, 'n1').getByText(/denied automatically in \d+ s/).waitFor();
     await control('answer', { id: 'n1', decision: 'deny' });
   },
-  'who may only look': async () => {
+  'a user who may only read': async () => {
     await control('scopes', { scopes: 'read' });
     await ask('ro', 'make read only');
     await page.reload();
@@ -271,7 +271,7 @@ await run({
     await until(() => card(page, 'ro').getByRole('button', { name: 'Allow once' }).isEnabled(), 'an admin can answer');
     await control('answer', { id: 'ro', decision: 'deny' });
   },
-  'the daemon goes and comes': async () => {
+  'the daemon restarts': async () => {
     await control('down', { down: true });
     await page.getByText('Reconnecting').waitFor();
     await shot(page, 'reconnecting');

@@ -1,5 +1,5 @@
-// What every script of the browser tests uses: the browser that all of them share, pages
-// that note what goes wrong, and checks. The address of the server is the first argument.
+// Shared by all scripts of the browser tests: the browser, pages that record errors, and checks. The
+// first argument is the address of the server.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { mkdirSync } from 'node:fs';
@@ -102,7 +102,7 @@ export async function accessible(page, name, ...rules) {
   }
 }
 
-// sideways looks whether a page is wider than its window, and says which element is.
+// sideways checks whether a page is wider than its window, and reports the element that is.
 export async function sideways(page, name) {
   const [over, what] = await page.evaluate(() => {
     const wide = document.documentElement.scrollWidth - innerWidth;

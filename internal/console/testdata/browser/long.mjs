@@ -1,4 +1,4 @@
-// A session of 10,000 records: only what is in sight is in the document.
+// A session of 10,000 records: only the visible rows are in the document.
 import { allow, base, check, context, enter, frames, run, shot, until } from './kit.mjs';
 
 allow(/404/);
@@ -10,7 +10,7 @@ let most = 0;
 const count = async () => { const n = await rows(); most = Math.max(most, n); return n; };
 
 await run({
-  'it begins at its end': async () => {
+  'starts at the end': async () => {
     const from = Date.now();
     await page.goto(base + '/sessions/long');
     await page.getByText('answer 3333', { exact: true }).waitFor();

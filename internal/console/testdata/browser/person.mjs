@@ -1,4 +1,4 @@
-// What only a person decides: a plan, and questions of the model.
+// Requests that only a user can answer: plans, and questions of the model.
 import { accessible, context, control, enter, equal, check, frames, run, settle, shot, sideways } from './kit.mjs';
 
 const ask = (id, tool, input, shown) => control('ask', {
@@ -111,7 +111,7 @@ await run({
     await q.waitFor({ state: 'detached' });
     equal(await last(), { decision: 'allow', input: { answers: { 'Which store shall it be?': 'Postgres' } }, digest: 'digest-a2' }, 'the answer');
   },
-  'what a server asks is filled in': async () => {
+  'a server form is filled in': async () => {
     await form('f1', {
       type: 'object', required: ['seat', 'days', 'rows', 'meal'], properties: {
         seat: { type: 'string', title: 'Your seat', description: 'row and letter, as on the plan', pattern: '^[0-9]+[A-F]$' },
@@ -144,7 +144,7 @@ await run({
     const at = await page.evaluate(() => new Date('2026-01-31T12:30').toISOString());
     equal(await last(), { decision: 'allow', input: { content: { at, class: 'y', days: ['tu'], mail: 'a@example.com', meal: 'b', on: '2026-01-31', price: 9.5, quiet: false, rows: 2, seat: '12B' } }, digest: 'digest-f1' }, 'the answer');
   },
-  'a form that proposes all of it, with the keyboard': async () => {
+  'a form with proposed values, with the keyboard': async () => {
     await form('f2', { type: 'object', required: ['seat'], properties: { seat: { type: 'string', default: '1A' }, __proto__x: { type: 'string' } } }, { seat: '1A' });
     const q = card(page, 'f2');
     await settle(page);
@@ -153,7 +153,7 @@ await run({
     await q.waitFor({ state: 'detached' });
     equal((await last()).input, { content: { seat: '1A' } }, 'the answer');
   },
-  'a form is refused, and hostile texts stay in their box': async () => {
+  'a form is declined, and hostile texts stay in their box': async () => {
     const bad = '<img src=x onerror="owned=1"><script>owned=1</script>';
     const word = 'w'.repeat(400);
     await form('f3', JSON.parse(`{"type":"object","required":["__proto__"],"properties":{"__proto__":{"type":"string","title":${JSON.stringify(bad + ' \u202e' + word)},"description":"${word}"},"c":{"type":"string","enum":["${word}","constructor"]}}}`), {}, bad);

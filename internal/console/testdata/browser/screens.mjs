@@ -1,4 +1,4 @@
-// Every screen in both themes and on a narrow one: nothing serious for axe, nothing that
+// Every screen in both themes and on a narrow window: axe reports no serious problem, and nothing
 // scrolls sideways.
 import { accessible, allow, check, context, enter, base, frames, loaded, run, shot, sideways } from './kit.mjs';
 
@@ -8,7 +8,7 @@ const screens = {
   inbox: '/', sessions: '/sessions', session: '/sessions/build', record: '/sessions/build#seq-14', policy: '/policy?session=build&cwd=/src/calendar', workspaces: '/workspaces', workspace: '/workspaces/blog', audit: '/audit', status: '/status', nothing: '/no/such/page',
 };
 
-// What of axe depends on how large the screen is.
+// The rules of axe that depend on the size of the screen.
 const ofSize = ['scrollable-region-focusable', 'target-size', 'aria-hidden-focus'];
 
 const wide = { width: 1280, height: 860 };
@@ -19,7 +19,7 @@ const views = [
   ['narrow', 'light', { width: 390, height: 844 }, ...ofSize],
 ];
 
-// look sees what a page shows in each view.
+// look checks a page in each view.
 async function look(page, name, fullPage = false) {
   for (const [view, colorScheme, size, ...rules] of views) {
     await page.emulateMedia({ colorScheme });
@@ -32,7 +32,7 @@ async function look(page, name, fullPage = false) {
   await page.setViewportSize(wide);
 }
 
-const c = await context({ hasTouch: true }); // where nothing can be hovered over, all is shown
+const c = await context({ hasTouch: true }); // without hover, everything is visible
 const page = await enter(c);
 const visits = Object.entries(screens).map(([name, path]) => [name, async () => {
   await page.goto(base + path);
@@ -51,7 +51,7 @@ await run({
     await look(page, 'help');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'For this session' }).first().click();
-    await page.getByRole('group', { name: /for this session, about/i }).waitFor();
+    await page.getByRole('group', { name: /for this session, with the scope/i }).waitFor();
     await look(page, 'scope');
   },
   login: async () => {

@@ -1,5 +1,5 @@
-// The browser of all scripts: starts it, tells its address in a line, and ends it when the
-// standard input ends.
+// Starts the browser for all scripts, prints its address, and ends it when the standard input
+// ends.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 

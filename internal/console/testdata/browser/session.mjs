@@ -1,4 +1,4 @@
-// A session: its rows, following its end, links to records, and what can be done with it.
+// A session: its rows, following its end, links to records, and its actions.
 import { allow, base, check, context, control, enter, equal, frames, run, shot, until } from './kit.mjs';
 
 allow(/404/);
@@ -32,11 +32,11 @@ await run({
     await row.getByText('allowed for the session by bo via console').waitFor();
     equal(await row.locator('.line.del .text').first().innerText(), 'if (d >= daysInMonth(y, m)) {', 'the line that goes');
   },
-  'it follows its end': async () => {
+  'follows the end': async () => {
     await open('/sessions/build');
     await until(async () => (await bottom()) < 4, 'it begins at its end');
     await say('one more thing');
-    await page.getByText('one more thing', { exact: true }).waitFor(); // the row, not what a screen reader is told
+    await page.getByText('one more thing', { exact: true }).waitFor(); // the row, not the announcement for screen readers
     await until(async () => (await bottom()) < 4, 'it stays at its end');
     await page.mouse.move(640, 300);
     await page.mouse.wheel(0, -700);
@@ -47,7 +47,7 @@ await run({
     await say('and a last one');
     await until(async () => (await records()) > before, 'the record is there');
     await frames(page);
-    check(Math.abs((await page.evaluate(() => scrollY)) - y) < 4, 'it jumps while somebody reads');
+    check(Math.abs((await page.evaluate(() => scrollY)) - y) < 4, 'it jumps while the user reads');
     await page.getByRole('button', { name: 'Jump to latest' }).click();
     await page.getByText('and a last one', { exact: true }).waitFor();
     await until(async () => (await bottom()) < 4, 'it is at its end again');
@@ -61,7 +61,7 @@ await run({
     await page.getByLabel('Mode').selectOption('plan');
     await until(async () => (await page.getByLabel('Mode').inputValue()) === 'plan', 'the mode changes');
     await page.getByLabel('Mode').selectOption('bypassPermissions');
-    await page.getByRole('dialog').getByText('does not ask').waitFor();
+    await page.getByRole('dialog').getByText('no longer ask').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     equal(await page.getByLabel('Mode').inputValue(), 'plan', 'the mode after Cancel');
     await control('input');
@@ -95,7 +95,7 @@ await run({
     await page.locator('tbody tr').first().waitFor();
     const n = await page.locator('tbody tr').count();
     await page.getByLabel('with pending approvals').uncheck();
-    await page.getByLabel('with pending approvals').check(); // the same rows come without loading anew
+    await page.getByLabel('with pending approvals').check(); // the rows change without reloading the page
     await page.waitForFunction((n) => document.querySelectorAll('tbody tr').length === n, n);
     await page.getByLabel('Search').fill('there is no such thing');
     await page.getByText('No session matches').waitFor();
@@ -109,7 +109,7 @@ await run({
     await page.getByText('rule Bash(git push:*) asks about it').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('Nothing was decided for this session').waitFor();
+    await page.getByText('This session has no grants.').waitFor();
     await page.goto(base + '/audit?kind=decision');
     await page.locator('tbody tr').first().waitFor();
     await page.getByRole('button', { name: 'Verify everything' }).click();

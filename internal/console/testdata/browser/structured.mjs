@@ -1,4 +1,4 @@
-// What a tool has returned as structured content alone is shown, and why a turn ended.
+// A result with only structured content is shown, and the reason why a turn ended.
 import { allow, base, check, context, enter, run, shot } from './kit.mjs';
 
 allow(/404/);
@@ -16,7 +16,7 @@ await run({
     check(await row.getByText('Zürich').count() > 0, 'the rest of it');
     await shot(page, 'structured');
   },
-  'a turn that its budget has ended says so': async () => {
+  'a turn that ended because of the budget': async () => {
     await page.goto(base + '/sessions/weather');
     await page.getByText(/budget/).first().waitFor();
   },

@@ -1,7 +1,7 @@
-// Workspaces: one is made, changed, given a prompt and files, stopped and deleted; an image is built.
+// Workspaces: create, change, prompt, files, stop and delete one; build an image.
 import { accessible, allow, check, context, control, enter, base, equal, loaded, run, shot, sideways, until } from './kit.mjs';
 
-allow(/40[0-9]|50[0-9]/); // what the daemon refuses here
+allow(/40[0-9]|50[0-9]/); // errors that the daemon returns here
 
 const c = await context();
 const page = await enter(c);
@@ -9,7 +9,7 @@ const calls = async () => ((await control('calls')) || []).map((l) => { const [m
 const button = (name) => page.getByRole('button', { name, exact: true });
 const wide = { width: 1280, height: 860 };
 
-// seen looks at the page in both themes, wide and narrow.
+// seen checks the page in both themes, wide and narrow.
 async function seen(name) {
   for (const [view, colorScheme, size] of [['light', 'light', wide], ['dark', 'dark', wide], ['narrow', 'light', { width: 390, height: 844 }], ['narrow-dark', 'dark', { width: 390, height: 844 }]]) {
     await page.emulateMedia({ colorScheme });
@@ -23,14 +23,14 @@ async function seen(name) {
 }
 
 await run({
-  make: async () => {
+  create: async () => {
     await page.goto(base + '/workspaces');
     await loaded(page);
     await button('New workspace').click();
     await page.getByLabel('Name').fill('Notes');
     await page.getByLabel('Kind').selectOption('acp');
     await page.getByLabel('Command').fill('gemini\n--acp');
-    await page.getByLabel('Way out').selectOption('proxy');
+    await page.getByLabel('Network access').selectOption('proxy');
     await page.getByLabel('Domains').fill(' api.example.com \n\n*.example.org:443');
     await page.getByLabel('Mounts').fill('/srv/a:b:/mnt/data:ro\n/srv/c:/mnt/c');
     await page.getByLabel('Processors').fill('two');
@@ -41,7 +41,7 @@ await run({
     check(await field.evaluate((e) => e === document.activeElement), 'the field with the error has no focus');
     equal(await calls(), [], 'nothing is sent that is no number');
     await field.fill('0.5');
-    await button('Create the workspace').click(); // the daemon refuses the name
+    await button('Create the workspace').click(); // the daemon rejects the name
     const name = page.getByLabel('Name');
     await until(async () => (await name.getAttribute('aria-invalid')) === 'true', 'the name is marked');
     const said = await page.locator('#' + (await name.getAttribute('aria-describedby')).split(' ').pop()).innerText();
@@ -65,10 +65,10 @@ await run({
   change: async () => {
     await page.goto(base + '/workspaces/blog');
     await button('Change settings').click();
-    await page.getByText('rebuilt with new settings when it is idle').waitFor();
+    await page.getByText('recreated with the new settings when it is idle').waitFor();
     await seen('change');
     await page.getByLabel('Memory').fill('1k');
-    await page.getByLabel('Way out').selectOption('none');
+    await page.getByLabel('Network access').selectOption('none');
     await control('calls');
     await button('Save').click();
     await page.getByText('hint: give at least 64m').waitFor();
@@ -86,10 +86,10 @@ await run({
     await until(async () => button('Start').isEnabled(), 'it is started');
     await button('Stop').click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('1 agent at work').waitFor();
+    await dialog.getByText('1 agent').waitFor();
     await seen('stop');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    equal((await calls()).map((l) => l[1]), ['/v1/workspaces/blog/start'], 'a stop that is not confirmed is none');
+    equal((await calls()).map((l) => l[1]), ['/v1/workspaces/blog/start'], 'an unconfirmed stop has no effect');
     await button('Stop').click();
     await dialog.getByRole('button', { name: 'Stop' }).click();
     await until(async () => (await calls()).some((l) => l[1] === '/v1/workspaces/blog/stop'), 'it is stopped');
@@ -107,8 +107,8 @@ await run({
     await page.getByRole('combobox', { name: /Folder/ }).selectOption('home');
     await loaded(page);
     await upload.setInputFiles({ name: 'notes.md', mimeType: '', buffer: Buffer.from('new') });
-    await page.getByRole('dialog').getByText('notes.md is in this folder already').waitFor();
-    equal(await calls(), [], 'nothing is replaced without a word');
+    await page.getByRole('dialog').getByText('notes.md is already in this folder').waitFor();
+    equal(await calls(), [], 'nothing is replaced without confirmation');
     await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click();
     await until(async () => (await calls()).length === 1, 'it is replaced');
     await page.getByText('the workspace has used up its disk').waitFor();
@@ -116,11 +116,11 @@ await run({
   prompt: async () => {
     const text = page.getByLabel('Prompt');
     check(await button('Run').isDisabled(), 'an empty prompt can be sent');
-    await text.fill('mend the test');
+    await text.fill('fix the test');
     await control('calls');
     await button('Run').click();
     await page.waitForURL('**/sessions/build');
-    equal(await calls(), [['POST', '/v1/runs', '{"workspace":"blog","input":"mend the test"}']], 'the run');
+    equal(await calls(), [['POST', '/v1/runs', '{"workspace":"blog","input":"fix the test"}']], 'the run');
   },
   image: async () => {
     await page.goto(base + '/workspaces');
@@ -128,12 +128,12 @@ await run({
     await page.getByLabel('claude').check();
     await control('calls');
     await button('Build').click();
-    await page.getByText('Building: getting a package').waitFor();
-    check(await button('Build').isDisabled(), 'a second build can be begun');
+    await page.getByText('Building: downloading packages').waitFor();
+    check(await button('Build').isDisabled(), 'a second build can be started');
     await seen('image');
     await page.getByRole('link', { name: 'Sessions' }).click();
     await page.getByRole('link', { name: 'Workspaces' }).click();
-    await page.getByText('@anthropic-ai').waitFor(); // it goes on meanwhile
+    await page.getByText('@anthropic-ai').waitFor(); // the build continues
     await control('built');
     await page.getByText('Built holdfast/workspace:debian').waitFor();
     equal((await calls()).map((l) => l[2]), ['{"variant":"debian","with":["claude"]}'], 'the build');
@@ -156,14 +156,14 @@ await run({
     await seen('delete');
     await control('calls');
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('12 files and folders went; 1 session is kept.').waitFor();
+    await page.getByText('12 files and folders deleted; 1 session is kept.').waitFor();
     equal((await calls()).map((l) => [l[0], l[1]]), [['DELETE', '/v1/workspaces/blog']], 'the delete');
-    await page.goto(base + '/workspaces/old'); // its settings cannot be read
+    await page.goto(base + '/workspaces/old'); // its settings are damaged
     await button('Delete').click();
-    await dialog.getByLabel('leave the container out').waitFor({ state: 'detached' });
+    await dialog.getByLabel(/do not remove the container/).waitFor({ state: 'detached' });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   },
-  'who may only look': async () => {
+  'a user who may only read': async () => {
     await control('scopes', { scopes: 'read' });
     for (const path of ['/workspaces?new=1', '/workspaces/notes?change=1']) {
       await page.goto(base + path);

@@ -16,17 +16,17 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// inSpace makes agents whose sessions belong to a workspace, as those in containers do.
-func inSpace(m model.Model, slug string) func(context.Context, agent.Options) (runs.Agent, error) {
+// inWorkspace creates agents whose sessions belong to a workspace, like those in containers.
+func inWorkspace(m model.Model, slug string) func(context.Context, agent.Options) (runs.Agent, error) {
 	return func(_ context.Context, o agent.Options) (runs.Agent, error) {
 		o.Session.Opened.Project = "workspace:" + slug + ":1"
 		return agent.New(m, &o)
 	}
 }
 
-// A question of a run in a workspace outlives the daemon: it is answered before or after
-// somebody goes on, the run goes on where it was, in its workspace, and the call runs once.
-func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
+// An approval request of a run in a workspace stays open when the daemon ends. It can be answered
+// before or after the run is continued; the run continues in its workspace, and the call runs once.
+func TestApprovalInWorkspaceAfterRestart(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		w := begin(t, map[string]string{"writer": pushing})
 		var spaces []string
@@ -58,12 +58,12 @@ func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
 			t.Errorf("ran %v", got)
 		}
 		if want := []string{"blog ", "blog workspace:blog:1"}; !slices.Equal(spaces, want) {
-			t.Errorf("the agents were made in %q, want %q", spaces, want)
+			t.Errorf("the agents were created in %q, want %q", spaces, want)
 		}
 	}
 }
 
-// A session stays where it began: in its workspace, or outside of all.
+// A session stays in its workspace, or outside of all workspaces.
 func TestSessionsStayInWorkspaces(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}, {text: done}]"})
 	run := func(id, space string) error {
@@ -80,7 +80,7 @@ func TestSessionsStayInWorkspaces(t *testing.T) {
 	w.code(run("outside", "blog"), wire.CodePrepareFailed)
 	var made []string
 	w.making = func(_ context.Context, n runs.AgentRequest) { made = append(made, n.Session+" in "+n.Spec.Workspace) }
-	for _, id := range []string{"inside", "outside"} { // nobody says where
+	for _, id := range []string{"inside", "outside"} { // the request names no workspace
 		w.ok(run(id, ""))
 		w.ok(w.runs.Start(t.Context(), id, "more", "", ann))
 		w.watch(id, 0).until("its second end", func() func(r feed.Record) bool {
@@ -94,6 +94,6 @@ func TestSessionsStayInWorkspaces(t *testing.T) {
 		}())
 	}
 	if want := []string{"inside in blog", "outside in "}; !slices.Equal(made, want) {
-		t.Errorf("made %q, want %q", made, want)
+		t.Errorf("created in %q, want %q", made, want)
 	}
 }

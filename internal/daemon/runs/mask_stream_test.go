@@ -16,9 +16,9 @@ const (
 	madeUpPEM  = "-----BEGIN " + "PRIVATE KEY-----\n" + madeUpLine + "\n" + madeUpLine + "\n-----END PRIVATE KEY-----"
 )
 
-// However a text is cut into pieces, what is told of it is the text with its secrets
-// masked, and no secret is told.
-func TestVeil(t *testing.T) {
+// However a text is split into pieces, the emitted text is the masked text, and no secret is
+// emitted.
+func TestStreamMasker(t *testing.T) {
 	mask, err := secret.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -27,31 +27,31 @@ func TestVeil(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 12).Draw(rt, "text"), " ")
 		v := &streamMasker{mask: mask}
-		var told strings.Builder
-		hear := func(list []event.Event) {
+		var emitted strings.Builder
+		emit := func(list []event.Event) {
 			for _, e := range list {
 				if d, ok := e.(event.TextDelta); ok {
-					told.WriteString(d.Text)
+					emitted.WriteString(d.Text)
 				}
 			}
 		}
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, min(len(rest), 30)).Draw(rt, "n")
-			hear(v.write(event.TextDelta{Text: rest[:n]}))
+			emit(v.write(event.TextDelta{Text: rest[:n]}))
 			rest = rest[n:]
 		}
-		hear(v.write(event.ModelFinished{}))
-		if got := told.String(); strings.Contains(got, madeUpKey) || strings.Contains(got, madeUpLine) {
-			rt.Fatalf("told %q", got)
+		emit(v.write(event.ModelFinished{}))
+		if got := emitted.String(); strings.Contains(got, madeUpKey) || strings.Contains(got, madeUpLine) {
+			rt.Fatalf("emitted %q", got)
 		}
-		if want, _ := mask.Text(text); told.String() != want {
-			rt.Fatalf("told %q, want %q", told.String(), want)
+		if want, _ := mask.Text(text); emitted.String() != want {
+			rt.Fatalf("emitted %q, want %q", emitted.String(), want)
 		}
 	})
 }
 
-// Without a masker pieces go through as they are; what is no piece comes after them.
-func TestVeilOpen(t *testing.T) {
+// Without a masker, pieces are emitted unchanged, and other events follow them.
+func TestStreamMaskerWithoutMasker(t *testing.T) {
 	if got := (&streamMasker{}).write(event.TextDelta{Text: madeUpKey}); len(got) != 1 || got[0] != (event.TextDelta{Text: madeUpKey}) {
 		t.Errorf("%v", got)
 	}
