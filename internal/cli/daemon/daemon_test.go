@@ -34,7 +34,7 @@ func TestDaemonSettings(t *testing.T) {
 		"not loopback":   {env: []string{"LISTEN=0.0.0.0:1"}, want: "can be reached from other machines"},
 		"half of TLS":    {flags: listenFlags{TLSCert: "/c.pem"}, want: "both a certificate and its key"},
 		"no certificate": {flags: listenFlags{TLSCert: "/none/c.pem", TLSKey: "/none/k.pem"}, want: "/none/c.pem"},
-		"no address":     {flags: listenFlags{Listen: []string{"7423"}}, want: `"7423" is no address`},
+		"no address":     {flags: listenFlags{Listen: []string{"7423"}}, want: `invalid listen address "7423"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
