@@ -26,8 +26,9 @@ type question struct {
 // settling limits how long a decision waits for its agent.
 const settling = 5 * time.Second
 
-// askCallback returns the agent's Ask function: nil if the spec says that no one can answer. A
-// client that continues a recorded run unchanged can answer.
+// askCallback returns the agent's Ask function for the spec's onAsk: nil denies the call, one function
+// suspends the run, and ask waits. A recorded run that is continued unchanged waits, because its
+// client can answer.
 func (m *runAgent) askCallback() func(context.Context, approval.Request) (approval.Answer, error) {
 	onAsk := settings.UnattendedPolicy(m.x.opt.Spec.Permissions.Unattended)
 	if m.x.opt.same {
