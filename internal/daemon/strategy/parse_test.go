@@ -26,7 +26,7 @@ func TestInvalid(t *testing.T) {
 		name, in   string
 		want, hint string // parts of the error and of the hint
 	}{
-		{"empty", "", "there is nothing in it", ""},
+		{"empty", "", "the file is empty", ""},
 		{"not an object", "[]", "must be an object, not a list", ""},
 		{"a text", `hello`, `must be an object, not "hello"`, ""},
 		{"two documents", "name: a\n---\nname: b\n", "2 documents", ""},
@@ -147,7 +147,7 @@ func TestPositionsInYAML(t *testing.T) {
 		{head + "flow: ä\n", "f.yaml:5:7: flow:"},
 		{head + "flow: a\nmore: 1\n", "f.yaml:6:1: unknown key"},
 		{"name: n\nversion: 1\nagents:\n  a: {tools: [é, é]}\nflow: a", "f.yaml:4:18: agents.a.tools[1]:"},
-		{"name: n\nversion: 1\nagents:\n  a: {}\nflow: *none", "f.yaml:5:7: there is no anchor"},
+		{"name: n\nversion: 1\nagents:\n  a: {}\nflow: *none", "f.yaml:5:7: unknown anchor"},
 		{"name: n\nversion: 1\nagents:\n  a: !!map {}\nflow: a", "f.yaml:4:6: tag !!map: tags are not supported"},
 		{"name: n\nversion: 1\n1: 2\n", "f.yaml:3:1: a key must be a text"},
 		{"name: n\n<<: [1]\n", "f.yaml:2:1: << takes an object"},
@@ -205,7 +205,7 @@ func TestBillionLaughs(t *testing.T) {
 		alias := fmt.Sprintf("*a%d, ", i)
 		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(alias, 8), ", "))
 	}
-	if _, err := Parse("x.yaml", []byte(b.String())); err == nil || !strings.Contains(err.Error(), "with what its aliases stand for") {
+	if _, err := Parse("x.yaml", []byte(b.String())); err == nil || !strings.Contains(err.Error(), "after aliases are expanded") {
 		t.Error(err)
 	}
 	for name, in := range map[string]string{
