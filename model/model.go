@@ -53,9 +53,9 @@ type Info struct {
 func (i Info) Priced() bool { return i.Price != nil || i.Reported }
 
 // Cost returns the cost of a call in US dollars. The provider's figure takes precedence over the price.
-func (i Info) Cost(u transcript.Usage, said *float64) float64 {
-	if said != nil {
-		return max(*said, 0)
+func (i Info) Cost(u transcript.Usage, reported *float64) float64 {
+	if reported != nil {
+		return max(*reported, 0)
 	}
 	return i.Price.Cost(u)
 }

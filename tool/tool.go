@@ -36,7 +36,7 @@ type Tool interface {
 
 	// Run runs the call. A failure that the model should see (a missing file, a
 	// command that exits 1) is a Result with IsError; an error means that the
-	// tool itself broke, and is told to the model as "tool execution failed".
+	// tool itself broke, and the model reads "tool execution failed".
 	Run(ctx context.Context, call *Call) (Result, error)
 }
 

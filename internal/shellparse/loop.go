@@ -12,7 +12,7 @@ const maxTurns = 16
 // loop parses a body that may run any number of times, including never, until the state at its start no
 // longer changes.
 func (f *frame) loop(s *scope, body func(*scope)) {
-	mark, said := len(f.out.Commands), len(f.out.Unclear)
+	mark, reasons := len(f.out.Commands), len(f.out.Unclear)
 	outer := s.loop
 	for try := 0; !f.stopped; try++ {
 		turn := s.fork()
@@ -40,10 +40,10 @@ func (f *frame) loop(s *scope, body func(*scope)) {
 		}
 		clear(f.out.Commands[mark:])
 		f.out.Commands = f.out.Commands[:mark]
-		for _, why := range f.out.Unclear[said:] {
+		for _, why := range f.out.Unclear[reasons:] {
 			delete(f.seen, why)
 		}
-		f.out.Unclear = f.out.Unclear[:said]
+		f.out.Unclear = f.out.Unclear[:reasons]
 	}
 }
 

@@ -31,7 +31,7 @@ type step struct {
 
 type match struct {
 	stepMatch
-	user, told, result *regexp.Regexp
+	user, notification, result *regexp.Regexp
 }
 
 // scriptError is an error in a script, with its position: names like ".steps" and "[2]".
@@ -182,7 +182,7 @@ func compileMatch(m *stepMatch) (*match, *scriptError) {
 	for _, e := range []struct {
 		key, text string
 		to        **regexp.Regexp
-	}{{".user_matches", m.UserMatches, &c.user}, {".told_matches", m.ToldMatches, &c.told}, {".result_matches", m.ResultMatches, &c.result}} {
+	}{{".user_matches", m.UserMatches, &c.user}, {".told_matches", m.ToldMatches, &c.notification}, {".result_matches", m.ResultMatches, &c.result}} {
 		if e.text == "" {
 			continue
 		}

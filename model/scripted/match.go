@@ -55,8 +55,8 @@ func (s *script) wanted() string {
 func (m *match) fits(sc *requestView) bool {
 	if m.User != "" && !strings.Contains(sc.user, m.User) ||
 		m.user != nil && (sc.user == "" || !m.user.MatchString(sc.user)) ||
-		m.Notification != "" && !strings.Contains(sc.told, m.Notification) ||
-		m.told != nil && (sc.told == "" || !m.told.MatchString(sc.told)) ||
+		m.Notification != "" && !strings.Contains(sc.notifications, m.Notification) ||
+		m.notification != nil && (sc.notifications == "" || !m.notification.MatchString(sc.notifications)) ||
 		m.System != "" && !strings.Contains(sc.system, m.System) ||
 		m.After != "" && m.After != sc.after ||
 		m.MinItems > 0 && sc.items < m.MinItems ||

@@ -14,14 +14,14 @@ import (
 
 // requestView has the parts of a request that conditions refer to.
 type requestView struct {
-	system  string
-	items   int
-	bytes   int      // of all items, the system prompt and the tools
-	after   string   // mark of the newest answer that has one
-	without int      // number of later answers without a mark
-	user    string   // the text of the newest user item after the newest answer
-	told    string   // the notifications after the newest answer, one per line
-	results []result // results after the newest answer
+	system        string
+	items         int
+	bytes         int      // of all items, the system prompt and the tools
+	after         string   // mark of the newest answer that has one
+	without       int      // number of later answers without a mark
+	user          string   // the text of the newest user item after the newest answer
+	notifications string   // the notifications after the newest answer, one per line
+	results       []result // results after the newest answer
 }
 
 type result struct {
@@ -84,7 +84,7 @@ func (s *requestView) take(e transcript.Encoded, uses []transcript.ToolUse) erro
 		s.user = e.Text()
 	}
 	if e.Role() == transcript.RoleNotification {
-		s.told = strings.TrimPrefix(s.told+"\n"+e.Text(), "\n")
+		s.notifications = strings.TrimPrefix(s.notifications+"\n"+e.Text(), "\n")
 	}
 	if len(e.ResultIDs()) == 0 {
 		return nil
@@ -116,27 +116,27 @@ func (s *requestView) lastResult() string {
 
 // String describes the request for the author of a script.
 func (s *requestView) String() string {
-	var said []string
+	var parts []string
 	if s.user != "" {
-		said = append(said, fmt.Sprintf("user %s", quote(s.user)))
+		parts = append(parts, fmt.Sprintf("user %s", quote(s.user)))
 	}
-	if s.told != "" {
-		said = append(said, fmt.Sprintf("notification %s", quote(s.told)))
+	if s.notifications != "" {
+		parts = append(parts, fmt.Sprintf("notification %s", quote(s.notifications)))
 	}
 	for _, r := range s.results {
 		verb := "answered"
 		if r.isError {
 			verb = "failed with"
 		}
-		said = append(said, fmt.Sprintf("%s %s %s", r.tool, verb, quote(r.text)))
+		parts = append(parts, fmt.Sprintf("%s %s %s", r.tool, verb, quote(r.text)))
 	}
-	if len(said) == 0 {
-		said = append(said, "nothing from the user or a tool")
+	if len(parts) == 0 {
+		parts = append(parts, "nothing from the user or a tool")
 	}
 	if s.after != "" {
-		said = append(said, "after step "+s.after)
+		parts = append(parts, "after step "+s.after)
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func quote(s string) string {

@@ -196,7 +196,7 @@ steps:
 func TestMatch(t *testing.T) {
 	yes, no := true, false
 	sc := &requestView{
-		system: "be brief", items: 5, after: "look", user: "please count", told: "ann is idle\nbob is idle",
+		system: "be brief", items: 5, after: "look", user: "please count", notifications: "ann is idle\nbob is idle",
 		results: []result{{tool: "Read", text: "alpha"}, {tool: "Bash", text: "boom 42", isError: true}},
 	}
 	for _, tt := range []struct {

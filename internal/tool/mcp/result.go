@@ -143,7 +143,7 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 }
 
 // mediaType returns the media type of bytes if models can read it.
-func mediaType(said string, data []byte) (string, bool) {
+func mediaType(claimed string, data []byte) (string, bool) {
 	switch is := http.DetectContentType(data); is {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
 		return is, true
@@ -153,7 +153,7 @@ func mediaType(said string, data []byte) (string, bool) {
 		return is, true
 	}
 	frame := len(data) > 1 && data[0] == 0xff && data[1]&0xe0 == 0xe0 // MPEG audio without an ID3 tag
-	return "audio/mpeg", frame && (said == "audio/mpeg" || said == "audio/mp3")
+	return "audio/mpeg", frame && (claimed == "audio/mpeg" || claimed == "audio/mp3")
 }
 
 func (p *parts) append(part transcript.Part) {

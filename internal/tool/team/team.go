@@ -315,7 +315,7 @@ func (t *Team) Ready(ctx context.Context) error {
 }
 
 // readyFor notifies a teammate of its unblocked tasks.
-func (t *Team) readyFor(ctx context.Context, m *teammate) (told bool, err error) {
+func (t *Team) readyFor(ctx context.Context, m *teammate) (notified bool, err error) {
 	if t.o.Tasks == nil {
 		return false, nil
 	}
@@ -337,11 +337,11 @@ func (t *Team) readyFor(ctx context.Context, m *teammate) (told bool, err error)
 		}
 		one, err := m.QueueNotificationOnce(ctx, "task-"+task.ID+"-is-free", transcript.Text{Text: text})
 		if err != nil && !errors.Is(err, agent.ErrClosed) {
-			return told, err
+			return notified, err
 		}
-		told = told || one
+		notified = notified || one
 	}
-	return told, nil
+	return notified, nil
 }
 
 // notifyLead sends the lead a notification once. If the lead is ending, it reads the notification when the

@@ -145,11 +145,11 @@ func (w *Web) answer(ctx context.Context, prompt string, u *url.URL, p *page) (t
 	}
 	text := p.text
 	if w.o.Summarise != nil && prompt != "" && p.status < 400 {
-		said, err := w.o.Summarise(ctx, prompt, text)
+		summary, err := w.o.Summarise(ctx, prompt, text)
 		if err != nil {
 			return tool.Failure("the page was fetched, but summarizing it failed: " + err.Error()), nil // the model reads the error
 		}
-		text = said
+		text = summary
 	}
 	if n := len(text); n > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "")

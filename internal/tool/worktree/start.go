@@ -30,7 +30,7 @@ func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, err
 	if err != nil {
 		return Checkout{}, err
 	}
-	return Checkout{Path: at.path, Branch: at.branch, Created: at.made, Notice: at.told()}, nil
+	return Checkout{Path: at.path, Branch: at.branch, Created: at.made, Notice: at.notice()}, nil
 }
 
 // Leave returns to the previous directory if the session is still in the worktree of Enter. With remove,

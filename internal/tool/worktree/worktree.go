@@ -235,10 +235,10 @@ func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	w.moved(ctx, at.back, w.folders.Cwd())
-	return at.told(), nil
+	return at.notice(), nil
 }
 
-func (c *checkout) told() string {
+func (c *checkout) notice() string {
 	return fmt.Sprintf("The current directory is now %s, on the branch %s.", c.path, c.branch)
 }
 

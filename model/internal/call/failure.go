@@ -127,8 +127,8 @@ func titleOf(page []byte) string {
 // Reported returns the error that a provider sent as JSON within a successful answer: an error object, or
 // a document with one under "error".
 func (p Provider) Reported(document []byte) *model.Error {
-	said := readComplaint(document)
-	return &model.Error{Kind: said.kind(0), Provider: p.Name, Message: p.Secrets.Mask(said.message)}
+	complaint := readComplaint(document)
+	return &model.Error{Kind: complaint.kind(0), Provider: p.Name, Message: p.Secrets.Mask(complaint.message)}
 }
 
 func (p Provider) cancelled(ctx context.Context) *model.Error {
@@ -136,10 +136,10 @@ func (p Provider) cancelled(ctx context.Context) *model.Error {
 }
 
 func (p Provider) status(x *Exchange) *model.Error {
-	said := readComplaint(x.text)
+	complaint := readComplaint(x.text)
 	e := &model.Error{
-		Kind: said.kind(x.status), Provider: p.Name, Status: x.status,
-		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(said.message),
+		Kind: complaint.kind(x.status), Provider: p.Name, Status: x.status,
+		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(complaint.message),
 	}
 	switch x.header.Get("X-Should-Retry") {
 	case "true":

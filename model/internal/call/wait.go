@@ -15,7 +15,7 @@ import (
 //
 //	Begin ─connect─► connection ─firstByte─► Answered ─idle─► Heard ─idle─► Heard … Stop
 //
-// It is one timer, which is set anew with each step. Its methods may be called from any goroutine.
+// It is one timer, which each step resets. Its methods may be called from any goroutine.
 type Timeout struct {
 	provider string
 	timeouts model.Timeouts
