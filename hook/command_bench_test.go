@@ -23,7 +23,7 @@ func BenchmarkCommand(b *testing.B) {
 		for _, script := range []string{"exit 0", "cat >/dev/null; echo '{}'"} {
 			b.Run(bb.name+"/"+script, func(b *testing.B) {
 				f := newFixture(b, nil)
-				f.asked = bb.group
+				f.opened = bb.group
 				benchmarkCommand(b, f, Definition{Event: PreToolUse, Sandbox: bb.access, Command: script})
 			})
 		}

@@ -193,14 +193,14 @@ func (r *outputParser) exit2(out *Output, bad error) *Output {
 	if bad != nil || out == nil {
 		out = &Output{}
 	}
-	said := r.stderrText()
+	text := r.stderrText()
 	info, _ := r.e.info()
 	denied := out.Permission == "deny"
 	if out.Permission != "" && !denied { // an allow with exit code 2 is ignored
 		out.Permission, out.PermissionReason = "", ""
 	}
 	if !info.Blocks {
-		r.note("exit code 2 has no effect on %s: %s", r.e, said)
+		r.note("exit code 2 has no effect on %s: %s", r.e, text)
 		return out
 	}
 	reason := out.Reason
@@ -208,7 +208,7 @@ func (r *outputParser) exit2(out *Output, bad error) *Output {
 		reason = out.PermissionReason
 	}
 	if reason == "" {
-		reason = said
+		reason = text
 	}
 	out.Block, out.Decision, out.Reason = true, "", reason
 	return out

@@ -99,7 +99,7 @@ func accesses(t *testing.T, test func(t *testing.T, f *fixture, a string)) {
 // group makes a runner that has only process groups.
 func group(t testing.TB) *fixture {
 	f := newFixture(t, nil)
-	f.asked = true
+	f.opened = true
 	return f
 }
 

@@ -21,7 +21,7 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	if err != nil {
 		return exitState{}, err
 	}
-	var ours, theirs []*os.File
+	var parentEnds, childEnds []*os.File
 	closeAll := func(files []*os.File) {
 		for _, f := range files {
 			_ = f.Close()
@@ -30,37 +30,37 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	for range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
-			closeAll(append(ours, theirs...))
+			closeAll(append(parentEnds, childEnds...))
 			return exitState{}, err
 		}
-		if len(ours) == 0 {
+		if len(parentEnds) == 0 {
 			r, w = w, r // the command reads from the first
 		}
-		ours, theirs = append(ours, r), append(theirs, w)
+		parentEnds, childEnds = append(parentEnds, r), append(childEnds, w)
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: j.args, Env: j.env, Dir: j.dir, SysProcAttr: procgroup.NewGroup(),
-		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
+		Stdin: childEnds[0], Stdout: childEnds[1], Stderr: childEnds[2],
 	}
 	err = cmd.Start()
-	closeAll(theirs)
+	closeAll(childEnds)
 	if err != nil {
-		closeAll(ours)
+		closeAll(parentEnds)
 		return exitState{}, err
 	}
 	var copies sync.WaitGroup
 	copies.Go(func() {
-		_, _ = io.Copy(ours[0], bytes.NewReader(j.in)) // the command need not read all of it
-		_ = ours[0].Close()
+		_, _ = io.Copy(parentEnds[0], bytes.NewReader(j.in)) // the command need not read all of it
+		_ = parentEnds[0].Close()
 	})
-	copies.Go(func() { _, _ = io.Copy(&j.out, ours[1]) })
-	copies.Go(func() { _, _ = io.Copy(&j.errs, ours[2]) })
+	copies.Go(func() { _, _ = io.Copy(&j.out, parentEnds[1]) })
+	copies.Go(func() { _, _ = io.Copy(&j.errs, parentEnds[2]) })
 	end := exitState{}
 	state, err := waitGroup(ctx, cmd)
 	if status, ok := state.Sys().(syscall.WaitStatus); ok {
 		end.settle(status)
 	}
-	settle(&copies, func() { closeAll(ours) })
+	settle(&copies, func() { closeAll(parentEnds) })
 	return end, err
 }
 

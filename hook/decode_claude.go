@@ -104,12 +104,12 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 		"url":     d.url(&def.URL),
 		"headers": d.headers(&def.Headers),
 	}
-	own, other, must := command, http, "command"
+	specific, other, must := command, http, "command"
 	if kind.Text == typeHTTP {
-		own, other, must = http, command, "url"
+		specific, other, must = http, command, "url"
 	}
 	known := maps.Clone(common)
-	maps.Copy(known, own)
+	maps.Copy(known, specific)
 	for name := range other {
 		known[name] = func(path string, n *jsontree.Node) {
 			d.wrong(path, n.At, "remove it", "it has no effect on hooks of type %q", kind.Text)

@@ -18,9 +18,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// digestInput is what a digest is made over. Its JSON is canonical: the fields in this
-// order, the keys of headers sorted. Where the hook was written is not in it: text
-// that has moved is the same text.
+// digestInput is the input of a hook's digest. Its JSON is canonical: the fields are in this order
+// and header names are sorted. The position of the hook is not part of it, so moved text keeps its
+// digest.
 type digestInput struct {
 	Event     Event             `json:"event"`
 	Dialect   string            `json:"dialect"`
@@ -41,12 +41,12 @@ type digestInput struct {
 }
 
 type digestFile struct {
-	Name   string `json:"name"` // below the project, with slashes
+	Name   string `json:"name"` // relative to the project, with slashes
 	Digest string `json:"sha256"`
 }
 
-// ComputeDigest fills in Digest: over everything that says what the hook does, and what is
-// in those files below project that its command line names. It reads files.
+// ComputeDigest sets Digest. It covers everything that determines what the hook does, and the
+// content of the files below project that its command line names. It reads files.
 func (d *Definition) ComputeDigest(project string) error {
 	if d.Func != nil {
 		return nil
@@ -74,8 +74,8 @@ func (d *Definition) ComputeDigest(project string) error {
 	return nil
 }
 
-// digestFiles makes the digests of those words that name regular files below the
-// project, and of the files there that these run.
+// digestFiles returns the digests of the words that name regular files below the project, and of
+// the project files that those run.
 func digestFiles(words []string, project string) ([]digestFile, error) {
 	root := filepath.Clean(project)
 	if led, err := filepath.EvalSymlinks(root); err == nil {
@@ -115,7 +115,7 @@ func digestFiles(words []string, project string) ([]digestFile, error) {
 	return out, nil
 }
 
-// relPath is the name of a word's file relative to the project.
+// relPath returns the path of a word's file relative to the project.
 func relPath(word, project, root string) (string, bool) {
 	if word == "" || strings.ContainsRune(word, 0) {
 		return "", false
@@ -145,8 +145,8 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// named lists what may be names of files in the command: what a reading of the
-// line finds, and every word of it. A word too many only asks again too often.
+// named lists the words of the command that may be file names: those found by parsing the line, and
+// every other word. An unnecessary word only means that trust is requested again too often.
 func (d *Definition) named(project string) []string {
 	if d.Command == "" {
 		return nil
@@ -175,11 +175,11 @@ func (d *Definition) named(project string) []string {
 	return append(words, implied(words, project)...)
 }
 
-// redirected is a word that the output of a command goes to.
+// redirected matches the target of a redirection.
 var redirected = lazyregexp.Must(`(?:>>?\|?|\btee[ \t]+-a)[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s;&|<>()]+)`)
 
-// outputs are the last parts of names that a line writes to and does nothing else
-// with: a hook that keeps a log is the same hook afterwards.
+// outputs lists the base names of files that a line only writes to. A hook that appends to a log
+// file is still the same hook afterwards.
 func outputs(line string) []string {
 	var names []string
 	for _, m := range redirected().FindAllStringSubmatch(line, -1) {
@@ -190,11 +190,11 @@ func outputs(line string) []string {
 	return names
 }
 
-// quotes and separators of a line that is split without being read.
+// wordBreak matches quotes and separators of a line that is split without parsing.
 var wordBreak = lazyregexp.Must("[\\s;&|<>()`]+")
 
-// lineWords splits a line into words, with quotes taken away. Words in quotes are
-// there whole, and in pieces.
+// lineWords splits a line into words without their quotes. Quoted words are returned whole and in
+// pieces.
 func lineWords(line, project string) []string {
 	bare := strings.NewReplacer(`\ `, " ", `"`, "", "'", "", `\`, "").Replace
 	words := wordBreak().Split(bare(line), -1)
@@ -216,19 +216,19 @@ func lineWords(line, project string) []string {
 	return words
 }
 
-// expansion is what stands for a folder in front of a path: $NAME, ${NAME:-x},
-// $(git rev-parse --show-toplevel) and the like.
+// expansion matches a folder prefix of a path: $NAME, ${NAME:-x}, $(git rev-parse --show-toplevel)
+// and similar.
 var expansion = lazyregexp.Must(`\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}]*\}|\([^)]*\))|^~[^/]*|^.*\)`)
 
-// pieces are the parts of a word that may be a path by themselves: behind a
-// variable, which is taken for the project, and behind an option's "=".
+// pieces returns the parts of a word that may be paths: after a variable, which is assumed to be
+// the project, and after an option's "=".
 func pieces(word string) []string {
 	var out []string
 	if _, value, ok := strings.Cut(word, "="); ok {
 		out = append(append(out, value), pieces(value)...)
 	}
 	if rest := strings.TrimLeft(word, "/"); rest != word {
-		out = append(out, rest) // what stood before it may have been cut off
+		out = append(out, rest) // the part before it may have been cut off
 	}
 	if at := expansion().FindAllStringIndex(word, -1); at != nil {
 		out = append(out, strings.TrimLeft(word[at[len(at)-1][1]:], "/"))

@@ -11,28 +11,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// Bounds of what is followed from file to file. What lies beyond is not covered.
+// Limits for following references between files. Files beyond them are not covered by the digest.
 const (
 	maxScript      = 64 << 10 // bytes of a script that are read
-	maxDigestBytes = 200      // files of one hook
-	maxLoading     = 5        // steps from one file to the next
+	maxDigestBytes = 200      // files per hook
+	maxLoading     = 5        // depth of references
 )
 
-// Where programs and scripts name other files that they run.
+// Patterns for places where programs and scripts name other files that they run.
 var (
-	// What stands before a word: "source", "." or the name of an interpreter.
+	// ranBefore matches what precedes a file name: "source", "." or the name of an interpreter.
 	ranBefore = lazyregexp.Must(`(?m)(?:^|[\s;&|({"'` + "`" + `/])(?:source|\.|bash|sh|zsh|dash|python[0-9.]*|node|ruby|perl|php|bun|tsx|run)[ \t]+(?:-\S+[ \t]+)*`)
-	// What stands before a command of a shell.
+	// shellBefore matches what precedes a shell command.
 	shellBefore = lazyregexp.Must(`(?m)(?:^|[;&|({!` + "`" + `]|\b(?:then|do|else|if|while|elif|exec)[ \t])[ \t]*`)
-	// What stands for a folder at the head of a word.
+	// folder matches a folder expression at the start of a word.
 	folder = lazyregexp.Must(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}\n]*\}|\((?:[^()\n]|\([^()\n]*\))*\))`)
-	// A module of JavaScript, Ruby and the like.
+	// quotedModule matches a module of JavaScript, Ruby and similar languages.
 	quotedModule = lazyregexp.Must(`\b(?:require|require_relative|load|import|from)\b\s*\(?\s*["']([^"'\n]+)["']`)
-	// Modules of Python.
+	// pythonModule matches Python imports.
 	pythonModule = lazyregexp.Must(`(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+\(?([\w, \t]+)|import[ \t]+([\w., \t]+))`)
 )
 
-// scriptFiles lists what may be names of files that a script runs, as they stand in it.
+// scriptFiles lists possible names of files that a script runs, as written in it.
 func scriptFiles(text string) []string {
 	var names []string
 	for _, at := range ranBefore().FindAllStringIndex(text, -1) {
@@ -55,11 +55,11 @@ func scriptFiles(text string) []string {
 	return names
 }
 
-// maxWord bounds a word of a script, in bytes.
+// maxWord is the maximum length of a word of a script, in bytes.
 const maxWord = 500
 
-// shellWord is the word at the head of a text, without its quotes, and without what stands
-// for a folder before its path: $DIR/lib.sh, $(dirname "$0")/lib.sh.
+// shellWord returns the first word of a text, without quotes and without a folder expression before
+// its path: $DIR/lib.sh, $(dirname "$0")/lib.sh.
 func shellWord(text string) string {
 	text, _, _ = strings.Cut(text[:min(len(text), maxWord)], "\n")
 	text = strings.NewReplacer(`"`, "", "'", "").Replace(text)
@@ -72,7 +72,7 @@ func shellWord(text string) string {
 	return text
 }
 
-// pythonFiles are the files of "import a.b, c" and of "from a import b, c".
+// pythonFiles lists the files of "import a.b, c" and "from a import b, c".
 func pythonFiles(from, list string) []string {
 	var names []string
 	add := func(module string) {
@@ -92,7 +92,7 @@ func pythonFiles(from, list string) []string {
 	return names
 }
 
-// interpreters are the files that say what a program does.
+// interpreters lists the files that determine what a program does.
 var interpreters = map[string][]string{
 	"make": {"Makefile", "makefile", "GNUmakefile"}, "gmake": {"Makefile", "makefile", "GNUmakefile"},
 	"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json"}, "bun": {"package.json"},
@@ -100,8 +100,8 @@ var interpreters = map[string][]string{
 	"deno": {"deno.json", "deno.jsonc"}, "python": {"__main__.py"}, "python3": {"__main__.py"}, "node": {"index.js", "package.json"},
 }
 
-// implied lists files that a command line does not name, and that its programs read:
-// of make its Makefile, in the project and in the folders among the words.
+// implied lists files that a command line does not name but its programs read, such as make's
+// Makefile, in the project and in the folders among the words.
 func implied(words []string, project string) []string {
 	var files, names []string
 	module := false
@@ -132,8 +132,8 @@ func implied(words []string, project string) []string {
 	return files
 }
 
-// found are the files below a project that a script, itself below it, runs: named
-// from its own folder or from the project's.
+// found lists the files below a project that a script in the project runs, named relative to the
+// script's folder or to the project.
 func found(root, name string) []string {
 	f, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
 	if err != nil {

@@ -12,23 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// entry is a definition that has been checked and compiled. It is immutable but
-// for ran.
+// entry is a checked and compiled definition. It is immutable except for ran.
 type entry struct {
 	Definition
 	info     eventInfo
 	kind     string
-	by       string // its name, in what is said of it
-	key      string // the same of hooks that do the same; "" of functions
+	by       string // its name in notices
+	key      string // equal for hooks that do the same; "" for functions
 	match    *matcher
 	cond     *condition
-	explicit bool // the definition says how long it may take
+	explicit bool // the definition sets a timeout
 	limit    time.Duration
-	closed   bool // a failure counts as a block
+	closed   bool // a failure is treated as a block
 	done     atomic.Bool
 }
 
-// newEntry checks a definition and fills in what it leaves out.
+// newEntry checks a definition and fills in defaults.
 func (r *Registry) newEntry(d Definition) (*entry, error) {
 	if err := d.spell(); err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func (r *Registry) newEntry(d Definition) (*entry, error) {
 	return e, nil
 }
 
-// functionName is what Go calls a function: "main.checkBash", "main.run.func1".
+// functionName returns Go's name of a function: "main.checkBash", "main.run.func1".
 func functionName(f function) string {
 	if f == nil {
 		return ""
@@ -58,7 +57,7 @@ func functionName(f function) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// spell takes either spelling of the event's name, and the dialect from it.
+// spell accepts either spelling of the event's name and derives the dialect from it.
 func (d *Definition) spell() error {
 	event, dialect, err := parseEvent(string(d.Event))
 	switch {
@@ -93,7 +92,7 @@ func (r *Registry) check(e *entry) error {
 	return nil
 }
 
-// checkKind wants exactly one of a function, a command and a URL.
+// checkKind requires exactly one of a function, a command and a URL.
 func checkKind(e *entry) error {
 	var has []string
 	if e.Func != nil {
@@ -114,7 +113,7 @@ func checkKind(e *entry) error {
 	return &Error{What: "the hook has a " + strings.Join(has, " and a "), Advice: "split it into separate hooks"}
 }
 
-// checkFields refuses what hooks of the type have no use for.
+// checkFields rejects fields that have no effect on hooks of this type.
 func checkFields(e *entry) error {
 	for _, f := range []struct {
 		name string
@@ -148,8 +147,8 @@ func checkValues(e *entry) error {
 	return nil
 }
 
-// checkFailure refuses a failure that should block where that is impossible, or
-// would keep the agent going for nothing.
+// checkFailure rejects "block" on events that cannot be blocked and on events where a block would
+// keep the agent going without a reason.
 func checkFailure(e *entry) error {
 	refuse := func(why string) error {
 		return &Error{Field: "OnFailure", What: why, Advice: `write "continue", or omit it`}
@@ -187,7 +186,7 @@ func (e *entry) fill(strict bool) {
 	}
 }
 
-// maxEnd is how long a hook of SessionEnd may take at most.
+// maxEnd is the maximum timeout of a SessionEnd hook.
 const maxEnd = time.Minute
 
 func (e *entry) time() time.Duration {
@@ -198,8 +197,8 @@ func (e *entry) time() time.Duration {
 	return limit
 }
 
-// identity is the same of hooks that run the same thing in the same way. What
-// picks them (matcher, if) and how long they may take is no part of it.
+// identity returns a string that is equal for hooks that run the same thing in the same way. What
+// selects them (matcher, if) and their timeout are not part of it.
 func (e *entry) identity() string {
 	var b strings.Builder
 	for _, s := range []string{
@@ -214,11 +213,11 @@ func (e *entry) identity() string {
 
 const maxName = 120
 
-// oneLine is the first line of s, cut after most characters.
-func oneLine(s string, most int) string {
+// oneLine returns the first line of s, cut to limit characters.
+func oneLine(s string, limit int) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
-	if utf8.RuneCountInString(line) > most {
-		line, more = string([]rune(line)[:most]), true
+	if utf8.RuneCountInString(line) > limit {
+		line, more = string([]rune(line)[:limit]), true
 	}
 	if more {
 		line += " …"
@@ -226,7 +225,7 @@ func oneLine(s string, most int) string {
 	return line
 }
 
-// field is the value that matchers of the event compare.
+// field returns the value that the event's matchers compare.
 func (in *Input) field(name string) string {
 	switch name {
 	case "tool_name":

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// environ is the environment of a command, and of it the variables that stand for
-// themselves in the exec form. What was named and is not passed on is told.
+// environ returns a command's environment, and of it the variables that the exec form substitutes.
+// It also returns a notice for each requested variable that is not passed.
 func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
 	if j.held {
 		env = j.box.Environ(c.opt.Environ)
@@ -28,7 +28,7 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	}
 	maps.Copy(set, vars)
 	for name, value := range named {
-		if _, ours := set[name]; !ours {
+		if _, reserved := set[name]; !reserved {
 			set[name] = value
 		}
 	}
@@ -43,7 +43,7 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	return env, vars, notices
 }
 
-// named are the variables that a hook names in Env, as far as it may have them.
+// named returns the variables that a hook lists in Env, if it may have them.
 func (c *Commands) named(d *Definition) (vars map[string]string, notices []string) {
 	vars = map[string]string{}
 	for _, name := range d.Env {
@@ -55,7 +55,7 @@ func (c *Commands) named(d *Definition) (vars map[string]string, notices []strin
 			notices = append(notices, fmt.Sprintf("the variable %s is not passed: the settings list the variables that hooks may have, and it is not on the list", name))
 			continue
 		}
-		for _, entry := range c.opt.Environ { // the last one counts
+		for _, entry := range c.opt.Environ { // the last one wins
 			if key, value, _ := strings.Cut(entry, "="); key == name {
 				vars[name] = value
 			}
@@ -64,7 +64,7 @@ func (c *Commands) named(d *Definition) (vars map[string]string, notices []strin
 	return vars, notices
 }
 
-// substitute puts variables in the place of "${NAME}". Others stay as they are.
+// substitute replaces "${NAME}" by variables. Unknown names are not changed.
 func substitute(text string, vars map[string]string) string {
 	for name, value := range vars {
 		text = strings.ReplaceAll(text, "${"+name+"}", value)

@@ -1,9 +1,9 @@
 package hook
 
-// Error describes what is wrong with a hook, or with a block of hooks.
+// Error describes an invalid hook or block of hooks.
 type Error struct {
-	Field  string // "PreToolUse[0].hooks[1].timeout", or ""
-	Offset int    // in bytes, in the decoded JSON text; 0 if not known
+	Field  string // such as "PreToolUse[0].hooks[1].timeout", or ""
+	Offset int    // in bytes, in the decoded JSON text; 0 if unknown
 	What   string
 	Advice string // how to fix it, or ""
 }
@@ -15,10 +15,10 @@ func (e *Error) Error() string {
 	return e.What
 }
 
-// Hint says how to fix it.
+// Hint returns Advice.
 func (e *Error) Hint() string { return e.Advice }
 
-// OutcomeCode is the exit outcome of the program (docs/reference/exit-codes.md).
+// OutcomeCode returns the exit outcome of the program (docs/reference/exit-codes.md).
 func (e *Error) OutcomeCode() string { return "usage" }
 
 // Is reports whether target is an empty Error, which matches every Error.

@@ -49,7 +49,7 @@ const (
 
 // The dialects, see [Definition].Dialect.
 const (
-	dialectClaude = "claude" // also of functions
+	dialectClaude = "claude" // also for functions
 	dialectSeed   = "seed"
 )
 

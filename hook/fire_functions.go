@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// funcRunner runs functions one after another on its own goroutine. The firing waits and watches the
-// time. A function that does not return is abandoned with its goroutine, and another goroutine runs
-// the next ones.
-// worker, and another worker goes on after it.
+// funcRunner runs functions one after another on its own goroutine. The firing waits and watches
+// the time. A function that does not return is abandoned with its goroutine, and another goroutine
+// runs the remaining functions.
 //
-//	firing ── go ─► worker: f1, f2, f3 (too long …)     its answer counts for nothing
+//	firing ── go ─► worker: f1, f2, f3 (too long …)     its result is ignored
 //	       ── go ─►                        worker: f4, f5 ─► done
 type funcRunner struct {
 	f      *fireState
@@ -22,16 +21,16 @@ type funcRunner struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the goroutine has ended
 
-	// mu is of what follows and, while the goroutine runs and is not left, of what
-	// is in f.
+	// mu guards the following fields and, while the goroutine runs and is not abandoned, those of
+	// f.
 	mu        sync.Mutex
-	next      int       // the function that runs; len(list) when all have
-	startedAt time.Time // when it began
+	next      int       // the running function; len(list) at the end
+	startedAt time.Time // when it started
 	began     time.Time // the same by the registry's clock
 	abandoned bool
 }
 
-// functions runs a stretch of functions.
+// functions runs consecutive functions.
 func (f *fireState) functions(ctx context.Context, list []*entry) {
 	for len(list) > 0 {
 		switch {
@@ -46,7 +45,7 @@ func (f *fireState) functions(ctx context.Context, list []*entry) {
 	}
 }
 
-// runFunctions runs functions with one worker, and says how many it has dealt with.
+// runFunctions runs functions with one worker and returns how many are done.
 func (f *fireState) runFunctions(ctx context.Context, list []*entry) int {
 	w := &funcRunner{f: f, list: list, calls: make([]call, len(list)), done: make(chan struct{}), startedAt: time.Now()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
@@ -72,7 +71,7 @@ func (f *fireState) runFunctions(ctx context.Context, list []*entry) int {
 	}
 }
 
-// minTimeout is the least time that a function of the list has.
+// minTimeout returns the shortest timeout in the list.
 func minTimeout(list []*entry) time.Duration {
 	least := list[0].limit
 	for _, e := range list[1:] {
@@ -96,8 +95,8 @@ func (w *funcRunner) run(ctx context.Context) {
 	}
 }
 
-// step takes in what the function that ran has said, and finds the next one to
-// run: nil when there is none, or when the worker has been left.
+// step merges the result of the function that ran and returns the next one to run, or nil if there
+// is none or the worker was abandoned.
 func (w *funcRunner) step(ran *entry, last result) (*entry, Input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +121,7 @@ func (w *funcRunner) step(ran *entry, last result) (*entry, Input) {
 	return nil, Input{}
 }
 
-// invoke calls a function. A panic is an error.
+// invoke calls a function. A panic becomes an error.
 func invoke(ctx context.Context, fn function, in Input) (res result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -133,8 +132,8 @@ func invoke(ctx context.Context, fn function, in Input) (res result) {
 	return result{RunResult: RunResult{Output: out}, err: err}
 }
 
-// ended is after the goroutine has ended: having run all, or in the midst of a
-// function that called runtime.Goexit.
+// ended is called after the goroutine has ended: all functions have run, or one called
+// runtime.Goexit.
 func (w *funcRunner) ended() int {
 	if w.next < len(w.list) {
 		return w.giveUp(errors.New("it ended its goroutine"))
@@ -142,8 +141,7 @@ func (w *funcRunner) ended() int {
 	return w.next
 }
 
-// giveUp gives up the function that runs, if one does, for a reason, and says how
-// many have been dealt with.
+// giveUp abandons the running function, if any, and returns how many are done.
 func (w *funcRunner) giveUp(why error) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,8 +159,8 @@ func (w *funcRunner) abandon(why error) int {
 	return w.next + 1
 }
 
-// overdue gives up the function that runs when it has had its time; else it says
-// when to look again: when this one, or the shortest of those after it, could be.
+// overdue abandons the running function if its time is up. Otherwise it returns how long to wait
+// before the next check: until this function or the shortest later one could be overdue.
 func (w *funcRunner) overdue() (n int, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +174,7 @@ func (w *funcRunner) overdue() (n int, wait time.Duration) {
 	return w.abandon(&timeoutError{e.limit}), 0
 }
 
-// call is the context of one function: that of its worker, with its own deadline.
+// call is the context of one function: the worker's context with its own deadline.
 type call struct {
 	context.Context
 	deadline time.Time

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxBody is how much of a response is read, in bytes.
+// maxBody is the maximum length of a response that is read, in bytes.
 const maxBody = 1 << 20
 
 // post runs an HTTP hook.
@@ -59,12 +59,12 @@ func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (RunResul
 	return a, nil
 }
 
-// exchange sends a request and returns the body of a response that says yes.
+// exchange sends a request and returns the body of a successful response.
 func (c *Commands) exchange(req *http.Request) ([]byte, error) {
 	resp, err := c.client.Do(req)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // the URL may hold a token
+			err = failed.Err // the URL may contain a token
 		}
 		return nil, fmt.Errorf("call %s: %w", req.URL.Host, err)
 	}
@@ -86,12 +86,11 @@ func (c *Commands) exchange(req *http.Request) ([]byte, error) {
 	return bytes.TrimSpace(text), nil
 }
 
-// newClient returns a client that follows no redirects: of the one that is given,
-// or one without a proxy.
-func newClient(given *http.Client) *http.Client {
+// newClient returns a copy of base, or a client without a proxy, that follows no redirects.
+func newClient(base *http.Client) *http.Client {
 	c := &http.Client{}
-	if given != nil {
-		*c = *given
+	if base != nil {
+		*c = *base
 	} else {
 		c.Transport = &http.Transport{
 			DialContext: dial, TLSHandshakeTimeout: 10 * time.Second,
@@ -102,7 +101,7 @@ func newClient(given *http.Client) *http.Client {
 	return c
 }
 
-// dial connects; localhost is this machine's loopback, whatever a resolver says.
+// dial connects. localhost is always this machine's loopback address, whatever a resolver returns.
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	host, port, err := net.SplitHostPort(addr)
@@ -118,8 +117,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return conn, err
 }
 
-// expand puts variables in the place of "$NAME" and "${NAME}"; those that the hook
-// may not know are empty.
+// expand replaces "$NAME" and "${NAME}" by variables. Variables that the hook may not have become
+// empty.
 func expand(text string, vars map[string]string) string {
 	return headerVariable().ReplaceAllStringFunc(text, func(ref string) string {
 		m := headerVariable().FindStringSubmatch(ref)

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/urlpattern"
 )
 
-// mayReach says why an HTTP hook may not be sent to a URL, or nil.
+// mayReach returns an error if an HTTP hook may not call the URL.
 func (c *Commands) mayReach(text string) error {
 	u, err := url.Parse(text)
 	switch {

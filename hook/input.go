@@ -7,28 +7,29 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Input is what a hook is told. The first fields are those of every event; each of the others says
-// which events fill it, and is zero otherwise. Commands read it as one flat JSON object, whose
-// fields docs/reference/hooks.md lists; the names in parentheses are those in Claude Code's form.
+// Input describes an event to a hook. The first fields are set for every event. Each of the others
+// lists the events that set it, and is zero otherwise. Commands read it as one flat JSON object,
+// whose fields docs/reference/hooks.md lists; the names in parentheses are those of Claude Code's
+// form.
 type Input struct {
 	Event          Event
 	SessionID      string
 	TranscriptPath string // a file in Claude Code's JSONL form, or ""
 	CWD            string // the current directory
-	Dir            string // where commands start; default CWD. It is not written to commands
+	Dir            string // where commands start; default CWD. Not passed to commands
 	PermissionMode string
-	Turn           string // turn_id, as Codex has it
+	Turn           string // turn_id, as in Codex
 	Agent          string // the sub-agent's name; "" for the main agent (agent_id, agentId)
-	AgentType      string // of the sub-agent (agent_type)
-	Model          string // that answers; PostModelSwitch: from now on (to_model)
+	AgentType      string // the sub-agent's type (agent_type)
+	Model          string // current model; PostModelSwitch: the new model (to_model)
 
-	// Source is where something comes from: SessionStart (startup, resume, fork, compact),
-	// UserPromptSubmit (user), ConfigChange (user_settings …), PostModelSwitch (auto).
+	// Source is the origin: SessionStart (startup, resume, fork, compact), UserPromptSubmit (user),
+	// ConfigChange (user_settings …), PostModelSwitch (auto).
 	Source string
-	// Reason is why: SessionEnd (other …), PermissionDenied, and Stop, where it is how the turn
-	// ended (completed, interrupted …).
+	// Reason is the cause: SessionEnd (other …), PermissionDenied, and Stop, where it says how the
+	// turn ended (completed, interrupted …).
 	Reason string
-	// Trigger is what began it: PreCompact and PostCompact (manual, auto), and Setup (init,
+	// Trigger is what started it: PreCompact and PostCompact (manual, auto), and Setup (init,
 	// maintenance, or "" at every start).
 	Trigger string
 
@@ -50,60 +51,60 @@ type Input struct {
 	Question     MCPQuestion      // Elicitation, ElicitationResult
 }
 
-// ToolCall is a tool call, as far as an event knows it.
+// ToolCall is a tool call, as far as an event has data about it.
 type ToolCall struct {
 	Name     string          `json:"tool_name"`
 	Input    json.RawMessage `json:"tool_input"`
 	UseID    string          `json:"tool_use_id"`
-	Response json.RawMessage `json:"tool_response,omitempty"` // of PostToolUse and PostToolBatch: the result in Claude Code's form
+	Response json.RawMessage `json:"tool_response,omitempty"` // PostToolUse and PostToolBatch: the result in Claude Code's form
 
-	Output      string        `json:"-"` // of PostToolUse: the result as text (seed 000's toolOutput)
-	Error       string        `json:"-"` // of PostToolUseFailure; of PermissionDenied: why (error)
-	Interrupted bool          `json:"-"` // of PostToolUseFailure (is_interrupt)
-	Took        time.Duration `json:"-"` // of PostToolUse and PostToolUseFailure (duration_ms)
-	// Suggestions are what a person could choose for the rest of the session, of
+	Output      string        `json:"-"` // PostToolUse: the result as text (the Open Agent SDK's toolOutput)
+	Error       string        `json:"-"` // PostToolUseFailure; PermissionDenied: the reason (error)
+	Interrupted bool          `json:"-"` // PostToolUseFailure (is_interrupt)
+	Took        time.Duration `json:"-"` // PostToolUse and PostToolUseFailure (duration_ms)
+	// Suggestions are changes that the user could choose for the rest of the session.
 	// PermissionRequest: PermissionUpdate values in Claude Code's form (permission_suggestions).
 	Suggestions json.RawMessage `json:"-"`
-	// Settled says that Input is what will run, and that it was changed since the call
-	// was first put to the hooks: another input is left out, and an allow of another one does not count.
-	// It is not written to commands.
+	// Settled reports that Input is the final input and differs from the one the hooks saw first. A
+	// new input from the hook is then ignored, and so is an allow of another input. It is not
+	// passed to commands.
 	Settled bool `json:"-"`
-	// Requests are what the call would touch, for the "if" of a hook. They are not
-	// written to commands.
+	// Requests are what the call would access, for a hook's "if". They are not passed to commands.
 	Requests []policy.Request `json:"-"`
 }
 
-// SlashCommand is a command in a prompt that stands for a longer text.
+// SlashCommand is a command in a prompt that was expanded to a longer text.
 type SlashCommand struct {
 	Type   string // slash_command (expansion_type)
 	Name   string // without its slash (command_name)
-	Args   string // what stands behind it (command_args)
-	Source string // whose it is: user, project (command_source)
+	Args   string // the text after it (command_args)
+	Source string // where it is defined: user, project (command_source)
 }
 
 // TurnEnd is how a turn ended.
 type TurnEnd struct {
-	StopHookActive bool   // a hook has already kept the agent going; not of StopFailure
-	LastMessage    string // of the assistant (last_assistant_message)
+	StopHookActive bool   // a hook has already kept the agent going; not for StopFailure
+	LastMessage    string // last text of the assistant (last_assistant_message)
 
-	// Of StopFailure: the kind of the error, such as authentication_failed, and its text (error_details).
+	// StopFailure: the type of the error, such as authentication_failed, and its text
+	// (error_details).
 	Error, Details string
 
-	AgentTranscriptPath string // of SubagentStop
+	AgentTranscriptPath string // SubagentStop
 }
 
-// ModelSwitch is a change of the model that answers, and what it costs.
+// ModelSwitch is a change of the model during a session, and its cost.
 type ModelSwitch struct {
 	From          string  // the model until now (from_model)
-	Requested     *string // by a person; nil: nobody asked for it (requested_model)
-	ContextTokens int64   // that the model has to read
-	CacheWarm     bool    // the model has read them not long ago (prompt_cache_warm)
-	CacheTTL      string  // how long it keeps them: "5m"
-	CacheWriteUSD float64 // about what reading them costs (estimated_cache_write_usd)
-	Pricing       string  // where the price is from: "catalog", or "default" when none is known
+	Requested     *string // by the user; nil: not requested (requested_model)
+	ContextTokens int64   // tokens that the new model has to read
+	CacheWarm     bool    // the model's prompt cache has them (prompt_cache_warm)
+	CacheTTL      string  // lifetime of the cache: "5m"
+	CacheWriteUSD float64 // estimated cost of reading them (estimated_cache_write_usd)
+	Pricing       string  // source of the price: "catalog", or "default" if none is known
 }
 
-// Task is a task of a team, or, of TeammateIdle, only who has none.
+// Task is a task of a team. For TeammateIdle, only the teammate and team are set.
 type Task struct {
 	ID, Subject, Description string // task_id, task_subject, task_description
 	Teammate, Team           string // teammate_name, team_name
@@ -112,24 +113,24 @@ type Task struct {
 // File is a file that changed, or was read.
 type File struct {
 	Path   string // file_path
-	Change string // of FileChanged: change, add, unlink (event)
+	Change string // FileChanged: change, add, unlink (event)
 
-	// Of InstructionsLoaded:
+	// InstructionsLoaded:
 	Memory      string   // Managed, User, Project, Local (memory_type)
 	LoadReason  string   // session_start, include …
-	Globs       []string // of a rule
+	Globs       []string // globs of a rule
 	TriggerFile string   // the file that was read (trigger_file_path)
-	ParentFile  string   // the file that includes it (parent_file_path)
+	ParentFile  string   // the file that includes this one (parent_file_path)
 }
 
-// MCPQuestion is what an MCP server asks a person, and the answer.
+// MCPQuestion is a form that an MCP server shows the user, and the answer.
 type MCPQuestion struct {
 	Server  string          // mcp_server_name
-	Message string          // of Elicitation
+	Message string          // Elicitation
 	Mode    string          // form, url
-	URL     string          // of Elicitation
+	URL     string          // Elicitation
 	ID      string          // elicitation_id
-	Schema  json.RawMessage // of Elicitation: of the form (requested_schema)
-	Action  string          // of ElicitationResult: accept, decline, cancel
-	Content json.RawMessage // of ElicitationResult: what was answered; secrets are masked
+	Schema  json.RawMessage // Elicitation: the form's schema (requested_schema)
+	Action  string          // ElicitationResult: accept, decline, cancel
+	Content json.RawMessage // ElicitationResult: the answer; secrets are masked
 }

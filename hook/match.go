@@ -12,8 +12,8 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// matchTime is how long an expression may look at one field. Expressions are
-// compared by backtracking, and one that is written badly could take for ever.
+// matchTime is the time limit for matching an expression against one field. Matching uses
+// backtracking, so a badly written expression could run forever.
 const matchTime = 250 * time.Millisecond
 
 // matcher is a compiled matcher. It is immutable and safe for concurrent use.
@@ -21,10 +21,10 @@ type matcher struct {
 	text   string
 	all    bool
 	names  []string        // compared whole
-	plain  *regexp.Regexp  // the same as slow, where both engines agree: it takes linear time
-	slow   *regexp2.Regexp // nil without an expression
-	guards bool            // what cannot be decided matches
-	base   bool            // of a path its last part counts
+	plain  *regexp.Regexp  // equivalent to slow, for expressions that mean the same in both engines; linear time
+	slow   *regexp2.Regexp // nil if there is no expression
+	guards bool            // an undecidable match is a match
+	base   bool            // paths are compared by their last part
 }
 
 // newMatcher compiles the matcher of a definition.
@@ -32,9 +32,8 @@ func newMatcher(d *Definition) (*matcher, error) {
 	return compileMatcher(d.Dialect, d.Event, d.Matcher)
 }
 
-// compileMatcher reads a matcher in the way of the dialect. The errors are *[Error]:
-// an expression that cannot be read, a matcher that names nothing, and one on an
-// event that has no field to compare.
+// compileMatcher parses a matcher by the rules of the dialect. Errors are *[Error]: an invalid
+// expression, a matcher without names, and a matcher on an event that has no field to compare.
 func compileMatcher(dialect string, event Event, text string) (*matcher, error) {
 	info, _ := event.info()
 	m := &matcher{text: text, guards: info.Guards, base: event == FileChanged}
@@ -98,8 +97,8 @@ func expressionHint(text string) string {
 	return `write "\\" before each literal ( ) [ ] { } + * ?`
 }
 
-// plainExpression compiles an expression that means the same in every engine:
-// letters, digits, dots, groups, choices, repetitions and anchors. Nil of others.
+// plainExpression compiles an expression that means the same in every engine: letters, digits,
+// dots, groups, alternatives, repetitions and anchors. It returns nil for others.
 func plainExpression(text string) *regexp.Regexp {
 	var b strings.Builder
 	for i, r := range text {
@@ -124,14 +123,14 @@ func plainExpression(text string) *regexp.Regexp {
 	return re
 }
 
-// matches reports whether the hook is to run for a field's value.
+// matches reports whether the hook runs for a field's value.
 func (m *matcher) matches(field string) bool {
 	ok, _ := m.look(field)
 	return ok
 }
 
-// look is matches, with what a person should be told. An expression that takes too
-// long matches where the event guards something, and nowhere else.
+// look is like matches, and also returns a notice for the user. If an expression reaches the time
+// limit, it matches on events that guard and on no others.
 func (m *matcher) look(field string) (ok bool, notice string) {
 	if m.all {
 		return true, ""

@@ -15,7 +15,7 @@ type condition struct {
 	rules *policy.Rules
 }
 
-// newCondition compiles the "if" of a definition; nil when it has none.
+// newCondition compiles the "if" of a definition; nil if it has none.
 func newCondition(d *Definition, o policy.RuleOptions) (*condition, error) {
 	if d.If == "" {
 		return nil, nil
@@ -23,11 +23,11 @@ func newCondition(d *Definition, o policy.RuleOptions) (*condition, error) {
 	return compileIf(d.If, cmp.Or(d.Dir, o.Cwd), o)
 }
 
-// compileIf reads one permission rule. The errors are *[Error]; a rule that can
-// never match is one. dir is what a path that starts with one "/" is relative to.
+// compileIf parses one permission rule. Errors are *[Error]; a rule that can never match is an
+// error too. dir is the base of a path that starts with one "/".
 func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
-	// A rule that asks covers a line when it covers one of its commands. One that
-	// denies would, of reads, cover writes as well.
+	// An ask rule covers a line if it covers one of its commands. A deny rule on reads would also
+	// cover writes.
 	source := policy.RuleSource{Effect: policy.Ask, Text: rule, Dir: dir}
 	rules, problems, err := o.Compile([]policy.RuleSource{source})
 	if len(problems) > 0 {
@@ -40,8 +40,8 @@ func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
 	return &condition{tool: strings.TrimSpace(tool), rules: rules}, nil
 }
 
-// holds reports whether the hook is to run: the rule covers the call, or it cannot
-// be known whether it does. A nil condition always holds.
+// holds reports whether the hook runs: the rule covers the call, or that cannot be determined. A
+// nil condition always holds.
 func (c *condition) holds(in *Input) bool {
 	if c == nil {
 		return true

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
 
-// mergeOutcome merges what a hook has said, or that it could not say anything.
+// mergeOutcome merges the result or failure of a hook.
 func (f *fireState) mergeOutcome(e *entry, res result) {
 	out := res.Output
 	if res.err == nil {
@@ -39,7 +39,7 @@ func (f *fireState) mergeOutcome(e *entry, res result) {
 	f.log(run, e)
 }
 
-// maxReason bounds a reason or an error in the log, in characters.
+// maxReason is the maximum length of a reason or an error in the log, in characters.
 const maxReason = 2000
 
 func (f *fireState) ran() *record.HookRan {
@@ -70,14 +70,14 @@ func (f *fireState) info() eventInfo {
 	return info
 }
 
-// fail is of hooks that were not run.
+// fail records a failure for hooks that did not run.
 func (f *fireState) fail(list []*entry, why error) {
 	for _, e := range list {
 		f.mergeOutcome(e, result{err: why})
 	}
 }
 
-// failed says what a failure means: a block, or nothing but a notice.
+// failed returns the effect of a failure: a block, or only a notice.
 func (f *fireState) failed(e *entry, err error) (effect, reason string) {
 	var s *cancelledError
 	quiet := errors.As(err, &s)
@@ -97,8 +97,7 @@ func (f *fireState) failed(e *entry, err error) (effect, reason string) {
 	return "block", ""
 }
 
-// merge takes in an output that has been checked. The effect is the first of those
-// that [Run] lists.
+// merge merges a checked output. The returned effect is the first of those that [Run] lists.
 func (f *fireState) merge(e *entry, out *Output) (effect, reason string) {
 	f.unusable(e, out)
 	m := merger{fireState: f, e: e, out: out, allowed: eventEffects(e.info)}
@@ -113,24 +112,24 @@ func (f *fireState) merge(e *entry, out *Output) (effect, reason string) {
 	return m.effect, m.reason
 }
 
-// merger is one output on its way into an outcome.
+// merger merges one output into an outcome.
 type merger struct {
 	*fireState
 	e              *entry
 	out            *Output
 	allowed        effectSet
 	effect, reason string
-	applied        bool // the message was the reason of a block or a denial
+	applied        bool // the message was used as the reason of a block or a denial
 }
 
-// had notes an effect; the first one counts.
+// had records an effect; the first one wins.
 func (m *merger) had(effect, reason string) {
 	if m.effect == "" {
 		m.effect, m.reason = effect, reason
 	}
 }
 
-// reasonFor is the first text that is given, and else the message.
+// reasonFor returns the first text that is not empty, or else the message.
 func (m *merger) reasonFor(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
@@ -156,7 +155,7 @@ func (m *merger) block() {
 	m.fireState.out.SuppressPrompt = m.fireState.out.SuppressPrompt || m.out.HidePrompt && m.allowed&canHidePrompt != 0
 }
 
-// strength orders opinions; none at all is the weakest.
+// strength orders permissions; no permission is the weakest.
 func strength(permission string) int { return slices.Index(permissions, permission) }
 
 func (m *merger) permission() {
@@ -181,18 +180,18 @@ func (m *merger) permission() {
 	m.fireState.out.Interrupt = m.fireState.out.Interrupt || m.out.Interrupt && p == "deny" && m.allowed&canInterrupt != 0
 }
 
-// permits reports whether the event takes an opinion: a permission request cannot be
-// answered with a question.
+// permits reports whether the event supports a permission: a permission request cannot be answered
+// with ask or defer.
 func (m *merger) permits(p string) bool {
 	return m.allowed&canPermit != 0 && (m.e.Event != PermissionRequest || p == "allow" || p == "deny")
 }
 
-// changes reports whether the hook wants another input than there is.
+// changes reports whether the hook sets an input that differs from the current one.
 func (m *merger) changes() bool {
 	return m.out.Input != nil && !jsonscan.Equal(m.out.Input, m.in.Tool.Input)
 }
 
-// input takes in another input. What those before have allowed is not that one.
+// input replaces the input. An earlier allow was for another input and is removed.
 func (m *merger) input() {
 	if m.out.Input == nil || m.allowed&canInput == 0 || m.in.Tool.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
 		return
@@ -223,12 +222,12 @@ func (m *merger) rewrite() {
 	}
 }
 
-// elicitActions are what an MCP server can be answered.
+// elicitActions are the possible answers to an MCP server.
 var elicitActions = []string{actionAccept, "decline", "cancel"}
 
 const actionAccept = "accept"
 
-// answer takes in what an MCP server is to be answered: a no is stronger than a yes.
+// answer merges an answer to an MCP server: decline and cancel win over accept.
 func (m *merger) answer() {
 	action := m.out.Action
 	if action == "" || m.allowed&canAnswer == 0 {
@@ -329,15 +328,15 @@ func (m *merger) message() {
 	}
 }
 
-// normal is a note with one of the levels.
+// normal returns the notification with a valid level.
 func (n *UserNotification) normal() UserNotification {
 	return UserNotification{Title: n.Title, Body: n.Body, Level: noteLevel(n.Level)}
 }
 
-// cut is s with at most a number of characters.
-func cut(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+// cut returns s, cut to limit characters.
+func cut(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most])
+	return string([]rune(s)[:limit])
 }

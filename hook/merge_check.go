@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// effectSet is a set of effects that an event has.
+// effectSet is a set of effects that an event supports.
 type effectSet uint32
 
 const (
@@ -31,11 +31,11 @@ const (
 	canAnswer
 )
 
-// effects name the abilities, and say whether an output asks for one.
+// effects lists the name of each effect and a function that reports whether an output has it.
 var effects = []struct {
 	can   effectSet
 	name  string
-	asked func(*Output) bool
+	wants func(*Output) bool
 }{
 	{canBlock, "a block", (*Output).blocks},
 	{canPermit, "a permission", func(o *Output) bool { return o.Permission != "" }},
@@ -53,8 +53,8 @@ var effects = []struct {
 	{canAnswer, "an answer to an MCP server", func(o *Output) bool { return o.Action != "" || o.Content != nil }},
 }
 
-// eventEffects are the effects that an event has. Texts for the person, notifications,
-// changes of policy and terminal sequences are taken from every event.
+// eventEffects returns the effects that an event supports. Every event supports texts for the user,
+// notifications, policy changes and terminal sequences.
 func eventEffects(info eventInfo) effectSet {
 	can := canAddContext | canStop
 	if info.Blocks || info.Guards {
@@ -92,12 +92,12 @@ func eventEffects(info eventInfo) effectSet {
 	return can
 }
 
-// unusable tells the person what a hook has asked for in vain.
+// unusable reports results of a hook that its event does not support.
 func (f *fireState) unusable(e *entry, out *Output) {
 	can := eventEffects(e.info)
 	var vain []string
 	for _, x := range effects {
-		if can&x.can == 0 && x.asked(out) {
+		if can&x.can == 0 && x.wants(out) {
 			vain = append(vain, x.name)
 		}
 	}
@@ -116,7 +116,7 @@ func (f *fireState) unusable(e *entry, out *Output) {
 	}
 }
 
-// reasonText keeps the reason of a block that cannot be.
+// reasonText returns the reason of a block that has no effect.
 func reasonText(out *Output) string {
 	if out.blocks() && out.Reason != "" {
 		return ": " + out.Reason
@@ -133,7 +133,7 @@ func list(names []string) string {
 
 func (o *Output) blocks() bool { return o.Block || o.Decision == "block" }
 
-// permission is the opinion about a call, in either spelling.
+// permission returns the output's permission, in either spelling.
 func (o *Output) permission() string {
 	if o.Permission == "" && o.Decision == "approve" && !o.Block {
 		return "allow"
@@ -141,10 +141,10 @@ func (o *Output) permission() string {
 	return o.Permission
 }
 
-// silent reports whether an output says nothing.
+// silent reports whether an output is empty.
 func (o *Output) silent() bool { return o == nil || reflect.ValueOf(o).Elem().IsZero() }
 
-// check refuses an output that says what cannot be understood.
+// check rejects an output with unknown values.
 func (o *Output) check() error {
 	if o == nil {
 		return nil

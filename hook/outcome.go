@@ -6,38 +6,38 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Outcome is what the hooks of one event say together.
+// Outcome is the merged result of all hooks of one event.
 type Outcome struct {
 	Event   Event
-	Outputs []*Output       // of those that said something, in order of registration
-	Ran     *record.HookRan // for the log; nil when nothing ran
+	Outputs []*Output       // of hooks with a result, in order of registration
+	Ran     *record.HookRan // for the log; nil if nothing ran
 
-	Block         *Text           // the first block, or failure that counts as one
-	Permission    string          // the strongest: deny, defer, ask, allow; "" is none; an allow is one of Input, where that is given
-	Input         json.RawMessage // as folded by all that replaced it, or nil
+	Block         *Text           // the first block, or failure that is treated as one
+	Permission    string          // the strongest: deny, defer, ask, allow; "" is none; an allow is for Input, if that is set
+	Input         json.RawMessage // after all replacements, or nil
 	InputHook     string
-	ToolOutput    json.RawMessage    // likewise
-	Action        *Text              // what MCP servers are answered: the first that is no accept, else the last accept
+	ToolOutput    json.RawMessage    // after all replacements, or nil
+	Action        *Text              // answer to the MCP server: the first decline or cancel, else the last accept
 	Content       json.RawMessage    // with accept
 	Context       []Text             // for the model: Context, SystemMessage, and plain text where that is context
-	Notices       []Text             // for the person: Message, Warning, failures, what had no effect
-	Notifications []UserNotification // notifications
+	Notices       []Text             // for the user: Message, Warning, failures, and results without effect
+	Notifications []UserNotification // for the user
 	Updates       []PermissionUpdate
 	Stop          *Text // end the turn
 	Interrupt     bool
 	Retry         bool
 	Terminal      []string // sequences that are safe to send
 
-	PermissionHook, PermissionReason string // of Permission: the hook, and why
+	PermissionHook, PermissionReason string // of Permission: the hook and the reason
 
 	SessionTitle, InitialMessage, WorktreePath string
 	WatchPaths                                 []string
 	SuppressPrompt                             bool
 
-	session string // of one that came late: whose it is
+	session string // session of an outcome of an asynchronous hook
 }
 
-// Text is a text and which hook it is from.
+// Text is a text and the name of its hook.
 type Text struct {
 	Hook string
 	Text string

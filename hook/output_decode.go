@@ -13,14 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// maxText is how many characters of a text count in Claude's dialect.
+// maxText is the maximum length of a text in Claude's dialect, in characters.
 const maxText = 10_000
 
-// decodeOutput reads the JSON object that a command printed, or an HTTP hook
-// answered. Fields are taken in whatever the event is; what an event cannot use is
-// found by who merges outputs. What has no effect at all is in the notices; the
-// error says what has the wrong type, and then nothing of the answer counts but what
-// it refuses, if it does: then that is the output, and the error a notice.
+// decodeOutput parses the JSON object that a command printed or an HTTP hook returned. Fields are
+// decoded for any event; the merge finds those that the event does not support. Notices report
+// fields without any effect. The error reports a value of the wrong type. In that case only a block
+// or deny in the output applies: if there is one, it is the output, and the error becomes a notice.
 func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(stdout, &fields); err != nil {
@@ -36,7 +35,7 @@ func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	case decisionBlock:
 		a.out.Block = true
 	case decisionApprove:
-		a.out.Block = a.block && a.dialect == dialectClaude // seed 000: the decision is stronger
+		a.out.Block = a.block && a.dialect == dialectClaude // in the Open Agent SDK's dialect, decision wins
 	}
 	switch out := a.out.refusal(); {
 	case a.err != nil && out != nil:
@@ -47,7 +46,7 @@ func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	return a.out, a.notices, nil
 }
 
-// refusal is of an output what keeps something from happening, or nil.
+// refusal returns only the block or deny of an output, or nil.
 func (o *Output) refusal() *Output {
 	r := &Output{Block: o.blocks(), Stop: o.Stop, StopReason: o.StopReason, Message: o.Message, Reason: o.Reason}
 	if o.Permission == decisionDeny {
@@ -65,31 +64,31 @@ const (
 	decisionDeny    = "deny"
 )
 
-// isAsync reports whether stdout is {"async": true}, with the asyncTimeout that it
-// gives (in milliseconds), or 0.
+// isAsync reports whether stdout is {"async": true}, and returns its asyncTimeout (in
+// milliseconds), or 0.
 func isAsync(stdout []byte) (timeout time.Duration, ok bool) {
-	var said struct {
+	var first struct {
 		Async        bool    `json:"async"`
 		AsyncTimeout float64 `json:"asyncTimeout"`
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(stdout), []byte("{")) || json.Unmarshal(stdout, &said) != nil || !said.Async {
+	if !bytes.HasPrefix(bytes.TrimSpace(stdout), []byte("{")) || json.Unmarshal(stdout, &first) != nil || !first.Async {
 		return 0, false
 	}
-	ms := min(max(said.AsyncTimeout, 0), float64(maxTimeout.Milliseconds()))
+	ms := min(max(first.AsyncTimeout, 0), float64(maxTimeout.Milliseconds()))
 	return time.Duration(ms * float64(time.Millisecond)), true
 }
 
-// outputReader is an output while it is read.
+// outputReader decodes one output.
 type outputReader struct {
 	dialect string
 	event   Event
 	out     *Output
 	block   bool
 	notices []string
-	err     error // the first
+	err     error // the first error
 }
 
-// fieldDecoder reads one field's value.
+// fieldDecoder decodes the value of one field.
 type fieldDecoder func(path string, raw json.RawMessage)
 
 func (a *outputReader) read(path string, fields map[string]json.RawMessage, known map[string]fieldDecoder) {
@@ -115,7 +114,7 @@ func (a *outputReader) read(path string, fields map[string]json.RawMessage, know
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
-// topLevel are the fields beside hookSpecificOutput.
+// topLevel returns the fields other than hookSpecificOutput.
 func (a *outputReader) topLevel() map[string]fieldDecoder {
 	o := a.out
 	known := map[string]fieldDecoder{
@@ -128,7 +127,7 @@ func (a *outputReader) topLevel() map[string]fieldDecoder {
 		"permissionDecision":       a.permission,
 		"permissionDecisionReason": a.text(&o.PermissionReason),
 		"updatedInput":             a.object(&o.Input),
-		"updatedMCPToolOutput":     a.whatever(&o.ToolOutput),
+		"updatedMCPToolOutput":     a.anyJSON(&o.ToolOutput),
 		"permissionUpdate":         a.update,
 		"notification":             a.notification,
 		"continue":                 a.continue_,
@@ -145,7 +144,7 @@ func (a *outputReader) topLevel() map[string]fieldDecoder {
 	return known
 }
 
-// maxNotices is how much is told about one answer.
+// maxNotices is the maximum number of notices about one output.
 const maxNotices = 20
 
 func (a *outputReader) notice(format string, args ...any) {
@@ -158,7 +157,7 @@ func (a *outputReader) notice(format string, args ...any) {
 	a.notices = append(a.notices, fmt.Sprintf(format, args...))
 }
 
-// into unmarshals a value; a wrong type is the answer's error.
+// into unmarshals a value. A wrong type becomes the output's error.
 func (a *outputReader) into(path string, raw json.RawMessage, v any, want string) bool {
 	if err := json.Unmarshal(raw, v); err != nil {
 		a.fail("%s: want %s, not %s", path, want, truncate.String(string(raw), maxQuoted))
@@ -181,7 +180,7 @@ func (a *outputReader) text(into *string) fieldDecoder {
 	}
 }
 
-// cut keeps the beginning of a text that is too long.
+// cut cuts a text that is too long.
 func (a *outputReader) cut(path, text string) string {
 	short := cut(text, maxText)
 	if short != text {
@@ -214,8 +213,8 @@ func (a *outputReader) stringField(into *string, words ...string) fieldDecoder {
 	}
 }
 
-// decision reads the one at the top. A word that other programs have for a block is
-// an error, and refuses all the same.
+// decision decodes the top-level decision. Another program's word for a block is an error, but
+// still blocks.
 func (a *outputReader) decision(path string, raw json.RawMessage) {
 	if a.stringField(&a.out.Decision, decisionApprove, decisionBlock)(path, raw); refuses(raw) {
 		a.block = true
@@ -230,23 +229,23 @@ func (a *outputReader) permission(path string, raw json.RawMessage) {
 	a.permit(s)
 }
 
-// refuses reports whether a value is a no, in whatever spelling.
+// refuses reports whether a value means deny or block, in any spelling.
 func refuses(raw json.RawMessage) bool {
 	var s string
 	return json.Unmarshal(raw, &s) == nil && (strings.EqualFold(s, decisionDeny) || strings.EqualFold(s, decisionBlock))
 }
 
-// permissions are the opinions about a call, the weakest first.
+// permissions are the possible permissions, weakest first.
 var permissions = []string{"allow", "ask", "defer", decisionDeny}
 
-// permit keeps the strongest opinion of an answer that has several.
+// permit keeps the strongest permission of an output that has several.
 func (a *outputReader) permit(s string) {
 	if p := &a.out.Permission; strength(s) > strength(*p) {
 		*p = s
 	}
 }
 
-// object keeps an object as it is written.
+// object stores an object unchanged.
 func (a *outputReader) object(into *json.RawMessage) fieldDecoder {
 	return func(path string, raw json.RawMessage) {
 		var fields map[string]json.RawMessage
@@ -256,7 +255,7 @@ func (a *outputReader) object(into *json.RawMessage) fieldDecoder {
 	}
 }
 
-func (a *outputReader) whatever(into *json.RawMessage) fieldDecoder {
+func (a *outputReader) anyJSON(into *json.RawMessage) fieldDecoder {
 	return func(_ string, raw json.RawMessage) { *into = slices.Clone(raw) }
 }
 
@@ -264,7 +263,7 @@ func (a *outputReader) texts(into *[]string) fieldDecoder {
 	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "a list of strings") }
 }
 
-// notification needs a title and a body.
+// notification decodes a notification, which needs a title and a body.
 func (a *outputReader) notification(path string, raw json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !a.into(path, raw, &fields, "an object") {
@@ -280,7 +279,7 @@ func (a *outputReader) notification(path string, raw json.RawMessage) {
 	a.out.Notification = &n
 }
 
-// noteLevel is a level that exists.
+// noteLevel returns a valid level.
 func noteLevel(level string) string {
 	switch level {
 	case "warning", "error":
@@ -289,5 +288,5 @@ func noteLevel(level string) string {
 	return "info"
 }
 
-// maxQuoted bounds a wrong value in an error, in bytes.
+// maxQuoted is the maximum length of a wrong value in an error, in bytes.
 const maxQuoted = 60

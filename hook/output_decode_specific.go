@@ -2,17 +2,17 @@ package hook
 
 import "encoding/json"
 
-// specific reads hookSpecificOutput.
+// specific decodes hookSpecificOutput.
 func (a *outputReader) specific(path string, raw json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !a.into(path, raw, &fields, "an object") {
 		return
 	}
 	var name string
-	switch said, ok := fields["hookEventName"]; {
+	switch event, ok := fields["hookEventName"]; {
 	case !ok:
 		a.notice("%s has no hookEventName and is treated as %s", path, a.event)
-	case !a.into(path+".hookEventName", said, &name, "the name of an event"):
+	case !a.into(path+".hookEventName", event, &name, "the name of an event"):
 	case name != string(a.event) && (a.dialect == dialectClaude || name != a.event.Spelled(dialectSeed)):
 		a.fail("%s.hookEventName is %q, but the event is %s", path, name, a.event)
 	}
@@ -25,7 +25,7 @@ func (a *outputReader) specific(path string, raw json.RawMessage) {
 		"updatedInput":             a.object(&o.Input),
 		"decision":                 a.decide,
 		"retry":                    a.flag(&o.Retry),
-		"updatedToolOutput":        a.whatever(&o.ToolOutput),
+		"updatedToolOutput":        a.anyJSON(&o.ToolOutput),
 		"updatedMCPToolOutput":     a.mcpOutput(fields),
 		"sessionTitle":             a.text(&o.SessionTitle),
 		"suppressOriginalPrompt":   a.flag(&o.HidePrompt),
@@ -39,21 +39,20 @@ func (a *outputReader) specific(path string, raw json.RawMessage) {
 	})
 }
 
-// mcpOutput is the older name of updatedToolOutput.
+// mcpOutput decodes the older name of updatedToolOutput.
 func (a *outputReader) mcpOutput(fields map[string]json.RawMessage) fieldDecoder {
 	if _, both := fields["updatedToolOutput"]; both {
 		return a.unused("updatedToolOutput is also set")
 	}
-	return a.whatever(&a.out.ToolOutput)
+	return a.anyJSON(&a.out.ToolOutput)
 }
 
 func (a *outputReader) unused(why string) fieldDecoder {
 	return func(path string, _ json.RawMessage) { a.notice("%s has no effect: %s", path, why) }
 }
 
-// decide reads the decision of PermissionRequest: {"behavior": "allow",
-// "updatedInput", "updatedPermissions"} or {"behavior": "deny", "message",
-// "interrupt"}.
+// decide decodes the decision of PermissionRequest: {"behavior": "allow", "updatedInput",
+// "updatedPermissions"} or {"behavior": "deny", "message", "interrupt"}.
 func (a *outputReader) decide(path string, raw json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !a.into(path, raw, &fields, "an object") {
@@ -62,7 +61,7 @@ func (a *outputReader) decide(path string, raw json.RawMessage) {
 	var behavior string
 	known := map[string]fieldDecoder{"behavior": a.stringField(&behavior, "allow", "deny")}
 	o := a.out
-	own := map[string]map[string]fieldDecoder{
+	specific := map[string]map[string]fieldDecoder{
 		"allow": {"updatedInput": a.object(&o.Input), "updatedPermissions": a.updates},
 		"deny":  {"message": a.text(&o.PermissionReason), "interrupt": a.flag(&o.Interrupt)},
 	}
@@ -72,7 +71,7 @@ func (a *outputReader) decide(path string, raw json.RawMessage) {
 	if behavior == "" {
 		return
 	}
-	for of, takers := range own {
+	for of, takers := range specific {
 		for name, take := range takers {
 			if known[name] = take; of != behavior {
 				known[name] = a.unused("it cannot be combined with " + behavior)

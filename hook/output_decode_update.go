@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// updates reads a list of changes in Claude Code's form.
+// updates decodes a list of changes in Claude Code's form.
 func (a *outputReader) updates(path string, raw json.RawMessage) {
 	var list []json.RawMessage
 	if !a.into(path, raw, &list, "a list") {
@@ -19,7 +19,7 @@ func (a *outputReader) updates(path string, raw json.RawMessage) {
 	}
 }
 
-// updateText is a change in either form, see [PermissionUpdate].
+// updateText is a change in either form; see [PermissionUpdate].
 type updateText struct {
 	Tool     string `json:"tool"`
 	Type     string `json:"type"`
@@ -33,8 +33,8 @@ type updateText struct {
 	Destination string   `json:"destination"`
 }
 
-// update reads one change. What cannot be done in this session is not applied, and
-// told.
+// update decodes one change. A change that cannot be made in this session is not applied but
+// reported.
 func (a *outputReader) update(path string, raw json.RawMessage) {
 	var s updateText
 	if !a.into(path, raw, &s, "a change of permissions") {
@@ -48,7 +48,7 @@ func (a *outputReader) update(path string, raw json.RawMessage) {
 	a.out.Updates = append(a.out.Updates, up)
 }
 
-// update is the change that is meant, or why it cannot be made.
+// update returns the change, or why it cannot be made.
 func (s *updateText) update() (up PermissionUpdate, why string) {
 	if s.Destination != "" && s.Destination != "session" {
 		return up, fmt.Sprintf("a hook can change only this session, not %q", s.Destination)
@@ -80,7 +80,7 @@ func (s *updateText) update() (up PermissionUpdate, why string) {
 	return up, ""
 }
 
-// ruleText writes a rule; parentheses that have no partner are escaped.
+// ruleText writes a rule. Unpaired parentheses are escaped.
 func ruleText(tool, text string) string {
 	if text == "" {
 		return tool

@@ -14,54 +14,54 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Options adjusts [New]. The zero value works, for functions.
+// Options configures [New]. The zero value works for functions.
 type Options struct {
-	// Runner runs commands and HTTP hooks; without one they are refused. One that is
-	// an io.Closer is closed with the registry.
+	// Runner runs commands and HTTP hooks; without one they are rejected. A Runner that is an
+	// io.Closer is closed with the registry.
 	Runner Runner
-	// Strict makes what cannot be asked count as a block on events that guard
-	// (strictHooks); functions and seed 000's dialect are so anyway.
+	// Strict treats a failing hook as a block on events that guard (strictHooks). That is always so
+	// for functions and for the Open Agent SDK's dialect.
 	Strict bool
-	// Rules say what names in the "if" of a hook mean.
+	// Rules says how names in a hook's "if" are resolved.
 	Rules policy.RuleOptions
 	Clock func() time.Time // default time.Now
 }
 
-// Runner runs a hook that is no function. The error is a failure of the hook
-// (see [Definition].OnFailure); a block by exit code 2 is an Answer. It returns soon after
-// ctx has ended, with nothing left running, and neither changes d and in nor keeps
-// them. It may be called from several goroutines at once.
+// Runner runs hooks that are not functions. The error is a failure of the hook (see
+// [Definition].OnFailure); a block by exit code 2 is a RunResult. It returns soon after ctx has
+// ended, and nothing keeps running. It neither changes nor retains d and in. It may be called from
+// several goroutines at once.
 type Runner interface {
 	Run(ctx context.Context, d *Definition, in *Input) (RunResult, error)
 }
 
-// RunResult is what came of running a hook.
+// RunResult is the result of running a hook.
 type RunResult struct {
-	Output *Output // nil: nothing to say
-	Exit   *int    // of a command
-	// Detached: the command printed {"async": true} and goes on by itself; Later gives
-	// its real answer once.
+	Output *Output // nil: no output
+	Exit   *int    // exit code of a command
+	// Async is set if the command printed {"async": true} and continues detached. It delivers the
+	// real result once.
 	Async <-chan RunResult
-	// Stop ends a command that goes on by itself, in the background: Later says when it has.
-	// Nil: it cannot be ended.
+	// Stop ends a detached command; Async then delivers its result. Nil: the command cannot be
+	// ended.
 	Stop func()
-	// Notice is for the person: what was cut off, what the sandbox refused.
+	// Notice is for the user: what was cut off, what the sandbox refused.
 	Notice string
-	// Err is the failure of a hook that went on by itself, in what Later gives.
+	// Err is the failure of a detached hook, in the result from Async.
 	Err error
 }
 
 // Registry holds hooks and fires events. It is safe for concurrent use.
 type Registry struct {
 	o     Options
-	table atomic.Pointer[table] // replaced as a whole, so that firing takes no lock while it runs hooks
+	table atomic.Pointer[table] // replaced as a whole, so that Fire holds no lock while hooks run
 
-	mu       sync.Mutex // of what follows, and of replacing the table
+	mu       sync.Mutex // guards the following fields and replacing the table
 	end      context.Context
 	cancel   context.CancelFunc
 	closed   bool
-	firing   sync.WaitGroup // firings, and hooks that nobody waits for
-	outcomes []Outcome      // see Late
+	firing   sync.WaitGroup // firings and asynchronous hooks
+	outcomes []Outcome      // see AsyncOutcomes
 	async    map[*asyncHook]bool
 }
 
@@ -75,8 +75,8 @@ func New(o *Options) *Registry {
 	return r
 }
 
-// Register adds hooks after those that are there. All or none: errors are *[Error].
-// An event may be spelled in either dialect, which is then the hook's.
+// Register adds hooks after the existing ones: all of them, or none and an *[Error]. The spelling
+// of an event selects the hook's dialect.
 func (r *Registry) Register(list ...Definition) error {
 	added := make([]*entry, len(list))
 	for i, d := range list {
@@ -92,7 +92,7 @@ func (r *Registry) Register(list ...Definition) error {
 	return nil
 }
 
-// HandleFunc adds a function. matcher is that of [Definition]; "" is all.
+// HandleFunc adds a function. matcher is as in [Definition]; "" matches everything.
 func (r *Registry) HandleFunc(e Event, matcher string, f func(ctx context.Context, in Input) (*Output, error)) error {
 	return r.Register(Definition{Event: e, Matcher: matcher, Func: f})
 }
@@ -100,13 +100,13 @@ func (r *Registry) HandleFunc(e Event, matcher string, f func(ctx context.Contex
 // Has reports whether anything is registered for e.
 func (r *Registry) Has(e Event) bool { return r != nil && len(r.of(e)) > 0 }
 
-// Outside reports whether a command or an HTTP hook is registered for e: one that
-// hears of things outside of this process.
+// Outside reports whether a command or an HTTP hook is registered for e: a hook that depends on
+// something outside this process.
 func (r *Registry) Outside(e Event) bool {
 	return r != nil && slices.ContainsFunc(r.of(e), func(e *entry) bool { return e.Type() != typeFunction })
 }
 
-// Hooks lists what is registered, in order, with defaults filled in.
+// Hooks lists the registered hooks in order, with defaults filled in.
 func (r *Registry) Hooks() []Definition {
 	t := r.table.Load()
 	if t == nil {
@@ -120,14 +120,13 @@ func (r *Registry) Hooks() []Definition {
 	return list
 }
 
-// Fire tells the hooks that match of a moment and merges what they say. They run
-// in order, each with the input as those before have left it; where nothing can be
-// rewritten, commands and HTTP hooks that follow one another run side by side. When one
-// has changed the input of a call, those before it are asked again about the new input,
-// once, with [Input].Settled: an allow counts only for the input that its hook saw. A
-// block does not keep later hooks from being told. It never fails: what goes wrong
-// with a hook is in the outcome. Once ctx has ended no hook is started, which counts
-// as a failure of each, see [Definition].OnFailure. A nil registry fires nothing.
+// Fire runs the hooks that match an event and merges their results. They run in order, each with
+// the input as the earlier ones left it; on events that rewrite nothing, consecutive commands and
+// HTTP hooks run in parallel. If one changes the input of a call, the earlier hooks run once more
+// with the new input and [Input].Settled: an allow applies only to the input that its hook saw.
+// Later hooks run even after a block. Fire never fails: failures of hooks are in the outcome. Once
+// ctx has ended no hook is started, and each counts as failed; see [Definition].OnFailure. A nil
+// registry fires nothing.
 func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	if r == nil {
 		return Outcome{Event: in.Event}
@@ -155,9 +154,9 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	return f.out
 }
 
-// AsyncOutcomes returns what hooks that nobody waited for have said since about a session
-// ([Input].SessionID), one outcome each: texts for the model and the person, and the record
-// of the run. The last 1000 of all sessions are kept.
+// AsyncOutcomes returns the results that asynchronous hooks have produced for a session
+// ([Input].SessionID) since the last call, one outcome each: texts for the model and the user, and
+// the record of the run. The last 1000 of all sessions are kept.
 func (r *Registry) AsyncOutcomes(session string) []Outcome {
 	if r == nil {
 		return nil
@@ -176,8 +175,8 @@ func (r *Registry) AsyncOutcomes(session string) []Outcome {
 	return list
 }
 
-// CancelAsync ends the hooks that nobody waits for, and waits until they have ended. Later ones
-// run as before.
+// CancelAsync ends the running asynchronous hooks and waits for them. Hooks that start later are
+// not affected.
 func (r *Registry) CancelAsync(why error) {
 	if r == nil {
 		return
@@ -193,8 +192,8 @@ func (r *Registry) CancelAsync(why error) {
 	}
 }
 
-// Close ends hooks that still run, and waits for that; functions that do not heed
-// their context are left behind. From then on no hook is run: each counts as failed.
+// Close ends running hooks and waits for them; functions that ignore their context are abandoned.
+// After that every hook counts as failed without running.
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	again := r.closed
@@ -211,7 +210,7 @@ func (r *Registry) Close() error {
 	return err
 }
 
-// enter counts a firing; false when the registry has been closed.
+// enter registers a firing; false if the registry is closed.
 func (r *Registry) enter() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,7 +220,7 @@ func (r *Registry) enter() bool {
 	return !r.closed
 }
 
-// ctx ends when the registry is closed.
+// ctx returns a context that ends when the registry is closed.
 func (r *Registry) ctx() context.Context {
 	if r.end == nil {
 		return context.Background()
@@ -238,7 +237,7 @@ func (r *Registry) now() time.Time {
 	return time.Now()
 }
 
-// placed says which of several definitions an error is about.
+// placed adds the index of the definition to an error.
 func placed(err error, i, of int) error {
 	var e *Error
 	if of == 1 || !errors.As(err, &e) {

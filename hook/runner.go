@@ -14,50 +14,49 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// CommandsOptions adjusts [NewCommands].
+// CommandsOptions configures [NewCommands].
 type CommandsOptions struct {
 	// Project is CLAUDE_PROJECT_DIR: the folder the session was started in.
 	Project string
-	// Environ is what commands get to know of, with [Definition].Env; default
-	// os.Environ. Keys and tokens in it are not passed on unless they are named.
+	// Environ is the environment of commands, together with [Definition].Env; default os.Environ.
+	// Keys and tokens in it are passed only if a hook names them.
 	Environ []string
-	// Read and Write hold commands, by [Definition].Sandbox. A nil one refuses such hooks;
-	// Unheld lets them run without a sandbox instead.
+	// Read and Write are the sandboxes of commands, by [Definition].Sandbox. If one is nil, its
+	// hooks are refused, unless NoSandbox lets them run without a sandbox.
 	Read, Write *sandbox.Sandbox
 	NoSandbox   bool
-	// EnvFile is CLAUDE_ENV_FILE, as commands see it; "" for none.
+	// EnvFile is CLAUDE_ENV_FILE as commands see it, or "".
 	EnvFile string
-	// URLs are patterns that http hooks may reach besides loopback addresses:
-	// "https://hooks.example.com/*". "*" stands for any text within the host, or within
-	// the path and query. EnvVars bounds what any hook's Env may name; nil is no bound.
+	// URLs are patterns of addresses that HTTP hooks may call, in addition to loopback:
+	// "https://hooks.example.com/*". "*" matches any text within the host, or within the path and
+	// query. EnvVars limits the names in every hook's Env; nil means no limit.
 	URLs    []string
 	EnvVars []string
-	Client  *http.Client // default one without proxy; redirects are never followed
+	Client  *http.Client // default: a client without a proxy; redirects are never followed
 }
 
 // Commands runs commands and HTTP hooks. It is safe for concurrent use.
 //
-// A command ends with everything that it started, in a sandbox or without: when its
-// main process has ended, when ctx has (SIGTERM, and SIGKILL 400 ms later), and when
-// its own process goes. Where the kernel has no pid namespaces for this process, a
-// command without a sandbox takes its process group along, and what has left that
-// group lives on.
+// A command ends together with everything that it started, in a sandbox or without: when its main
+// process ends, when ctx ends (SIGTERM, and SIGKILL 400 ms later), and when this process ends. If
+// the kernel has no pid namespaces for this process, a command without a sandbox runs in a process
+// group that is killed; processes that left the group survive.
 type Commands struct {
 	opt    CommandsOptions
 	urls   []urlpattern.Pattern
 	client *http.Client
 
-	life      context.Context // of commands that have detached themselves
+	life      context.Context // of detached commands
 	end       context.CancelFunc
 	mu        sync.Mutex
 	detached  sync.WaitGroup
 	closed    bool
-	asked     bool             // whether the kernel keeps commands without a sandbox together
-	noSandbox *sandbox.Sandbox // that does; or nil
+	opened    bool             // whether noSandbox was opened
+	noSandbox *sandbox.Sandbox // keeps commands without a sandbox together; or nil
 }
 
-// NewCommands returns a runner. The error is an *[Error] about a setting. The caller
-// closes it.
+// NewCommands returns a runner. The error is an *[Error] about an option. The caller closes the
+// runner.
 func NewCommands(o *CommandsOptions) (*Commands, error) {
 	c := &Commands{}
 	if o != nil {
@@ -69,7 +68,8 @@ func NewCommands(o *CommandsOptions) (*Commands, error) {
 	return c, nil
 }
 
-// Run implements [Runner]. After [RunResult].Later is returned, ctx is heeded no more.
+// Run implements [Runner]. After it returned a [RunResult] with Async, ctx no longer ends the
+// command.
 func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	if err := ctx.Err(); err != nil {
 		return RunResult{}, err
@@ -83,8 +83,7 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (RunResult
 	return RunResult{}, errors.New("a function is not a command")
 }
 
-// Close ends the commands that have detached themselves, and waits for that. The
-// sandboxes are the caller's.
+// Close ends the detached commands and waits for them. It does not close the sandboxes.
 func (c *Commands) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -126,16 +125,16 @@ func (c *Commands) prepare() error {
 	return nil
 }
 
-// together returns what keeps commands without a sandbox together, or nil.
+// together returns the sandbox that keeps commands without confinement together, or nil.
 func (c *Commands) together() (*sandbox.Sandbox, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, errRunnerClosed
 	}
-	if !c.asked {
-		c.asked = true
-		c.noSandbox, _ = sandbox.Open(nil, &sandbox.OpenOptions{NoConfinement: true}) // without it the process group must do
+	if !c.opened {
+		c.opened = true
+		c.noSandbox, _ = sandbox.Open(nil, &sandbox.OpenOptions{NoConfinement: true}) // if this fails, the process group is used
 	}
 	return c.noSandbox, nil
 }

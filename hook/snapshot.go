@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// table is immutable.
+// table is an immutable set of entries.
 type table struct {
 	all []*entry
 	by  map[Event][]*entry
 }
 
-// with is the table with entries added at its end.
+// with returns the table with entries appended.
 func (t *table) with(added []*entry) *table {
 	next := &table{by: map[Event][]*entry{}}
 	if t != nil {
@@ -29,16 +29,16 @@ func (t *table) with(added []*entry) *table {
 	return next
 }
 
-// remove takes out an entry that has had its one run.
-func (r *Registry) remove(gone *entry) {
+// remove removes an entry that may run only once, after its run.
+func (r *Registry) remove(done *entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.table.Load()
 	without := func(list []*entry) []*entry {
-		return slices.DeleteFunc(slices.Clone(list), func(e *entry) bool { return e == gone })
+		return slices.DeleteFunc(slices.Clone(list), func(e *entry) bool { return e == done })
 	}
 	next := &table{all: without(t.all), by: maps.Clone(t.by)}
-	next.by[gone.Event] = without(t.by[gone.Event])
+	next.by[done.Event] = without(t.by[done.Event])
 	r.table.Store(next)
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// WatchedFiles are the files that matchers of FileChanged hooks name: each part between
-// "|" that is a file's name and no expression. They are meant in the current directory.
+// WatchedFiles returns the file names in matchers of FileChanged hooks: each part between "|" that
+// is a file name and not an expression. They are relative to the current directory.
 func (r *Registry) WatchedFiles() []string {
 	if r == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// wire is the input as a command in dialect d reads it: one JSON object in one
-// line, with exactly the fields that the event has in that dialect. The error says
-// which raw field is no JSON, or that the event is not known.
+// wire returns the input as JSON for a command in dialect d: one object on one line, with exactly
+// the fields that the event has in that dialect. The error names a raw field that is invalid JSON,
+// or an unknown event.
 func (in *Input) wire(d string) ([]byte, error) {
 	if d == "" {
 		d = dialectClaude
@@ -142,8 +142,8 @@ func (w *wireWriter) calls(name string, calls []ToolCall, cwd string) error {
 	return nil
 }
 
-// absoluteInput makes the paths of a built-in tool's input absolute: Claude Code
-// promises that to hooks. What is no object stays as it is.
+// absoluteInput makes the paths in a built-in tool's input absolute, as Claude Code guarantees.
+// Input that is not an object is not changed.
 func absoluteInput(tool string, raw json.RawMessage, cwd string) json.RawMessage {
 	if strings.HasPrefix(tool, "mcp__") {
 		return raw
@@ -184,8 +184,8 @@ func absolutePath(path, cwd string) string {
 	return filepath.Join(cwd, path)
 }
 
-// eachField calls f for the texts among an object's own fields, with the place of
-// the value. It goes through the bytes once and takes nothing apart besides.
+// eachField calls f for each string among an object's top-level fields, with the position of the
+// value. It scans the bytes once and decodes nothing else.
 func eachField(raw []byte, f func(name string, at, end int)) {
 	depth, key, keyed := 0, "", false // keyed: the next value is that of key
 	for i := 0; i < len(raw); i++ {
@@ -214,7 +214,7 @@ func eachField(raw []byte, f func(name string, at, end int)) {
 	}
 }
 
-// endOfText is the offset behind the text that begins at i.
+// endOfText returns the offset after the string that starts at i.
 func endOfText(raw []byte, i int) int {
 	for i++; i < len(raw); i++ {
 		n := bytes.IndexByte(raw[i:], '"')

@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// wireField is one field of the JSON that commands read: its names in the two
-// dialects, and where it is in an [Input]. at returns a pointer: to a string, a
-// *string, a number, a bool, a time.Duration (milliseconds), raw JSON or a list of texts or calls.
+// wireField is one field of the JSON that commands read: its names in the two dialects and its
+// location in an [Input]. at returns a pointer: to a string, a *string, a number, a bool, a
+// time.Duration (milliseconds), raw JSON, or a list of strings or calls.
 type wireField struct {
 	claude, seed string
 	at           func(*Input) any
 }
 
-// Field names of the base, which every event has.
+// Names of the fields that hold the event's name.
 const (
 	claudeEvent = "hook_event_name"
 	seedEvent   = "event"
 )
 
-// wireFields is every field besides the event's name. Two fields may have one name
-// where no event has both.
+// wireFields lists every field except the event's name. Two fields may share a name if no event has
+// both.
 var wireFields = []wireField{
 	{"session_id", "sessionId", func(in *Input) any { return &in.SessionID }},
 	{"transcript_path", "transcriptPath", func(in *Input) any { return &in.TranscriptPath }},
@@ -104,9 +104,8 @@ var wireFields = []wireField{
 	{"command_source", "", func(in *Input) any { return &in.Command.Source }},
 }
 
-// claudeBase and claudeOf are the fields of Claude's dialect by their names there.
-// "?" marks one that is left out when there is nothing in it.
-// turn_id and model are Codex's, whose hooks read the same form.
+// claudeBase and claudeOf are the fields of Claude's dialect, by their names there. "?" marks a
+// field that is omitted if empty. turn_id and model are Codex's, whose hooks read the same form.
 const claudeBase = "session_id transcript_path cwd permission_mode? agent_id? agent_type? turn_id? model?"
 
 var claudeOf = map[Event]string{
@@ -143,9 +142,9 @@ var claudeOf = map[Event]string{
 	ElicitationResult:   "mcp_server_name elicitation_id? mode? action content?",
 }
 
-// seedBase and seedOf are the same of seed 000's dialect. Seed 000 has one set of
-// fields for all events; those of events that the original never fired, and which
-// it has no field for, are added under Claude Code's names in its spelling.
+// seedBase and seedOf are the same for the Open Agent SDK's dialect. That SDK has one set of fields
+// for all events. Fields of events that it never fires are added under Claude Code's names, in its
+// spelling.
 const seedBase = "toolName? toolInput? toolOutput? toolUseId? sessionId? cwd? error? transcriptPath? permissionMode? agentId? agentType? " +
 	"stopHookActive? lastAssistantMessage? trigger? customInstructions? permissionSuggestions? isInterrupt? agentTranscriptPath?"
 
@@ -168,14 +167,14 @@ var seedOf = map[Event]string{
 	WorktreeRemove:   "worktreePath",
 }
 
-// wirePart is a field as one event has it.
+// wirePart is a field in the JSON of one event.
 type wirePart struct {
 	name     string
 	optional bool
 	at       func(*Input) any
 }
 
-// wirePlans say what an event's JSON holds besides its name, by dialect.
+// wirePlans lists the fields of each event's JSON except the event's name, by dialect.
 var wirePlans = sync.OnceValue(func() map[string]map[Event][]wirePart {
 	return map[string]map[Event][]wirePart{dialectClaude: planWire(dialectClaude, claudeBase, claudeOf), dialectSeed: planWire(dialectSeed, seedBase, seedOf)}
 })
@@ -183,13 +182,13 @@ var wirePlans = sync.OnceValue(func() map[string]map[Event][]wirePart {
 func planWire(d, base string, of map[Event]string) map[Event][]wirePart {
 	plan := map[Event][]wirePart{}
 	for _, info := range events {
-		own := strings.Fields(of[info.Event])
+		specific := strings.Fields(of[info.Event])
 		for name := range strings.FieldsSeq(base) {
-			if bare := strings.TrimSuffix(name, "?"); !slices.Contains(own, bare) && !slices.Contains(own, bare+"?") {
+			if bare := strings.TrimSuffix(name, "?"); !slices.Contains(specific, bare) && !slices.Contains(specific, bare+"?") {
 				plan[info.Event] = append(plan[info.Event], newWirePart(d, name))
 			}
 		}
-		for _, name := range own {
+		for _, name := range specific {
 			plan[info.Event] = append(plan[info.Event], newWirePart(d, name))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// UnmarshalJSON reads the JSON that a command is given for an event, in either dialect. The
-// event's name in it may be left out where Event is set, and must be that event otherwise.
-// Errors are *[Error]: unknown fields, wrong types, an event that is another one.
+// UnmarshalJSON parses the JSON that commands read, in either dialect. If Event is set, the JSON
+// may omit the event's name, and must not name another event. Errors are *[Error]: unknown fields,
+// wrong types, a different event.
 func (in *Input) UnmarshalJSON(raw []byte) error {
 	root, err := parseTree(raw)
 	if err != nil {
@@ -51,7 +51,7 @@ func (in *Input) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// eventOf is the event that an input names.
+// eventOf returns the event that an input names.
 func eventOf(values map[string]json.RawMessage) (Event, error) {
 	var name string
 	for _, key := range [...]string{claudeEvent, seedEvent} {
@@ -62,8 +62,8 @@ func eventOf(values map[string]json.RawMessage) (Event, error) {
 	return "", &Error{What: "the event name is missing", Advice: `write "hook_event_name"`}
 }
 
-// inputParts are the fields that an input may have: those of Claude's dialect and,
-// when it is not written in that, those of seed 000's.
+// inputParts returns the fields that an input may have: those of Claude's dialect and, unless the
+// input is in Claude's dialect, those of the Open Agent SDK's.
 func inputParts(event Event, values map[string]json.RawMessage) map[string]func(*Input) any {
 	parts := map[string]func(*Input) any{}
 	_, claude := values[claudeEvent]

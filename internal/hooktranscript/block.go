@@ -45,8 +45,8 @@ type (
 	}
 )
 
-// blocks are the content blocks of parts. What Claude Code has no block for is text
-// that names it.
+// blocks returns the content blocks of parts. A part for which Claude Code has no block becomes a
+// text block with its kind.
 func blocks(parts []transcript.Part) []any {
 	list := make([]any, 0, len(parts))
 	for _, p := range parts {
@@ -82,7 +82,7 @@ func block(p transcript.Part) any {
 	return textBlock{"text", ""}
 }
 
-// resultContent is text where a result has nothing else, as scripts expect it.
+// resultContent returns a string if a result has only text, as scripts expect.
 func resultContent(parts []transcript.Part) any {
 	for _, p := range parts {
 		if _, text := p.(transcript.Text); !text {

@@ -1,5 +1,14 @@
-// Package hooktranscript writes a session as a transcript file in the form of Claude Code, for
-// hooks that read transcript_path.
+// Package hooktranscript writes a session as a transcript file in Claude Code's form, for hooks
+// that read transcript_path.
+//
+//	agent ── items ─► Mirror ─► transcript-….jsonl ─► hook commands
+//
+// The shortest use:
+//
+//	m, err := hooktranscript.New(dir, &hooktranscript.Options{CWD: cwd})
+//	// m is a TranscriptObserver of the agent; m.Path() is the hooks' transcript_path
+//
+// The file is a copy for hooks. It is not the session's log and is never read back.
 package hooktranscript
 
 import (
@@ -14,11 +23,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Options adjusts [New].
+// Options configures [New].
 type Options struct {
 	Name  string           // of the file; default "transcript-", random letters and ".jsonl"
-	CWD   string           // what the entries say the folder is
-	Clock func() time.Time // of entries whose item has no time; default time.Now
+	CWD   string           // the folder written in the entries
+	Clock func() time.Time // for items without a time; default time.Now
 }
 
 // Mirror writes the transcript of a session to a file in Claude Code's JSONL form,
@@ -27,21 +36,20 @@ type Options struct {
 //	{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"…","type":"user",
 //	 "message":{"role":"user","content":[{"type":"text","text":"hello"}]},"uuid":"…","timestamp":"2026-01-02T03:04:05.000Z"}
 //
-// Results of tools are entries of the user, as in the original. System prompts are
-// in no entry; what the runtime itself told the model has "isMeta": true. It is an
-// agent's TranscriptObserver, and safe for concurrent use.
+// Tool results are entries of the user, as in the original. System prompts have no entry. Messages
+// from the runtime to the model have "isMeta": true. Mirror is an agent's TranscriptObserver and is
+// safe for concurrent use.
 type Mirror struct {
 	cwd   string
 	clock func() time.Time
 
 	mu   sync.Mutex
 	file *os.File
-	last string // uuid of the entry before
+	last string // uuid of the previous entry
 }
 
-// New makes an empty file in dir, which is made when it is not there; both are
-// for their owner alone. A file of that name is emptied. The caller closes the mirror;
-// the file stays.
+// New creates an empty file in dir, and dir if it does not exist; both are accessible only to their
+// owner. An existing file is truncated. The caller closes the mirror; the file is not removed.
 func New(dir string, o *Options) (*Mirror, error) {
 	m := &Mirror{clock: time.Now}
 	name := ""
@@ -52,7 +60,7 @@ func New(dir string, o *Options) (*Mirror, error) {
 		}
 	}
 	if name != "" && (filepath.Base(name) != name || !filepath.IsLocal(name)) {
-		return nil, fmt.Errorf("the name %q of a transcript is not that of a file in a folder", name)
+		return nil, fmt.Errorf("invalid transcript file name %q; want a name without folders", name)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -72,10 +80,10 @@ func New(dir string, o *Options) (*Mirror, error) {
 	return m, nil
 }
 
-// Path is the file, as an absolute name.
+// Path returns the absolute path of the file.
 func (m *Mirror) Path() string { return m.file.Name() }
 
-// Load writes the items that a session had before.
+// Load writes the existing items of a session.
 func (m *Mirror) Load(sessionID string, items []transcript.Encoded) error {
 	for _, e := range items {
 		if err := m.ItemAppended(sessionID, e); err != nil {
@@ -85,7 +93,7 @@ func (m *Mirror) Load(sessionID string, items []transcript.Encoded) error {
 	return nil
 }
 
-// ItemAppended writes one item. The line is whole when it returns.
+// ItemAppended writes one item. The line is complete when it returns.
 func (m *Mirror) ItemAppended(sessionID string, item transcript.Encoded) error {
 	it, err := item.Decode()
 	if err != nil {
@@ -152,10 +160,10 @@ type transcriptUsage struct {
 	Output     int64 `json:"output_tokens"`
 }
 
-// stopReasons are Claude's words for how an answer ended; others stay.
+// stopReasons are Claude's words for the end of an answer; others are not changed.
 var stopReasons = map[transcript.Finish]string{transcript.FinishStop: "end_turn"}
 
-// entry is the line of an item; false when it has none.
+// entry returns the line for an item; false if it has none.
 func (m *Mirror) entry(sessionID string, it *transcript.Item) (*transcriptEntry, bool) {
 	e := &transcriptEntry{UserType: "external", CWD: m.cwd, Session: sessionID, UUID: it.ID, Type: "user"}
 	switch it.Role {

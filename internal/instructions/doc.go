@@ -1,6 +1,5 @@
-// Package instructions reads what people write down for agents: AGENTS.md, CLAUDE.md and
-// their kin. What they say is text for a model and nothing else: it never changes what is
-// allowed.
+// Package instructions loads instruction files: AGENTS.md, CLAUDE.md and similar. Their content is
+// text for a model and nothing else: it never changes what is allowed.
 //
 //	/etc/holdfast/AGENTS.md            managed  ┐
 //	~/.config/AGENTS.md                user     │ general
@@ -10,49 +9,49 @@
 //	REPOSITORY/app/CLAUDE.local.md     local    ┘
 //	REPOSITORY/app/api/AGENTS.md       project: when a file there is read ([Set.Nested])
 //
-// Of one folder's files the first counts: AGENTS.md, CLAUDE.md, .claude/CLAUDE.md; a
-// CLAUDE.local.md is read besides. A line may name another file with @path ([Load]).
+// In each folder only the first of these files is read: AGENTS.md, CLAUDE.md, .claude/CLAUDE.md;
+// CLAUDE.local.md is read in addition. A line may include another file with @path ([Load]).
 //
 //	set, err := instructions.Load(&instructions.Options{Cwd: cwd, Root: repository, User: home})
 //	fmt.Println(set.Text())
 package instructions
 
-// Level says whose a file is, in Claude Code's words.
+// Level says who a file belongs to, in Claude Code's words.
 type Level string
 
-// Whose files are.
+// The levels.
 const (
 	Managed Level = "Managed" // the administrator's
-	User    Level = "User"    // the person's own, for every project
-	Project Level = "Project" // what the project's folder brings along
-	Local   Level = "Local"   // the person's own, in the project's folder
+	User    Level = "User"    // the user's, for every project
+	Project Level = "Project" // part of the project's folder
+	Local   Level = "Local"   // the user's, in the project's folder
 )
 
 // Reason says why a file was read, in Claude Code's words.
 type Reason string
 
-// Why files are read.
+// The reasons.
 const (
 	atStart   Reason = "session_start"
 	byInclude Reason = "include"
 	byNesting Reason = "nested_traversal" // a file below the current directory was read
-	byGlob    Reason = "path_glob_match"  // a file that a rule is about was read
+	byGlob    Reason = "path_glob_match"  // a file that a rule applies to was read
 )
 
-// The bounds.
+// The limits.
 const (
-	maxFile  = 40 << 10  // bytes of one file; what is behind is left out, and that is said
-	maxTotal = 128 << 10 // bytes of all
+	maxFile  = 40 << 10  // bytes of one file; the rest is cut, with a note
+	maxTotal = 128 << 10 // bytes in total
 	maxFiles = 100
 	maxDepth = 5 // of includes
 )
 
-// Mode says which of the folders from the repository's down to the current one count.
+// Mode selects the folders, from the repository's down to the current one, whose files are read.
 type Mode string
 
 // The modes.
 const (
-	All     Mode = "all" // the default: all, the outermost first
+	All     Mode = "all" // default: all, outermost first
 	Nearest Mode = "nearest"
 	None    Mode = "none" // only the administrator's files are read
 )
@@ -62,30 +61,30 @@ type File struct {
 	Path      string   `json:"path"` // absolute
 	Memory    Level    `json:"memory"`
 	Reason    Reason   `json:"reason"`
-	Parent    string   `json:"parent,omitempty"`  // of an include: who names it
-	Trigger   string   `json:"trigger,omitempty"` // which file was read, when that is why
+	Parent    string   `json:"parent,omitempty"`  // for an include: the including file
+	Trigger   string   `json:"trigger,omitempty"` // the file whose reading triggered this
 	Globs     []string `json:"globs,omitempty"`   // of a rule
 	Size      int      `json:"size"`              // bytes of the file
-	Truncated bool     `json:"cut,omitempty"`     // not all of it is in Text
+	Truncated bool     `json:"cut,omitempty"`     // Text is incomplete
 	Text      string   `json:"-"`
 }
 
-// Options say where files lie.
+// Options configures [Load].
 type Options struct {
-	Cwd  string // where the session works: absolute, without links; required
-	Root string // the repository's folder, or Cwd; default Cwd
-	// Folders are others that the session works in: files of the project may include
-	// what lies there, and nothing elsewhere.
+	Cwd  string // the working folder: absolute, without links; required
+	Root string // the repository's folder; default Cwd
+	// Folders are additional folders of the session. Project files may include files in them, and
+	// no files elsewhere.
 	Folders []string
 	Home    string // HOLDFAST_HOME, or ""
-	User    string // the person's home folder, or ""
-	Managed string // the folder of the administrator's files, or ""
+	User    string // the user's home folder, or ""
+	Managed string // the folder of the managed files, or ""
 	Mode    Mode   // default All
-	// Excludes are globs of absolute paths that are left out, but not the administrator's.
+	// Excludes are globs of absolute paths that are not read; managed files are never excluded.
 	Excludes []string
-	// Denied says why a file must not be read, or ""; nil denies nothing.
+	// Denied returns why a file must not be read, or ""; nil denies nothing.
 	Denied func(path string) string
-	// Trusted says that the person trusts the project's folder. The files of any other are
-	// read, too, and told to be information.
+	// Trusted reports whether the user trusts the project's folder. Files of an untrusted folder
+	// are read too, and presented to the model as information, not instructions.
 	Trusted bool
 }

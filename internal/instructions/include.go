@@ -6,21 +6,21 @@ import (
 	"unicode"
 )
 
-// maxIncludes bounds the includes that are looked at in one file.
+// maxIncludes is the maximum number of includes of one file.
 const maxIncludes = 100
 
-// include reads what a file includes.
+// include reads the files that a file includes.
 func (s *Set) include(m Level, at place, path string, b []byte) {
 	names := includes(string(b))
 	if len(names) > maxIncludes {
-		s.notice("%s: of its includes the first %d are read", path, maxIncludes)
+		s.notice("%s: only the first %d includes are read", path, maxIncludes)
 		names = names[:maxIncludes]
 	}
 	of := m
 	for _, name := range names {
 		m := of
 		if s.full() {
-			s.notice("%s: its other includes are not looked at: there are more than %d KiB, or %d files, of instructions", path, maxTotal>>10, maxFiles)
+			s.notice("%s: further includes are not read: instructions exceed %d KiB or %d files", path, maxTotal>>10, maxFiles)
 			return
 		}
 		target, err := s.resolve(path, name)
@@ -30,17 +30,17 @@ func (s *Set) include(m Level, at place, path string, b []byte) {
 		}
 		if at.depth == maxDepth {
 			if !s.tried[target] && isFileReference(name) {
-				s.notice("%s: @%s is left out: includes go %d deep", path, name, maxDepth)
+				s.notice("%s: @%s is left out: includes are nested more than %d levels deep", path, name, maxDepth)
 			}
 			continue
 		}
 		free := at.free
 		if !free && !s.inside(target) {
-			own := s.persons(target)
-			if free = own && s.o.Trusted; !free {
+			users := s.isUsers(target)
+			if free = users && s.o.Trusted; !free {
 				switch {
-				case own:
-					s.notice("%s: @%s is left out: it is your own, and this folder is not trusted (holdfast trust)", path, name)
+				case users:
+					s.notice("%s: @%s is left out: it is in your ~/.claude, and this folder is not trusted; hint: holdfast trust", path, name)
 				case isFileReference(name):
 					s.notice("%s: @%s is left out: it is outside the session's folders", path, name)
 				}
@@ -54,14 +54,14 @@ func (s *Set) include(m Level, at place, path string, b []byte) {
 	}
 }
 
-// persons says whether a path is a Markdown file in the person's ~/.claude, where people keep what a
-// project's files include for each of them.
-func (s *Set) persons(path string) bool {
+// isUsers reports whether a path is a Markdown file in the user's ~/.claude, the usual location of
+// personal files that a project's files include.
+func (s *Set) isUsers(path string) bool {
 	return s.o.User != "" && within(filepath.Join(s.o.User, ".claude"), path) && strings.EqualFold(filepath.Ext(path), ".md")
 }
 
-// inside says whether a path lies in one of the session's folders, by its letters. Where
-// its links lead is looked at when it is opened.
+// inside reports whether a path is in one of the session's folders, by comparing names. Links are
+// checked when the file is opened.
 func (s *Set) inside(path string) bool {
 	for _, root := range append([]string{s.o.Root}, s.o.Folders...) {
 		if within(root, path) {
@@ -71,15 +71,15 @@ func (s *Set) inside(path string) bool {
 	return false
 }
 
-// isFileReference says whether a name is surely meant as a file: "@someone" and "@scope/package"
-// may be other things, and nobody is told that there are no such files.
+// isFileReference reports whether @name certainly refers to a file. "@someone" and "@scope/package"
+// may be something else, so a missing file is not reported for them.
 func isFileReference(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") ||
 		filepath.IsAbs(name) || strings.EqualFold(filepath.Ext(name), ".md")
 }
 
-// includes are the paths that a Markdown text names with @, in order and each once: at the
-// start of a line or behind white space, and not in code. A space in a path is written "\ ".
+// includes returns the paths that a Markdown text names with @, in order and without duplicates: at
+// the start of a line or after white space, and not in code. A space in a path is written "\ ".
 func includes(text string) (names []string) {
 	seen := map[string]bool{}
 	for line := range proseLines(text) {
@@ -93,8 +93,8 @@ func includes(text string) (names []string) {
 	return names
 }
 
-// proseLines are the lines that are not in a code block or an HTML comment, with their
-// code spans blanked.
+// proseLines returns the lines that are not in a code block or an HTML comment, with code spans
+// blanked.
 func proseLines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		fence, before, indented, comment := "", "", false, false
@@ -114,7 +114,7 @@ func proseLines(text string) func(yield func(string) bool) {
 				fence, before = f, line
 				continue
 			}
-			// An indented block begins behind a blank line, and lists are no such thing.
+			// An indented code block starts after a blank line; lists do not.
 			deep := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 			indented = deep && (indented || strings.TrimSpace(before) == "") || indented && blank
 			before = line
@@ -129,7 +129,7 @@ func proseLines(text string) func(yield func(string) bool) {
 	}
 }
 
-// fenceStart is the fence that a line begins, or "".
+// fenceStart returns the fence that a line opens, or "".
 func fenceStart(line string) string {
 	for _, c := range []string{"`", "~"} {
 		n := len(line) - len(strings.TrimLeft(line, c))
@@ -145,7 +145,7 @@ func fenceEnd(line, fence string) bool {
 	return len(line) >= len(fence) && strings.Trim(line, fence[:1]) == ""
 }
 
-// uncommented takes what is in <!-- --> out of a line.
+// uncommented removes the parts of a line inside <!-- -->.
 func uncommented(line string, in bool) (string, bool) {
 	var b strings.Builder
 	for {
@@ -167,7 +167,7 @@ func uncommented(line string, in bool) (string, bool) {
 	}
 }
 
-// withoutSpans blanks code spans: what is between two runs of as many backticks.
+// withoutSpans blanks code spans: text between two runs of the same number of backticks.
 func withoutSpans(line string) string {
 	var b strings.Builder
 	for {
@@ -180,17 +180,17 @@ func withoutSpans(line string) string {
 		b.WriteString(line[:i])
 		rest := line[i+n:]
 		end := run(rest, n)
-		if end < 0 { // no code: backticks like any letter
+		if end < 0 { // not a span: literal backticks
 			b.WriteString(line[i : i+n])
 			line = rest
 			continue
 		}
-		b.WriteByte('`') // not white space: what is behind it begins no include
+		b.WriteByte('`') // not white space, so the text after it starts no include
 		line = rest[end+n:]
 	}
 }
 
-// run finds a run of exactly n backticks.
+// run returns the index of a run of exactly n backticks.
 func run(s string, n int) int {
 	for i := 0; i < len(s); {
 		if s[i] != '`' {
@@ -206,7 +206,7 @@ func run(s string, n int) int {
 	return -1
 }
 
-// named are the paths behind @ in a line of prose.
+// named returns the paths after @ in a line of prose.
 func named(line string) (names []string) {
 	for i := 0; i < len(line); i++ {
 		if line[i] != '@' || i > 0 && !strings.ContainsRune(" \t(", rune(line[i-1])) {
@@ -231,7 +231,7 @@ func named(line string) (names []string) {
 	return names
 }
 
-// usable says whether a name could be a path.
+// usable reports whether a name can be a path.
 func usable(name string) bool {
 	if name == "" || len(name) > 1024 || name[0] == '@' {
 		return false

@@ -154,7 +154,7 @@ func TestIncludes(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	notices := []string{
-		dir + "/w/AGENTS.md: there is no file " + dir + "/w/none.md",
+		dir + "/w/AGENTS.md: file " + dir + "/w/none.md not found",
 		dir + "/w/AGENTS.md: @../out.md is left out: it is outside the session's folders",
 		dir + "/w/AGENTS.md: @/etc/passwd is left out: it is outside the session's folders",
 		dir + "/w/AGENTS.md: @~/x.md is left out: it is outside the session's folders",
@@ -200,8 +200,8 @@ func TestWhatIsLeftOut(t *testing.T) {
 		t.Error(f.Truncated, len(f.Text), f.Size)
 	}
 	for _, w := range []string{
-		"out.md is left out: outside the session's folders: a link leads out", "abs.md is left out", "bin.md is left out: it is no text: it holds a NUL",
-		"latin.md is left out: it is no text: it is not UTF-8", "secret.md is left out: rule Read", "dir.md is left out", "long.md is cut: only the first",
+		"out.md is left out: outside the session's folders: a link leads out", "abs.md is left out", "bin.md is left out: it is not text: it contains a NUL byte",
+		"latin.md is left out: it is not text: it is not UTF-8", "secret.md is left out: rule Read", "dir.md is left out", "long.md is cut: only the first",
 	} {
 		if !slices.ContainsFunc(s.Notices(), func(n string) bool { return strings.Contains(n, w) }) {
 			t.Errorf("no notice %q in %q", w, s.Notices())
@@ -221,7 +221,7 @@ func TestBoundsOfIncludes(t *testing.T) {
 	if n := len(s.Files()); n != 1+instructions.MaxDepth {
 		t.Errorf("%d files", n)
 	}
-	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "includes go 5 deep") {
+	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "includes are nested more than 5 levels deep") {
 		t.Error(n)
 	}
 
@@ -260,7 +260,7 @@ func TestManyIncludes(t *testing.T) {
 		t.Errorf("%d files", n)
 	}
 	n := s.Notices()
-	if len(n) > 201 || !strings.Contains(strings.Join(n, "\n"), "more about instruction files is not told") {
+	if len(n) > 201 || !strings.Contains(strings.Join(n, "\n"), "further notices about instruction files are omitted") {
 		t.Errorf("%d notices, the last %q", len(n), n[len(n)-1])
 	}
 
@@ -271,9 +271,9 @@ func TestManyIncludes(t *testing.T) {
 		files[fmt.Sprintf("e%d.md", i)], files[fmt.Sprintf("e1%d.md", i)] = "x", "x"
 	}
 	s = load(t, instructions.Options{Cwd: world(t, files)})
-	told := strings.Join(s.Notices(), "\n")
-	if !strings.Contains(told, "AGENTS.md: its other includes are not looked at") || strings.Contains(told, "e9.md") {
-		t.Error(told)
+	notices := strings.Join(s.Notices(), "\n")
+	if !strings.Contains(notices, "AGENTS.md: further includes are not read") || strings.Contains(notices, "e9.md") {
+		t.Error(notices)
 	}
 }
 
@@ -370,7 +370,7 @@ func TestIncludesOfThePersonsNotes(t *testing.T) {
 		"user/.claude/settings.json": "{}", "user/.ssh/key.md": "secret",
 	})
 	o := instructions.Options{Cwd: dir + "/w", User: dir + "/user"}
-	own := dir + "/w/CLAUDE.md: @~/.claude/notes.md is left out: it is your own, and this folder is not trusted (holdfast trust)"
+	own := dir + "/w/CLAUDE.md: @~/.claude/notes.md is left out: it is in your ~/.claude, and this folder is not trusted; hint: holdfast trust"
 	s := load(t, o)
 	if diff := cmp.Diff([]string{"Project session_start w/CLAUDE.md"}, shown(dir, s.Files())); diff != "" || !slices.Contains(s.Notices(), own) {
 		t.Errorf("%s %q", diff, s.Notices())

@@ -12,32 +12,32 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
-// Set is what was read for a session. It is safe for concurrent use.
+// Set is the instruction files of a session. It is safe for concurrent use.
 type Set struct {
 	o       Options
-	folders *workdir.Folders // the repository's and the others; nil with None
+	folders *workdir.Folders // the repository's and the additional ones; nil with None
 
 	mu      sync.Mutex
 	files   []File
 	notices []string
-	seen    []os.FileInfo // of all that was read
+	seen    []os.FileInfo // of every file read
 	tried   map[string]bool
 	size    int
-	rules   []File // with globs, and not read into the session yet
+	rules   []File // rules with globs that have not been read yet
 }
 
-// Load reads what counts from the start. Files that are not there are nothing special; one
-// that cannot be read is left out, and the notices say so.
+// Load reads the files that apply from the start. Missing files are ignored; a file that cannot be
+// read is skipped and reported in the notices.
 //
-// A file may include others: @path, at the start of a line or behind a space, and not in code. The
-// path is relative to the including file, or begins with ~/ or /. Includes go maxDepth
-// deep; the files of a project's folder include only what lies in the session's folders, by
-// way of links as well, those of the person and the administrator what they like.
+// A file may include others: @path, at the start of a line or after a space, and not in code. The
+// path is relative to the including file, or begins with ~/ or /. Includes are nested at most
+// maxDepth levels deep. Files of a project's folder can include only files in the session's
+// folders, also after following links; the user's and managed files can include any file.
 func Load(o *Options) (*Set, error) {
 	s := &Set{o: *o, tried: map[string]bool{}}
 	s.o.Folders, s.o.Excludes = slices.Clone(o.Folders), slices.Clone(o.Excludes)
 	if !filepath.IsAbs(o.Cwd) {
-		return nil, fmt.Errorf("instructions: the folder %q is not absolute", o.Cwd)
+		return nil, fmt.Errorf("instructions: folder %q is not absolute", o.Cwd)
 	}
 	if s.o.Root == "" {
 		s.o.Root = o.Cwd
@@ -50,7 +50,7 @@ func Load(o *Options) (*Set, error) {
 		s.o.Mode = All
 	case All, Nearest, None:
 	default:
-		return nil, fmt.Errorf("instructions: there is no mode %q", s.o.Mode)
+		return nil, fmt.Errorf("instructions: unknown mode %q; want all, nearest or none", s.o.Mode)
 	}
 	for _, g := range s.o.Excludes {
 		if err := patterns.CheckGlob(g); err != nil {
@@ -65,15 +65,15 @@ func Load(o *Options) (*Set, error) {
 	if s.folders, err = workdir.Open(s.o.Root, s.o.Folders...); err != nil {
 		return nil, fmt.Errorf("instructions: %w", err)
 	}
-	var own []string
-	own = append(own, under(s.o.Home, "AGENTS.md")...)
-	own = append(own, under(s.o.User, ".config/AGENTS.md", ".claude/CLAUDE.md")...)
-	s.first(User, place{free: true}, own)
+	var users []string
+	users = append(users, under(s.o.Home, "AGENTS.md")...)
+	users = append(users, under(s.o.User, ".config/AGENTS.md", ".claude/CLAUDE.md")...)
+	s.first(User, place{free: true}, users)
 	s.project()
 	return s, nil
 }
 
-// Close closes the folders. What was read stays.
+// Close closes the folders. The files read remain available.
 func (s *Set) Close() error {
 	if s.folders == nil {
 		return nil
@@ -92,12 +92,12 @@ func under(dir string, names ...string) []string {
 	return list
 }
 
-// names are a folder's files of which the first counts.
+// names are the file names of a folder; only the first that exists is read.
 var names = []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"}
 
 const localName = "CLAUDE.local.md"
 
-// project reads the files of the folders from the repository's down.
+// project reads the files of the folders from the repository's folder down.
 func (s *Set) project() {
 	dirs := chain(s.o.Root, s.o.Cwd)
 	if s.o.Mode == Nearest {
@@ -117,7 +117,7 @@ func (s *Set) project() {
 	}
 }
 
-// chain are the folders from root down to dir.
+// chain returns the folders from root down to dir.
 func chain(root, dir string) []string {
 	list := []string{root}
 	rest, err := filepath.Rel(root, dir)
@@ -130,14 +130,14 @@ func chain(root, dir string) []string {
 	return list
 }
 
-// folder reads the files of one folder, and says whether there are any.
+// folder reads the files of one folder and reports whether there are any.
 func (s *Set) folder(dir string, at place) bool {
 	a := s.first(Project, at, under(dir, names...))
 	b := s.first(Local, at, under(dir, localName))
 	return a || b
 }
 
-// first reads the first of some files that is there.
+// first reads the first file that exists.
 func (s *Set) first(m Level, at place, paths []string) bool {
 	for _, path := range paths {
 		if s.read(m, at, path) {
@@ -147,26 +147,26 @@ func (s *Set) first(m Level, at place, paths []string) bool {
 	return false
 }
 
-// within says whether a clean absolute path is dir or lies beneath it.
+// within reports whether a clean absolute path is dir or inside it.
 func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// Files are those that were read, in the order in which they are told.
+// Files returns the files read, in the order in which the model gets them.
 func (s *Set) Files() []File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.files)
 }
 
-// Notices say what was left out, and why.
+// Notices returns what was skipped and why.
 func (s *Set) Notices() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.notices)
 }
 
-// maxNotices bounds what a folder can have said of it.
+// maxNotices is the maximum number of notices.
 const maxNotices = 200
 
 func (s *Set) notice(format string, args ...any) {
@@ -174,6 +174,6 @@ func (s *Set) notice(format string, args ...any) {
 	case n < maxNotices:
 		s.notices = append(s.notices, fmt.Sprintf(format, args...))
 	case n == maxNotices:
-		s.notices = append(s.notices, "more about instruction files is not told")
+		s.notices = append(s.notices, "further notices about instruction files are omitted")
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// Nested reads what counts besides, now that a file was read: the files of the folders
-// between the current directory and it, and the rules that are about its path. Each is
-// returned once, until [Set.Forget].
+// Nested reads the files that apply additionally after a file was read: those of the folders
+// between the current directory and it, and the rules that match its path. Each is returned once,
+// until [Set.Forget].
 func (s *Set) Nested(path string) []File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *Set) Nested(path string) []File {
 	return slices.Clone(s.files[before:])
 }
 
-// Pending says whether a path may have something for [Set.Nested] to read. It looks at nothing.
+// Pending reports whether [Set.Nested] may have something to read for a path. It accesses no files.
 func (s *Set) Pending(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,15 +43,15 @@ func (s *Set) Pending(path string) bool {
 	return len(s.rules) > 0 || within(s.o.Cwd, path) && filepath.Dir(path) != s.o.Cwd
 }
 
-// Forget has the files that [Set.Nested] returned read again when they count again: the model
-// does not have them any more.
+// Forget resets the files that [Set.Nested] returned, so that they are read again when they apply:
+// the model no longer has them.
 func (s *Set) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := s.files[:0:0]
+	remaining := s.files[:0:0]
 	for _, f := range s.files {
 		if f.Trigger == "" {
-			kept = append(kept, f)
+			remaining = append(remaining, f)
 			continue
 		}
 		s.size -= len(f.Text)
@@ -60,11 +60,11 @@ func (s *Set) Forget() {
 			s.rules = append(s.rules, f)
 		}
 	}
-	if len(kept) == len(s.files) {
+	if len(remaining) == len(s.files) {
 		return
 	}
-	s.files, s.seen = kept, nil
-	for _, f := range kept {
+	s.files, s.seen = remaining, nil
+	for _, f := range remaining {
 		if _, info, err := s.open(place{free: f.Memory == Managed || f.Memory == User}, f.Path); err == nil {
 			s.seen = append(s.seen, info)
 		}
@@ -73,8 +73,8 @@ func (s *Set) Forget() {
 
 const rulesDir = ".claude/rules"
 
-// rulesOf reads the rules of a folder: those without paths at once, the others when a file
-// is read that they are about.
+// rulesOf reads the rules of a folder: those without paths now, the others when a matching file is
+// read.
 func (s *Set) rulesOf(root string) {
 	dir := filepath.Join(root, rulesDir)
 	p, err := s.folders.Locate(dir)
@@ -98,7 +98,7 @@ func (s *Set) rulesOf(root string) {
 			return nil
 		}
 		if found++; found > maxFiles {
-			s.notice("%s: of its rules the first %d are read", dir, maxFiles)
+			s.notice("%s: only the first %d rules are read", dir, maxFiles)
 			return fs.SkipAll
 		}
 		rel, err := filepath.Rel(p.Rel, filepath.FromSlash(name))
@@ -112,7 +112,7 @@ func (s *Set) rulesOf(root string) {
 	}
 }
 
-// rule reads a rule, or keeps it for when a file is read that it is about.
+// rule reads a rule, or stores it until a matching file is read.
 func (s *Set) rule(path string) {
 	if s.excluded(path) {
 		return
@@ -147,7 +147,7 @@ func (s *Set) problem(path string, b []byte, err error) {
 	s.notice("%s is left out: %v", path, err)
 }
 
-// paths are the globs of a rule's front matter; nil when it has none.
+// paths returns the globs of a rule's front matter; nil if it has none.
 func paths(front *jsontree.Node) ([]string, error) {
 	for _, m := range front.Members {
 		if m.Key != "paths" && m.Key != "globs" {
@@ -162,7 +162,7 @@ func paths(front *jsontree.Node) ([]string, error) {
 		}
 		for i := range items {
 			if items[i].Kind != jsontree.Text {
-				return nil, &yamltree.Error{Offset: items[i].At, Detail: "a glob must be a text, not " + items[i].Show(), Hint: "put it in quotes"}
+				return nil, &yamltree.Error{Offset: items[i].At, Detail: "a glob must be a string, not " + items[i].Show(), Hint: "put it in quotes"}
 			}
 			list = append(list, items[i].Text)
 		}
@@ -179,7 +179,7 @@ func paths(front *jsontree.Node) ([]string, error) {
 	return nil, nil
 }
 
-// atCommas takes globs apart at the commas that are not in braces.
+// atCommas splits globs at the commas that are not in braces.
 func atCommas(text string) (list []string) {
 	depth, start := 0, 0
 	for i, c := range []byte(text) {
@@ -196,7 +196,7 @@ func atCommas(text string) (list []string) {
 	return append(list, strings.TrimSpace(text[start:]))
 }
 
-// matching reads the rules that are about a path.
+// matching reads the rules that match a path.
 func (s *Set) matching(path string) {
 	rel, err := filepath.Rel(s.o.Root, path)
 	if err != nil {

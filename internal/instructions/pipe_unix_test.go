@@ -30,7 +30,7 @@ func TestWorldWritableIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := load(t, instructions.Options{Cwd: dir + "/w", User: dir + "/user"})
-	if n := s.Notices(); len(s.Files()) > 0 || len(n) != 1 || !strings.Contains(n[0], "everybody may write it") {
+	if n := s.Notices(); len(s.Files()) > 0 || len(n) != 1 || !strings.Contains(n[0], "it is world-writable; hint: chmod o-w") {
 		t.Error(n)
 	}
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// place is how a file came to be read.
+// place says why and how a file is read.
 type place struct {
-	free    bool // it is the person's or the administrator's: links and includes lead where they want
+	free    bool // the user's or managed: links and includes may lead anywhere
 	reason  Reason
 	parent  string
 	trigger string
 	globs   []string
 	depth   int
-	named   bool // somebody has named it: that it is not there is told
-	rule    bool // its front matter is not for the model
+	named   bool // named explicitly: a missing file is reported
+	rule    bool // the front matter is removed
 }
 
-// read reads a file and what it includes, and says whether it is there and can be used.
+// read reads a file and its includes, and reports whether it exists and is usable.
 func (s *Set) read(m Level, at place, path string) bool {
 	if s.tried[path] {
 		return true
@@ -41,7 +41,7 @@ func (s *Set) read(m Level, at place, path string) bool {
 	b, info, err := s.open(at, path)
 	if missing(err) {
 		if at.named {
-			s.notice("%s: there is no file %s", at.parent, path)
+			s.notice("%s: file %s not found", at.parent, path)
 		}
 		return false
 	}
@@ -54,7 +54,7 @@ func (s *Set) read(m Level, at place, path string) bool {
 		return false
 	}
 	if slices.ContainsFunc(s.seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
-		return true // by another name
+		return true // read under another name
 	}
 	s.seen = append(s.seen, info)
 	f := File{Path: path, Memory: m, Reason: at.reason, Parent: at.parent, Trigger: at.trigger, Globs: at.globs, Size: int(info.Size())}
@@ -76,17 +76,17 @@ func (s *Set) read(m Level, at place, path string) bool {
 	return true
 }
 
-// full says whether nothing more is taken in.
+// full reports whether a limit is reached.
 func (s *Set) full() bool { return len(s.files) >= maxFiles || s.size >= maxTotal }
 
-// add takes a file in, as far as there is room.
+// add adds a file, up to the limits.
 func (s *Set) add(f File, b []byte) {
 	room := maxTotal - s.size
 	switch {
 	case len(bytes.TrimSpace(b)) == 0:
 		return
 	case s.full():
-		s.notice("%s is left out: there are more than %d KiB, or %d files, of instructions", f.Path, maxTotal>>10, maxFiles)
+		s.notice("%s is left out: instructions exceed %d KiB or %d files", f.Path, maxTotal>>10, maxFiles)
 		return
 	case len(b) > room:
 		f.Truncated = true
@@ -100,7 +100,7 @@ func (s *Set) add(f File, b []byte) {
 	s.files = append(s.files, f)
 }
 
-// whole drops the end of a text that was cut, back to the last line or character.
+// whole drops the end of a text that was cut, back to the last complete line or character.
 func whole(b []byte) []byte {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		return b[:i+1]
@@ -118,7 +118,7 @@ func (s *Set) excluded(path string) bool {
 	})
 }
 
-// open reads a file, at most a little more than is told of it.
+// open reads a file, up to slightly more than its limit.
 func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	var f *os.File
 	var info fs.FileInfo
@@ -154,7 +154,7 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	return b, info, err
 }
 
-// openFree opens a regular file of the person's or the administrator's.
+// openFree opens a regular file of the user or the administrator.
 func openFree(path string) (*os.File, fs.FileInfo, error) {
 	before, err := os.Stat(path)
 	if err == nil {
@@ -164,9 +164,9 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if before.Mode().Perm()&0o002 != 0 {
-		return nil, nil, errors.New("everybody may write it")
+		return nil, nil, errors.New("it is world-writable; hint: chmod o-w")
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not block
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,7 +180,7 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// placeholder says whether a sandbox of commands holds the name free: there is no file.
+// placeholder reports whether a sandbox has put a placeholder at the path, so there is no file.
 func placeholder(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode() == os.ModeSocket
@@ -193,9 +193,9 @@ func missing(err error) bool {
 func notText(b []byte) string {
 	switch {
 	case bytes.IndexByte(b, 0) >= 0:
-		return "it is no text: it holds a NUL"
+		return "it is not text: it contains a NUL byte"
 	case !utf8.Valid(b):
-		return "it is no text: it is not UTF-8"
+		return "it is not text: it is not UTF-8"
 	}
 	return ""
 }
@@ -205,7 +205,7 @@ func (s *Set) resolve(from, name string) (string, error) {
 	switch {
 	case name == "~" || len(name) > 1 && name[0] == '~' && name[1] == '/':
 		if s.o.User == "" {
-			return "", fmt.Errorf("there is no home folder for %s", name)
+			return "", fmt.Errorf("cannot expand %s: no home folder", name)
 		}
 		return filepath.Join(s.o.User, name[1:]), nil
 	case filepath.IsAbs(name):

@@ -19,24 +19,23 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// toolField says what a tool touches and which field of its input names it.
+// toolField says what a tool accesses and which field of its input names it.
 type toolField struct {
 	op       policy.Operation
-	fields   []string // the first one that is there counts
+	fields   []string // the first one that is present
 	readOnly bool
-	here     bool   // without the field it is the current folder
-	usual    string // and without the field it is this
-	person   bool   // only a person decides
+	here     bool   // default: the current folder
+	usual    string // default value
+	person   bool   // only the user decides
 
-	main string // the field that people mean, of a tool of which no field names what is touched
-	// requests, when not nil, says what is touched from the whole input.
+	main string // the main field of a tool that has no field for what it accesses
+	// requests, if not nil, returns the requests for the whole input.
 	requests func(Call) ([]policy.Request, error)
 }
 
-// toolFields lists the tools whose requests can be told from their input alone: those
-// that there are, and those of seed 000 and Claude Code whose calls people judge
-// with the same rules. Others are judged by their name, as tools that may change
-// something.
+// toolFields lists the tools whose requests follow from their input alone: those of this program,
+// and those of the Open Agent SDK and Claude Code that are subject to the same rules. Other tools
+// are evaluated by name, as tools that may change something.
 var toolFields = map[string]toolField{
 	"Read":         {op: policy.OpRead, fields: []string{"file_path"}, readOnly: true},
 	"Glob":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
@@ -63,21 +62,21 @@ var toolFields = map[string]toolField{
 	"ToolSearch": {readOnly: true}, "pause_for_human": {readOnly: true},
 }
 
-// Call is a tool call that is judged and not run.
+// Call is a tool call that is evaluated but not run.
 type Call struct {
 	Tool  string
 	Input json.RawMessage // an object, or nil
 	Cwd   string          // absolute, without links
 	Home  string          // of the user, for "~"; may be ""
 
-	Search string // the address of the search engine; "" is the default one
+	Search string // the address of the search engine; "" is the default
 }
 
-// Requests says what the call would touch, the way the tool itself would say it.
-// It looks at links in the file system and opens nothing.
+// Requests returns what the call would access, as the tool itself would report it. It resolves
+// links in the file system and opens no file.
 func (c Call) Requests() ([]policy.Request, error) {
 	if c.Tool == "" {
-		return nil, errors.New("it names no tool")
+		return nil, errors.New("the call names no tool")
 	}
 	r := policy.Request{Tool: c.Tool, Input: c.Input}
 	if server, name, ok := mcpTool(c.Tool); ok {
@@ -89,7 +88,7 @@ func (c Call) Requests() ([]policy.Request, error) {
 		return c.filled(t)
 	}
 	r.Operation, r.ReadOnly, r.Person = t.op, t.readOnly, t.person
-	if t.fields == nil { // it names nothing but itself
+	if t.fields == nil { // it names only itself
 		r.Resource = c.Tool
 		return []policy.Request{r}, nil
 	}
@@ -110,7 +109,7 @@ func (c Call) Requests() ([]policy.Request, error) {
 	return []policy.Request{r}, err
 }
 
-// value reads the field of the input that names what is touched.
+// value returns the input field that names what is accessed.
 func (t toolField) value(c Call) (string, error) {
 	var found [2]*string // by the order of t.fields
 	if len(c.Input) > 0 {
@@ -121,8 +120,8 @@ func (t toolField) value(c Call) (string, error) {
 					s, err := jsontree.Unquote(value)
 					found[i] = &s
 					return err
-				case strings.EqualFold(key, field): // some decoders take it for the field
-					return fmt.Errorf("it is written %s", field)
+				case strings.EqualFold(key, field): // some decoders accept it
+					return fmt.Errorf("unknown field; want %s", field)
 				}
 			}
 			return nil
@@ -146,15 +145,15 @@ func (t toolField) value(c Call) (string, error) {
 	return "", fmt.Errorf("the input of %s has no %s", c.Tool, t.fields[0])
 }
 
-// path makes a path canonical: absolute, without dots and links. named is how it
-// was named when there were links.
+// path makes a path canonical: absolute, without dots and links. named is the path as given, if it
+// contained links.
 func (c Call) path(value string) (plain, named string, err error) {
 	switch {
 	case strings.ContainsRune(value, 0):
-		return "", "", errors.New("the path holds a NUL")
+		return "", "", errors.New("the path contains a NUL byte")
 	case value == "~" || strings.HasPrefix(value, "~/"):
 		if c.Home == "" {
-			return "", "", errors.New("the path starts with ~, and there is no home folder")
+			return "", "", errors.New("cannot expand ~: no home folder")
 		}
 		value = c.Home + value[1:]
 	case !filepath.IsAbs(value):
@@ -163,7 +162,7 @@ func (c Call) path(value string) (plain, named string, err error) {
 	value = filepath.Clean(value)
 	plain = settings.Resolve(value)
 	if plain != value && (within(c.Cwd, value) || !within(c.Cwd, plain)) {
-		named = value // and not when only the way to the session's folder is another
+		named = value // unless only the session folder's own path contains links
 	}
 	return plain, named, nil
 }
@@ -172,7 +171,7 @@ func within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// mcpTool takes the name of an MCP tool apart: mcp__server__tool.
+// mcpTool splits the name of an MCP tool: mcp__server__tool.
 func mcpTool(name string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {
@@ -182,7 +181,7 @@ func mcpTool(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
-// MakeInput makes a tool's input of its main field, as people write it.
+// MakeInput builds a tool's input from the value of its main field.
 func MakeInput(tool, value string) (json.RawMessage, error) {
 	t := toolFields[tool]
 	if t.fields != nil {
@@ -194,14 +193,14 @@ func MakeInput(tool, value string) (json.RawMessage, error) {
 	return json.Marshal(map[string]string{t.main: value})
 }
 
-// NeedsInput reports whether a call of a tool makes no sense without an input.
+// NeedsInput reports whether a call of the tool requires an input.
 func NeedsInput(tool string) bool {
 	t := toolFields[tool]
 	return t.fields != nil && !t.here && t.usual == ""
 }
 
-// filled are the requests of a tool that makes them of its whole input, as the loop would
-// fill them in.
+// filled returns the requests of a tool that derives them from its whole input, completed as in the
+// agent loop.
 func (c Call) filled(t toolField) ([]policy.Request, error) {
 	list, err := t.requests(c)
 	for i := range list {
@@ -211,7 +210,7 @@ func (c Call) filled(t toolField) ([]policy.Request, error) {
 	return list, err
 }
 
-// decode reads fields of the input, each into what it points to.
+// decode decodes fields of the input into the given pointers.
 func (c Call) decode(fields map[string]any) error {
 	if len(c.Input) == 0 {
 		return nil
@@ -222,7 +221,7 @@ func (c Call) decode(fields map[string]any) error {
 			case key == field:
 				return json.Unmarshal(value, into)
 			case strings.EqualFold(key, field):
-				return fmt.Errorf("it is written %s", field)
+				return fmt.Errorf("unknown field; want %s", field)
 			}
 		}
 		return nil
@@ -233,13 +232,13 @@ func (c Call) decode(fields map[string]any) error {
 	return nil
 }
 
-// searches is what WebSearch connects to.
+// searches returns what WebSearch connects to.
 func (c Call) searches() ([]policy.Request, error) {
 	at, err := web.TargetOf(cmp.Or(c.Search, web.BraveURL))
 	return []policy.Request{{Operation: policy.OpConnect, Resource: at}}, err
 }
 
-// entersWorktree is the git command that makes a worktree.
+// entersWorktree returns the git command that creates a worktree.
 func (c Call) entersWorktree() ([]policy.Request, error) {
 	var name string
 	if err := c.decode(map[string]any{"name": &name}); err != nil {
@@ -249,7 +248,7 @@ func (c Call) entersWorktree() ([]policy.Request, error) {
 	return []policy.Request{r}, err
 }
 
-// leavesWorktree is the git command that removes the worktree that the folder is in.
+// leavesWorktree returns the git command that removes the folder's worktree.
 func (c Call) leavesWorktree() ([]policy.Request, error) {
 	var action string
 	var discard bool
@@ -260,7 +259,7 @@ func (c Call) leavesWorktree() ([]policy.Request, error) {
 	return []policy.Request{r}, err
 }
 
-// readsServer is what is read of an MCP server. Without its name every one that runs is
+// readsServer returns what is read from an MCP server. Without a name, every running server is
 // listed.
 func (c Call) readsServer() ([]policy.Request, error) {
 	var server, uri string
@@ -269,7 +268,7 @@ func (c Call) readsServer() ([]policy.Request, error) {
 	}
 	switch {
 	case c.Tool == mcp.ReadResource && (server == "" || uri == ""):
-		return nil, fmt.Errorf("the input of %s has no server, or no uri", c.Tool)
+		return nil, fmt.Errorf("the input of %s has no server or no uri", c.Tool)
 	case c.Tool == mcp.ReadResource:
 		return []policy.Request{mcp.Reads(c.Tool, server, uri)}, nil
 	case server == "":
@@ -278,7 +277,7 @@ func (c Call) readsServer() ([]policy.Request, error) {
 	return []policy.Request{mcp.Reads(c.Tool, server, "resources")}, nil
 }
 
-// runsProgram is the file of the program, and the line that it is run with.
+// runsProgram returns the program's file and its command line.
 func (c Call) runsProgram() ([]policy.Request, error) {
 	var program string
 	var args []string

@@ -26,13 +26,13 @@ func TestToolCallRequests(t *testing.T) {
 		readOnly    bool
 		err         string
 	}{
-		{"", `{}`, "", "", false, "it names no tool"},
+		{"", `{}`, "", "", false, "the call names no tool"},
 		{"Read", ``, "", "", false, "the input of Read has no file_path"},
 		{"Read", `[]`, "", "", false, "not an object"},
 		{"Read", `{"file_path": null}`, "", "", false, "null is not a text"},
 		{"Read", `{"file_path": ["x"]}`, "", "", false, "is not a text"},
 		{"Read", `{"file_path": ""}`, "", "", false, "file_path is empty"},
-		{"Read", `{"FILE_PATH": "x"}`, "", "", false, "it is written file_path"},
+		{"Read", `{"FILE_PATH": "x"}`, "", "", false, "unknown field; want file_path"},
 		{"Read", `{"file_path": "a\u0000b"}`, "", "", false, "NUL"},
 		{"Bash", `{"command": "ls", "command": "rm x"}`, "", "", false, "duplicate key"},
 		{"Bash", `{"comm`, "", "", false, "not JSON"},
@@ -52,7 +52,7 @@ func TestToolCallRequests(t *testing.T) {
 		{"WebFetch", `{"url": "https://Example.ORG:8080/x?y"}`, policy.OpConnect, "example.org:8080", true, ""},
 		{"WebFetch", `{"url": "http://[::1]/"}`, policy.OpConnect, "[::1]:80", true, ""},
 		{"EnterWorktree", `{}`, "", "", false, "want 1 to 64"},
-		{"EnterWorktree", `{"Name": "a"}`, "", "", false, "it is written name"},
+		{"EnterWorktree", `{"Name": "a"}`, "", "", false, "unknown field; want name"},
 		{"EnterWorktree", `{"name": "a"}`, policy.OpCommand, "git worktree add -b worktree-a .holdfast/worktrees/a", false, ""},
 		{"ExitWorktree", `{"action": "go"}`, "", "", false, "want keep or remove"},
 		{"ExitWorktree", `{"action": "keep"}`, "", "ExitWorktree", true, ""},
@@ -61,7 +61,7 @@ func TestToolCallRequests(t *testing.T) {
 		{"TaskStop", `{"task_id": "u1"}`, "", "TaskStop", true, ""},
 		{"Skill", `{"skill": "commit"}`, "", "commit", true, ""},
 		{"ListMcpResources", `{}`, policy.OpMCP, "resources", false, ""},
-		{"ReadMcpResource", `{"server": "git"}`, "", "", false, "no server, or no uri"},
+		{"ReadMcpResource", `{"server": "git"}`, "", "", false, "no server or no uri"},
 		{"mcp__git__push__all", `{}`, policy.OpMCP, "git/push__all", false, ""},
 		{"mcp__git", ``, "", "mcp__git", false, ""},
 		{"TaskList", ``, "", "TaskList", true, ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Document is a whole policy in JSON.
+// Document is a complete policy in JSON.
 type Document struct {
 	Folder     string                    `json:"folder"`
 	Project    string                    `json:"project"`
@@ -27,20 +27,20 @@ type Document struct {
 	Chains     []policy.Chain            `json:"chains"`
 }
 
-// Rule is a rule with where it was written.
+// Rule is a rule with its position.
 type Rule struct {
 	Effect policy.Effect `json:"effect"`
 	policy.Origin
 }
 
-// Value is a value with where it was written.
+// Value is a value with its position.
 type Value struct {
 	Value  string        `json:"value"`
 	Origin policy.Origin `json:"origin"`
 }
 
-// Describe is the policy that settings make, with the chains of these tools; none names those that
-// touch files, commands and hosts.
+// Describe returns the policy defined by settings, with the chains of the given tools; nil means
+// the tools that access files, commands and hosts.
 func Describe(s *settings.Settings, tools []string) (*Document, error) {
 	config, err := s.Policy()
 	if err != nil {

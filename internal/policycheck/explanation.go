@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Explanation is a decision about a call that was not made, in JSON.
+// Explanation is the decision for a call that was not made, in JSON.
 type Explanation struct {
 	Tool    string                `json:"tool"`
-	Exact   []string              `json:"exact"` // what the call would touch
+	Exact   []string              `json:"exact"` // what the call would access
 	Verdict policy.Effect         `json:"verdict"`
 	Reason  string                `json:"reason"`
 	By      string                `json:"by"`
@@ -33,7 +33,7 @@ func Explain(d *policy.Decision, requests []policy.Request, cwd string) Explanat
 	return v
 }
 
-// String is the explanation in one line.
+// String returns the explanation on one line.
 func (v *Explanation) String() string {
 	return fmt.Sprintf("%s by %s: %s", v.Verdict, v.By, v.Reason)
 }

@@ -1,5 +1,5 @@
-// Package policycheck says what a permission policy is, and what would become of a tool call by
-// it. It runs nothing and opens no file that a call names.
+// Package policycheck describes a policy and explains its decision for a call without running it.
+// It runs nothing and opens no file that a call names.
 //
 //	settings ─┬─► Describe ─► Document
 //	          └─► Judge ─► Guards ─┐
@@ -11,7 +11,7 @@
 //	g, err := j.Guards("", "")
 //	decision, requests, err := j.Decide(ctx, g, policycheck.Call{Tool: "Bash", Input: input})
 //
-// What is allowed in a run is decided by package policy alone.
+// In a run, only package policy decides.
 package policycheck
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Judge judges tool calls by settings, in whatever folder and mode they would be
-// made. Guards are made once for each pair. It is not safe for concurrent use.
+// Judge evaluates tool calls under settings, for any folder and mode. It caches the guards of each
+// pair. It is not safe for concurrent use.
 type Judge struct {
 	settings *settings.Settings
 	home     string
@@ -36,7 +36,7 @@ type cacheKey struct {
 	mode policy.Mode
 }
 
-// GuardSet are the guards of a folder and a mode.
+// GuardSet is the guards of a folder and a mode.
 type GuardSet struct {
 	*policy.Guards
 
@@ -44,17 +44,16 @@ type GuardSet struct {
 	tools map[string]*policy.Guard
 }
 
-// maxCached bounds the guards that are kept.
+// maxCached is the maximum number of cached guard sets.
 const maxCached = 128
 
-// New returns a judge. home is the user's home folder, for "~"; search is the address of the search
-// engine where settings name none. Both may be "".
+// New returns a Judge. home is the user's home folder, for "~"; search is the address of the search
+// engine if the settings have none. Both may be "".
 func New(s *settings.Settings, home, search string) *Judge {
 	return &Judge{settings: s, home: home, search: cmp.Or(s.WebSearch.URL.Value, search), cache: map[cacheKey]*GuardSet{}}
 }
 
-// Guards returns the guards of a folder, "" for the settings' own, and a mode, ""
-// for the settings' own.
+// Guards returns the guards of a folder and a mode; "" means those of the settings.
 func (j *Judge) Guards(cwd string, mode policy.Mode) (*GuardSet, error) {
 	at := cacheKey{cwd, mode}
 	if g, ok := j.cache[at]; ok {
@@ -87,7 +86,7 @@ func (j *Judge) Guards(cwd string, mode policy.Mode) (*GuardSet, error) {
 	return g, nil
 }
 
-// Decide judges a call, in the folder of the guards, by the requests that its input makes.
+// Decide evaluates a call in the folder of the guards, with the requests derived from its input.
 func (j *Judge) Decide(ctx context.Context, g *GuardSet, c Call) (policy.Decision, []policy.Request, error) {
 	c.Cwd, c.Home, c.Search = g.Cwd, j.home, j.search
 	requests, err := c.Requests()

@@ -1,4 +1,14 @@
-// Package project knows which project a folder belongs to.
+// Package project determines which project a folder belongs to.
+//
+//	folder ─┬─ git repository ─► .git/holdfast-project ─┐
+//	        ├─ .holdfast ──────► .holdfast/project ─────┼─► project id, branch
+//	        └─ neither ────────► hash of the path ──────┘
+//
+// The shortest use:
+//
+//	id, branch, err := project.ID(dir)
+//
+// The package runs no program, git included, and does not read settings.
 package project
 
 import (
@@ -14,21 +24,19 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The files that keep a project's id.
+// Files that store a project's id.
 const (
 	gitProjectFile    = "holdfast-project" // in the git common directory
 	markerProjectFile = "project"          // in .holdfast of the folder
 )
 
-// ID returns the stable id of the project that the folder dir belongs
-// to, and the git branch that is checked out there ("" outside of git; a short
-// hash when no branch is).
+// ID returns the stable id of the project that the folder dir belongs to, and the git branch
+// checked out there ("" outside of git; a short commit hash on a detached HEAD).
 //
-// The id is made once and kept in the repository's git directory, which its
-// worktrees share, or, without git, in dir/.holdfast/project if there is that folder: so a
-// folder that is moved keeps its sessions. Otherwise the id follows from the folder's path, and
-// nothing is written. Everybody may read an id, as other users look into .holdfast for a project's
-// settings. No program is run.
+// The id is created once and stored in the repository's git directory, which its worktrees share,
+// or, without git, in dir/.holdfast/project if dir/.holdfast exists, so a moved folder keeps its
+// sessions. Otherwise the id is derived from the folder's path and nothing is written. The file is
+// world-readable because other users read a project's settings in .holdfast. No program is run.
 func ID(dir string) (id, branch string, err error) {
 	if dir, err = canonical(dir); err != nil {
 		return "", "", err
@@ -67,7 +75,7 @@ func canonical(dir string) (string, error) {
 	return dir, nil
 }
 
-// pathID is the id of a folder in which none can be kept.
+// pathID returns the id of a folder that cannot store one.
 func pathID(dir string) string {
 	d := session.Digest(sha256.Sum256([]byte("holdfast project\n" + dir)))
 	return hex.EncodeToString(d[:16])
@@ -79,8 +87,8 @@ func randomID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// ensureID reads the id in a file or makes the file with the given one. When two
-// processes do so at once both get the same.
+// ensureID reads the id in a file, or creates the file with the given id. Two processes that do so
+// at once get the same id.
 func ensureID(file, made string) (string, error) {
 	if id, err := readID(file); !errors.Is(err, fs.ErrNotExist) {
 		return id, err
@@ -96,7 +104,7 @@ func ensureID(file, made string) (string, error) {
 		return "", err
 	}
 	if err := os.Link(tmp.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
-		if err := os.Rename(tmp.Name(), file); err != nil { // a file system without hard links
+		if err := os.Rename(tmp.Name(), file); err != nil { // file systems without hard links
 			return "", err
 		}
 	}
@@ -123,13 +131,13 @@ func readID(file string) (string, error) {
 	return id, nil
 }
 
-// git is a repository as seen from one worktree.
+// git is a repository seen from one worktree.
 type git struct {
-	dir    string // of this worktree: has HEAD
+	dir    string // of this worktree: contains HEAD
 	common string // shared by all worktrees
 }
 
-// findGit looks for a repository at dir and above it.
+// findGit looks for a repository at dir and in its parents.
 func findGit(dir string) (git, bool) {
 	for {
 		if g, ok := openGit(filepath.Join(dir, ".git")); ok {
@@ -143,8 +151,8 @@ func findGit(dir string) (git, bool) {
 	}
 }
 
-// openGit resolves a .git directory, or the file that a worktree or a submodule
-// has in its place. What does not look like a repository is none.
+// openGit resolves a .git directory, or the .git file of a worktree or a submodule. Anything that
+// does not look like a repository is ignored.
 func openGit(path string) (git, bool) {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -156,7 +164,7 @@ func openGit(path string) (git, bool) {
 		if g, err = linkedGit(path); err != nil {
 			return git{}, false
 		}
-	case !st.IsDir(): // a link may lead into somebody else's repository
+	case !st.IsDir(): // a link may lead into another user's repository
 		return git{}, false
 	}
 	if firstLine(filepath.Join(g.dir, "HEAD")) == "" {
@@ -168,12 +176,11 @@ func openGit(path string) (git, bool) {
 	return g, true
 }
 
-// linkedGit follows a .git file. A folder must not be able to pass itself off as
-// part of another project by such a file, so the repository must know it: a
-// worktree's directory names the file, and a submodule's lies below the .git of
-// a folder around it.
+// linkedGit follows a .git file. A folder must not be able to claim to be part of another project
+// with such a file, so the repository must confirm it: a worktree's directory names the file, and a
+// submodule's directory is below the .git of a parent folder.
 func linkedGit(file string) (git, error) {
-	unknown := errors.New("project: " + file + " points to a repository that does not know it")
+	unknown := errors.New("project: " + file + " points to a repository that does not refer back to it")
 	to, ok := strings.CutPrefix(firstLine(file), "gitdir: ")
 	if !ok {
 		return git{}, unknown
@@ -207,7 +214,7 @@ func resolve(dir, path string) string {
 	return filepath.Clean(path)
 }
 
-// branch reads what HEAD points to.
+// branch returns the branch or commit that HEAD points to.
 func (g git) branch() string {
 	head := firstLine(filepath.Join(g.dir, "HEAD"))
 	if ref, ok := strings.CutPrefix(head, "ref: "); ok {

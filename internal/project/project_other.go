@@ -4,5 +4,5 @@ package project
 
 import "os"
 
-// chownToParent does nothing: users have no numbers here.
+// chownToParent does nothing: this system has no numeric user ids.
 func chownToParent(*os.File, string) {}

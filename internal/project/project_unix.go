@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// chownToParent gives a file that was just made to whoever owns the folder around it, when it is root
-// who made it. Where that is not possible it stays root's.
+// chownToParent gives a new file to the owner of the folder around it if the process runs as root.
+// If that fails, the file still belongs to root.
 func chownToParent(f *os.File, around string) {
 	if os.Geteuid() != 0 {
 		return
@@ -18,6 +18,6 @@ func chownToParent(f *os.File, around string) {
 		return
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(st.Uid), int(st.Gid)) // it still has an id, for root
+		_ = f.Chown(int(st.Uid), int(st.Gid)) // the id is still valid, but only for root
 	}
 }
