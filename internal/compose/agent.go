@@ -27,7 +27,7 @@ func (w workAgent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[
 	return w.Work(ctx, input...)
 }
 
-// Runner is an agent as those see it who run it: [agent.Agent], by shape and with its contracts.
+// Runner is the interface of an agent that runs: [agent.Agent], with the same contracts.
 type Runner interface {
 	Start(ctx context.Context) (event.SessionOpened, error)
 	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
@@ -40,33 +40,33 @@ type Runner interface {
 	Close() error
 }
 
-// Agent is an agent that is put together with its session: here, or in a workspace.
+// Agent is an agent together with its session: on this machine or in a workspace.
 //
 //	Request ─► Make or MakeInWorkspace ─► Choose a session ─► Agent
 type Agent struct {
 	Runner
-	Parts     *Parts          // of one that works here; nil otherwise
-	Workspace *WorkspaceParts // of one that works in a workspace; nil otherwise
+	Parts     *Parts          // of an agent on this machine; nil otherwise
+	Workspace *WorkspaceParts // of an agent in a workspace; nil otherwise
 
 	worktree bool
 }
 
-// Askers are who may be asked. The zero value is nobody: the settings decide what happens to
-// a question then.
+// Askers are the callbacks that answer requests. With the zero value no one answers, and the
+// settings decide.
 type Askers struct {
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Form has a person fill in what an MCP server asks for, without a record of it.
+	// Form shows the user a form of an MCP server. The answer is not recorded.
 	Form func(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error)
-	// OnWorkspace is called when the agent works in a worktree; nil is not called.
+	// OnWorkspace is called if the agent works in a worktree; it may be nil.
 	OnWorkspace func(path, branch string)
 }
 
 // StoreOpener opens the store of an agent's session.
 type StoreOpener func(ctx context.Context) (*stores.Store, error)
 
-// New puts an agent together: in a workspace, or with nil here. It starts nothing but MCP servers,
-// and calls open for the store when all else is there, so that a spec with a mistake leaves no
-// store behind. The caller closes the agent and then the store.
+// New creates an agent: in the workspace in, or on this machine if in is nil. It starts only MCP
+// servers. It calls open for the store last, so that an invalid spec creates no store. The caller
+// closes the agent and then the store.
 func New(ctx context.Context, r *Request, in *Workspace, open StoreOpener, who Askers) (a *Agent, err error) {
 	a = &Agent{}
 	defer func() {
@@ -119,7 +119,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open StoreOpener, who Aske
 	return nil
 }
 
-// loads says how large the session is that was chosen, if it is one that is there.
+// loads reports the size of the session to be resumed, if it exists.
 func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *session.RestoreOptions) error {
 	if r.Loading == nil || o.SessionID == "" && !o.ContinueRecent {
 		return nil
@@ -131,13 +131,13 @@ func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *sess
 			return err
 		}
 	}
-	if m, err := sessions.Get(ctx, id); err == nil { // else it is created, or missed later
+	if m, err := sessions.Get(ctx, id); err == nil { // otherwise it is created, or reported as missing later
 		r.Loading(m.Size)
 	}
 	return nil
 }
 
-// description is what goes on record of the run, before its first turn.
+// description returns the records that describe the run, written before its first turn.
 func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
 	if r.RecordSpec == nil || o.NoPersist {
 		return nil, nil
@@ -147,22 +147,22 @@ func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
 		text, _ = o.Mask.Text(text)
 		return text
 	}); err != nil {
-		r.Env.Warn("the run's description is not on record: %v", err)
+		r.Env.Warn("the run's description is not recorded: %v", err)
 		return nil, nil
 	}
 	d, err := runlog.Description(&spec, env.Account())
 	return []session.Draft{d}, err
 }
 
-// enterWorktree is [agent.Options].EnterDir of an agent that works in a worktree.
+// enterWorktree returns [agent.Options].EnterDir for an agent that works in a worktree.
 func (a *Agent) enterWorktree(name string, entered func(path, branch string)) func(context.Context) (string, string, error) {
 	enter := a.Parts.Tools.EnterWorktree(name, "run")
-	return func(ctx context.Context) (dir, told string, err error) {
-		dir, told, err = enter(ctx)
+	return func(ctx context.Context) (dir, notice string, err error) {
+		dir, notice, err = enter(ctx)
 		if at := a.Parts.Tools.Checkout(); err == nil && entered != nil {
 			entered(at.Path, at.Branch)
 		}
-		return dir, told, err
+		return dir, notice, err
 	}
 }
 
@@ -195,7 +195,8 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Workspace, open Stor
 	return nil
 }
 
-// ask is who answers questions, or what the settings want when nobody does. Nil denies.
+// ask returns the function that answers approval requests; without one, that of the settings. Nil
+// denies.
 func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Request) (approval.Answer, error) {
 	if p.Ask != nil {
 		return p.Ask
@@ -203,12 +204,12 @@ func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Reques
 	return Unattended(s.OnAsk.Value)
 }
 
-// Unattended answers questions when nobody is there. Nil denies.
-func Unattended(way settings.UnattendedPolicy) func(context.Context, approval.Request) (approval.Answer, error) {
-	switch way {
+// Unattended returns the function that answers approval requests if no one is present. Nil denies.
+func Unattended(policy settings.UnattendedPolicy) func(context.Context, approval.Request) (approval.Answer, error) {
+	switch policy {
 	case settings.UnattendedWait:
 		return func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
-			<-ctx.Done() // somebody has answered elsewhere, time is up, or the run is interrupted
+			<-ctx.Done() // answered elsewhere, timed out, or the run was interrupted
 			return approval.Answer{}, context.Cause(ctx)
 		}
 	case settings.UnattendedSuspend:
@@ -220,7 +221,7 @@ func Unattended(way settings.UnattendedPolicy) func(context.Context, approval.Re
 	return nil
 }
 
-// Settings are those that apply to the agent.
+// Settings returns the settings that apply to the agent.
 func (a *Agent) Settings() *settings.Settings {
 	if a.Workspace != nil {
 		return a.Workspace.Settings
@@ -228,7 +229,7 @@ func (a *Agent) Settings() *settings.Settings {
 	return a.Parts.Settings
 }
 
-// Notices say what does not count in the run, and why.
+// Notices returns what has no effect in the run, with the reasons.
 func (a *Agent) Notices() []env.Notice {
 	if a.Workspace != nil {
 		return SettingsNotices(a.Workspace.Settings)
@@ -236,7 +237,7 @@ func (a *Agent) Notices() []env.Notice {
 	return a.Parts.Notices()
 }
 
-// Masked is a text without the secrets in it.
+// Masked returns a text with its secrets masked.
 func (a *Agent) Masked(text string) string {
 	mask := a.mask()
 	masked, _ := mask.Text(text)
@@ -250,27 +251,27 @@ func (a *Agent) mask() *secret.Masker {
 	return a.Parts.Options.Mask
 }
 
-// LeftWorktree says what stays of a run that worked in a worktree.
+// LeftWorktree describes what remains of a worktree after the run.
 type LeftWorktree struct {
-	Text     string // what stays, and why; "" when the worktree is gone
+	Text     string // what remains, and why; "" if the worktree was removed
 	Worktree string // the worktree's name
-	Remove   string // the command that takes it away
+	Remove   string // the command that removes it
 }
 
-// LeaveWorktree takes the worktree away that the agent has worked in, if nothing in it would be
-// lost. With keep it stays. It is called before Close.
-func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (kept LeftWorktree) {
+// LeaveWorktree removes the agent's worktree if nothing would be lost. With keep it is not removed.
+// Call it before Close.
+func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (left LeftWorktree) {
 	if !a.worktree || a.Parts.Tools.Checkout() == nil {
-		return kept
+		return left
 	}
 	at := *a.Parts.Tools.Checkout()
-	kept.Text = a.Parts.Tools.LeaveWorktree(context.WithoutCancel(ctx), keep)
-	kept.Worktree = filepath.Base(at.Path)
-	kept.Remove = "git worktree remove " + filepath.Join(worktree.Dir, kept.Worktree)
-	return kept
+	left.Text = a.Parts.Tools.LeaveWorktree(context.WithoutCancel(ctx), keep)
+	left.Worktree = filepath.Base(at.Path)
+	left.Remove = "git worktree remove " + filepath.Join(worktree.Dir, left.Worktree)
+	return left
 }
 
-// Close ends the agent and what was made for it.
+// Close ends the agent and closes its parts.
 func (a *Agent) Close() error {
 	var err error
 	if a.Runner != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// compaction is when and how a run makes its transcript smaller: what the spec says, then
-// Claude Code's variables, then the settings. A variable that cannot be read is refused.
+// compaction returns when and how a run compacts its transcript: as set in the spec, else in Claude
+// Code's variables, else in the settings. An invalid variable is an error.
 func compaction(e *env.Env, spec *runspec.Spec, s *settings.Settings) (agent.Compact, error) {
 	c := s.Compaction
 	o := agent.Compact{Disabled: !c.Auto.Value, Threshold: c.Share.Value, Items: c.Items.Value, KeepTokens: c.KeepTokens.Value}
@@ -30,7 +30,7 @@ func compaction(e *env.Env, spec *runspec.Spec, s *settings.Settings) (agent.Com
 	return o, err
 }
 
-// compactOverrides is what stands over the settings.
+// compactOverrides are the values that take precedence over the settings.
 type compactOverrides struct {
 	off   bool
 	share float64
@@ -39,7 +39,7 @@ type compactOverrides struct {
 
 func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, err error) {
 	if spec.Compaction.Items < 0 || spec.Compaction.Items > 0 && spec.Compaction.Items < 4 {
-		return o, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
+		return o, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "omit it: the model's context is the limit")
 	}
 	for _, name := range []string{"DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"} {
 		off, err := boolPtr(e.Lookup(name))
@@ -51,7 +51,7 @@ func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, er
 	if text := e.Lookup("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"); text != "" {
 		percent, err := strconv.Atoi(text)
 		if err != nil || percent < 1 || percent > 100 {
-			return o, outcome.Invalid(fmt.Sprintf("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: %q is no percentage", text), "set it to a number from 1 to 100, or unset it")
+			return o, outcome.Invalid(fmt.Sprintf("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: invalid percentage %q", text), "set it to a number from 1 to 100, or unset it")
 		}
 		o.share = float64(percent) / 100
 	}
@@ -64,7 +64,7 @@ func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, er
 	return o, nil
 }
 
-// compactSettings is the same as settings, for an agent elsewhere.
+// compactSettings returns the same as settings, for an agent in another process.
 func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) {
 	o, err := newCompactOverrides(e, spec)
 	switch {
@@ -81,7 +81,7 @@ func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) 
 	return list, nil
 }
 
-// boolPtr reads a switch of the environment.
+// boolPtr parses a boolean environment variable.
 func boolPtr(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "", "0", "false", "no", "off":
@@ -89,16 +89,16 @@ func boolPtr(text string) (bool, error) {
 	case "1", "true", "yes", "on":
 		return true, nil
 	}
-	return false, fmt.Errorf("%q is neither yes nor no", text)
+	return false, fmt.Errorf("invalid value %q; want 1 or 0", text)
 }
 
-// compactSteps makes the steps that settings name; nil is the agent's own.
+// compactSteps creates the compaction steps of the settings; nil means the agent's default.
 func compactSteps(s *settings.Settings) (list []agent.Mutator, err error) {
 	for _, step := range s.Compaction.Steps.Value {
 		r := agent.CompactionStep{Step: step.Name, Items: step.Items, Tokens: s.Compaction.KeepTokens.Value}
 		if step.Name == "redact" {
 			r.Mask, err = s.Masker()
-			if err == nil && r.Mask == nil { // masking is off where things are written down
+			if err == nil && r.Mask == nil { // masking is off for stored text
 				r.Mask, err = secret.New(nil)
 			}
 			if err != nil {

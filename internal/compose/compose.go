@@ -1,11 +1,11 @@
-// Package compose puts the parts of an agent together: settings, policy, sandbox, hooks,
-// MCP servers, tools, models, telemetry. It knows no flags and prints nothing; what a person
-// should know goes to the environment's Notify.
+// Package compose builds an agent from its parts: settings, policy, sandbox, hooks, MCP servers,
+// tools, models, telemetry. It knows no flags and prints nothing. Notices for the user go to
+// Env.Notify.
 //
 //	runspec.Spec ─► settings ─► models
 //	                   └──────► tools (sandbox, hooks, kits) ─► agent.Options ─► agent.New ─► Attach
 //
-// Package holdfast and everything that serves agents build them here.
+// Package holdfast and everything that runs agents for clients build them here.
 package compose
 
 import (
@@ -31,39 +31,39 @@ import (
 type Request struct {
 	Env  *env.Env
 	Spec *runspec.Spec
-	Cwd  string // the folder that the agent works in, absolute
+	Cwd  string // the working folder, absolute
 
-	// What a host brings by itself.
-	Model, Fallback model.Model        // instead of what the spec names
-	Tools           []tool.Tool        // more tools
-	Preloaded       *settings.Portable // settings that were read elsewhere
-	Telemetry       *otel.Telemetry    // that agents share; nil: as the environment says
+	// Values of a host program.
+	Model, Fallback model.Model        // replace the models of the spec
+	Tools           []tool.Tool        // additional tools
+	Preloaded       *settings.Portable // settings that another process has read
+	Telemetry       *otel.Telemetry    // shared by agents; nil: as set in the environment
 
-	// Loading is called with the size of the session that the agent goes on with, in bytes of its
-	// payloads, before it is read; nil: nobody wants to know.
+	// Loading is called before a session is resumed, with the size of its payloads in bytes; it may
+	// be nil.
 	Loading func(bytes int64)
 
-	// RecordSpec is what goes on record as the run's description when its first turn begins; nil: nothing.
+	// RecordSpec is recorded as the run's description when its first turn begins; nil: nothing.
 	RecordSpec *runspec.Spec
 
-	InContainer  bool // a container holds the whole process
-	NoShell      bool // there is no shell, and so no Bash
-	NoBackground bool // nothing goes on in the background
-	Verbose      bool // notices say what the sandbox cannot do
+	InContainer  bool // the whole process is in a container
+	NoShell      bool // no shell is available, so there is no Bash tool
+	NoBackground bool // no background tasks
+	Verbose      bool // also report what the sandbox cannot do
 }
 
-// Parts are what an agent is made of.
+// Parts are the parts of an agent.
 type Parts struct {
 	Models   *models.Models
 	Settings *settings.Settings
 	Tools    *tools.Toolbox
-	Options  agent.Options // without a session, and without anybody to ask
+	Options  agent.Options // without a session and without callbacks for requests
 
 	attach func(*agent.Agent)
-	flush  func() // sends what telemetry still has
+	flush  func() // sends the remaining telemetry
 }
 
-// Make makes an agent's parts. The caller closes them, after the agent.
+// Make creates an agent's parts. The caller closes them after the agent.
 func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	m = &Parts{}
 	defer func() {
@@ -102,12 +102,12 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	}
 	style, err := styleText(e, m.Settings)
 	switch {
-	case err != nil && r.Preloaded != nil: // the person's styles are not in a container
+	case err != nil && r.Preloaded != nil: // the user's styles are not in a container
 		e.Warn("%v", err)
 	case err != nil:
 		return m, err
 	}
-	held, profile := box.Isolation().Status()
+	status, profile := box.Isolation().Status()
 	m.Options = agent.Options{
 		System: System(spec, r.Cwd, style), Model: agent.ModelOptions{
 			Fallback:  m.Models.Fallback,
@@ -119,7 +119,7 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 			Config:      box.Permissions,
 			DefaultMode: m.Settings.Mode.Origin.Layer != layernames.Flag,
 			AskTimeout:  m.Settings.AskTimeout.Value,
-			Sandbox:     held,
+			Sandbox:     status,
 			Profile:     profile,
 		}, Tools: box.Registry, Background: box.Background,
 		Subagents: box.Subagents(), Hooks: agent.Hooks{Setup: spec.Hooks.Setup}, Mask: mask,
@@ -140,7 +140,7 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	return m, nil
 }
 
-// models are the host's, or those that the spec names.
+// models returns the host's models, or those of the spec.
 func (r *Request) models(ctx context.Context, s *settings.Settings) (*models.Models, error) {
 	if r.Model != nil {
 		return &models.Models{Primary: r.Model, Fallback: r.Fallback, KeySource: "none"}, nil
@@ -148,7 +148,7 @@ func (r *Request) models(ctx context.Context, s *settings.Settings) (*models.Mod
 	return models.Open(ctx, r.Env, models.Choice{Model: r.Spec.Model, Fallback: r.Spec.ModelOptions.Fallback, BaseURL: r.Spec.ModelOptions.BaseURL}, s)
 }
 
-// budget is the spec's bound as agents have it.
+// budget returns the spec's cost limit in the agent's form.
 func budget(spec *runspec.Spec) float64 {
 	if spec.Limits.MaxBudgetUSD < 0 {
 		return math.Inf(1)
@@ -156,30 +156,30 @@ func budget(spec *runspec.Spec) float64 {
 	return spec.Limits.MaxBudgetUSD
 }
 
-// Notices say what does not count in the run, and why.
+// Notices returns what has no effect in the run, with the reasons.
 func (m *Parts) Notices() []env.Notice {
 	return append(SettingsNotices(m.Settings), m.Tools.Notices()...)
 }
 
-// Attach tells the parts which agent was made of them.
+// Attach connects the parts to their agent.
 func (m *Parts) Attach(a *agent.Agent) { m.attach(a) }
 
-// UseStore says which store the agent's session is kept in.
+// UseStore sets the store of the agent's session.
 func (m *Parts) UseStore(s *stores.Store) { m.Tools.Isolation().UseStore(s) }
 
-// retries is how failed model calls are repeated.
+// retries returns how failed model calls are retried.
 func retries(s *settings.Settings) agent.Retry {
 	r := agent.Retry{After: s.Models.MaxRetryAfter.Value}
 	if n := s.Models.Retries.Value; n != nil {
 		r.Max = *n
 		if r.Max == 0 {
-			r.Max = -1 // none
+			r.Max = -1 // no retries
 		}
 	}
 	return r
 }
 
-// Close ends what the parts still do.
+// Close ends what the parts still run.
 func (m *Parts) Close() {
 	if m.flush != nil {
 		m.flush()
@@ -189,7 +189,7 @@ func (m *Parts) Close() {
 	}
 }
 
-// checkHooks refuses --no-hooks where the administrator's hooks run all the same.
+// checkHooks rejects --no-hooks if managed hooks would still run.
 func checkHooks(spec *runspec.Spec, s *settings.Settings) error {
 	if !spec.Hooks.Disabled {
 		return nil
@@ -200,6 +200,6 @@ func checkHooks(spec *runspec.Spec, s *settings.Settings) error {
 	}
 	return &outcome.Failure{
 		Message: "--no-hooks: the administrator's settings have hooks (" + settings.OriginText(s.Hooks[i].Origin) + ")",
-		Advice:  "leave --no-hooks out", Result: outcome.Denied,
+		Advice:  "omit --no-hooks", Result: outcome.Denied,
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Choose says which session an agent restores: the one that a spec names, in the folder cwd or
+// Choose returns which session an agent restores: the one named by the spec, in the folder cwd or
 // in a workspace (nil: none).
 func Choose(ctx context.Context, sessions *session.Sessions, s *runspec.Session, cwd string, in *workspace.Settings) (session.RestoreOptions, error) {
 	o := session.RestoreOptions{
@@ -48,14 +48,14 @@ func Choose(ctx context.Context, sessions *session.Sessions, s *runspec.Session,
 		if err == nil {
 			err = inProject(&m, s.Fork, in)
 		} else if errors.Is(err, session.ErrNotFound) {
-			err = nil // it is created, or missed later
+			err = nil // it is created, or reported as missing later
 		}
 		return o, err
 	}
 	return o, nil
 }
 
-// projectOf is that of the sessions that an agent could continue.
+// projectOf returns the project of the sessions that an agent could continue.
 func projectOf(cwd string, in *workspace.Settings) (string, error) {
 	if in != nil {
 		return in.SessionProject(), nil
@@ -64,8 +64,8 @@ func projectOf(cwd string, in *workspace.Settings) (string, error) {
 	return project, err
 }
 
-// inProject refuses a session that is not where the run happens: one of a workspace never
-// continues outside of it, and one from outside only in a fork.
+// inProject rejects a session from elsewhere: a session of a workspace never continues outside of
+// it, and an outside session continues in a workspace only as a fork.
 func inProject(m *session.Meta, fork bool, in *workspace.Settings) error {
 	slug, _, inside := workspace.OfProject(m.Project)
 	switch {
@@ -74,20 +74,20 @@ func inProject(m *session.Meta, fork bool, in *workspace.Settings) error {
 	case in == nil || m.Project == in.SessionProject() || fork && !inside:
 		return nil
 	case inside:
-		return outcome.Invalid(fmt.Sprintf("session %s is not one of workspace %s, but of %s", m.ID, in.Slug, slug), "holdfast sessions list --workspace "+in.Slug)
+		return outcome.Invalid(fmt.Sprintf("session %s belongs to workspace %[3]s, not %[2]s", m.ID, in.Slug, slug), "holdfast sessions list --workspace "+in.Slug)
 	}
-	return outcome.Invalid(fmt.Sprintf("session %s is not one of workspace %s", m.ID, in.Slug), "go on in a fork there: --fork-session")
+	return outcome.Invalid(fmt.Sprintf("session %s does not belong to workspace %s", m.ID, in.Slug), "use --fork-session to continue it there")
 }
 
 func noSession(in *workspace.Settings) error {
 	if in != nil {
 		return &outcome.Failure{
-			Message: "there is no session of workspace " + in.Slug + " to go on with", Result: outcome.NotFound,
+			Message: "workspace " + in.Slug + " has no session to resume", Result: outcome.NotFound,
 			Advice: "start one: holdfast run --workspace " + in.Slug + " PROMPT",
 		}
 	}
 	return &outcome.Failure{
-		Message: "there is no session of this project to go on with", Result: outcome.NotFound,
-		Advice: "start one: holdfast run PROMPT; or look at all: holdfast sessions list --all",
+		Message: "this project has no session to resume", Result: outcome.NotFound,
+		Advice: "start one: holdfast run PROMPT; or list all: holdfast sessions list --all",
 	}
 }

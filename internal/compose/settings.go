@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Settings are the settings that apply to an agent, with what its spec says as the
-// strongest layer but the administrator's.
+// Settings returns the settings that apply to an agent. Its spec is the strongest layer except the
+// managed one.
 func Settings(r *Request) (*settings.Settings, error) {
 	p := &r.Spec.Permissions
 	o, err := r.Env.SettingsOptions(r.Cwd, p.Settings)
@@ -34,8 +34,8 @@ func Settings(r *Request) (*settings.Settings, error) {
 	return settings.Load(o)
 }
 
-// SettingsNotices say what an untrusted folder asks for and does not get, and what is wrong
-// with settings.
+// SettingsNotices reports settings of an untrusted folder that are ignored, and problems of
+// settings.
 func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 	if what, hint := s.Notice(); what != "" {
 		list = append(list, env.Notice{Text: what, Hint: hint})
@@ -53,7 +53,7 @@ func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 	return list
 }
 
-// ServerNotices say which MCP servers are left out.
+// ServerNotices reports the MCP servers that are not started.
 func ServerNotices(folder string, servers []settings.MCPServer) (list []env.Notice) {
 	for _, n := range settings.MCPNotices(folder, servers) {
 		list = append(list, env.Notice{Text: n.Text, Hint: n.Hint})
@@ -61,21 +61,21 @@ func ServerNotices(folder string, servers []settings.MCPServer) (list []env.Noti
 	return list
 }
 
-// systemPrompt is the default. Its bytes, and what follows it, stay the same for a folder,
-// so that providers can cache them.
+// systemPrompt is the default. Its bytes and the text after it stay the same for a folder, so that
+// providers can cache them.
 //
 //go:embed prompt.md
 var systemPrompt string
 
-// System is the system prompt of an agent that works in cwd. style is what an output style adds
-// to the default one.
+// System returns the system prompt of an agent that works in cwd. style is the addition of an
+// output style to the default prompt.
 func System(spec *runspec.Spec, cwd, style string) string {
 	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
 	for _, dir := range spec.AddDirs {
 		text += "Additional folder: " + dir + "\n"
 	}
 	if style != "" {
-		text += "\nHow to write to the person:\n\n" + style + "\n"
+		text += "\nHow to write to the user:\n\n" + style + "\n"
 	}
 	if spec.Instructions.System != "" {
 		text = spec.Instructions.System

@@ -18,16 +18,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// maxStyle bounds an output style, in bytes.
+// maxStyle is the maximum size of an output style, in bytes.
 const maxStyle = 64 << 10
 
 //go:embed styles/*.md
 var builtInStyles embed.FS
 
-// styleText is what the output style of the settings adds to the system prompt, "" for the
-// default one. The project's styles count when its texts are trusted.
+// styleText returns the addition of the selected output style to the system prompt, "" for the
+// default style. The project's styles are used if its texts are trusted.
 //
-//	the project's .holdfast/output-styles, .claude/output-styles ─► the person's ─► built in
+//	the project's .holdfast/output-styles, .claude/output-styles ─► the user's ─► built in
 func styleText(e *env.Env, s *settings.Settings) (string, error) {
 	name := s.OutputStyle.Value
 	if name == "" || strings.EqualFold(name, "default") {
@@ -68,18 +68,18 @@ func styleText(e *env.Env, s *settings.Settings) (string, error) {
 		names = append(names, base)
 	}
 	slices.Sort(names)
-	if s.Program(s.OutputStyle.Origin.File) != "" { // it was chosen for that program
-		e.Warn("%s: there is no output style %q, and the agent writes as by default", settings.OriginText(s.OutputStyle.Origin), name)
+	if s.Program(s.OutputStyle.Origin.File) != "" { // chosen for another program
+		e.Warn("%s: unknown output style %q; using the default", settings.OriginText(s.OutputStyle.Origin), name)
 		return "", nil
 	}
 	return "", outcome.Invalid(
-		fmt.Sprintf("%s: there is no output style %q", settings.OriginText(s.OutputStyle.Origin), name),
-		"there are "+strings.Join(slices.Compact(names), ", ")+"; one of your own is a file output-styles/NAME.md in HOLDFAST_HOME",
+		fmt.Sprintf("%s: unknown output style %q", settings.OriginText(s.OutputStyle.Origin), name),
+		"use one of "+strings.Join(slices.Compact(names), ", ")+", or create output-styles/NAME.md in HOLDFAST_HOME",
 	)
 }
 
-// findStyle looks for a style by the name of its file or the one in its front matter, in any
-// case, and does not follow links out of the folder.
+// findStyle finds a style by its file name or the name in its front matter, ignoring case. It does
+// not follow links out of the folder.
 func findStyle(dir, name string) (text string, names []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func findStyle(dir, name string) (text string, names []string, err error) {
 		base := strings.TrimSuffix(file, ".md")
 		if strings.EqualFold(base, name) || title != "" && strings.EqualFold(title, name) {
 			if err == nil && body == "" {
-				err = errors.New("it says nothing")
+				err = errors.New("it is empty")
 			}
 			if err != nil {
 				return "", nil, outcome.Invalid(fmt.Sprintf("output style %s: %v", filepath.Join(dir, file), err), "repair the file, or choose another outputStyle")

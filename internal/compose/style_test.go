@@ -49,7 +49,7 @@ func TestStyle(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"poet": "Rhyme.", "Haiku": "Seventeen syllables.", "default": "", "Explanatory": "Besides doing the task, teach",
-		"pirate": `there is no output style "pirate"`, "empty": "it says nothing", "link": "output style", "none": "no output style",
+		"pirate": `unknown output style "pirate"`, "empty": "it is empty", "link": "output style", "none": "unknown output style",
 	} {
 		text, err := styleText(e, load(name))
 		if err != nil {
@@ -72,7 +72,7 @@ func TestStyle(t *testing.T) {
 		}
 	}
 	spec := &runspec.Spec{}
-	if got := System(spec, "/w", "Rhyme."); !strings.HasSuffix(got, "\nHow to write to the person:\n\nRhyme.\n") || System(spec, "/w", "") != strings.TrimSuffix(got, "\nHow to write to the person:\n\nRhyme.\n") {
+	if got := System(spec, "/w", "Rhyme."); !strings.HasSuffix(got, "\nHow to write to the user:\n\nRhyme.\n") || System(spec, "/w", "") != strings.TrimSuffix(got, "\nHow to write to the user:\n\nRhyme.\n") {
 		t.Errorf("%q", got)
 	}
 	spec.Instructions.System = "Only this."

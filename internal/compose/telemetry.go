@@ -10,10 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// telemetry adds an observer that sends spans and metrics when the environment says
-// OTEL_*. What is returned sends the rest, once the agent is closed; what could not be
-// delivered is told then, and is no error of the run. Sub-agents are observed by t, which
-// is nil when nothing is sent.
+// telemetry adds an observer that sends spans and metrics if OTEL_* variables are set. The returned
+// function sends the rest after the agent is closed. Failed delivery is only a notice. t observes
+// sub-agents; it is nil if nothing is sent.
 func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telemetry, stop func(), err error) {
 	e := r.Env
 	if t := r.Telemetry; t != nil {
@@ -34,8 +33,8 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 	}, nil
 }
 
-// OpenTelemetry opens what observes agents and sends spans and metrics where the environment says.
-// The caller shuts it down.
+// OpenTelemetry opens the observer of agents that sends spans and metrics if the environment
+// configures it. The caller shuts it down.
 func OpenTelemetry(ctx context.Context, e *env.Env) (*otel.Telemetry, error) {
 	t, err := otel.New(ctx, &otel.Options{Env: e.Lookup, Version: version.Current().Version, Clock: e.Clock})
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 type Workspace struct {
 	All      *workspace.Workspaces
 	Settings *workspace.Settings
-	Project  string // the folder of this machine
-	Kind     string // of the agent
+	Project  string // the folder on this machine
+	Kind     string // the agent's kind
 }
 
-// OpenWorkspace opens a workspace for an agent of a kind; "" is the one of its settings.
-// The caller closes it.
+// OpenWorkspace opens a workspace for an agent of a kind; "" is the kind in its settings. The
+// caller closes it.
 func OpenWorkspace(ctx context.Context, all *workspace.Workspaces, slug, kind string) (*Workspace, error) {
 	s, err := all.Get(ctx, slug)
 	if err != nil {
@@ -37,24 +37,25 @@ func OpenWorkspace(ctx context.Context, all *workspace.Workspaces, slug, kind st
 // Close closes the workspaces.
 func (s *Workspace) Close() { _ = s.All.Close() }
 
-// IsBuiltin reports whether the agent is our own loop.
+// IsBuiltin reports whether the agent is the built-in agent.
 func (s *Workspace) IsBuiltin() bool { return s.Kind == workspace.KindHoldfast }
 
-// WorkspaceParts are what an agent in a workspace is made of.
+// WorkspaceParts are the parts of an agent in a workspace.
 //
-//	spec ─► settings of the host ─┬─ our own loop: models here, all else told to the process inside
-//	                              └─ another agent: permissions, hooks and questions here
+//	spec ─► settings of the host ─┬─ built-in agent: models here, everything else passed to the process inside
+//	                              └─ vendor agent: permissions, hooks and approvals here
 type WorkspaceParts struct {
 	Workspace *Workspace
 	Settings  *settings.Settings
-	Models    *models.Models         // of our own loop; nil otherwise
-	Options   workspace.AgentOptions // without a session, and without anybody to ask
+	Models    *models.Models         // of the built-in agent; nil otherwise
+	Options   workspace.AgentOptions // without a session and without callbacks for requests
 
 	hooks *hooks.Hooks
 	flush func()
 }
 
-// MakeInWorkspace makes the parts of an agent in a workspace. The caller closes them, after the agent.
+// MakeInWorkspace creates the parts of an agent in a workspace. The caller closes them after the
+// agent.
 func MakeInWorkspace(ctx context.Context, r *Request, in *Workspace) (m *WorkspaceParts, err error) {
 	m = &WorkspaceParts{Workspace: in, hooks: &hooks.Hooks{}}
 	defer func() {
@@ -83,20 +84,21 @@ func MakeInWorkspace(ctx context.Context, r *Request, in *Workspace) (m *Workspa
 		return m, err
 	}
 	if in.IsBuiltin() {
-		return m, m.ownLoop(ctx, r)
+		return m, m.builtinAgent(ctx, r)
 	}
-	return m, m.guest(r)
+	return m, m.vendorAgent(r)
 }
 
-// ownLoop is our own loop: it reads the folder's settings inside, and is told the others.
-func (m *WorkspaceParts) ownLoop(ctx context.Context, r *Request) (err error) {
+// builtinAgent prepares the built-in agent: it reads the folder's settings inside the container and
+// receives the others.
+func (m *WorkspaceParts) builtinAgent(ctx context.Context, r *Request) (err error) {
 	e, spec := r.Env, *r.Spec
 	if spec.Model == "" {
 		spec.Model = m.Workspace.Settings.Model
 	}
-	own := *r
-	own.Spec = &spec
-	if m.Models, err = own.models(ctx, m.Settings); err != nil {
+	hostRequest := *r
+	hostRequest.Spec = &spec
+	if m.Models, err = hostRequest.models(ctx, m.Settings); err != nil {
 		return err
 	}
 	m.Options.Model, m.Options.Options.Model.Fallback = m.Models.Primary, m.Models.Fallback
@@ -113,7 +115,8 @@ func (m *WorkspaceParts) ownLoop(ctx context.Context, r *Request) (err error) {
 	return err
 }
 
-// runInside is a run as the process in the container sees it: what the host does for it is left out.
+// runInside returns the spec of a run for the process in the container: without what the host does
+// for it.
 func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 	s := *spec
 	s.Cwd, s.Model, s.Workspace, s.Prompt = workspace.WorkFolder, "", "", ""
@@ -136,8 +139,8 @@ func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 	return s, err
 }
 
-// guest is an agent of another make, which is judged and held back here.
-func (m *WorkspaceParts) guest(r *Request) (err error) {
+// vendorAgent prepares a vendor agent, whose permissions and sandbox are enforced here.
+func (m *WorkspaceParts) vendorAgent(r *Request) (err error) {
 	o := &m.Options.Options
 	if o.Permissions.Config, err = m.Settings.Policy(); err != nil {
 		return err
@@ -154,10 +157,10 @@ func (m *WorkspaceParts) guest(r *Request) (err error) {
 	return nil
 }
 
-// Attach tells the hooks whose transcript they read.
+// Attach connects the hooks to the agent's transcript.
 func (m *WorkspaceParts) Attach(a *workspace.Agent) { m.hooks.SetSnapshot(a.Snapshot) }
 
-// Label is the model as people read it.
+// Label returns the model's display name.
 func (m *WorkspaceParts) Label() string {
 	if m.Models != nil {
 		return m.Models.Primary.Info().String()
@@ -169,7 +172,7 @@ func (m *WorkspaceParts) Label() string {
 	return m.Workspace.Kind + "/" + name
 }
 
-// KeySource says where a key of the model came from.
+// KeySource returns the origin of the model's key.
 func (m *WorkspaceParts) KeySource() string {
 	if m.Models != nil {
 		return m.Models.KeySource
@@ -177,7 +180,7 @@ func (m *WorkspaceParts) KeySource() string {
 	return "none"
 }
 
-// Lasting reports whether a later command can go on with the model.
+// Lasting reports whether a later command can resume with the model.
 func (m *WorkspaceParts) Lasting() bool {
 	return m.Models == nil || m.Models.Primary.Info().Provider != "scripted"
 }

@@ -62,7 +62,7 @@ func TestNoticesThere(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("logged %q", log.String())
 		}
-		if via == "http" && reported != want+"; look at them (holdfast skills list), then holdfast trust" || via == "cli" && reported != "" {
+		if via == "http" && reported != want+"; review them with holdfast skills list, then run holdfast trust" || via == "cli" && reported != "" {
 			t.Errorf("%s got %q", via, reported)
 		}
 	}

@@ -1,12 +1,12 @@
-// Package env describes the caller of a run: its environment variables, its current
-// folder, its home folders, the administrator's settings, and where notices go.
+// Package env holds the environment of a run: variables, working folder, home folders, managed
+// settings, and the receiver of notices.
 //
 //	command line ─┐
 //	Go program ───┼─► Env ─► stores, models, sandbox, hooks, tools, settings
 //	daemon ───────┘
 //
-// The parts of a run read nothing of this from the process, so that a daemon can build a
-// run with the environment of its client:
+// The parts of a run read none of this from the process, so that a daemon can build a run with its
+// client's environment:
 //
 //	e := &env.Env{Vars: os.Environ()}
 //	home, err := e.Home()
@@ -28,29 +28,29 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Env is the environment of a run. The zero value has no variables, works in the
-// process's current folder and drops notices.
+// Env is the environment of a run. The zero value has no variables, uses the process's current
+// folder and drops notices.
 type Env struct {
 	Vars    []string               // "KEY=value"; later ones win
 	Getwd   func() (string, error) // default os.Getwd
-	Managed string                 // the administrator's settings file; "" is settings.DefaultManaged
+	Managed string                 // the managed settings file; "" is settings.DefaultManaged
 	Clock   func() time.Time       // nil is time.Now
 
-	// Commands is the environment of commands and servers. Nil is this process's.
+	// Commands is the environment of commands and servers; nil: this process's.
 	Commands []string
 
-	// Notify is called with everything that a person should know and that does not stop
-	// the run. Nil drops it. It may be called from several goroutines.
+	// Notify is called for everything that the user should know and that does not stop the run. Nil
+	// drops it. It may be called from several goroutines.
 	Notify func(Notice)
 }
 
-// Notice is something that a person should know.
+// Notice is a message for the user.
 type Notice struct {
 	Text string
-	Hint string // what to do; may be ""
+	Hint string // how to fix it, or ""
 }
 
-// String is the text with the hint on one line.
+// String returns the text and the hint on one line.
 func (n Notice) String() string {
 	if n.Hint == "" {
 		return n.Text
@@ -63,7 +63,7 @@ func (e *Env) Warn(format string, args ...any) {
 	e.SendNotice(Notice{Text: fmt.Sprintf(format, args...)})
 }
 
-// SendNotice sends notices.
+// SendNotice sends notices to Notify.
 func (e *Env) SendNotice(list ...Notice) {
 	if e.Notify == nil {
 		return
@@ -73,16 +73,16 @@ func (e *Env) SendNotice(list ...Notice) {
 	}
 }
 
-// Lookup returns a variable, or "".
+// Lookup returns the value of a variable, or "".
 func (e *Env) Lookup(name string) string {
 	v, _ := lookup(e.Vars, name)
 	return v
 }
 
-// LookupVariable returns a variable, and whether it is set.
+// LookupVariable returns the value of a variable and whether it is set.
 func (e *Env) LookupVariable(name string) (string, bool) { return lookup(e.Vars, name) }
 
-// LookupCommand returns a variable of the environment of commands.
+// LookupCommand returns the value of a variable in the environment of commands.
 func (e *Env) LookupCommand(name string) (string, bool) {
 	if e.Commands != nil {
 		return lookup(e.Commands, name)
@@ -99,7 +99,8 @@ func lookup(vars []string, name string) (string, bool) {
 	return "", false
 }
 
-// Missing are the variables that a run was started with and that are neither set here nor fetched.
+// Missing lists the variables that the run was started with and that are neither set here nor
+// fetched.
 func (e *Env) Missing(want *runspec.Environment) (list []string) {
 	for _, name := range want.Variables {
 		if _, fetched := want.References[name]; fetched {
@@ -112,8 +113,8 @@ func (e *Env) Missing(want *runspec.Environment) (list []string) {
 	return list
 }
 
-// WithoutServiceVariables leaves out of an environment what is for the daemon alone and would give an
-// agent its credential or its sockets.
+// WithoutServiceVariables removes the variables that belong to the daemon and would give an agent
+// its credentials or sockets.
 func WithoutServiceVariables(vars []string) []string {
 	return slices.DeleteFunc(slices.Clone(vars), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
@@ -124,19 +125,19 @@ func WithoutServiceVariables(vars []string) []string {
 	})
 }
 
-// Home is HOLDFAST_HOME, or ~/.holdfast. It is created by whoever writes there first.
+// Home returns HOLDFAST_HOME, or ~/.holdfast. The folder may not exist yet.
 func (e *Env) Home() (string, error) {
 	if h := e.Lookup("HOLDFAST_HOME"); h != "" {
 		return filepath.Abs(h)
 	}
 	user := e.Lookup("HOME")
 	if user == "" {
-		return "", outcome.Invalid("there is no home folder", "set HOLDFAST_HOME")
+		return "", outcome.Invalid("the home folder is not known", "set HOLDFAST_HOME")
 	}
 	return filepath.Join(user, ".holdfast"), nil
 }
 
-// UserHome is the person's home folder, or "".
+// UserHome returns the user's home folder, or "".
 func (e *Env) UserHome() string {
 	if h := e.Lookup("HOME"); strings.HasPrefix(h, "/") {
 		return strings.TrimRight(h, "/")
@@ -144,7 +145,7 @@ func (e *Env) UserHome() string {
 	return ""
 }
 
-// Dir is the current folder.
+// Dir returns the current folder.
 func (e *Env) Dir() (string, error) {
 	getwd := e.Getwd
 	if getwd == nil {
@@ -157,7 +158,7 @@ func (e *Env) Dir() (string, error) {
 	return wd, nil
 }
 
-// Now is the time by the clock.
+// Now returns the current time.
 func (e *Env) Now() time.Time {
 	if e.Clock == nil {
 		return time.Now()
@@ -165,7 +166,7 @@ func (e *Env) Now() time.Time {
 	return e.Clock()
 }
 
-// LookPath finds a program on the PATH, or returns "".
+// LookPath returns the path of a program on PATH, or "".
 func (e *Env) LookPath(name string) string {
 	for _, dir := range filepath.SplitList(e.Lookup("PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -178,7 +179,7 @@ func (e *Env) LookPath(name string) string {
 	return ""
 }
 
-// Abs makes a path absolute. It opens nothing.
+// Abs makes a path absolute. It accesses no files.
 func (e *Env) Abs(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
@@ -187,7 +188,7 @@ func (e *Env) Abs(path string) (string, error) {
 	return filepath.Join(wd, path), err
 }
 
-// Folder is the absolute path of a folder that exists; "" is the current one.
+// Folder returns the absolute path of an existing folder; "" is the current one.
 func (e *Env) Folder(dir string) (string, error) {
 	dir, err := e.Abs(dir)
 	if err != nil {
@@ -195,7 +196,7 @@ func (e *Env) Folder(dir string) (string, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return "", outcome.Invalid(fmt.Sprintf("%s: no such folder", dir), "name one that exists; mkdir makes one")
+		return "", outcome.Invalid(fmt.Sprintf("%s: no such folder", dir), "use an existing folder, or create it with mkdir")
 	}
 	if !info.IsDir() {
 		return "", outcome.Invalid(fmt.Sprintf("%s is not a folder", dir), "")
@@ -203,7 +204,8 @@ func (e *Env) Folder(dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// SettingsOptions say where the settings of a session in cwd are; files are more of them.
+// SettingsOptions returns the locations of the settings for a session in cwd; files are additional
+// settings files.
 func (e *Env) SettingsOptions(cwd string, files []string) (*settings.Options, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -222,7 +224,7 @@ func (e *Env) Settings(cwd string, files []string) (*settings.Settings, error) {
 	return settings.Load(o)
 }
 
-// SettingsFor loads the settings of a session in a folder that exists; "" is the current one.
+// SettingsFor loads the settings for a session in an existing folder; "" is the current one.
 func (e *Env) SettingsFor(folder string) (*settings.Settings, error) {
 	dir, err := e.Folder(folder)
 	if err != nil {
@@ -231,8 +233,8 @@ func (e *Env) SettingsFor(folder string) (*settings.Settings, error) {
 	return e.Settings(dir, nil)
 }
 
-// Masker masks secrets as the settings of a folder say, "" for the current one; nil: they mask
-// nothing. With settings that cannot be read the built-in patterns count.
+// Masker returns the masker configured by a folder's settings, "" for the current folder; nil if
+// masking is off. If the settings cannot be read, it uses the built-in patterns.
 func (e *Env) Masker(folder string) (*secret.Masker, error) {
 	if s, err := e.SettingsFor(folder); err == nil {
 		if m, err := s.Masker(); err == nil {
@@ -242,7 +244,7 @@ func (e *Env) Masker(folder string) (*secret.Masker, error) {
 	return secret.New(nil)
 }
 
-// Mask is what a person wrote, without its secrets, for the log.
+// Mask returns text written by the user with its secrets masked, for the log.
 func (e *Env) Mask(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -255,7 +257,7 @@ func (e *Env) Mask(text string) (string, error) {
 	return text, nil
 }
 
-// CleanupDays is cleanupPeriodDays of the user's settings.
+// CleanupDays returns cleanupPeriodDays of the user's settings.
 func (e *Env) CleanupDays() (int, error) {
 	o, err := e.SettingsOptions("", nil)
 	if err != nil {
@@ -264,7 +266,7 @@ func (e *Env) CleanupDays() (int, error) {
 	return settings.LoadCleanup(o)
 }
 
-// Trust is the list of what the person trusts, in the home folder.
+// Trust returns the user's trust list, stored in the home folder.
 func (e *Env) Trust() (*settings.Trust, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -273,7 +275,7 @@ func (e *Env) Trust() (*settings.Trust, error) {
 	return settings.OpenTrust(home)
 }
 
-// Account is the name of the account that the process runs as, or its number.
+// Account returns the name of the account that runs the process, or its number.
 func Account() string {
 	u, err := user.Current()
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// helperTimeout bounds how long a credential helper may take.
+// helperTimeout is the time limit of a credential helper.
 const helperTimeout = time.Minute
 
-// ResolveReferences adds variables to the environment, with their values from where they are kept. Each
-// reference is env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
+// ResolveReferences resolves references and adds their values to the environment. A reference is
+// env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
 func (e *Env) ResolveReferences(ctx context.Context, from map[string]string) error {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(from)) {
@@ -28,7 +28,7 @@ func (e *Env) ResolveReferences(ctx context.Context, from map[string]string) err
 		if err != nil {
 			return &outcome.Failure{
 				Message: fmt.Sprintf("variable %s: %s: %v", name, from[name], err), Cause: err, Result: outcome.Usage,
-				Advice: "see that it is there, or give another reference: --env-from " + name + "=env:NAME, keyring:SERVICE/USER or command:PROGRAM",
+				Advice: "check that it exists, or use another reference: --env-from " + name + "=env:NAME, keyring:SERVICE/USER or command:PROGRAM",
 			}
 		}
 		list = append(list, name+"="+value)
@@ -40,7 +40,7 @@ func (e *Env) ResolveReferences(ctx context.Context, from map[string]string) err
 	return nil
 }
 
-// Reference returns the value that a reference stands for.
+// Reference returns the value of a reference.
 func (e *Env) Reference(ctx context.Context, ref string) (string, error) {
 	kind, rest, _ := strings.Cut(ref, ":")
 	switch kind {
@@ -55,15 +55,15 @@ func (e *Env) Reference(ctx context.Context, ref string) (string, error) {
 	case "command":
 		return e.runHelper(ctx, strings.Fields(rest))
 	}
-	return "", fmt.Errorf("%q is no kind of reference", kind)
+	return "", fmt.Errorf("unknown reference type %q", kind)
 }
 
-// runHelper runs a credential helper, which prints a value. It runs without a shell.
+// runHelper runs a credential helper, which prints a value. No shell is involved.
 func (e *Env) runHelper(ctx context.Context, args []string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, helperTimeout)
 	defer stop()
 	if len(args) == 0 {
-		return "", fmt.Errorf("no program is named")
+		return "", fmt.Errorf("the program is missing")
 	}
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -77,7 +77,7 @@ func (e *Env) runHelper(ctx context.Context, args []string) (string, error) {
 	}
 	value := strings.TrimRight(string(out), "\r\n")
 	if value == "" || strings.ContainsRune(value, 0) {
-		return "", fmt.Errorf("it printed no value")
+		return "", fmt.Errorf("the program printed nothing")
 	}
 	return value, nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// NoSandbox is the failure of a run whose sandbox could not be opened.
+// NoSandbox returns the failure of a run whose sandbox could not be opened.
 func NoSandbox(err error) error {
 	hint := outcome.Hint(err)
 	if _, ok := errors.AsType[*sandbox.Error](err); !ok || hint == "" || errors.Is(err, kernel.ErrUnsupported) {
-		hint = "holdfast doctor says what is missing; --no-sandbox runs commands without it"
+		hint = "run holdfast doctor to see what is missing; --no-sandbox runs commands without it"
 	}
-	return &outcome.Failure{Message: "the sandbox cannot hold commands here: " + err.Error(), Advice: hint, Result: outcome.Sandbox, Cause: err}
+	return &outcome.Failure{Message: "the sandbox cannot confine commands here: " + err.Error(), Advice: hint, Result: outcome.Sandbox, Cause: err}
 }

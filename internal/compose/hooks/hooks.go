@@ -1,4 +1,4 @@
-// Package hooks makes the hooks of a run, and what they need.
+// Package hooks builds the hook registry and command runners of a run.
 package hooks
 
 import (
@@ -23,37 +23,36 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// Hooks are the hooks of a run, and what they need.
+// Hooks are the hooks of a run with their runners and files.
 //
-//	settings' hooks ─► registry ─► PinHooks ─┬─ held: in a sandbox ─┐
-//	                                         └─ free: without one   ├─► command, URL
+//	settings' hooks ─► registry ─► PinHooks ─┬─ in a sandbox ──────┐
+//	                                         └─ without a sandbox ──├─► command, URL
 //	temp ─► /tmp inside: the transcript for them, CLAUDE_ENV_FILE ──┘
 //
-// Their /tmp is not that of the agent's commands, which could put something there
-// for them to trust.
+// Their /tmp is separate from that of the agent's commands, which could otherwise plant files for
+// hooks to read.
 type Hooks struct {
-	Registry *hook.Registry       // nil when there are none
-	temp     string               // "" when there is no command and no URL
+	Registry *hook.Registry       // nil if there are no hooks
+	temp     string               // "" if there are no command or HTTP hooks
 	scratch  *diskfile.ScratchDir // temp
-	EnvFile  string               // where hooks leave variables for commands; "" when none can
+	EnvFile  string               // where hooks write variables for commands; "" if no hook can
 	mirror   *hookTranscript
 
 	sandboxes []*sandbox.Sandbox
 	runners   []*hook.Commands
 }
 
-// Options are what hooks are made from.
+// Options configures [Open].
 type Options struct {
 	Env       *env.Env
 	Settings  *settings.Settings
-	Folders   []string // of the session
+	Folders   []string // folders of the session
 	NoSandbox bool
-	Contained bool                          // a container holds the whole process
-	Watch     func(hook.Runner) hook.Runner // goes around what runs commands; may be nil
+	Contained bool                          // the whole process is in a container
+	Watch     func(hook.Runner) hook.Runner // wraps the runner of commands; may be nil
 }
 
-// Open makes the hooks that the settings have active. The caller closes them, after the
-// agent.
+// Open creates the hooks that are active in the settings. The caller closes them after the agent.
 func Open(need *Options) (h *Hooks, err error) {
 	h, e := &Hooks{}, need.Env
 	list := need.Settings.ActiveHooks()
@@ -92,14 +91,15 @@ func Open(need *Options) (h *Hooks, err error) {
 	return h, nil
 }
 
-// SetSnapshot has hooks that read the transcript get it from snapshot.
+// SetSnapshot sets the function that returns the transcript for hooks.
 func (h *Hooks) SetSnapshot(snapshot func() agent.Snapshot) {
 	if h.mirror != nil {
 		h.mirror.snapshot = snapshot
 	}
 }
 
-// Attach gives an agent the hooks: first its options, and then, by what it returns, the agent.
+// Attach adds the hooks to an agent: first to its options, and then, by calling the returned
+// function, to the agent.
 func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
 	o.Hooks.Registry = h.Registry
 	if h.mirror == nil {
@@ -110,7 +110,7 @@ func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
 	return func(a *agent.Agent) { h.SetSnapshot(a.Snapshot) }
 }
 
-// variables makes the file in which hooks leave variables, when one of them can.
+// variables creates the file in which hooks leave variables, if a hook can set any.
 func (h *Hooks) variables(list []hook.Definition) error {
 	if !slices.ContainsFunc(list, func(d hook.Definition) bool {
 		return d.Event.SetsVariables() && d.Type() == "command"
@@ -125,7 +125,7 @@ func (h *Hooks) variables(list []hook.Definition) error {
 	return f.Close()
 }
 
-// runner makes what runs commands and URLs.
+// runner creates the runner of command and HTTP hooks.
 func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, error) {
 	s := need.Settings
 	o := hook.CommandsOptions{Project: s.Project, Environ: need.Env.Vars, EnvFile: h.EnvFile, NoSandbox: true}
@@ -182,8 +182,8 @@ func needsSandbox(d hook.Definition) bool {
 	return d.Type() == "command" && d.Sandbox != "off"
 }
 
-// sandboxFor opens a sandbox for hooks: as that of the agent's commands, and without write
-// only their /tmp may be written.
+// sandboxFor opens a sandbox for hooks: like that of the agent's commands, but without write only
+// the hooks' /tmp is writable.
 func (h *Hooks) sandboxFor(need *Options, write bool) (*sandbox.Sandbox, error) {
 	e := need.Env
 	home, err := e.Home()
@@ -211,7 +211,7 @@ func (h *Hooks) sandboxFor(need *Options, write bool) (*sandbox.Sandbox, error) 
 	return box, nil
 }
 
-// insideTemp is what a sandbox calls its folder for temporary files.
+// insideTemp returns the path of the temporary folder inside the sandbox.
 func insideTemp(box *sandbox.Sandbox, temp string) string {
 	for _, pair := range box.Environ(nil) {
 		if dir, ok := strings.CutPrefix(pair, "TMPDIR="); ok {
@@ -221,13 +221,13 @@ func insideTemp(box *sandbox.Sandbox, temp string) string {
 	return temp
 }
 
-// Close ends what hooks still do and removes what they had.
+// Close ends running hooks and removes their files.
 func (h *Hooks) Close() {
 	if h.Registry != nil {
 		_ = h.Registry.Close()
 	}
 	for _, c := range h.runners {
-		_ = c.Close() // again, when the registry has closed it
+		_ = c.Close() // a second time, if the registry has closed it
 	}
 	for _, box := range h.sandboxes {
 		_ = box.Close()
@@ -240,14 +240,14 @@ func (h *Hooks) Close() {
 	}
 }
 
-// hookRunner tells commands of their files by the names that they see.
+// hookRunner passes file paths to commands as they see them in their sandbox.
 type hookRunner struct {
-	sandboxed, unsandboxed *hook.Commands // one, when there is no sandbox
+	sandboxed, unsandboxed *hook.Commands // only one of them if there is no sandbox
 	temp, inside           string
 	mirror                 *hookTranscript
 }
 
-// Close ends what commands still do that went on by themselves.
+// Close ends detached commands.
 func (r *hookRunner) Close() error {
 	if r.sandboxed == r.unsandboxed {
 		return r.unsandboxed.Close()

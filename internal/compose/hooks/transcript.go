@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hookTranscript is the file that hooks read the transcript from. Nothing is written
-// to it before the first hook runs, which finds all that is there by then.
+// hookTranscript is the transcript file for hooks. Nothing is written to it before the first hook
+// runs; that hook then sees the whole transcript.
 type hookTranscript struct {
 	mirror *hooktranscript.Mirror
 

@@ -1,11 +1,11 @@
-// Package keys keeps the keys of model providers for `holdfast login`: in the keyring of the
-// desktop where there is one, else in a file that only the person can read.
+// Package keys stores the keys of model providers for `holdfast login`: in the desktop's keyring if
+// there is one, else in a file that only the user can read.
 //
-//	login ─► Keep ─┬─► keyring        ┐
+//	login ─► Store ─┬─► keyring        ┐
 //	               └─► keys.json 0600 ┴─► Find ─► a model's call
 //
-// HOLDFAST_HOME/keys.json says for each provider where its key is, so that no keyring is asked
-// in vain.
+// HOLDFAST_HOME/keys.json records where each provider's key is, so that the keyring is queried only
+// if needed.
 package keys
 
 import (
@@ -29,13 +29,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// service is the name under which the keyring has the keys.
+// service is the service name of the keys in the keyring.
 const service = "holdfast"
 
-// keyringTimeout bounds how long a keyring is waited for: it may ask a person to unlock it.
+// keyringTimeout is how long to wait for a keyring, which may ask the user to unlock it.
 const keyringTimeout = 60 * time.Second
 
-// The places of keys.
+// Locations of keys.
 const (
 	StoreKeyring = "keyring"
 	StoreFile    = "file"
@@ -47,7 +47,7 @@ type Keys struct {
 	environ    func(name string) string
 }
 
-// Entry says where a key is.
+// Entry describes a stored key.
 type Entry struct {
 	Provider string    `json:"provider"`
 	Store    string    `json:"place"` // StoreKeyring or StoreFile
@@ -60,19 +60,21 @@ type document struct {
 
 type storedKey struct {
 	Place string    `json:"place"`
-	Key   string    `json:"key,omitempty"` // of StoreFile
+	Key   string    `json:"key,omitempty"` // only with StoreFile
 	At    time.Time `json:"at"`
 }
 
-// Open names the keys of a home; getenv is the person's environment. It reads nothing.
+// Open returns the keys of a home folder; getenv reads the user's environment. It accesses no
+// files.
 func Open(home string, getenv func(name string) string) *Keys {
 	return &Keys{home: home, file: filepath.Join(home, settings.KeysFile), environ: getenv}
 }
 
-// File is where it is written down which keys there are.
+// File returns the path of the list of keys.
 func (k *Keys) File() string { return k.file }
 
-// read reads the file; without one there are no keys. One that others may read or write is refused.
+// read reads the file; without one there are no keys. A file that others can read or write is
+// rejected.
 func (k *Keys) read() (document, error) {
 	d := document{Keys: map[string]storedKey{}}
 	info, err := os.Stat(k.file)
@@ -109,13 +111,13 @@ func (k *Keys) write(d document) error {
 	return diskfile.Write(k.file, append(b, '\n'))
 }
 
-// Location says where the key of a provider is, or "".
+// Location returns where a provider's key is stored, or "".
 func (k *Keys) Location(provider string) (string, error) {
 	d, err := k.read()
 	return d.Keys[provider].Place, err
 }
 
-// Find returns the key of a provider, or "" when none is kept.
+// Find returns the key of a provider, or "" if none is stored.
 func (k *Keys) Find(provider string) (key string, err error) {
 	d, err := k.read()
 	if err != nil {
@@ -130,7 +132,7 @@ func (k *Keys) Find(provider string) (key string, err error) {
 		key, err = withTimeout(func() (string, error) { return keyring.Get(service, k.user(provider)) })
 		if err != nil {
 			return "", &outcome.Failure{
-				Message: fmt.Sprintf("the key of %s is in the keyring, which does not give it: %v", provider, err), Cause: err, Result: outcome.Usage,
+				Message: fmt.Sprintf("cannot read the key of %s from the keyring: %v", provider, err), Cause: err, Result: outcome.Usage,
 				Advice: "unlock the keyring, or log in again: holdfast login " + provider,
 			}
 		}
@@ -140,8 +142,8 @@ func (k *Keys) Find(provider string) (key string, err error) {
 	}
 }
 
-// Store keeps the key of a provider and says where: in the keyring when there is one and inFile is
-// false, else in the file.
+// Store stores the key of a provider and returns its location: the keyring if there is one and
+// inFile is false, else the file.
 func (k *Keys) Store(provider, key string, inFile bool, now time.Time) (place string, err error) {
 	unlock, err := k.lock()
 	if err != nil {
@@ -166,10 +168,10 @@ func (k *Keys) Store(provider, key string, inFile bool, now time.Time) (place st
 	return e.Place, k.write(d)
 }
 
-// Remove forgets the key of a provider; false when none is kept.
+// Remove deletes the key of a provider; false if none is stored.
 func (k *Keys) Remove(provider string) (bool, error) {
 	if _, err := os.Stat(k.file); errors.Is(err, fs.ErrNotExist) {
-		return false, nil // and nothing is made to lock
+		return false, nil // nothing to lock
 	}
 	unlock, err := k.lock()
 	if err != nil {
@@ -187,8 +189,8 @@ func (k *Keys) Remove(provider string) (bool, error) {
 	if e.Place == StoreKeyring {
 		if err := k.forget(provider); err != nil && !errors.Is(err, keyring.ErrNotFound) {
 			return false, &outcome.Failure{
-				Message: fmt.Sprintf("the key of %s cannot be taken out of the keyring: %v", provider, err), Cause: err, Result: outcome.Failed,
-				Advice: "unlock the keyring, and try again",
+				Message: fmt.Sprintf("cannot remove the key of %s from the keyring: %v", provider, err), Cause: err, Result: outcome.Failed,
+				Advice: "unlock the keyring and try again",
 			}
 		}
 	}
@@ -201,7 +203,7 @@ func (k *Keys) forget(provider string) error {
 	return err
 }
 
-// List says which keys there are, by provider.
+// List lists the stored keys by provider.
 func (k *Keys) List() ([]Entry, error) {
 	d, err := k.read()
 	list := []Entry{}
@@ -211,11 +213,11 @@ func (k *Keys) List() ([]Entry, error) {
 	return list, err
 }
 
-// user names a key in the keyring: keys of another home are others.
+// user returns the keyring's user name of a key; it differs for each home folder.
 func (k *Keys) user(provider string) string { return provider + " " + k.home }
 
-// HasKeyring reports whether there is a keyring to ask. On Linux that is the session bus; without
-// one, on a server for example, nothing is started to find out.
+// HasKeyring reports whether there is a keyring. On Linux it requires the session bus; without one,
+// such as on a server, nothing is started to find out.
 func (k *Keys) HasKeyring() bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return true

@@ -143,7 +143,7 @@ func TestKeyringFails(t *testing.T) {
 	}
 	keyring.MockInitWithError(errors.New("locked"))
 	defer keyring.MockInit()
-	if key, err := k.Find("xai"); key != "" || err == nil || !strings.Contains(err.Error(), "which does not give it: locked") {
+	if key, err := k.Find("xai"); key != "" || err == nil || !strings.Contains(err.Error(), "cannot read the key of xai from the keyring: locked") {
 		t.Errorf("%q, %v", key, err)
 	}
 	if ok, err := k.Remove("xai"); ok || err == nil {

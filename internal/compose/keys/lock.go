@@ -9,11 +9,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// lockTime bounds how long another program is waited for: it may wait for a keyring that a person has to unlock.
+// lockTime is how long to wait for another program, which may be waiting for the user to unlock a
+// keyring.
 const lockTime = keyringTimeout + 10*time.Second
 
-// lock keeps other programs from changing the keys until the function that it returns is called. Where the
-// system has no locks it keeps nobody.
+// lock prevents other programs from changing the keys until the returned function is called. On
+// systems without file locks it has no effect.
 func (k *Keys) lock() (unlock func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockTime, errors.New("another program holds it"))
 	defer cancel()

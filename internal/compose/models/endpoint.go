@@ -14,52 +14,53 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// Endpoint is where a provider is asked, and with what.
+// Endpoint is a provider's server and the credentials to call it.
 type Endpoint struct {
 	Provider  string
 	API       string // providers.Anthropic or providers.OpenAI
 	BaseURL   string
 	Key       string
-	KeySource string      // the variable that the key came from, keyring, command, login, or none
-	Header    http.Header // more headers
+	KeySource string      // the variable with the key, keyring, command, login, or none
+	Header    http.Header // additional headers
 
-	own   bool // the server is the provider's by the settings or by the table
-	local bool // it is a program of this machine
+	own   bool // the server is the provider's according to the settings or the table
+	local bool // a program on this machine
 }
 
-// IsOfficial reports whether the server is the provider's by the settings or by the table: keys that are
-// kept are sent only there.
+// IsOfficial reports whether the server is the provider's according to the settings or the table.
+// Stored keys are sent only to such a server.
 func (at *Endpoint) IsOfficial() bool { return at.own }
 
-// Resolve finds where a provider is asked, and with which key. baseURL, when it is not empty,
-// goes before the environment and the settings. The error says what is missing.
+// Resolve determines a provider's server and key. baseURL, if not empty, takes precedence over the
+// environment and the settings. The error says what is missing.
 func Resolve(ctx context.Context, e *env.Env, provider, baseURL string, rules *settings.Settings) (*Endpoint, error) {
 	return resolve(ctx, e, provider, provider, baseURL, rules, false)
 }
 
-// EndpointOf is Resolve for those who call nobody: the key is neither fetched nor missed.
+// EndpointOf is like Resolve for callers that make no call: the key is neither fetched nor
+// required.
 func EndpointOf(e *env.Env, provider string, rules *settings.Settings) (*Endpoint, error) {
 	return resolve(context.Background(), e, provider, provider, "", rules, true)
 }
 
 func resolve(ctx context.Context, e *env.Env, where, provider, baseURL string, rules *settings.Settings, noKey bool) (*Endpoint, error) {
-	said := modelsOf(rules)
+	configured := modelsOf(rules)
 	at := &Endpoint{Provider: provider, KeySource: "none"}
-	own, api := said.Address(provider)
-	if own == "" {
-		return nil, unknown(where, provider, said)
+	official, api := configured.Address(provider)
+	if official == "" {
+		return nil, unknown(where, provider, configured)
 	}
 	known, _ := providers.Lookup(provider)
-	at.API, at.BaseURL = api, own
+	at.API, at.BaseURL = api, official
 	if known.BaseEnv != "" && e.Lookup(known.BaseEnv) != "" {
 		at.BaseURL = e.Lookup(known.BaseEnv)
 	}
 	if baseURL != "" {
 		at.BaseURL = baseURL
 	}
-	at.own = providers.SameServer(at.BaseURL, own)
+	at.own = providers.SameServer(at.BaseURL, official)
 	at.local = known.Local && isLoopback(at.BaseURL)
-	p := said.Providers[provider]
+	p := configured.Providers[provider]
 	if at.own && !noKey {
 		var err error
 		if at.Header, err = p.FillHeaders(e.LookupVariable); err != nil {
@@ -75,7 +76,7 @@ func resolve(ctx context.Context, e *env.Env, where, provider, baseURL string, r
 	return at, nil
 }
 
-// KeyVariable is the environment's variable that holds the key of a provider, or "".
+// KeyVariable returns the environment variable for the key of a provider, or "".
 func KeyVariable(provider string, rules *settings.Settings) string {
 	p := modelsOf(rules).Providers[provider]
 	return keyVariable(provider, &p)
@@ -89,7 +90,7 @@ func keyVariable(provider string, p *settings.Provider) string {
 	return known.KeyEnv
 }
 
-// HasStoredKey reports whether a key of a provider is found without the environment.
+// HasStoredKey reports whether a provider's key is available outside the environment.
 func HasStoredKey(e *env.Env, provider string, rules *settings.Settings) bool {
 	ref := modelsOf(rules).Providers[provider].APIKey.Value
 	if ref != "" && !strings.HasPrefix(ref, "env:") {
@@ -99,11 +100,11 @@ func HasStoredKey(e *env.Env, provider string, rules *settings.Settings) bool {
 	if err != nil {
 		return false
 	}
-	place, err := k.Location(provider)
-	return err == nil && place != ""
+	location, err := k.Location(provider)
+	return err == nil && location != ""
 }
 
-// Keys are those that the person keeps with holdfast login.
+// Keys returns the keys stored by holdfast login.
 func Keys(e *env.Env) (*keys.Keys, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -112,7 +113,7 @@ func Keys(e *env.Env) (*keys.Keys, error) {
 	return keys.Open(home, e.Lookup), nil
 }
 
-// fetchKey looks for the key: in the environment, then where the settings say.
+// fetchKey finds the key: in the environment, then where the settings say.
 func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provider, noKey bool) error {
 	ref := p.APIKey.Value
 	if variable := keyVariable(at.Provider, p); variable != "" {
@@ -135,20 +136,20 @@ func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provid
 	if at.Key, err = e.Reference(ctx, ref); err != nil {
 		return &outcome.Failure{
 			Message: fmt.Sprintf("the key of %s: %s: %v", at.Provider, ref, err), Cause: err, Result: outcome.Usage,
-			Advice: "see that it is there, or change apiKey in " + settings.OriginText(p.APIKey.Origin),
+			Advice: "check that it exists, or change apiKey in " + settings.OriginText(p.APIKey.Origin),
 		}
 	}
 	return nil
 }
 
-// storedKey looks for the key that the person has logged in with.
+// storedKey finds the key stored by holdfast login.
 func (at *Endpoint) storedKey(e *env.Env, noKey bool) error {
 	k, err := Keys(e)
 	if err != nil {
-		return nil //nolint:nilerr // without a home nothing is kept
+		return nil //nolint:nilerr // without a home folder there are no stored keys
 	}
-	place, err := k.Location(at.Provider)
-	if err != nil || place == "" {
+	location, err := k.Location(at.Provider)
+	if err != nil || location == "" {
 		return err
 	}
 	if at.KeySource = "login"; !noKey {
@@ -157,9 +158,9 @@ func (at *Endpoint) storedKey(e *env.Env, noKey bool) error {
 	return err
 }
 
-// missingKeyError is the failure of a provider that wants a key where there is none.
+// missingKeyError is the failure of a provider that requires a key if there is none.
 func missingKeyError(known *providers.Provider, p *settings.Provider) error {
-	return outcome.Invalid("there is no key for "+known.Name, fmt.Sprintf("holdfast login %s, or set %s; keys are made at %s", known.Name, keyVariable(known.Name, p), known.KeyPage))
+	return outcome.Invalid("no key for "+known.Name, fmt.Sprintf("run holdfast login %s, or set %s; create a key at %s", known.Name, keyVariable(known.Name, p), known.KeyPage))
 }
 
 func isLoopback(address string) bool {

@@ -13,10 +13,10 @@ import (
 	"github.com/holdfast-dev/holdfast/model/openai"
 )
 
-// listTimeout bounds how long a provider's list is waited for.
+// listTimeout is the time limit for a provider's list of models.
 const listTimeout = 30 * time.Second
 
-// List asks a provider which models it offers. Prices of the settings count.
+// List returns the models that a provider offers, with prices from the settings.
 func (at *Endpoint) List(ctx context.Context, e *env.Env, rules *settings.Settings) ([]model.Info, error) {
 	ctx, stop := context.WithTimeout(ctx, listTimeout)
 	defer stop()
@@ -24,9 +24,9 @@ func (at *Endpoint) List(ctx context.Context, e *env.Env, rules *settings.Settin
 	if err != nil {
 		return nil, err
 	}
-	said := modelsOf(rules)
+	configured := modelsOf(rules)
 	for i := range list {
-		if price, ok := said.PriceOf(at.Provider, list[i].Model); ok {
+		if price, ok := configured.PriceOf(at.Provider, list[i].Model); ok {
 			list[i].Price, list[i].Reported = price.Price, price.Reported
 		} else if list[i].Price == nil && at.local {
 			list[i].Price = &model.Price{}
@@ -35,12 +35,12 @@ func (at *Endpoint) List(ctx context.Context, e *env.Env, rules *settings.Settin
 	return list, nil
 }
 
-// lister is a model whose provider tells what it offers.
+// lister is a model whose provider lists its models.
 type lister interface {
 	List(ctx context.Context) ([]model.Info, error)
 }
 
-// asker is a model whose provider answers for documents below its base URL.
+// asker is a model that can fetch documents below its provider's base URL.
 type asker interface {
 	Ask(ctx context.Context, path string) error
 }
@@ -52,12 +52,12 @@ func (at *Endpoint) list(ctx context.Context, e *env.Env) ([]model.Info, error) 
 	}
 	l, ok := m.(lister)
 	if !ok {
-		return nil, outcome.Invalid(at.Provider+" does not tell which models it offers", "")
+		return nil, outcome.Invalid(at.Provider+" does not list its models", "")
 	}
 	return l.List(ctx)
 }
 
-// client is a model of no name, for asking its provider.
+// client returns a model without a name, for queries to its provider.
 func (at *Endpoint) client(e *env.Env) (model.Model, error) {
 	if at.API == providers.Anthropic {
 		return anthropic.New("none", &anthropic.Options{APIKey: at.Key, BaseURL: at.BaseURL, Provider: at.Provider, Header: at.Header, Now: e.Clock})
@@ -65,7 +65,7 @@ func (at *Endpoint) client(e *env.Env) (model.Model, error) {
 	return openai.New("none", &openai.Options{APIKey: at.Key, BaseURL: at.BaseURL, Provider: at.Provider, Header: at.Header, Now: e.Clock})
 }
 
-// CheckKey asks the provider something that it answers only to somebody who has a key.
+// CheckKey sends the provider a request that succeeds only with a valid key.
 func (at *Endpoint) CheckKey(ctx context.Context, e *env.Env) error {
 	ctx, stop := context.WithTimeout(ctx, listTimeout)
 	defer stop()

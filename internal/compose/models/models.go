@@ -1,12 +1,12 @@
-// Package models makes the models of a run from their names.
+// Package models creates the models of a run from their names.
 //
 //	PROVIDER/MODEL ─┬─ the table of known providers ─┐
 //	                ├─ settings: providers, prices ──┼─► Endpoint ─► model.Model
 //	                └─ flags, environment, keys ─────┘
 //
-// A key that settings name belongs to the server that is the provider's by the settings or by
-// the table: with another base URL, by a flag or by the environment, only a key of the
-// environment is sent.
+// A key configured in the settings belongs to the provider's server according to the settings or
+// the table. If a flag or the environment sets another base URL, only a key from the environment is
+// sent.
 package models
 
 import (
@@ -31,15 +31,14 @@ type Models struct {
 	KeySource         string // see [Endpoint].KeySource
 }
 
-// Choice names models. Names are PROVIDER/MODEL; Model defaults to HOLDFAST_MODEL, then to that
-// of the settings.
+// Choice names the models of a run. Names are PROVIDER/MODEL; the default of Model is
+// HOLDFAST_MODEL, then the settings' model.
 type Choice struct {
 	Model, Fallback, BaseURL string
-	NoKey                    bool // nobody is called: keys are neither fetched nor missed
+	NoKey                    bool // no calls are made: keys are neither fetched nor required
 }
 
-// Default is the model that is used when nobody names one: HOLDFAST_MODEL, then that of the
-// settings, or "".
+// Default returns the default model: HOLDFAST_MODEL, then the settings' model, or "".
 func Default(e *env.Env, rules *settings.Settings) string {
 	name := e.Lookup("HOLDFAST_MODEL")
 	if name == "" && rules != nil {
@@ -48,12 +47,12 @@ func Default(e *env.Env, rules *settings.Settings) string {
 	return name
 }
 
-// Open makes the models that are named. Nil settings leave all to the defaults.
+// Open creates the named models. Without settings, defaults apply.
 func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (*Models, error) {
 	where, name := "--model", c.Model
 	if name == "" {
 		if name = Default(e, rules); name == "" {
-			return nil, ErrNoModel("no model is named")
+			return nil, ErrNoModel("no model is configured")
 		}
 		if where = "HOLDFAST_MODEL"; e.Lookup(where) == "" {
 			where = settings.OriginText(rules.Models.Model.Origin)
@@ -74,18 +73,18 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 	return m, err
 }
 
-// ErrNoModel is the failure of what needs a model where nobody names one.
+// ErrNoModel returns the failure of an operation that requires a model if none is configured.
 func ErrNoModel(message string) error {
-	return outcome.Invalid(message, `holdfast init sets one up for all runs; --model anthropic/claude-sonnet-4-6 or HOLDFAST_MODEL names one for this; "holdfast demo" needs none`)
+	return outcome.Invalid(message, `run holdfast init to configure one for all runs, or use --model anthropic/claude-sonnet-4-6 or HOLDFAST_MODEL for this run; holdfast demo needs no model`)
 }
 
-// Provider is the provider of PROVIDER/MODEL.
+// Provider returns the provider of PROVIDER/MODEL.
 func Provider(name string) string {
 	p, _, _ := strings.Cut(name, "/")
 	return p
 }
 
-// New makes the model that PROVIDER/MODEL names. where says in errors who named it.
+// New creates the model PROVIDER/MODEL. where is the source of the name, for errors.
 func New(ctx context.Context, e *env.Env, where, name, baseURL string, rules *settings.Settings) (model.Model, error) {
 	m, _, err := open(ctx, e, where, name, baseURL, rules, false)
 	return m, err
@@ -94,12 +93,12 @@ func New(ctx context.Context, e *env.Env, where, name, baseURL string, rules *se
 func open(ctx context.Context, e *env.Env, where, name, baseURL string, rules *settings.Settings, noKey bool) (m model.Model, keySource string, err error) {
 	kind, rest, ok := strings.Cut(name, "/")
 	if !ok || rest == "" {
-		return nil, "", outcome.Invalid(fmt.Sprintf("%s: %q does not name a provider and a model", where, name), "for example anthropic/claude-sonnet-4-6 or ollama/qwen3")
+		return nil, "", outcome.Invalid(fmt.Sprintf("%s: invalid model name %q; want PROVIDER/MODEL", where, name), "for example anthropic/claude-sonnet-4-6 or ollama/qwen3")
 	}
-	said := modelsOf(rules)
-	price, _ := said.PriceOf(kind, rest)
+	configured := modelsOf(rules)
+	price, _ := configured.PriceOf(kind, rest)
 	if kind == "scripted" {
-		if m, err = scriptedModel(e, rest, said); err != nil {
+		if m, err = scriptedModel(e, rest, configured); err != nil {
 			return nil, "", outcome.Invalid(fmt.Sprintf("%s: %v", where, err), "")
 		}
 		return m, "none", nil
@@ -109,15 +108,15 @@ func open(ctx context.Context, e *env.Env, where, name, baseURL string, rules *s
 		return nil, "", err
 	}
 	if price.Price == nil && !price.Reported && at.local {
-		price.Price = &model.Price{} // one's own machine sends no bill
+		price.Price = &model.Price{} // a model on this machine costs nothing
 	}
 	if at.API == providers.Anthropic {
 		m, err = anthropic.New(rest, &anthropic.Options{
-			APIKey: at.Key, BaseURL: at.BaseURL, Provider: kind, Header: at.Header, Timeouts: said.Timeouts(kind), Price: price.Price, Now: e.Clock,
+			APIKey: at.Key, BaseURL: at.BaseURL, Provider: kind, Header: at.Header, Timeouts: configured.Timeouts(kind), Price: price.Price, Now: e.Clock,
 		})
 	} else {
 		m, err = openai.New(rest, &openai.Options{
-			APIKey: at.Key, BaseURL: at.BaseURL, Provider: kind, Header: at.Header, Timeouts: said.Timeouts(kind), Price: price.Price,
+			APIKey: at.Key, BaseURL: at.BaseURL, Provider: kind, Header: at.Header, Timeouts: configured.Timeouts(kind), Price: price.Price,
 			Reported: price.Reported, Now: e.Clock,
 		})
 	}
@@ -134,20 +133,20 @@ func modelsOf(rules *settings.Settings) *settings.Models {
 	return &rules.Models
 }
 
-func scriptedModel(e *env.Env, path string, said *settings.Models) (model.Model, error) {
+func scriptedModel(e *env.Env, path string, configured *settings.Models) (model.Model, error) {
 	path, err := e.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	return scripted.Load(path, &scripted.Options{Price: func(name string) *model.Price {
-		price, _ := said.PriceOf("scripted", name)
+		price, _ := configured.PriceOf("scripted", name)
 		return price.Price
 	}})
 }
 
-// unknown is the failure of a provider that nobody knows.
-func unknown(where, kind string, said *settings.Models) error {
-	return outcome.Invalid(fmt.Sprintf("%s: there is no provider %q", where, kind),
-		"the providers are "+strings.Join(said.ProviderNames(), ", ")+" and scripted; name any other server with OpenAI's API in the settings: "+
+// unknown returns the failure for an unknown provider.
+func unknown(where, kind string, configured *settings.Models) error {
+	return outcome.Invalid(fmt.Sprintf("%s: unknown provider %q", where, kind),
+		"the providers are "+strings.Join(configured.ProviderNames(), ", ")+" and scripted; add any other server with OpenAI's API to the settings: "+
 			fmt.Sprintf(`{"providers": {%q: {"baseURL": "https://HOST/v1"}}}`, cmp.Or(kind, "NAME")))
 }

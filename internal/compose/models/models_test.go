@@ -36,20 +36,20 @@ func TestResolve(t *testing.T) {
 		fails                string
 	}{
 		{name: "by the table", provider: "openrouter", vars: []string{"OPENROUTER_API_KEY=k"}, url: "https://openrouter.ai/api/v1", key: "k", source: "OPENROUTER_API_KEY"},
-		{name: "no key", provider: "groq", fails: "there is no key for groq"},
+		{name: "no key", provider: "groq", fails: "no key for groq"},
 		{name: "no key where none is wanted", provider: "ollama", url: "http://127.0.0.1:11434/v1", source: "none"},
 		{name: "a local one with a key", provider: "vllm", vars: []string{"VLLM_API_KEY=v"}, url: "http://127.0.0.1:8000/v1", key: "v", source: "VLLM_API_KEY"},
 		{name: "by the settings", provider: "corp", vars: []string{"TEAM=blue"}, url: "https://llm.corp.example/v1", key: "from-command", source: "command"},
 		{name: "a header without its variable", provider: "corp", fails: "the variable TEAM is not set"},
 		{name: "another variable", provider: "anthropic", vars: []string{"OUR_KEY=o", "ANTHROPIC_API_KEY=a"}, url: "https://api.anthropic.com", key: "o", source: "OUR_KEY"},
-		{name: "not the usual variable", provider: "anthropic", vars: []string{"ANTHROPIC_API_KEY=a"}, fails: "there is no key for anthropic"},
+		{name: "not the usual variable", provider: "anthropic", vars: []string{"ANTHROPIC_API_KEY=a"}, fails: "no key for anthropic"},
 		{name: "the environment goes before a command", provider: "openai", vars: []string{"OPENAI_API_KEY=e"}, url: "https://api.openai.com/v1", key: "e", source: "OPENAI_API_KEY"},
 		{name: "a command", provider: "openai", url: "https://api.openai.com/v1", key: "from-command", source: "command"},
 		{name: "another server by the environment", provider: "openai", vars: []string{"OPENAI_BASE_URL=https://evil.example/v1"}, url: "https://evil.example/v1", source: "none"},
 		{name: "another server by a flag", provider: "openai", base: "https://api.openai.com.evil.example/v1", url: "https://api.openai.com.evil.example/v1", source: "none"},
 		{name: "another path of the same server", provider: "openai", base: "https://api.openai.com/v2", url: "https://api.openai.com/v2", key: "from-command", source: "command"},
 		{name: "headers stay at home", provider: "corp", base: "https://evil.example", url: "https://evil.example", source: "none"},
-		{name: "nobody", provider: "nobody", fails: `there is no provider "nobody"`},
+		{name: "nobody", provider: "nobody", fails: `unknown provider "nobody"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := &env.Env{Vars: append(tt.vars, "PATH=/usr/bin:/bin")}
@@ -133,7 +133,7 @@ func TestDefault(t *testing.T) {
 	} {
 		m, err := Open(t.Context(), &env.Env{Vars: tt.vars}, tt.choice, tt.rules)
 		if tt.want == "" {
-			if err == nil || err.Error() != "no model is named" {
+			if err == nil || err.Error() != "no model is configured" {
 				t.Error(err)
 			}
 			continue

@@ -87,14 +87,14 @@ func TestRefused(t *testing.T) {
 	}{
 		"once":                        {question("ls", project), approval.Answer{Decision: approval.Allow, SaveTo: layernames.User}, saverule.Target{Folder: project}, "allow applies once and takes no scope"},
 		"the administrator's":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Managed}, saverule.Target{Folder: project}, `cannot save rules in the settings layer "managed"`},
-		"no rule":                     {exec, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project}, "no rule says exactly"},
+		"no rule":                     {exec, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project}, "cannot be expressed as a rule"},
 		"a rule about something else": {question("ls", project), approval.Answer{Decision: approval.AllowSession, Scope: "Bash(rm:*)", SaveTo: layernames.User}, saverule.Target{Folder: project}, "does not cover"},
 		"no folder":                   {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: filepath.Join(project, "gone")}, "no such folder"},
-		"the home itself":             {question("ls", user), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: user}, "is no project"},
-		"a socket":                    {host, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: project}, "cannot open this for good"},
-		"a container's path":          {tree, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project, Inside: true}, "one of the container"},
-		"never in the sandbox":        {tree, approval.Answer{Decision: approval.DenySession, SaveTo: layernames.Local}, saverule.Target{Folder: project}, "denied for good"},
-		"a part of a project":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: sub(t, project), Inside: true}, "does not see"},
+		"the home itself":             {question("ls", user), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: user}, "is not a project"},
+		"a socket":                    {host, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: project}, "cannot allow this permanently"},
+		"a container's path":          {tree, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project, Inside: true}, "inside the container"},
+		"never in the sandbox":        {tree, approval.Answer{Decision: approval.DenySession, SaveTo: layernames.Local}, saverule.Target{Folder: project}, "permanent deny"},
+		"a part of a project":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: sub(t, project), Inside: true}, "cannot see"},
 	} {
 		if _, err := saverule.NewPlan(e, tt.place, &tt.q, &tt.a); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %q", name, err, tt.says)

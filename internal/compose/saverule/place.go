@@ -17,16 +17,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Layers are those that a person's answer can be written into, the narrowest first.
+// Layers are the settings layers that an answer can be saved in, narrowest first.
 var Layers = []string{layernames.Local, layernames.Project, layernames.User}
 
-// Target is where the settings of a run are.
+// Target is the location of a run's settings.
 type Target struct {
-	Folder string // of this machine
-	Inside bool   // it is the folder of a workspace, whose agents see it under another path
+	Folder string // folder on this machine
+	Inside bool   // the folder of a workspace, whose agents see it under another path
 }
 
-// TargetOf is the place of a session's run. spaces returns the folder of a workspace.
+// TargetOf returns the target of a session's run. spaces returns the folder of a workspace.
 func TargetOf(ctx context.Context, sessions *session.Sessions, id string, spaces func(ctx context.Context, slug string) (string, error)) (Target, error) {
 	m, err := sessions.Get(ctx, id)
 	if err == nil && m.Owner != "" {
@@ -39,14 +39,14 @@ func TargetOf(ctx context.Context, sessions *session.Sessions, id string, spaces
 		folder, err := spaces(ctx, slug)
 		return Target{Folder: folder, Inside: true}, err
 	}
-	folder, _, _ := strings.Cut(m.CWD, "/"+worktree.Dir+"/") // a worktree is removed; its project stays
+	folder, _, _ := strings.Cut(m.CWD, "/"+worktree.Dir+"/") // a worktree is removed, but its project remains
 	if !filepath.IsAbs(folder) {
-		return Target{}, outcome.Invalid("the session names no folder, so there are no settings for it", "holdfast policy allow --cwd FOLDER")
+		return Target{}, outcome.Invalid("the session has no folder, so no project settings apply", "holdfast policy allow --cwd FOLDER")
 	}
 	return Target{Folder: folder}, nil
 }
 
-// File is the settings file of a layer.
+// File returns the path of a layer's settings file.
 func (p Target) File(e *env.Env, layer string) (string, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -65,17 +65,17 @@ func (p Target) File(e *env.Env, layer string) (string, error) {
 	}
 	file := settings.LayerFile(layer, project, home)
 	if plain, err := filepath.EvalSymlinks(home); err == nil && filepath.Dir(file) == plain {
-		return "", outcome.Invalid("the folder "+project+" is no project: its .holdfast has your own settings", "write it into those: user")
+		return "", outcome.Invalid("the folder "+project+" is not a project: its .holdfast contains your user settings", "save it in the user layer")
 	}
 	for _, name := range []string{file, filepath.Dir(file)} {
-		if info, err := os.Lstat(name); p.Inside && err == nil && info.Mode()&fs.ModeSymlink != 0 { // an agent can make one
-			return "", outcome.Invalid(name+" is a link, which may lead out of the workspace", "remove it, or write it into your own settings: user")
+		if info, err := os.Lstat(name); p.Inside && err == nil && info.Mode()&fs.ModeSymlink != 0 { // an agent can create one
+			return "", outcome.Invalid(name+" is a link, which may lead out of the workspace", "remove it, or save it in the user layer")
 		}
 	}
 	if plain, err := filepath.EvalSymlinks(dir); p.Inside && err == nil && plain != project {
 		return "", outcome.Invalid(
-			fmt.Sprintf("the settings that apply to %s are those of %s, which an agent in the workspace does not see", dir, project),
-			"write it into your own settings: user")
+			fmt.Sprintf("the settings of %s are in %s, which an agent in the workspace cannot see", dir, project),
+			"save it in the user layer")
 	}
 	return file, nil
 }

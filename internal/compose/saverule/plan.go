@@ -16,19 +16,20 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Plan is what an answer that holds for good writes into the settings.
+// Plan is what saving an answer will write into the settings.
 type Plan struct {
 	env    *env.Env
 	place  Target
 	layer  string
 	effect policy.Effect
 	rule   string
-	tree   string   // instead of a rule: what commands may write
+	tree   string   // instead of a rule: a path that commands may write
 	hosts  []string // instead of a rule: what commands may connect to
 }
 
-// NewPlan says what an answer with Always writes. It fills in the rule where the answer has no scope and one
-// says exactly what was asked. The error is why nothing can be written; nothing has happened then.
+// NewPlan determines what saving an answer writes. If the answer has no scope and a rule covers
+// exactly the request, it sets the scope to that rule. The error says why nothing can be saved;
+// nothing has been written then.
 func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Plan, error) {
 	plan := &Plan{env: e, place: p, layer: a.SaveTo, effect: policy.Allow}
 	if !a.Decision.Allows() {
@@ -36,12 +37,12 @@ func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Pl
 	}
 	hosts := Hosts(q)
 	if a.Scope != "" && hosts != nil {
-		return nil, outcome.Invalid("a rule cannot say at which address the host may be", "leave the scope out: the host and its address are written")
+		return nil, outcome.Invalid("a rule cannot contain the address of the host", "omit the scope: the host and its address are saved")
 	}
 	if a.Scope == "" && q.SandboxOpens() == nil && hosts == nil {
 		rules := q.Rules()
 		if len(rules) == 0 {
-			return nil, outcome.Invalid("no rule says exactly what was asked", "give one as the scope, such as "+q.Tool)
+			return nil, outcome.Invalid("this request cannot be expressed as a rule", "set the scope to a rule, such as "+q.Tool)
 		}
 		a.Scope = rules[0].Rule
 	}
@@ -51,7 +52,7 @@ func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Pl
 	plan.hosts = hosts
 	if r := q.SandboxOpens(); r != nil || hosts != nil {
 		if why := notSavable(q, p, a.SaveTo); why != "" || plan.effect == policy.Deny {
-			return nil, outcome.Invalid(cmp.Or(why, "settings cannot say that this is denied for good"), "answer for the session")
+			return nil, outcome.Invalid(cmp.Or(why, "a permanent deny cannot be saved in settings"), "answer for the session")
 		}
 		if r != nil {
 			plan.tree = r.Resource
@@ -62,26 +63,27 @@ func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Pl
 	return plan, err
 }
 
-// notSavable is why settings cannot say for good what a question would open in the sandbox; "" if they can.
+// notSavable returns why settings cannot permanently allow what a request would open in the
+// sandbox; "" if they can.
 func notSavable(q *approval.Request, p Target, layer string) string {
 	switch r := q.SandboxOpens(); {
 	case r == nil:
 	case r.Operation != policy.OpWrite:
-		return "settings cannot open this for good"
+		return "settings cannot allow this permanently"
 	case p.Inside && layer == layernames.User:
-		return "the path is one of the container, and your own settings are for this machine, too"
+		return "the path is inside the container, but your user settings also apply to this machine"
 	}
 	return ""
 }
 
-// Write writes it down.
+// Write saves the answer.
 func (p *Plan) Write() (*savedrule.Result, error) {
 	if p.tree != "" {
 		w, err := WritePath(p.env, p.place, p.layer, p.tree)
 		if err != nil {
 			return nil, err
 		}
-		k := p.kept(&w, pathText(p.tree, &w))
+		k := p.result(&w, pathText(p.tree, &w))
 		k.Path = p.tree
 		return k, nil
 	}
@@ -92,12 +94,12 @@ func (p *Plan) Write() (*savedrule.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := p.kept(&k.Result, k.String())
+	out := p.result(&k.Result, k.String())
 	out.Rule = p.rule
 	return out, nil
 }
 
-// writeHosts writes the host that commands may connect to, and the private address that it has.
+// writeHosts saves the host that commands may connect to, and its private address.
 func (p *Plan) writeHosts() (*savedrule.Result, error) {
 	var w Result
 	for i, host := range p.hosts {
@@ -108,20 +110,21 @@ func (p *Plan) writeHosts() (*savedrule.Result, error) {
 		one.Changed = one.Changed || i > 0 && w.Changed
 		w = one
 	}
-	k := p.kept(&w, "commands may connect to "+strings.Join(p.hosts, " at ")+" "+w.Location())
+	k := p.result(&w, "commands may connect to "+strings.Join(p.hosts, " at ")+" "+w.Location())
 	k.Hosts = p.hosts
 	return k, nil
 }
 
-func (p *Plan) kept(w *Result, text string) *savedrule.Result {
+func (p *Plan) result(w *Result, text string) *savedrule.Result {
 	if !w.Counts {
 		text += "; " + NotTrusted
 	}
 	return &savedrule.Result{Effect: p.effect, Layer: w.Layer, File: w.File, Line: w.Line, Changed: w.Changed, Counts: w.Counts, Text: text}
 }
 
-// Hosts are what settings allow when a person lets commands connect to a host at a private address: the host
-// and the address, since a rule for the host alone would follow the name to any other one. Nil for other questions.
+// Hosts returns the entries to save if the user lets commands connect to a host with a private
+// address: the host and the address, since a rule for the host alone would allow any address that
+// the name resolves to later. Nil for other requests.
 func Hosts(q *approval.Request) []string {
 	if len(q.Requests) != 1 || q.Requests[0].Address == "" {
 		return nil
@@ -135,14 +138,14 @@ func Hosts(q *approval.Request) []string {
 	if port != "" {
 		address = net.JoinHostPort(address, port)
 	}
-	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without one does not open it
+	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without the port does not allow it
 		host = r.Resource
 	}
 	return []string{host, address}
 }
 
-// Preview is what answers to a question could write, and where; nil when none can hold for longer than
-// the call.
+// Preview returns what answers to a request could save, and where; nil if no answer can apply
+// beyond the call.
 func Preview(e *env.Env, p Target, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil

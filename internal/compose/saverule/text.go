@@ -1,8 +1,8 @@
-// Package saverule writes what a person decides for good into a settings file.
+// Package saverule saves a permanent approval as a rule in a settings file.
 //
-//	question + answer ─► Plan ─► settings.json of a layer ─► file and line
+//	approval request + answer ─► Plan ─► settings.json of a layer ─► file and line
 //
-// It asks nobody, and does not look who decides: whoever calls it has made sure that it is a person.
+// It does not ask and does not check who decides: the caller makes sure that it is the user.
 package saverule
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Result is the result of adding a text to a list of a settings file.
+// Result is the result of adding a text to a list of a settings file or removing it.
 type Result struct {
 	Layer   string `json:"layer"`
 	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // its place in the file; 0 if it was removed
+	Line    int    `json:"line,omitempty"` // the line of the text; 0 if it was removed
 	Changed bool   `json:"changed"`
-	Counts  bool   `json:"counts"` // from the next run on
+	Counts  bool   `json:"counts"` // takes effect from the next run
 }
 
 // NotTrusted is the reason why a saved setting is not applied.
 const NotTrusted = "saved, but not applied yet: the settings of this folder are not trusted; review them, then: holdfast trust"
 
-// Text puts a text into a list of the settings of a layer (one of [Layers]) for runs in a place.
+// Text adds a text to a list in the settings of a layer (one of [Layers]), for runs in the target.
 func Text(e *env.Env, p Target, layer string, list []string, text string) (Result, error) {
 	w := Result{Layer: layer}
 	home, err := e.Home()
@@ -58,9 +58,9 @@ func Text(e *env.Env, p Target, layer string, list []string, text string) (Resul
 	return w, nil
 }
 
-// Reload loads the settings of a folder again after the person has changed a file of them, where
-// before is what they said until then. If all of that was trusted, or there was nothing, the change
-// is no reason to ask: see [settings.Trust.Update].
+// Reload reloads the settings of a folder after the user changed one of its files; before are the
+// previous settings. If they were trusted, or there were none, the change needs no new consent: see
+// [settings.Trust.Update].
 func Reload(e *env.Env, folder string, before *settings.Settings, file string) (*settings.Settings, error) {
 	s, err := e.SettingsFor(folder)
 	if err != nil {
@@ -76,7 +76,7 @@ func Reload(e *env.Env, folder string, before *settings.Settings, file string) (
 	return e.SettingsFor(folder)
 }
 
-// Location is where it stands, for a person: whom it is for, the file and the line.
+// Location describes the position for the user: who it applies to, the file and the line.
 func (w *Result) Location() string {
 	of := map[string]string{layernames.User: "for you, in every project", layernames.Project: "in this project, for all", layernames.Local: "in this project, for you"}
 	if w.Line == 0 {
@@ -85,47 +85,47 @@ func (w *Result) Location() string {
 	return fmt.Sprintf("%s: %s:%d", of[w.Layer], w.File, w.Line)
 }
 
-// Rule says what became of a rule in a settings file.
+// Rule is the result of saving a rule or removing it.
 type Rule struct {
 	Rule    string          `json:"rule"`
 	Effects []policy.Effect `json:"effects"`
 	Result
 }
 
-// WriteRule writes a rule into the settings of a layer, for runs in a place.
+// WriteRule saves a rule in the settings of a layer, for runs in the target.
 func WriteRule(e *env.Env, p Target, layer string, effect policy.Effect, rule string) (*Rule, error) {
 	w, err := Text(e, p, layer, settings.RuleList(effect), rule)
-	w.Counts = w.Counts || effect != policy.Allow // nobody has to be trusted to forbid or to ask
+	w.Counts = w.Counts || effect != policy.Allow // deny and ask rules need no trust
 	return &Rule{rule, []policy.Effect{effect}, w}, err
 }
 
-// String is a sentence that names the file and the line.
+// String returns a sentence with the file and the line.
 func (k *Rule) String() string {
-	is := map[policy.Effect]string{policy.Allow: "allowed", policy.Ask: "asked about", policy.Deny: "denied"}
-	words := ""
+	is := map[policy.Effect]string{policy.Allow: "allowed", policy.Ask: "subject to approval", policy.Deny: "denied"}
+	states := ""
 	for i, e := range k.Effects {
 		if i > 0 {
-			words += " or "
+			states += " or "
 		}
-		words += is[e]
+		states += is[e]
 	}
 	verb := "is"
 	switch {
 	case k.Line == 0:
 		verb = "is no longer"
 	case !k.Changed:
-		verb = "was there already:"
+		verb = "was already"
 	}
-	return fmt.Sprintf("%s %s %s %s", k.Rule, verb, words, k.Location())
+	return fmt.Sprintf("%s %s %s %s", k.Rule, verb, states, k.Location())
 }
 
-// WritePath writes into the settings what the sandbox lets commands write.
+// WritePath saves a path that sandboxed commands may write.
 func WritePath(e *env.Env, p Target, layer, tree string) (Result, error) {
 	return Text(e, p, layer, settings.WritePaths, PathEntry(e, p, tree))
 }
 
-// PathEntry is how a path is written into settings: below the home as "~/…", so that it means the same
-// for everybody who works on the project.
+// PathEntry returns a path as written into settings: below the home folder as "~/…", so that it
+// means the same for every user of the project.
 func PathEntry(e *env.Env, p Target, path string) string {
 	if rel, err := filepath.Rel(e.UserHome(), path); !p.Inside && e.UserHome() != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
 		return "~/" + filepath.ToSlash(rel)
@@ -133,7 +133,7 @@ func PathEntry(e *env.Env, p Target, path string) string {
 	return path
 }
 
-// pathText tells what WritePath has done.
+// pathText describes the result of WritePath.
 func pathText(tree string, w *Result) string {
 	return "commands may write " + tree + " " + w.Location()
 }

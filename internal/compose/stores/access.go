@@ -14,22 +14,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session/file"
 )
 
-// AccessLog writes the log of logins and tokens of a home, whatever the daemon's store is:
-// audit/access/log, with its trail in audit/access. Its files are made when there is
-// something to put on record.
+// AccessLog writes the log of logins and tokens of a home folder, independent of the daemon's
+// store: audit/access/log, with its trail in audit/access. Its files are created with the first
+// entry.
 type AccessLog struct {
 	env *env.Env
 
 	mu    sync.Mutex
-	log   *audit.AccessLog // nil: nothing was put on record yet
+	log   *audit.AccessLog // nil: nothing was recorded yet
 	store *file.Store
 	trail *Trail
 }
 
-// NewAccessLog returns the log of an environment's home. The caller closes it.
+// NewAccessLog returns the log in an environment's home folder. The caller closes it.
 func NewAccessLog(e *env.Env) *AccessLog { return &AccessLog{env: e} }
 
-// Add puts an access on record.
+// Add records an access.
 func (l *AccessLog) Add(ctx context.Context, x audit.Access) error {
 	log, err := l.open()
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *AccessLog) open() (*audit.AccessLog, error) {
 	return l.log, nil
 }
 
-// Close closes what was opened.
+// Close closes the log if it was opened.
 func (l *AccessLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,15 +68,15 @@ func (l *AccessLog) Close() error {
 	return errors.Join(l.store.Close(), l.trail.Close())
 }
 
-// accessDir is the folder of the trail of logins and tokens.
+// accessDir returns the folder of the trail of logins and tokens.
 func accessDir(e *env.Env) (string, error) {
 	home, err := e.Home()
 	return filepath.Join(home, "audit", "access"), err
 }
 
-// OpenAccess opens the log of logins and tokens of a home for reading, as the session
-// [audit.AccessID], and returns the folder of its trail. The error is session.ErrNotFound when
-// nothing was put on record yet. The caller calls done.
+// OpenAccess opens the log of logins and tokens of a home folder for reading, as the session
+// [audit.AccessID], and returns the folder of its trail. The error is session.ErrNotFound if
+// nothing was recorded yet. The caller calls done.
 func OpenAccess(e *env.Env) (s *session.Sessions, dir string, done func(), err error) {
 	if dir, err = accessDir(e); err != nil {
 		return nil, "", nil, err
@@ -84,7 +84,7 @@ func OpenAccess(e *env.Env) (s *session.Sessions, dir string, done func(), err e
 	log := filepath.Join(dir, "log")
 	if _, err := os.Stat(log); errors.Is(err, os.ErrNotExist) && !trailExists(dir) {
 		return nil, "", nil, &outcome.Failure{
-			Message: "nobody has logged in to the daemon of this home, or made a token", Result: outcome.NotFound, Cause: session.ErrNotFound,
+			Message: "no logins or tokens are recorded for this home folder", Result: outcome.NotFound, Cause: session.ErrNotFound,
 			Advice: "holdfast daemon open, or holdfast daemon token create",
 		}
 	}
@@ -95,7 +95,7 @@ func OpenAccess(e *env.Env) (s *session.Sessions, dir string, done func(), err e
 	return session.New(store, &session.Options{Clock: e.Clock}), dir, func() { _ = store.Close() }, nil
 }
 
-// trailExists reports whether a trail has begun in a folder.
+// trailExists reports whether a folder contains a trail.
 func trailExists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "leaves"))
 	return err == nil

@@ -14,15 +14,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// copies are all that this home keeps of a store's sessions beside it, for erasing and
-// deleting. What is kept there and is not among them is in homeEntries with the reason.
+// copies lists what this home folder keeps of a store's sessions outside the store, for erasing and
+// deleting. homeEntries lists the other files there, with the reason why they are not included.
 func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies, error) {
 	if ref.InMemory() {
 		return nil, nil
 	}
 	home, err := e.Home()
 	if err != nil {
-		return nil, nil //nolint:nilerr // without a home nothing is kept there
+		return nil, nil //nolint:nilerr // without a home folder there are no copies
 	}
 	path, err := LocalDir(e, ref, "index")
 	if err != nil {
@@ -38,7 +38,7 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies,
 	return list, nil
 }
 
-// sealer is what seals beside a sealed store, or nil.
+// sealer returns what seals files next to a sealed store, or nil.
 func sealer(ref Ref, store session.Store) outputs.Sealer {
 	if !ref.Encrypted {
 		return nil
@@ -47,8 +47,7 @@ func sealer(ref Ref, store session.Store) outputs.Sealer {
 	return s
 }
 
-// indexHolder takes sessions out of an index of this home, at once: the next search reads
-// them anew.
+// indexHolder removes sessions from an index of this home folder. The next search reads them again.
 type indexHolder struct {
 	path  string
 	store session.Store

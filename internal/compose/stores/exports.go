@@ -17,22 +17,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// exportNote is a file in $HOLDFAST_HOME/exports. It says which export has been written
-// where, so that erasing finds it.
+// exportNote is a file in $HOLDFAST_HOME/exports. It records an export and its path, so that
+// erasing finds it.
 type exportNote struct {
 	Store    string   `json:"store"`
-	Sessions []string `json:"sessions"` // with those whose records they share
+	Sessions []string `json:"sessions"` // and the sessions whose records they share
 	File     string   `json:"file"`
 	SHA256   string   `json:"sha256"`
-	Evidence bool     `json:"evidence,omitempty"` // of the audit trail
+	Evidence bool     `json:"evidence,omitempty"` // an export of the audit trail
 
-	name string // of the note's own file
+	name string // file name of the note
 }
 
 // exportHolder erases exports. It implements [session.ExternalCopies].
 type exportHolder struct{ dir, store string }
 
-// NoteExport notes where an export is, so that erasing finds it, before the file appears there.
+// NoteExport records the path of an export, so that erasing finds it, before the export is created.
 // sum is the SHA-256 of the file in hexadecimal.
 func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions, of []session.Meta, path, sum string, evidence bool) error {
 	ref, err := Parse(e, url)
@@ -41,7 +41,7 @@ func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions
 	}
 	home, err := e.Home()
 	if err != nil {
-		return nil //nolint:nilerr // without a home there is nothing to note it in
+		return nil //nolint:nilerr // without a home folder there is no place for the note
 	}
 	h := &exportHolder{filepath.Join(home, "exports"), ref.Name}
 	n := exportNote{Store: h.store, File: path, SHA256: sum, Evidence: evidence}
@@ -49,19 +49,19 @@ func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions
 		n.Sessions = append(n.Sessions, m.ID)
 		for m.Parent != "" {
 			if m, err = s.Get(ctx, m.Parent); err != nil {
-				break // what is gone has nothing to erase
+				break // a deleted session has nothing to erase
 			}
 			n.Sessions = append(n.Sessions, m.ID)
 		}
 	}
 	err = h.add(n)
 	if err != nil {
-		return fmt.Errorf("note where the export is, so that erasing finds it: %w", err)
+		return fmt.Errorf("record the export for erasing: %w", err)
 	}
 	return nil
 }
 
-// add keeps a note in place of earlier ones of the same file.
+// add writes a note and replaces earlier ones of the same file.
 func (h *exportHolder) add(n exportNote) error {
 	before, err := h.notes("")
 	if err != nil {
@@ -94,8 +94,8 @@ func (h *exportHolder) drop(n exportNote) error {
 	return err
 }
 
-// notes are those of a session, or of all for "". One that is not whole was cut off by a
-// crash before its export appeared.
+// notes returns the notes of a session, or all for "". An incomplete note was interrupted by a
+// crash before its export was created.
 func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
 	entries, err := os.ReadDir(h.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +117,7 @@ func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
 	return list, nil
 }
 
-// affected are the exports that have what is erased, with why one stays.
+// affected lists the exports that contain what is erased, and the reason if one cannot be erased.
 func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []string, _ error) {
 	if e.Mask == nil && !e.Changed {
 		return nil, nil, nil
@@ -128,7 +128,7 @@ func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []st
 	}
 	for _, n := range notes {
 		if e.Mask != nil && !n.Evidence && n.Sessions[0] != e.Session {
-			continue // its own session's turn comes
+			continue // handled with its own session
 		}
 		masked, sum, err := readExport(e, n.File)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []st
 		case e.Mask != nil && !masked:
 			continue
 		case n.Evidence:
-			stays = "an export of the audit trail is evidence: remove it yourself"
+			stays = "exports of the audit trail are not changed: remove it yourself"
 		case sum != n.SHA256:
 			stays = "it was changed since it was exported: remove it yourself"
 		}
@@ -176,8 +176,8 @@ func (h *exportHolder) Erase(_ context.Context, e *session.Erasing) error {
 	return err
 }
 
-// Forget implements [session.ExternalCopies]. What was exported outlives its session, as it is
-// made for that: only the notes go.
+// Forget implements [session.ExternalCopies]. Exports are meant to outlive their session, so only
+// the notes are deleted.
 func (h *exportHolder) Forget(_ context.Context, id string, _ iter.Seq2[session.Record, error]) error {
 	notes, err := h.notes(id)
 	for _, n := range notes {

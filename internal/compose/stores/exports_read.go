@@ -14,15 +14,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// An export is read in pieces, so that a long one takes no more memory than a short one. A match
-// longer than exportOverlap may be missed where two pieces meet.
+// Exports are read in pieces, so that memory use does not depend on their size. A match longer than
+// exportOverlap may be missed at the border of two pieces.
 const (
 	exportChunk   = 4 << 20
 	exportOverlap = 1 << 20
-	exportLine    = 16 << 20 // a longer line is no record; it is read as a JSON document
+	exportLine    = 16 << 20 // a longer line is not a record; it is read as a JSON document
 )
 
-// readExport reports whether an export has what is erased, and the digest of the file.
+// readExport reports whether an export contains what is erased, and returns the digest of the file.
 func readExport(e *session.Erasing, path string) (masked bool, sum string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,7 +48,7 @@ func readExport(e *session.Erasing, path string) (masked bool, sum string, err e
 	return false, sum, nil
 }
 
-// masksText reports whether the mask finds something in a text, as it is or as HTML escapes it.
+// masksText reports whether the mask matches a text, either plain or HTML-escaped.
 func masksText(e *session.Erasing, r io.Reader) (bool, error) {
 	piece := make([]byte, 0, exportChunk)
 	for {
@@ -66,13 +66,13 @@ func masksText(e *session.Erasing, r io.Reader) (bool, error) {
 		}
 		from := len(piece) - exportOverlap
 		if i := bytes.IndexByte(piece[from:], '\n'); i >= 0 && i < exportOverlap/2 {
-			from += i + 1 // a line that is cut could match where the whole one does not
+			from += i + 1 // a cut line could match where the whole line does not
 		}
 		piece = piece[:copy(piece, piece[from:])]
 	}
 }
 
-// masksLines reports whether the mask finds something in a line that is JSON.
+// masksLines reports whether the mask matches a line that is JSON.
 func masksLines(e *session.Erasing, r io.Reader) (bool, error) {
 	b := bufio.NewScanner(r)
 	b.Buffer(nil, exportLine)
@@ -87,8 +87,8 @@ func masksLines(e *session.Erasing, r io.Reader) (bool, error) {
 	return false, nil
 }
 
-// masksDocument reports whether the mask finds something in JSON documents of any length: in
-// a text, in the name of a field, or in an element of a list.
+// masksDocument reports whether the mask matches JSON documents of any length: a string, the name
+// of a field, or an element of a list.
 func masksDocument(e *session.Erasing, r io.Reader) (bool, error) {
 	d := json.NewDecoder(r)
 	for {
@@ -97,7 +97,7 @@ func masksDocument(e *session.Erasing, r io.Reader) (bool, error) {
 		switch {
 		case found:
 			return true, nil
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // the end, or it is no JSON
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // the end, or not JSON
 			return false, nil
 		case err != nil:
 			return false, err

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Search searches a store with its own index, or with one in the home folder, which is
-// brought up to date first. With plain an encrypted store may be indexed, too.
+// Search searches a store with its own index, or with one in the home folder, which is updated
+// first. plain also permits an index of an encrypted store.
 func Search(ctx context.Context, e *env.Env, ref Ref, store session.Store, q session.Search, plain bool) (*session.Hits, error) {
 	s, done, err := searcher(ctx, e, ref, store, plain)
 	if err != nil {
@@ -23,12 +23,12 @@ func Search(ctx context.Context, e *env.Env, ref Ref, store session.Store, q ses
 	return s.Search(ctx, q)
 }
 
-// searcher is the store's own index, or that of this home. done closes it.
+// searcher returns the store's own index, or that of this home folder. done closes it.
 func searcher(ctx context.Context, e *env.Env, ref Ref, store session.Store, plain bool) (s session.Searcher, done func(), err error) {
 	if ref.Encrypted && !plain {
 		return nil, nil, &outcome.Failure{
-			Message: "an index would hold the words of an encrypted store as they are", Result: outcome.Usage, Cause: session.ErrUnsupported,
-			Advice: "allow that with --plain-index",
+			Message: "the index of an encrypted store would contain its words unencrypted", Result: outcome.Usage, Cause: session.ErrUnsupported,
+			Advice: "use --plain-index to allow that",
 		}
 	}
 	if s, ok := session.As[session.Searcher](store); ok && !ref.Encrypted {
@@ -38,7 +38,7 @@ func searcher(ctx context.Context, e *env.Env, ref Ref, store session.Store, pla
 	if err != nil {
 		return nil, nil, err
 	}
-	if ref.Encrypted { // without the key the index cannot read anything, and must not note that
+	if ref.Encrypted { // without the key the index can read nothing, and must not record that as a result
 		path += "-opened"
 	}
 	x, err := search.Open(ctx, path+".db", store)

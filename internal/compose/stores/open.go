@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// open opens a store, whichever it is; with wait its calls wait for it while it is away.
+// open opens a store of any kind; with wait, calls wait while the store is unavailable.
 func open(ctx context.Context, e *env.Env, ref Ref, wait *retry.Options) (session.Store, error) {
 	var key *encrypted.Key
 	if ref.Encrypted {
@@ -50,8 +50,7 @@ func openUnencrypted(ctx context.Context, ref Ref, wait *retry.Options) (session
 	return retry.New(store, &o), nil
 }
 
-// openRaw opens a store that does not wait; waits: what it would wait by itself is
-// waited for around it.
+// openRaw opens a store that does not wait. waits says that a wrapper around it waits instead.
 func openRaw(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
 	switch ref.Scheme {
 	case "sqlite":
@@ -64,7 +63,7 @@ func openRaw(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
 	return openServer(ctx, ref, waits)
 }
 
-// asStore keeps a nil pointer from becoming a store that is not nil.
+// asStore prevents a nil pointer from becoming a non-nil interface.
 func asStore[S session.Store](s S, err error) (session.Store, error) {
 	if err != nil {
 		return nil, err
@@ -72,9 +71,9 @@ func asStore[S session.Store](s S, err error) (session.Store, error) {
 	return s, nil
 }
 
-// storeKey is the key of encrypted stores: HOLDFAST_STORE_KEY, an age identity's file or
-// keychain:NAME, else HOLDFAST_STORE_PASSPHRASE. HOLDFAST_STORE_RECIPIENTS are others
-// who can open what is made from now on.
+// storeKey returns the key of encrypted stores: HOLDFAST_STORE_KEY, which is an age identity file
+// or keychain:NAME, else HOLDFAST_STORE_PASSPHRASE. HOLDFAST_STORE_RECIPIENTS are additional
+// recipients of new sessions.
 func storeKey(e *env.Env) (*encrypted.Key, error) {
 	name, words := e.Lookup("HOLDFAST_STORE_KEY"), e.Lookup("HOLDFAST_STORE_PASSPHRASE")
 	var key *encrypted.Key
@@ -82,7 +81,7 @@ func storeKey(e *env.Env) (*encrypted.Key, error) {
 	chain, inChain := strings.CutPrefix(name, "keychain:")
 	switch {
 	case name != "" && words != "":
-		return nil, outcome.Invalid("HOLDFAST_STORE_KEY and HOLDFAST_STORE_PASSPHRASE are both set", "unset the one that is not meant")
+		return nil, outcome.Invalid("HOLDFAST_STORE_KEY and HOLDFAST_STORE_PASSPHRASE are both set", "unset one of them")
 	case inChain:
 		key, err = encrypted.Keychain(chain)
 	case name != "":
@@ -102,8 +101,8 @@ func storeKey(e *env.Env) (*encrypted.Key, error) {
 	return key, nil
 }
 
-// mirrored puts the store that HOLDFAST_MIRROR names behind another one: it gets what is
-// appended, later, and what it lacks. The returned store closes both.
+// mirrored adds the store of HOLDFAST_MIRROR as a mirror: it receives appends asynchronously, and
+// what it lacks. The returned store closes both.
 func mirrored(ctx context.Context, e *env.Env, ref Ref, store session.Store) (session.Store, error) {
 	text := e.Lookup("HOLDFAST_MIRROR")
 	if text == "" {
@@ -130,8 +129,8 @@ func mirrored(ctx context.Context, e *env.Env, ref Ref, store session.Store) (se
 	return m, nil
 }
 
-// Wait is how long runs wait for a store that is away: HOLDFAST_STORE_WAIT, else what
-// the settings of the daemon say, else five minutes.
+// Wait returns how long runs wait for an unavailable store: HOLDFAST_STORE_WAIT, else the daemon's
+// setting, else five minutes.
 func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
 	d := retry.DefaultFor
 	if setting != nil {
@@ -149,7 +148,7 @@ func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Patient is how a run at the terminal waits for its store: it says so.
+// Patient returns the options of a run in a terminal for waiting for its store, with notices.
 func Patient(e *env.Env) (*retry.Options, error) {
 	d, err := Wait(e, nil)
 	if err != nil {

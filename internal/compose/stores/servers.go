@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/redis"
 )
 
-// openServer opens a store on a server. A build with the tag holdfast_minimal links none.
+// openServer opens a store on a server. A build with the tag holdfast_minimal contains no such
+// stores.
 func openServer(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
 	switch ref.Scheme {
 	case "postgres":

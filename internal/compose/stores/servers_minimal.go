@@ -9,7 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// openServer refuses a store on a server: their clients are a fifth of the program, and of its start.
+// openServer rejects a store on a server: their clients would be a fifth of the program and of its
+// start time.
 func openServer(_ context.Context, ref Ref, _ bool) (session.Store, error) {
 	return nil, outcome.Invalid(ref.Scheme+" stores are not part of this program: it was built with the tag holdfast_minimal",
 		"install the usual build, or keep sessions in a file with --store sqlite:PATH")

@@ -1,5 +1,5 @@
-// Package stores opens the store of a run's sessions by its URL, with what belongs to it:
-// the audit trail, the mirror, and the register of copies that erasure reaches.
+// Package stores opens the store of a run's sessions by its URL, together with the audit trail, the
+// mirror, and the list of copies that erasing must reach.
 //
 //	URL ─► Parse ─► Ref ─► Open ─► encrypted(retry(store)) ─► mirror ─► session.Sessions
 //	                               trail, copies ────────────────────────────┘
@@ -27,11 +27,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options say what goes around a store.
+// Options configures [Open] and [Use].
 type Options struct {
-	WrapWitness func(session.AppendObserver) session.AppendObserver // one more, made of the trail's
-	Mirror      bool                                                // HOLDFAST_MIRROR gets a copy of what is appended
-	Wait        *retry.Options                                      // how calls wait for a store that is away; nil: they do not
+	WrapWitness func(session.AppendObserver) session.AppendObserver // wraps the trail's observer
+	Mirror      bool                                                // copy appends to HOLDFAST_MIRROR
+	Wait        *retry.Options                                      // how calls wait for an unavailable store; nil: they do not
 }
 
 // Store is an open store.
@@ -44,8 +44,8 @@ type Store struct {
 	env   *env.Env
 }
 
-// Open opens the store that a URL names, as [Parse] reads it. What is appended is
-// witnessed by the store's trail; a store in memory has none.
+// Open opens the store of a URL; see [Parse]. The store's trail records appends; a store in memory
+// has no trail.
 func Open(ctx context.Context, e *env.Env, url string, with *Options) (*Store, error) {
 	if with == nil {
 		with = &Options{}
@@ -61,8 +61,8 @@ func Open(ctx context.Context, e *env.Env, url string, with *Options) (*Store, e
 	return wrapStore(ctx, e, ref, store, with)
 }
 
-// Use is Open of a store that the host program has opened, and closes. name says which one it
-// is, as a URL does; "" is "host:".
+// Use is like [Open] for a store that the host program has opened and will close. name identifies
+// it like a URL; "" is "host:".
 func Use(ctx context.Context, e *env.Env, name string, store session.Store, with *Options) (*Store, error) {
 	if with == nil {
 		with = &Options{}
@@ -70,19 +70,19 @@ func Use(ctx context.Context, e *env.Env, name string, store session.Store, with
 	name = cmp.Or(name, "host:")
 	scheme, _, ok := strings.Cut(name, ":")
 	if !ok {
-		return nil, outcome.Invalid(strconv.Quote(name)+" is no name of a store", `give it one such as "host:orders"`)
+		return nil, outcome.Invalid("invalid store name "+strconv.Quote(name), `use a name such as "host:orders"`)
 	}
 	return wrapStore(ctx, e, Ref{URL: name, Scheme: scheme, Name: name}, borrowedStore{store}, with)
 }
 
-// borrowedStore is a store that somebody else closes.
+// borrowedStore is a store that the host program closes.
 type borrowedStore struct{ session.Store }
 
 // Unwrap returns the store.
 func (l borrowedStore) Unwrap() session.Store { return l.Store }
 
-// wrapStore puts the trail, the mirror and the register of copies around a store. It closes
-// the store when it fails.
+// wrapStore adds the trail, the mirror and the list of copies to a store. It closes the store if it
+// fails.
 func wrapStore(ctx context.Context, e *env.Env, ref Ref, store session.Store, with *Options) (*Store, error) {
 	s := &Store{Ref: ref, store: store, env: e}
 	o := session.Options{Clock: e.Clock}
@@ -111,12 +111,13 @@ func wrapStore(ctx context.Context, e *env.Env, ref Ref, store session.Store, wi
 	return s, nil
 }
 
-// Close closes the trail and the store. What goes wrong is a notice. A nil store is closed.
+// Close closes the trail and the store. Errors are reported as notices. A nil store is already
+// closed.
 func (s *Store) Close() {
 	if s == nil {
 		return
 	}
-	var both sync.WaitGroup // wait for the disk
+	var both sync.WaitGroup // waits for the disk
 	both.Go(func() {
 		if err := s.trail.Close(); err != nil {
 			s.env.Warn("close the audit trail: %v", err)
@@ -126,7 +127,7 @@ func (s *Store) Close() {
 	both.Wait()
 }
 
-// Sealer seals what is kept beside a sealed store; nil when the store is not sealed.
+// Sealer returns what seals files next to a sealed store; nil if the store is not sealed.
 func (s *Store) Sealer() outputs.Sealer { return sealer(s.Ref, s.store) }
 
 func closeStore(e *env.Env, store session.Store) {
@@ -137,27 +138,27 @@ func closeStore(e *env.Env, store session.Store) {
 	}
 }
 
-// InMemory is the URL of a store that ends with the program.
+// InMemory is the URL of a store that exists only while the program runs.
 const InMemory = "memory:"
 
-// sealedPrefix stands before the URL of a store whose payloads are encrypted.
+// sealedPrefix precedes the URL of a store whose payloads are encrypted.
 const sealedPrefix = "encrypted+"
 
-// Ref names a store.
+// Ref identifies a store.
 type Ref struct {
-	URL       string // complete, without "encrypted+"; it may hold a password
+	URL       string // complete, without "encrypted+"; may contain a password
 	Scheme    string // of URL
-	Name      string // the same without secrets: for people, the daemon and the trail
+	Name      string // URL without secrets: for display, the daemon and the trail
 	Encrypted bool   // its payloads are encrypted
 }
 
-// InMemory reports whether the store ends with the program.
+// InMemory reports whether the store exists only while the program runs.
 func (r Ref) InMemory() bool { return r.URL == InMemory }
 
-// path is what a file or folder store's URL names.
+// path returns the path in the URL of a file or folder store.
 func (r Ref) path() string { return r.URL[len(r.Scheme)+1:] }
 
-// Database is the file of a store that is one file; "" of others.
+// Database returns the file of a single-file store; "" for others.
 func (r Ref) Database() string {
 	if r.Scheme != "sqlite" {
 		return ""
@@ -165,7 +166,7 @@ func (r Ref) Database() string {
 	return r.path()
 }
 
-// Folder is where a file or folder store lies.
+// Folder returns the folder of a file or folder store.
 func (r Ref) Folder() string {
 	if r.Scheme == "sqlite" {
 		return filepath.Dir(r.path())
@@ -173,7 +174,7 @@ func (r Ref) Folder() string {
 	return r.path()
 }
 
-// ReopenURL is the URL that opens the store again.
+// ReopenURL returns a URL that opens the same store.
 func (r Ref) ReopenURL() string {
 	if r.Encrypted {
 		return sealedPrefix + r.URL
@@ -184,8 +185,8 @@ func (r Ref) ReopenURL() string {
 // IsLocal reports whether the store is a file or a folder.
 func (r Ref) IsLocal() bool { return r.Scheme == "sqlite" || r.Scheme == "file" }
 
-// Parse completes a store's URL: text, else HOLDFAST_STORE, else the database in the
-// home folder. Paths come out absolute.
+// Parse resolves a store's URL: text, else HOLDFAST_STORE, else the database in the home folder.
+// Paths become absolute.
 func Parse(e *env.Env, text string) (Ref, error) {
 	text = cmp.Or(text, e.Lookup("HOLDFAST_STORE"))
 	if text == "" {
@@ -219,13 +220,13 @@ func Parse(e *env.Env, text string) (Ref, error) {
 	return ref, err
 }
 
-const storeHint = "use sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL keeps what it says secret"
+const storeHint = "use sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL encrypts the store"
 
-// noStore does not repeat what may hold a password.
+// noStore does not repeat the text, which may contain a password.
 func noStore(text string) error {
 	named := strconv.Quote(text)
 	if strings.ContainsAny(text, "@=?") {
-		named = "what --store or HOLDFAST_STORE says"
+		named = "the value of --store or HOLDFAST_STORE"
 	}
 	return outcome.Invalid(named+" is not a store", storeHint)
 }
@@ -233,7 +234,7 @@ func noStore(text string) error {
 func localStore(e *env.Env, scheme, path string) (Ref, error) {
 	path = strings.TrimPrefix(path, "//")
 	if path == "" {
-		return Ref{}, outcome.Invalid(fmt.Sprintf("the store %q names no path", scheme+":"), storeHint)
+		return Ref{}, outcome.Invalid(fmt.Sprintf("the store %q has no path", scheme+":"), storeHint)
 	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		path = filepath.Join(e.Lookup("HOME"), rest)
@@ -246,10 +247,10 @@ func localStore(e *env.Env, scheme, path string) (Ref, error) {
 	return Ref{URL: text, Scheme: scheme, Name: text}, nil
 }
 
-// identityParams are the parameters of a store's URL that say which store it is.
+// identityParams are the URL parameters that identify a store.
 var identityParams = []string{"schema", "search_path", "prefix", "endpoint", "region", "db", "insecure"}
 
-// remoteStore names a store on a server: by where it is, without who comes.
+// remoteStore identifies a store on a server by its address, without the user.
 func remoteStore(text string) (Ref, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Opaque != "" {
@@ -260,7 +261,7 @@ func remoteStore(text string) (Ref, error) {
 		name.Scheme = "postgres"
 	}
 	q := u.Query()
-	if strings.Contains(q.Get("endpoint"), "@") { // who comes is said before the bucket
+	if strings.Contains(q.Get("endpoint"), "@") { // user information comes before the bucket
 		return Ref{}, noStore(text)
 	}
 	for key := range q {

@@ -16,14 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Trail is a store's trail that is opened when there is something to witness: who
-// only reads makes no folder and no key, and does not wait. A trail that cannot be
-// opened refuses every append.
+// Trail is a store's trail that is opened with the first append: readers create no folder and no
+// key, and do not wait. If the trail cannot be opened, every append fails.
 type Trail struct {
 	Dir   string
 	Clock func() time.Time
 
-	err error // why there is no Dir
+	err error // why Dir is empty
 
 	mu    sync.Mutex
 	trail *audit.Trail
@@ -60,7 +59,7 @@ func (l *Trail) open() (*audit.Trail, error) {
 	return t, err
 }
 
-// Close signs what is new. A trail that nobody needed is not there.
+// Close signs new entries. It does nothing if the trail was never opened.
 func (l *Trail) Close() error {
 	if l == nil {
 		return nil
@@ -75,13 +74,13 @@ func (l *Trail) Close() error {
 	return err
 }
 
-// TrailDir is the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the
-// default store, and a name made of the store's for any other.
+// TrailDir returns the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the default
+// store, and a name derived from the store's name for others.
 func TrailDir(e *env.Env, ref Ref) (string, error) {
 	return LocalDir(e, ref, "audit")
 }
 
-// LocalDir is the place of what this home keeps of a store, in one of its folders.
+// LocalDir returns the folder for a store's local files, inside one of the home folder's folders.
 func LocalDir(e *env.Env, ref Ref, folder string) (string, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -99,8 +98,8 @@ func LocalDir(e *env.Env, ref Ref, folder string) (string, error) {
 	return filepath.Join(home, folder, name), nil
 }
 
-// resolveLinks is a path without links as far as it exists: a store has one trail, however
-// it is named.
+// resolveLinks resolves the links in the existing part of a path, so that a store has one trail
+// under every name.
 func resolveLinks(path string) string {
 	if plain, err := filepath.EvalSymlinks(path); err == nil {
 		return plain
@@ -111,7 +110,7 @@ func resolveLinks(path string) string {
 	return path
 }
 
-// safeName is what of a name can be part of a folder's.
+// safeName returns the characters of a name that are safe in a folder name.
 func safeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -122,8 +121,8 @@ func safeName(s string) string {
 	return s[:min(len(s), 40)]
 }
 
-// Recorded is the folder of a store's trail, for those who want to read it: url is a
-// flag's. A store in memory, or a trail that never began, is an error.
+// Recorded returns the folder of a store's trail for reading; url is the value of a flag. It is an
+// error if the store is in memory or has no trail yet.
 func Recorded(e *env.Env, url string, must bool) (string, error) {
 	ref, err := Parse(e, url)
 	if err != nil {
@@ -138,8 +137,8 @@ func Recorded(e *env.Env, url string, must bool) (string, error) {
 	}
 	if _, err := os.Stat(dir); must && err != nil {
 		return "", &outcome.Failure{
-			Message: "there is no audit trail of this store in " + dir, Result: outcome.NotFound, Cause: err,
-			Advice: "it begins with the next session: holdfast run",
+			Message: "this store has no audit trail in " + dir, Result: outcome.NotFound, Cause: err,
+			Advice: "the next session starts it: holdfast run",
 		}
 	}
 	return dir, nil

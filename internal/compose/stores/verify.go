@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Verify verifies the sessions of the store that a URL names against the store's trail: one of them,
-// or all and then the log of logins and tokens, too. A session that is gone is session.ErrNotFound
-// unless the trail still tells of it.
+// Verify verifies sessions of the store of a URL against the store's trail: one session, or all
+// sessions and the log of logins and tokens. The error is session.ErrNotFound for a deleted
+// session, unless the trail still contains it.
 func Verify(ctx context.Context, e *env.Env, url string, s *session.Sessions, o *audit.VerifyOptions) (*audit.Report, error) {
 	dir, err := Recorded(e, url, false)
 	if err != nil {
@@ -22,16 +22,16 @@ func Verify(ctx context.Context, e *env.Env, url string, s *session.Sessions, o 
 	if o != nil {
 		one = o.Session
 	}
-	var gone error
+	var missing error
 	if one != "" {
-		if _, gone = s.Get(ctx, one); gone != nil && !errors.Is(gone, session.ErrNotFound) {
-			return nil, gone
+		if _, missing = s.Get(ctx, one); missing != nil && !errors.Is(missing, session.ErrNotFound) {
+			return nil, missing
 		}
 	}
 	r, err := audit.Verify(ctx, s, dir, o)
 	switch {
-	case gone != nil && (err != nil || !slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.Session == one })):
-		return nil, gone
+	case missing != nil && (err != nil || !slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.Session == one })):
+		return nil, missing
 	case err != nil || one != "":
 		return r, err
 	}
@@ -47,7 +47,7 @@ func Verify(ctx context.Context, e *env.Env, url string, s *session.Sessions, o 
 }
 
 // VerifyAccess verifies the log of logins and tokens against its trail. The error is
-// session.ErrNotFound when there is none.
+// session.ErrNotFound if there is none.
 func VerifyAccess(ctx context.Context, e *env.Env, o *audit.VerifyOptions) (*audit.Report, error) {
 	s, dir, done, err := OpenAccess(e)
 	if err != nil {

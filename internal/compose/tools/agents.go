@@ -24,19 +24,19 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// workers is whom a run's agent may give work to, and the list of what is to be done.
+// workers are the sub-agents and teammates of a run's agent, and its task list.
 type workers struct {
 	box       *Toolbox // of the run's agent
 	subagents *agent.Subagents
 	team      *team.Team
 	tasks     *tasks.List
 
-	subagentServers []settings.MCPServer // MCP servers that kinds of sub-agents bring along
+	subagentServers []settings.MCPServer // MCP servers of sub-agent definitions
 	problems        []agentdef.Problem   // of definitions
 }
 
-// agentsKit lets the agent give work to sub-agents and teammates, and keep a list of tasks,
-// on which teammates work too. Not in a container, where an agent has only its own session.
+// agentsKit has the tools for sub-agents, teammates and the task list, which teammates share. In a
+// container there are none, because an agent has only its own session there.
 func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 	switch {
 	case b.contained:
@@ -58,15 +58,15 @@ func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 		return nil, err
 	}
 	c.subagentServers, c.problems, b.crew = set.Servers, set.Problems, c
-	mates, err := c.team.Tools()
+	teamTools, err := c.team.Tools()
 	if err != nil {
 		return nil, err
 	}
 	list, err := c.tasksOf(b)
-	return slices.Concat([]tool.Tool{c.subagents.Tool()}, mates, list), err
+	return slices.Concat([]tool.Tool{c.subagents.Tool()}, teamTools, list), err
 }
 
-// Subagents are the option of the run's agent.
+// Subagents returns the sub-agent option of the run's agent.
 func (b *Toolbox) Subagents() *agent.Subagents {
 	if b.crew == nil {
 		return nil
@@ -74,28 +74,28 @@ func (b *Toolbox) Subagents() *agent.Subagents {
 	return b.crew.subagents
 }
 
-// tasksOf are the tools of the list of tasks: TaskCreate and its like, or TodoWrite where
-// that is wanted by name and they are not. Sub-agents that do not live on have none,
-// unless their kind names them.
+// tasksOf returns the tools of the task list: TaskCreate and the like, or TodoWrite if it is
+// requested by name and they are not. Sub-agents that end after their task have none, unless their
+// definition names them.
 func (c *workers) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 	if c == nil {
 		return nil, nil
 	}
-	wanted := b.requested
+	requested := b.requested
 	if !b.sub {
-		wanted = b.only
+		requested = b.only
 	}
-	if slices.Contains(wanted, "TodoWrite") && !slices.Contains(wanted, "TaskCreate") {
+	if slices.Contains(requested, "TodoWrite") && !slices.Contains(requested, "TaskCreate") {
 		t, err := c.tasks.TodoTool(b.actor)
 		return []tool.Tool{t}, err
 	}
-	if b.sub && b.actor == "" && !slices.ContainsFunc(wanted, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
+	if b.sub && b.actor == "" && !slices.ContainsFunc(requested, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
 		return nil, nil
 	}
 	return c.tasks.Tools(b.actor)
 }
 
-// setupSubagent makes the tools of one sub-agent.
+// setupSubagent creates the tools of one sub-agent.
 func (c *workers) setupSubagent(ctx context.Context, w agent.SubagentRequest) (agent.SubagentSetup, error) {
 	cwd := cmp.Or(w.CWD, c.box.folders.Cwd())
 	if _, err := c.box.folders.Locate(cwd); err != nil {
@@ -120,8 +120,8 @@ func (c *workers) setupSubagent(ctx context.Context, w agent.SubagentRequest) (a
 	return with, nil
 }
 
-// observer tells the telemetry what a sub-agent does. Without a store its session has no id
-// by which it is told from its parent.
+// observer returns the telemetry observer of a sub-agent. Without a store its session has no id
+// that distinguishes it from its parent.
 func observer(ctx context.Context, t *otel.Telemetry, w agent.SubagentRequest) agent.LoopObserver {
 	if a := agent.FromContext(ctx); a == nil || a.SessionID() == "" {
 		return t.Agent(cmp.Or(w.Name, w.Definition.Name))
@@ -129,7 +129,7 @@ func observer(ctx context.Context, t *otel.Telemetry, w agent.SubagentRequest) a
 	return t
 }
 
-// servers are the MCP servers that a kind of sub-agents has of its own.
+// servers returns the MCP servers that belong to a sub-agent definition.
 func (c *workers) servers(kind string) (list []*settings.MCPServer) {
 	for _, srv := range Startable(c.subagentServers) {
 		if srv.Kind == kind {
@@ -139,7 +139,7 @@ func (c *workers) servers(kind string) (list []*settings.MCPServer) {
 	return list
 }
 
-// prepare gives a sub-agent the skills, the memory and the worktree that its kind wants.
+// prepare adds the skills, the memory and the worktree of a sub-agent's definition.
 func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	list, err := b.preloadedSkills(d.Skills)
 	if err != nil {
@@ -170,8 +170,8 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	return nil
 }
 
-// preloadedSkills are skills that a kind of sub-agent has read when it begins. One that is not there,
-// or that narrows what can be called while it is in force, keeps it from beginning.
+// preloadedSkills returns the skills that a sub-agent definition preloads. A missing skill is an
+// error, and so is one that limits the tools while it is active.
 func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 	var list []*skills.Skill
 	for _, name := range names {
@@ -181,17 +181,17 @@ func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 			sk, ok = b.found.Set.Find(name)
 		}
 		if !ok {
-			return nil, fmt.Errorf("unknown skill %.80q; list the skills of this project: holdfast skills list", name)
+			return nil, fmt.Errorf("unknown or untrusted skill %.80q; hint: run holdfast skills list", name)
 		}
 		list = append(list, sk)
 	}
 	return list, nil
 }
 
-// models that definitions for Claude Code name by what they are good at.
+// aliases are models that definitions for Claude Code name by capability.
 var aliases = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
 
-// smallModel is the small model that the settings name, or "".
+// smallModel returns the small model of the settings, or "".
 func (c *workers) smallModel() string {
 	if c.box.settings == nil {
 		return ""
@@ -199,42 +199,42 @@ func (c *workers) smallModel() string {
 	return c.box.settings.Models.Small.Value
 }
 
-// model is one that a definition or a call names: PROVIDER/MODEL, a model of the run's
-// provider, or an alias: haiku is the small model of the settings, and each is one of
-// Anthropic's where that is the run's provider and else the run's own.
+// model returns the model that a definition or a call names: PROVIDER/MODEL, a model of the run's
+// provider, or an alias. haiku is the small model of the settings; otherwise an alias is a model of
+// Anthropic if that is the run's provider, and the run's model if not.
 func (c *workers) model(name string) (model.Model, error) {
 	of, err := c.box.host.agent()
 	if err != nil {
 		return nil, err
 	}
-	own := of.Model()
+	runModel := of.Model()
 	if c.box.model != nil {
 		if _, alias := aliases[name]; alias {
-			return own, nil
+			return runModel, nil
 		}
-		return nil, fmt.Errorf("model %s: there is only %s here", name, own.Info())
+		return nil, fmt.Errorf("model %s is not available; this run has only %s", name, runModel.Info())
 	}
 	if small := c.smallModel(); name == "haiku" && small != "" {
 		name = small
 	}
 	if full, alias := aliases[name]; alias {
-		if own.Info().Provider != "anthropic" {
-			return own, nil
+		if runModel.Info().Provider != "anthropic" {
+			return runModel, nil
 		}
 		name = full
 	}
 	base := ""
 	if !strings.Contains(name, "/") {
-		name = own.Info().Provider + "/" + name
+		name = runModel.Info().Provider + "/" + name
 	}
-	if models.Provider(name) == own.Info().Provider {
+	if models.Provider(name) == runModel.Info().Provider {
 		base = c.box.spec.ModelOptions.BaseURL
 	}
 	return models.New(context.Background(), c.box.env, "model", name, base, c.box.settings)
 }
 
-// where is the session whose list of tasks it is: that of the run's agent, or one in
-// memory where that is not kept.
+// where returns the session with the task list: that of the run's agent, or one in memory if that
+// is not stored.
 func (c *workers) where(ctx context.Context) (*session.Sessions, string, error) {
 	a, err := c.box.host.agent()
 	if err != nil {
@@ -259,7 +259,7 @@ func (c *workers) completed(ctx context.Context, t tasks.Task, by string) error 
 	return c.ask(ctx, hook.TaskCompleted, t, by)
 }
 
-// ask asks hooks about a task.
+// ask runs hooks for an event of a task.
 func (c *workers) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
 	in := hook.Input{Event: e, Task: hook.Task{ID: t.ID, Subject: t.Subject, Description: t.Description}}
 	if by != "" {
@@ -270,15 +270,15 @@ func (c *workers) ask(ctx context.Context, e hook.Event, t tasks.Task, by string
 	case err != nil:
 		return err
 	case out.Block != nil:
-		return errors.New("a " + string(e) + " hook keeps it from that: " + cmp.Or(out.Block.Text, out.Block.Hook))
+		return errors.New("blocked by a " + string(e) + " hook: " + cmp.Or(out.Block.Text, out.Block.Hook))
 	}
 	return nil
 }
 
-// Offered is what a run has by name besides tools.
+// Offered lists what a run offers by name, in addition to tools.
 type Offered struct{ Agents, Skills, Commands []string }
 
-// Offered is what the run has by name besides tools.
+// Offered returns what the run offers by name, in addition to tools.
 func (b *Toolbox) Offered() (o Offered) {
 	if b.crew != nil {
 		for _, d := range b.crew.subagents.Definitions() {
@@ -299,11 +299,11 @@ func (b *Toolbox) Offered() (o Offered) {
 	return o
 }
 
-// changed has teammates told of what is free to begin. What cannot be told now is when the
-// session is gone on with.
+// changed notifies teammates of tasks that are ready. A failed notification is repeated when the
+// session is resumed.
 func (c *workers) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
 
-// definitions are the kinds of sub-agents, with what is wrong with some of them.
+// definitions returns the sub-agent definitions, with the problems of invalid ones.
 func (b *Toolbox) definitions() (*agentdef.Set, error) {
 	if b.env == nil || b.settings == nil || b.spec == nil {
 		return &agentdef.Set{Definitions: []agent.Definition{agent.GeneralPurpose}}, nil

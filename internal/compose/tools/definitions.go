@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// Definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their
-// MCP servers it is known whether they are started.
+// Definitions returns the sub-agent definitions of a run, from files and --agents. The status of
+// their MCP servers is set.
 func Definitions(e *env.Env, s *settings.Settings, flag string) (*agentdef.Set, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -25,26 +25,26 @@ func Definitions(e *env.Env, s *settings.Settings, flag string) (*agentdef.Set, 
 	return set, s.JudgeServers(set.Servers)
 }
 
-// serverProblems tell which MCP servers sub-agents do without.
+// serverProblems reports MCP servers that sub-agents must do without.
 func serverProblems(s *settings.Settings, set *agentdef.Set) (list []agentdef.Problem) {
 	for i := range set.Servers {
 		srv := &set.Servers[i]
-		p := agentdef.Problem{File: "sub-agent " + srv.Kind, Detail: fmt.Sprintf("its MCP server %s is left out: %s", srv.Name, srv.Reason)}
+		p := agentdef.Problem{File: "sub-agent " + srv.Kind, Detail: fmt.Sprintf("its MCP server %s is not started: %s", srv.Name, srv.Reason)}
 		switch srv.Status {
 		case settings.MCPApproved, settings.MCPRejected:
 			continue
 		case settings.MCPPending, settings.MCPChanged:
-			p.Hint = "look at it, then: holdfast mcp approve " + term.Quote(srv.Key())
+			p.Hint = "review it, then run: holdfast mcp approve " + term.Quote(srv.Key())
 		case settings.MCPInvalid, settings.MCPDenied, settings.MCPDisabled:
 		}
 		list = append(list, p)
 	}
 	for _, d := range set.Definitions {
 		for _, name := range d.Servers {
-			own := slices.ContainsFunc(set.Servers, func(srv settings.MCPServer) bool { return srv.Kind == d.Name && srv.Name == name })
-			if !own && s.FindMCP(name) == nil {
+			defined := slices.ContainsFunc(set.Servers, func(srv settings.MCPServer) bool { return srv.Kind == d.Name && srv.Name == name })
+			if !defined && s.FindMCP(name) == nil {
 				list = append(list, agentdef.Problem{
-					File: d.Origin, Detail: fmt.Sprintf("there is no MCP server %.80q: the sub-agent %s does without", name, d.Name), Hint: "holdfast mcp list; holdfast mcp add writes one down",
+					File: d.Origin, Detail: fmt.Sprintf("unknown MCP server %.80q; sub-agent %s runs without it", name, d.Name), Hint: "run holdfast mcp list, or add it with holdfast mcp add",
 				})
 			}
 		}
@@ -52,7 +52,7 @@ func serverProblems(s *settings.Settings, set *agentdef.Set) (list []agentdef.Pr
 	return list
 }
 
-// Servers are the MCP servers of a run and of the sub-agents that files define.
+// Servers returns the MCP servers of a run and of the sub-agents defined in files.
 func Servers(e *env.Env, s *settings.Settings) ([]settings.MCPServer, error) {
 	set, err := Definitions(e, s, "")
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// elicit puts what a server asks to the person: as a question of the call that the server
-// works on, which is on record as any other, and whose answer brings the fields. A field
-// that looks like a secret is only filled in at the terminal of the run, where its value
-// is written down nowhere.
+// elicit shows a server's form to the user: as a question about the call that the server is
+// processing. The question is recorded, and its answer contains the fields. A field that looks like
+// a secret can only be filled in at the terminal of the run, where its value is not recorded.
 func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	cancel := mcp.Answer{Action: mcp.Cancel}
 	if e.Call == nil || e.Call.Ask == nil || e.Call.Fill == nil {
@@ -35,7 +34,7 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		err = e.Call.Ask(ctx, r)
 	case secret >= 0 && b.Form == nil:
 		if a, err := b.host.agent(); err == nil {
-			a.Notice(fmt.Sprintf("the MCP server %s asks for %s, which looks like a secret: that is filled in only at the terminal of a run without a daemon. The server is told that nobody has decided", e.Server, e.Fields[secret].Name))
+			a.Notice(fmt.Sprintf("the MCP server %s asks for %s, which looks like a secret; secrets can only be entered at the terminal of a run without the daemon, so the request was cancelled", e.Server, e.Fields[secret].Name))
 		}
 		return cancel, errNoForm
 	case secret >= 0:
@@ -51,12 +50,12 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 	case errors.Is(err, tool.ErrUndecided):
 		return cancel, nil
 	case err != nil:
-		return mcp.Answer{Action: mcp.Decline}, nil //nolint:nilerr // that is the answer
+		return mcp.Answer{Action: mcp.Decline}, nil //nolint:nilerr // a decline is the answer
 	}
 	return answer, nil
 }
 
-// askForm puts a form to the person, and returns what he has filled in.
+// askForm shows a form to the user and returns the values entered.
 func askForm(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.RawMessage, error) {
 	f := &forms.Form{Server: e.Server, Message: e.Message, Schema: e.Schema}
 	err := f.ProposeDefaults()
@@ -66,19 +65,19 @@ func askForm(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.Ra
 	if r.Input, err = json.Marshal(f); err != nil {
 		return nil, err
 	}
-	given, err := e.Call.Fill(ctx, r)
+	values, err := e.Call.Fill(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return forms.ReadForm(r.Input, given)
+	return forms.ReadForm(r.Input, values)
 }
 
-// elicitText is what a server asks, for a person to read.
+// elicitText returns a server's request as text for the user.
 func elicitText(e *mcp.Elicitation) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s asks: %s\n", e.Server, e.Message)
+	fmt.Fprintf(&b, "%s requests: %s\n", e.Server, e.Message)
 	if e.Mode == mcp.ModeURL {
-		b.WriteString("a yes tells it that you visit " + e.URL + "\n")
+		b.WriteString("if you accept, the server assumes that you opened " + e.URL + "\n")
 	}
 	for _, f := range e.Fields {
 		b.WriteString("  " + FieldText(&f) + "\n")

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// environ is the environment of whom the run is for; nil is our own.
+// environ returns the environment of the run; nil means this process's.
 func (b *Toolbox) environ() []string {
 	if b.env == nil {
 		return nil
@@ -15,8 +15,8 @@ func (b *Toolbox) environ() []string {
 	return b.env.Commands
 }
 
-// commandEnviron is the environment of commands: known is what they may know of the person's,
-// and more what settings add to that. A variable of the settings goes before the person's.
+// commandEnviron returns the environment of commands: known are the user's variables that they may
+// see, and more are additions of the settings. A variable in the settings overrides the user's.
 func (b *Toolbox) commandEnviron() (known, more []string) {
 	known = b.environ()
 	if b.settings == nil || len(b.settings.Env) == 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// launcher is a program that fetches a server before it starts it.
+// launcher is a program that downloads a server before it starts it.
 type launcher struct {
 	registry string
-	with     []string          // the first words that make it one; nil: it always is
-	offline  map[string]string // has it take what is in its cache, and fail at once otherwise
+	with     []string          // first arguments that download; nil: always
+	offline  map[string]string // variables that restrict it to its cache, so that it fails at once if something is missing
 }
 
 var (
@@ -37,7 +37,7 @@ var launchers = map[string]launcher{
 	"pipx": {"@pypi", []string{"run"}, nil},
 }
 
-// launcherOf is what fetches a server; nil: nothing does.
+// launcherOf returns the launcher of a server; nil if nothing is downloaded.
 func launcherOf(srv *settings.MCPServer) *launcher {
 	l, ok := launchers[filepath.Base(srv.Command)]
 	if !ok || l.with != nil && (len(srv.Args) == 0 || !slices.Contains(l.with, srv.Args[0])) {
@@ -46,7 +46,7 @@ func launcherOf(srv *settings.MCPServer) *launcher {
 	return &l
 }
 
-// RegistryOf is the registry that a server is fetched from when it starts; "": it is not.
+// RegistryOf returns the registry that a server is downloaded from at start; "" if none.
 func RegistryOf(srv *settings.MCPServer) string {
 	if l := launcherOf(srv); l != nil {
 		return l.registry
@@ -54,8 +54,8 @@ func RegistryOf(srv *settings.MCPServer) string {
 	return ""
 }
 
-// fromCache has a server that would be fetched start from its cache, where the sandbox has no
-// network: without it, npx tries for minutes.
+// fromCache starts a downloaded server from its cache if the sandbox has no network: otherwise npx
+// retries for minutes.
 func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 	l := launcherOf(srv)
 	if l == nil || b.isolation.Sandbox() == nil || len(b.isolation.Sandbox().Hosts()) > 0 {
@@ -70,15 +70,15 @@ func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 			one.Env[name] = value
 		}
 	}
-	one.StartHint = "commands have no network, and it may not have been fetched: holdfast mcp fetch " + srv.Key()
+	one.StartHint = "commands have no network, and the server may not be downloaded yet; hint: holdfast mcp fetch " + srv.Key()
 }
 
-// fetchTime is how long a server may take to be fetched and started.
+// fetchTime is the time limit for downloading and starting a server.
 const fetchTime = 10 * time.Minute
 
-// OpenForDownload opens an approved server to have it fetched: in the sandbox, with the caches of the
-// project, and with hosts that may be reached as far as the settings let them. The caller connects
-// to it and closes what it returns.
+// OpenForDownload opens an approved server to download it: in the sandbox, with the project's
+// caches, and with the given hosts, if the settings permit them. The caller connects to it and
+// closes the result.
 func OpenForDownload(e *env.Env, s *settings.Settings, srv *settings.MCPServer, hosts []string) (*CheckedServers, error) {
 	return openChecked(e, s, []*settings.MCPServer{srv}, hosts)
 }

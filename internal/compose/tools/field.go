@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/forms"
 )
 
-// FieldText is a field in a line: "seat: where you sit (a text, needed)".
+// FieldText describes a field on one line: "seat: where you sit (text, required)".
 func FieldText(f *forms.Field) string {
 	text := f.Name
 	if f.Title != "" && f.Title != f.Name {
@@ -26,7 +26,7 @@ func FieldText(f *forms.Field) string {
 		more[0] = "a text, " + f.Format
 	}
 	if f.Required {
-		more = append(more, "needed")
+		more = append(more, "required")
 	}
 	if f.Default != nil {
 		more = append(more, "default "+ValueText(f, f.Default))
@@ -37,7 +37,7 @@ func FieldText(f *forms.Field) string {
 	return text + " (" + strings.Join(more, ", ") + ")"
 }
 
-// ValueText is a value as a person would write it.
+// ValueText returns a value as the user would write it.
 func ValueText(f *forms.Field, value json.RawMessage) string {
 	var one string
 	var some []string

@@ -9,18 +9,17 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// agentHandle is what tools reach of the agent that they work for. It is made before the agent,
-// and attached when that is there.
+// agentHandle gives tools access to their agent. It is created before the agent and attached later.
 type agentHandle struct{ a atomic.Pointer[agent.Agent] }
 
 func newHostAgent() *agentHandle { return &agentHandle{} }
 
 func (h *agentHandle) attach(a *agent.Agent) { h.a.Store(a) }
 
-// errNoHost says that a tool was called before there was an agent: a mistake of this program.
+// errNoHost reports a tool call before the agent exists, which is a bug of this program.
 var errNoHost = errors.New("the tools have no agent yet")
 
-// agent is the agent that the tools work for.
+// agent returns the tools' agent.
 func (h *agentHandle) agent() (*agent.Agent, error) {
 	if a := h.a.Load(); a != nil {
 		return a, nil
@@ -28,7 +27,7 @@ func (h *agentHandle) agent() (*agent.Agent, error) {
 	return nil, errNoHost
 }
 
-// fire is [agent.Agent.Fire].
+// fire calls [agent.Agent.Fire].
 func (h *agentHandle) fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	a, err := h.agent()
 	if err != nil {
@@ -37,7 +36,7 @@ func (h *agentHandle) fire(ctx context.Context, in hook.Input) (hook.Outcome, er
 	return a.Fire(ctx, in)
 }
 
-// Attach tells the tools which agent they work for.
+// Attach connects the tools to their agent.
 func (b *Toolbox) Attach(a *agent.Agent) {
 	b.host.attach(a)
 	b.follow(a)

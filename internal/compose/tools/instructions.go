@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// InstructionsOf reads the instruction files of a session that works in cwd. none leaves
-// out all but the administrator's.
+// InstructionsOf reads the instruction files of a session that works in cwd. none skips all except
+// managed files.
 func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []string, none bool, perms *policy.Config) (*instructions.Set, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -53,7 +53,8 @@ func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []stri
 	return instructions.Load(&o)
 }
 
-// unreadable says of a file why a rule or a limit keeps the model from reading it, or "".
+// unreadable returns a function that returns why a rule or a limit prevents the model from reading
+// a file, or "".
 func unreadable(c *policy.Config) func(path string) string {
 	return func(path string) string {
 		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: path, ReadOnly: true}
@@ -69,13 +70,13 @@ func unreadable(c *policy.Config) func(path string) string {
 	}
 }
 
-// instruct reads the instruction files for a toolbox.
+// instruct reads the instruction files of a toolbox.
 func (b *Toolbox) instruct(cwd string) error {
 	if b.env == nil || b.settings == nil || b.spec == nil {
 		return nil
 	}
 	var err error
-	folders := slices.DeleteFunc(b.folders.Roots(), func(dir string) bool { return dir == b.memory }) // its notes instruct nobody
+	folders := slices.DeleteFunc(b.folders.Roots(), func(dir string) bool { return dir == b.memory }) // notes in it are not instructions
 	b.Instructions, err = InstructionsOf(b.env, b.settings, cwd, folders, b.spec.Instructions.NoContextFiles, &b.Permissions)
 	if err == nil {
 		set := b.Instructions
@@ -84,7 +85,7 @@ func (b *Toolbox) instruct(cwd string) error {
 	return err
 }
 
-// AgentInstructions are the instructions as an agent tells them.
+// AgentInstructions returns the instructions in the agent's form.
 func (b *Toolbox) AgentInstructions() agent.Instructions {
 	if b.Instructions == nil {
 		return agent.Instructions{}
@@ -105,8 +106,8 @@ func loadedFile(f instructions.File) hook.Input {
 	}
 }
 
-// Observe has what was told of folders below, and skills, told again when the transcript was
-// rewritten, and forgets which skills a turn has called.
+// Observe resets the nested instructions and skills when the transcript is rewritten, so that the
+// model gets them again, and clears the skills that a turn has called.
 func (b *Toolbox) Observe(_ string, e event.Event) {
 	switch e.(type) {
 	case event.TranscriptRewritten:
@@ -119,8 +120,8 @@ func (b *Toolbox) Observe(_ string, e event.Event) {
 	}
 }
 
-// instructionReader is the Read tool, which also tells what is written down for agents in the folder
-// of what it reads.
+// instructionReader is the Read tool, which also returns the instruction files that apply to the
+// file read.
 type instructionReader struct {
 	tool.Tool
 	b *Toolbox
@@ -135,11 +136,11 @@ func (r instructionReader) Run(ctx context.Context, call *tool.Call) (tool.Resul
 		Path string `json:"file_path"`
 	}
 	if json.Unmarshal(call.Input, &in) != nil {
-		return out, nil //nolint:nilerr // what it read, it read
+		return out, nil //nolint:nilerr // the file was read
 	}
 	p, err := r.b.folders.Locate(in.Path)
 	if err != nil || !r.b.Instructions.Pending(p.Abs) {
-		return out, nil //nolint:nilerr // what it read, it read
+		return out, nil //nolint:nilerr // the file was read
 	}
 	files := r.b.Instructions.Nested(p.Abs)
 	if len(files) == 0 {
@@ -150,12 +151,12 @@ func (r instructionReader) Run(ctx context.Context, call *tool.Call) (tool.Resul
 			return out, err
 		}
 	}
-	text := "[besides what you read]\n" + r.b.Instructions.Render(files)
+	text := "[instruction files for the file you read]\n" + r.b.Instructions.Render(files)
 	out.Content = append(out.Content, transcript.Text{Text: text})
 	return out, nil
 }
 
-// withInstructions has a kit's Read tell them.
+// withInstructions wraps the Read tool of a kit.
 func (b *Toolbox) withInstructions(tools []tool.Tool) []tool.Tool {
 	if b.Instructions == nil {
 		return tools

@@ -20,43 +20,43 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// Isolation holds the commands of a run: their sandbox, with the folders that go with it.
+// Isolation has the sandbox of a run's commands and the folders that belong to it.
 //
 //	settings' sandbox blocks ─► sandbox.Open ─► Bash
 //	temp ──────────────────────► /tmp inside; removed when the run ends
-//	output ────────────────────► long outputs, which Read may read; kept as long as the session
+//	output ────────────────────► long outputs, which Read may read; stored as long as the session
 //
-// What a killed run left of the two folders, the next one removes.
+// The next run removes what a killed run left of the two folders.
 type Isolation struct {
-	Output string // the folder of long outputs; "" without a home
+	Output string // the folder of long outputs; "" without a home folder
 
-	opened chan struct{}    // closed when what follows is there; nil: at once
-	box    *sandbox.Sandbox // nil when the person does without
+	opened chan struct{}    // closed when the following fields are set; nil: they are set
+	box    *sandbox.Sandbox // nil if the user disabled it
 	err    error            // why it could not be opened
 
-	temp  *diskfile.ScratchDir // nil without a sandbox
-	kept  *diskfile.ScratchDir // Output
-	store atomic.Pointer[stores.Store]
+	temp   *diskfile.ScratchDir // nil without a sandbox
+	output *diskfile.ScratchDir // Output
+	store  atomic.Pointer[stores.Store]
 
 	endPrune func()
 }
 
-// Isolation is what holds commands.
+// Isolation returns the isolation of the commands.
 func (b *Toolbox) Isolation() *Isolation { return b.isolation }
 
-// isolationOptions say how commands are held.
+// isolationOptions configures openIsolation.
 type isolationOptions struct {
 	Env       *env.Env
 	Settings  *settings.Settings
-	Folders   []string // of the session
-	Hosts     []string // may be reached, as far as the settings let them; nil: what the settings say
-	Disabled  bool     // the person does without the sandbox
-	Contained bool     // a container holds the whole process
-	Verbose   bool     // notices say what the sandbox cannot do
+	Folders   []string // folders of the session
+	Hosts     []string // hosts that may be reached, if the settings permit them; nil: those of the settings
+	Disabled  bool     // the user disabled the sandbox
+	Contained bool     // the whole process is in a container
+	Verbose   bool     // also report what the sandbox cannot do
 }
 
-// openIsolation begins to open the sandbox of a run, beside other work. The person may do without it
-// unless an administrator wants it; nothing else makes a run do without.
+// openIsolation starts opening the sandbox of a run, in parallel with other work. The user may
+// disable it unless managed settings require it; nothing else disables it.
 func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	b = &Isolation{}
 	defer func() {
@@ -83,7 +83,7 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 	return b, nil
 }
 
-// Ready waits for the sandbox, and says why there is none when a run must have one.
+// Ready waits for the sandbox, and returns an error if it is required but not available.
 func (b *Isolation) Ready() error {
 	if b.opened != nil {
 		<-b.opened
@@ -91,7 +91,7 @@ func (b *Isolation) Ready() error {
 	return b.err
 }
 
-// Sandbox is the sandbox of a run that is [Isolation.Ready]; nil when the person does without.
+// Sandbox returns the sandbox after [Isolation.Ready]; nil if the user disabled it.
 func (b *Isolation) Sandbox() *sandbox.Sandbox {
 	_ = b.Ready()
 	return b.box
@@ -99,12 +99,12 @@ func (b *Isolation) Sandbox() *sandbox.Sandbox {
 
 func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, error) {
 	e := o.Env
-	var kept string // none in a container: its own home has the caches
+	var cacheDir string // "" in a container, whose home folder has the caches
 	if !o.Contained {
 		var err error
-		if kept, err = caches.DirFor(home, &caches.User{Home: e.UserHome(), Get: e.Lookup}, o.Folders[0]); err != nil {
+		if cacheDir, err = caches.DirFor(home, &caches.User{Home: e.UserHome(), Get: e.Lookup}, o.Folders[0]); err != nil {
 			e.Warn("commands cannot write caches: %v", err)
-			kept = ""
+			cacheDir = ""
 		}
 		b.endPrune = caches.Pruning(home)
 	}
@@ -119,7 +119,7 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 		checkers = append([]*sandbox.Checker{open}, checkers...)
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
-		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, InContainer: o.Contained,
+		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: cacheDir, Ask: shell.AskHost, InContainer: o.Contained,
 		Quarantine: string(quarantine.Open(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
@@ -133,47 +133,48 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 	return box, nil
 }
 
-// CheckNoSandbox says that nothing holds commands, or refuses that.
+// CheckNoSandbox reports that commands are not confined, or rejects that if managed settings
+// require the sandbox.
 func CheckNoSandbox(e *env.Env, s *settings.Settings) error {
 	managed := func(b settings.Sandbox) bool {
 		return b.Origin.Layer == layernames.Managed && (b.Settings.Enabled == nil || *b.Settings.Enabled)
 	}
 	if i := slices.IndexFunc(s.Sandboxes, managed); i >= 0 {
 		return &outcome.Failure{
-			Message: "--no-sandbox: the administrator's settings want the sandbox (" + settings.OriginText(s.Sandboxes[i].Origin) + ")",
-			Advice:  "leave --no-sandbox out", Result: outcome.Denied,
+			Message: "--no-sandbox: the administrator's settings require the sandbox (" + settings.OriginText(s.Sandboxes[i].Origin) + ")",
+			Advice:  "omit --no-sandbox", Result: outcome.Denied,
 		}
 	}
 	e.Warn("commands run without the kernel sandbox (--no-sandbox)")
 	return nil
 }
 
-// OpenOutput makes the folder for the run's long outputs.
+// OpenOutput creates the folder for the run's long outputs.
 func (b *Isolation) OpenOutput(e *env.Env) error {
 	home, err := e.Home()
 	if err != nil {
-		return nil //nolint:nilerr // without a home there is nowhere to keep them
+		return nil //nolint:nilerr // without a home folder there is no place for them
 	}
 	parent := filepath.Join(home, "output")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return fmt.Errorf("folder for outputs: %w", err)
 	}
-	if b.kept, err = diskfile.OpenScratch(parent, "run-", os.Remove); err != nil { // a folder that is not empty stays
+	if b.output, err = diskfile.OpenScratch(parent, "run-", os.Remove); err != nil { // only an empty folder is removed
 		return fmt.Errorf("folder for outputs: %w", err)
 	}
-	b.Output = settings.Resolve(b.kept.Path)
+	b.Output = settings.Resolve(b.output.Path)
 	return nil
 }
 
-// UseStore names the store that the run's session is kept in: outputs are kept as it keeps
-// records, and as long. Without one they end with the run.
+// UseStore sets the store of the run's session. Outputs are stored in the same way as its records,
+// and as long. Without a store they are removed at the end of the run.
 func (b *Isolation) UseStore(s *stores.Store) { b.store.Store(s) }
 
-// Store is what UseStore was called with, or nil.
+// Store returns the store set by UseStore, or nil.
 func (b *Isolation) Store() *stores.Store { return b.store.Load() }
 
-// forgetOutputs removes the outputs of a run whose sessions end with it, or are kept
-// elsewhere: in memory, or on the host of a container.
+// forgetOutputs removes the outputs of a run whose sessions end with it or are stored elsewhere: in
+// memory, or on the host of a container.
 func (b *Isolation) forgetOutputs() {
 	if s := b.Store(); b.Output == "" || s != nil && !s.Ref.InMemory() {
 		return
@@ -184,7 +185,8 @@ func (b *Isolation) forgetOutputs() {
 	}
 }
 
-// Status is what questions say about the sandbox, and the digest of what it holds to.
+// Status returns the description of the sandbox for approval requests, and the digest of its
+// settings.
 func (b *Isolation) Status() (words, digest string) {
 	box := b.Sandbox()
 	if box == nil {
@@ -193,7 +195,7 @@ func (b *Isolation) Status() (words, digest string) {
 	return box.Status(), box.Digest()
 }
 
-// AutoAllow is where autoAllowBashIfSandboxed was set, when it holds.
+// AutoAllow returns where autoAllowBashIfSandboxed is set, if it is in effect.
 func (b *Isolation) AutoAllow() *policy.Origin {
 	box := b.Sandbox()
 	if box == nil {
@@ -212,7 +214,7 @@ func (b *Isolation) Close() {
 		_ = box.Close()
 	}
 	b.forgetOutputs()
-	for _, s := range []*diskfile.ScratchDir{b.temp, b.kept} {
+	for _, s := range []*diskfile.ScratchDir{b.temp, b.output} {
 		if s != nil {
 			_ = s.Close()
 		}

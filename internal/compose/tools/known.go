@@ -1,7 +1,7 @@
 package tools
 
-// KnownTools are the tools that rules can be about: those that there are in some folder or
-// setting, and Claude Code's of the same kind, whose rules people bring along.
+// KnownTools lists the tools that rules can name: those available in some folder or setting, and
+// similar tools of Claude Code, whose rules users may import.
 func KnownTools() []string {
 	return []string{
 		"Agent", "AskUser", "AskUserQuestion", "Bash", "CronList", "Edit", "EnterPlanMode", "EnterWorktree", "Exec", "ExitPlanMode",

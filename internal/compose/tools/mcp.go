@@ -22,14 +22,14 @@ import (
 //
 //	settings ─► approved ─► mcp.Client ─► tools ─► registry, again when they change
 type servers struct {
-	client *mcp.Client
-	given  []*settings.MCPServer // that are approved, by name
-	failed map[string]error      // that cannot be used here
+	client   *mcp.Client
+	approved []*settings.MCPServer // approved servers, by name
+	failed   map[string]error      // servers that cannot be used here
 }
 
-// mcpKit has no tools by itself: servers are connected to when everything else is there,
-// see [Toolbox.Connect]. A sub-agent has those of the run, and those of its own servers, which
-// read the resources of all of them.
+// mcpKit has no tools itself: servers are connected after everything else is ready, see
+// [Toolbox.Connect]. A sub-agent has the servers of the run and those of its definition, which read
+// the resources of all of them.
 func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	if !b.sub {
 		return nil, nil
@@ -52,13 +52,13 @@ func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	return list, nil
 }
 
-// connectSubagentServers connects to servers that are a sub-agent's alone, and waits for them. They end
-// with its toolbox; what they ask is put to people as what the run's servers ask.
-func (b *Toolbox) connectSubagentServers(ctx context.Context, run *Toolbox, own []*settings.MCPServer) error {
-	if !run.wantsServers() || len(own) == 0 {
+// connectSubagentServers connects the servers of one sub-agent and waits for them. They end with
+// its toolbox; their requests to the user are handled like those of the run's servers.
+func (b *Toolbox) connectSubagentServers(ctx context.Context, run *Toolbox, list []*settings.MCPServer) error {
+	if !run.wantsServers() || len(list) == 0 {
 		return nil
 	}
-	s, err := run.open(own, func(o *mcp.Options) {
+	s, err := run.open(list, func(o *mcp.Options) {
 		o.Wait = serverWait
 		if run.servers != nil {
 			o.Parent = run.servers.client
@@ -67,17 +67,17 @@ func (b *Toolbox) connectSubagentServers(ctx context.Context, run *Toolbox, own 
 	if err != nil {
 		return err
 	}
-	b.serversOwn = s
+	b.subagentServers = s
 	b.onClose(func() { _ = s.client.Close() })
 	b.extra = s.tools(ctx, b.only)
 	return ctx.Err()
 }
 
-// serverWait is longer than a server may take to start and list.
+// serverWait is longer than the time limit of a server for starting and listing its tools.
 const serverWait = 2 * time.Minute
 
-// wantsServers reports whether the run may have servers at all. In a container there are
-// none: their programs are on the host, and what runs on the host is not held by it.
+// wantsServers reports whether the run may have servers. In a container there are none: their
+// programs are on the host, outside the container's isolation.
 func (b *Toolbox) wantsServers() bool {
 	if b.contained || b.foreground {
 		return false
@@ -87,8 +87,8 @@ func (b *Toolbox) wantsServers() bool {
 
 func isMCPTool(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
-// Connect connects to the approved servers and adds their tools. It waits for them, but
-// not for long: the tools of those that are late are added when they come.
+// Connect connects to the approved servers and adds their tools. It waits a short time; the tools
+// of slower servers are added when they are ready.
 func (b *Toolbox) Connect(ctx context.Context) error {
 	list := Startable(b.settings.MCPServers)
 	if !b.wantsServers() || len(list) == 0 {
@@ -106,24 +106,23 @@ func (b *Toolbox) Connect(ctx context.Context) error {
 		b.Registry = registry
 	}
 	for _, name := range notReady(s.client.Status()) {
-		b.env.Warn("MCP server %q has not answered yet: its tools are there as soon as it has", name)
+		b.env.Warn("MCP server %q has not answered yet; its tools are added when it does", name)
 	}
 	return err
 }
 
-// EndServers ends the programs of servers that belong to the toolbox's agent: its session's
-// lease is lost.
+// EndServers ends the server processes of the toolbox's agent, because its session's lease is lost.
 func (b *Toolbox) EndServers(why error) {
-	own := b.servers
-	if b.sub { // the others are the run's
-		own = b.serversOwn
+	mine := b.servers
+	if b.sub { // the others belong to the run
+		mine = b.subagentServers
 	}
-	if own != nil {
-		own.client.EndProcesses(why)
+	if mine != nil {
+		mine.client.EndProcesses(why)
 	}
 }
 
-// notReady are the servers that have not answered yet.
+// notReady lists the servers that have not answered yet.
 func notReady(list []mcp.Status) (names []string) {
 	for _, st := range list {
 		if st.State == mcp.Connecting {
@@ -142,12 +141,12 @@ func Startable(list []settings.MCPServer) (out []*settings.MCPServer) {
 	return out
 }
 
-// open makes the client of servers that are approved; with, which may be nil, completes its
-// options. Nothing is started yet.
-func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
-	s := &servers{given: given, failed: map[string]error{}}
+// open creates the client of approved servers; with completes its options and may be nil. Nothing
+// is started yet.
+func (b *Toolbox) open(approved []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
+	s := &servers{approved: approved, failed: map[string]error{}}
 	var list []mcp.Server
-	for _, srv := range given {
+	for _, srv := range approved {
 		one := Server(b.settings, srv)
 		if b.fetches {
 			one.StartTimeout = fetchTime
@@ -193,7 +192,7 @@ func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 	return s, err
 }
 
-// Server is a server in the client's form. What is written in it is expanded there.
+// Server returns a server in the client's form. Variables are expanded there.
 func Server(s *settings.Settings, srv *settings.MCPServer) mcp.Server {
 	out := mcp.Server{
 		Name: srv.Name, Transport: mcp.Transport(srv.Type), Command: srv.Command, Args: srv.Args, Env: srv.Env, Dir: srv.Dir,
@@ -208,7 +207,7 @@ func Server(s *settings.Settings, srv *settings.MCPServer) mcp.Server {
 	return out
 }
 
-// mcpOptions are what every client of this program has.
+// mcpOptions returns the client options that this program always sets.
 func mcpOptions(e *env.Env, s *settings.Settings) (*mcp.Options, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -224,30 +223,30 @@ func mcpOptions(e *env.Env, s *settings.Settings) (*mcp.Options, error) {
 	}, nil
 }
 
-// tools are those that the servers have now, without those that their definitions or the
-// run leave out.
+// tools returns the servers' current tools, without those that their definitions or the run
+// exclude.
 func (s *servers) tools(ctx context.Context, only []string) []tool.Tool {
 	return s.without(s.client.Tools(ctx), only)
 }
 
 func (s *servers) without(list []tool.Tool, only []string) []tool.Tool {
-	gone := map[string]bool{}
+	excluded := map[string]bool{}
 	for _, st := range s.client.Status() {
-		i := slices.IndexFunc(s.given, func(srv *settings.MCPServer) bool { return srv.Name == st.Name })
+		i := slices.IndexFunc(s.approved, func(srv *settings.MCPServer) bool { return srv.Name == st.Name })
 		if i < 0 {
 			continue
 		}
 		for _, t := range st.Tools {
-			gone[t.Name] = slices.Contains(s.given[i].ExcludeTools, t.Tool)
+			excluded[t.Name] = slices.Contains(s.approved[i].ExcludeTools, t.Tool)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(t tool.Tool) bool {
 		name := t.Spec().Name
-		return gone[name] || only != nil && !slices.Contains(only, name)
+		return excluded[name] || only != nil && !slices.Contains(only, name)
 	})
 }
 
-// with are the run's tools with those of servers.
+// with returns the run's tools together with those of servers.
 func (b *Toolbox) with(list []tool.Tool) (*tool.Registry, error) {
 	all, err := tool.NewRegistry(append(b.base.Tools(), list...)...)
 	if err != nil {
@@ -256,7 +255,7 @@ func (b *Toolbox) with(list []tool.Tool) (*tool.Registry, error) {
 	return RemoveDenied(all, b.settings.Rules), nil
 }
 
-// follow has the agent know of servers whose tools change.
+// follow updates the agent when the tools of a server change.
 func (b *Toolbox) follow(a *agent.Agent) {
 	if b.servers == nil {
 		return
@@ -271,10 +270,10 @@ func (b *Toolbox) follow(a *agent.Agent) {
 	})
 }
 
-// ServerState says how a server that settings name is doing.
+// ServerState is the status of a server named in the settings.
 type ServerState struct{ Name, Status string }
 
-// ServerStates say how it stands with each server that settings name.
+// ServerStates returns the status of each server named in the settings.
 func (b *Toolbox) ServerStates() []ServerState {
 	list := []ServerState{}
 	state := map[string]string{}
@@ -297,43 +296,43 @@ func (b *Toolbox) ServerStates() []ServerState {
 	return list
 }
 
-// errNoForm says that nobody can fill in what a server asks for.
-var errNoForm = errors.New("nobody is there to fill it in")
+// errNoForm reports that no one can fill in a server's form.
+var errNoForm = errors.New("no one is present to fill it in")
 
-// CheckedServers are servers that are opened to be looked at.
+// CheckedServers are servers opened for inspection.
 type CheckedServers struct {
 	Client *mcp.Client
-	Failed map[string]error // that cannot be used here, by name
+	Failed map[string]error // servers that cannot be used here, by name
 
-	held *Isolation
+	isolation *Isolation
 }
 
-// Check opens approved servers of one kind of sub-agents, or of the run, to look at them.
-// The caller closes what it returns.
+// Check opens approved servers of one sub-agent definition, or of the run, for inspection. The
+// caller closes the result.
 func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*CheckedServers, error) {
 	return openChecked(e, s, list, nil)
 }
 
-// openChecked opens servers; hosts, of which there are none to look at servers, may be reached as well.
+// openChecked opens servers; hosts may be reached in addition; for inspection there are none.
 func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, hosts []string) (*CheckedServers, error) {
-	held, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}, Hosts: hosts})
+	isolation, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}, Hosts: hosts})
 	if err != nil {
 		return nil, err
 	}
-	b := &Toolbox{env: e, settings: s, isolation: held, host: newHostAgent(), checks: true, fetches: hosts != nil}
+	b := &Toolbox{env: e, settings: s, isolation: isolation, host: newHostAgent(), checks: true, fetches: hosts != nil}
 	var opened *servers
-	if err = held.Ready(); err == nil {
+	if err = isolation.Ready(); err == nil {
 		opened, err = b.open(list, nil)
 	}
 	if err != nil {
-		held.Close()
+		isolation.Close()
 		return nil, err
 	}
-	return &CheckedServers{Client: opened.client, Failed: opened.failed, held: held}, nil
+	return &CheckedServers{Client: opened.client, Failed: opened.failed, isolation: isolation}, nil
 }
 
 // Close ends the servers.
 func (c *CheckedServers) Close() {
 	_ = c.Client.Close()
-	c.held.Close()
+	c.isolation.Close()
 }

@@ -43,7 +43,7 @@ func TestTheLeaseEndsServers(t *testing.T) {
 	dir := t.TempDir()
 	ofRun, own := filepath.Join(dir, "run"), filepath.Join(dir, "own")
 	run := &Toolbox{servers: open(ofRun)}
-	sub := &Toolbox{servers: run.servers, serversOwn: open(own), sub: true}
+	sub := &Toolbox{servers: run.servers, subagentServers: open(own), sub: true}
 	ends := func(pipe string, by *Toolbox) {
 		f, err := os.Open(pipe) // once it has begun
 		if err != nil {

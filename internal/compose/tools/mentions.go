@@ -21,9 +21,9 @@ const (
 // mention is @PATH in the text of a command.
 var mention = lazyregexp.Must("(?:\\A|[\\s(])@([^\\s@`\"'(){}<>|*?$]+)")
 
-// mentioned are the files that the text of a command names by @PATH, for the model to read behind it. A
-// file is put there when reading it is allowed; of one that is not the model is told why. What names no
-// file is text as any other.
+// mentioned returns the files that the text of a command names by @PATH, for the model to read
+// after it. A file is included if reading it is allowed without approval; otherwise the reason is
+// included. An @ that names no file is plain text.
 func (b *Toolbox) mentioned(ctx context.Context, a *agent.Agent, text string) string {
 	var out strings.Builder
 	var seen []string
@@ -38,7 +38,7 @@ func (b *Toolbox) mentioned(ctx context.Context, a *agent.Agent, text string) st
 		}
 		seen = append(seen, path)
 		if why != "" {
-			fmt.Fprintf(&out, "\n\n[@%s is not put in: %s]", path, why)
+			fmt.Fprintf(&out, "\n\n[@%s is not included: %s]", path, why)
 			continue
 		}
 		fmt.Fprintf(&out, "\n\n<file path=%q>\n%s\n</file>", path, content)
@@ -46,7 +46,7 @@ func (b *Toolbox) mentioned(ctx context.Context, a *agent.Agent, text string) st
 	return out.String()
 }
 
-// readMentioned reads a file that a command names; why says what keeps it out.
+// readMentioned reads a file that a command names; why is the reason if it is not included.
 func (b *Toolbox) readMentioned(ctx context.Context, a *agent.Agent, path string) (content, why string, found bool) {
 	p, err := b.folders.Locate(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *Toolbox) readMentioned(ctx context.Context, a *agent.Agent, path string
 	}
 	d := a.Guards().Guard("Read").Judge(ctx, []policy.Request{{Tool: "Read", Operation: policy.OpRead, Resource: p.Abs, NamedPath: p.Named, ReadOnly: true, Cwd: b.folders.Cwd()}}, nil)
 	if d.Effect != policy.Allow {
-		return "", "reading it is not allowed without a question: read it with Read", true
+		return "", "reading it requires approval; read it with Read", true
 	}
 	f, _, err := p.Open()
 	if err != nil {
@@ -70,18 +70,18 @@ func (b *Toolbox) readMentioned(ctx context.Context, a *agent.Agent, path string
 	case err != nil:
 		return "", err.Error(), true
 	case len(data) > maxMention:
-		return "", fmt.Sprintf("it is larger than %d KiB: read it with Read", maxMention>>10), true
+		return "", fmt.Sprintf("it is larger than %d KiB; read it with Read", maxMention>>10), true
 	case !utf8.Valid(data):
-		return "", "it is no text", true
+		return "", "it is not text", true
 	}
 	return strings.TrimRight(string(data), "\n"), "", true
 }
 
-// sameModel reports whether a name that a command gives means the model of the run.
+// sameModel reports whether a model name in a command means the run's model.
 func (b *Toolbox) sameModel(a *agent.Agent, name string) bool {
-	own := a.Model().Info()
+	current := a.Model().Info()
 	if full, ok := aliases[name]; ok {
 		name = full
 	}
-	return name == own.Model || name == own.Provider+"/"+own.Model
+	return name == current.Model || name == current.Provider+"/"+current.Model
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 )
 
-// Notices say what does not count in the run and why: instructions that were left out,
-// skills that nobody trusts, definitions of sub-agents that are wrong.
+// Notices returns what has no effect in the run and why: skipped instructions, untrusted skills,
+// invalid sub-agent definitions.
 func (b *Toolbox) Notices() (list []env.Notice) {
 	if b.Instructions != nil {
 		for _, n := range b.Instructions.Notices() {
@@ -29,10 +29,10 @@ func (b *Toolbox) skillNotices() (list []env.Notice) {
 		return nil
 	}
 	if what := b.found.Notice(); what != "" {
-		list = append(list, env.Notice{Text: what, Hint: "look at them (holdfast skills list), then holdfast trust"})
+		list = append(list, env.Notice{Text: what, Hint: "review them with holdfast skills list, then run holdfast trust"})
 	}
 	for _, p := range b.found.Set.Problems {
-		list = append(list, env.Notice{Text: fmt.Sprintf("%v: the skill is left out", p)})
+		list = append(list, env.Notice{Text: fmt.Sprintf("%v; the skill is skipped", p)})
 	}
 	return list
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// setupOutputs has long outputs kept as the store keeps records: masked, and sealed when it
-// is. The store is looked for when there is one to keep, since it may be opened later.
+// setupOutputs stores long outputs in the same way as the store keeps records: masked, and sealed
+// if the store is. The store is looked up at the first output, because it may be opened later.
 func (b *Toolbox) setupOutputs() error {
 	if b.isolation.Output == "" || b.env == nil {
 		return nil
@@ -26,11 +26,11 @@ func (b *Toolbox) setupOutputs() error {
 		return k
 	}
 	b.keep = func(call *tool.Call, text []byte) (*shell.StoredOutput, error) {
-		kept, err := keeper().Write(context.Background(), call.Session, call.ID, text)
+		stored, err := keeper().Write(context.Background(), call.Session, call.ID, text)
 		if err != nil {
 			return nil, err
 		}
-		return (*shell.StoredOutput)(kept), nil
+		return (*shell.StoredOutput)(stored), nil
 	}
 	b.folders.Unseal(b.isolation.Output, func(path string, content []byte) ([]byte, error) {
 		return keeper().Open(context.Background(), path, content)

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// planKit begins and ends plan mode. A sub-agent plans as long as its parent does, and in a
-// container an agent lives for one turn, which is too short for it.
+// planKit starts and ends plan mode. A sub-agent follows its parent's mode, and in a container an
+// agent lives for one turn, which is too short for it.
 func (b *Toolbox) planKit() ([]tool.Tool, error) {
 	if b.sub || b.contained {
 		return nil, nil
@@ -38,7 +38,7 @@ func (b *Toolbox) planKit() ([]tool.Tool, error) {
 	})
 }
 
-// askKit asks the user. Sub-agents have another agent to ask.
+// askKit asks the user. Sub-agents report to their parent instead.
 func (b *Toolbox) askKit() ([]tool.Tool, error) {
 	if b.sub {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Flags are what a spec says about permissions, as a layer of settings.
+// Flags returns the permissions of a spec as a settings layer.
 func Flags(spec *runspec.Spec) (settings.Flags, error) {
 	p := &spec.Permissions
 	out := settings.Flags{Mode: policy.Mode(p.Mode), OnAsk: settings.UnattendedPolicy(p.Unattended), NoHooks: spec.Hooks.Disabled}
@@ -27,13 +27,13 @@ func Flags(spec *runspec.Spec) (settings.Flags, error) {
 	return out, err
 }
 
-// splitRules takes the rules of a flag apart.
-func splitRules(flag string, given []string) ([]settings.Flag, error) {
+// splitRules splits the rules of a flag.
+func splitRules(flag string, values []string) ([]settings.Flag, error) {
 	var rules []settings.Flag
-	for _, text := range given {
+	for _, text := range values {
 		words := patterns.SplitRules(text)
 		if len(words) == 0 {
-			return nil, outcome.Invalid(flag+" is empty", "name a tool, or leave the flag out")
+			return nil, outcome.Invalid(flag+" is empty", "name a tool or omit the flag")
 		}
 		for _, word := range words {
 			rules = append(rules, settings.Flag{Name: flag, Text: word})
@@ -42,20 +42,20 @@ func splitRules(flag string, given []string) ([]settings.Flag, error) {
 	return rules, nil
 }
 
-// RuleTool is the tool that a rule is about: what stands before its parenthesis.
+// RuleTool returns the tool of a rule: the text before its parenthesis.
 func RuleTool(rule string) (tool string, bare bool) {
 	tool, what, some := strings.Cut(rule, "(")
 	return tool, !some || strings.TrimSpace(strings.TrimSuffix(what, ")")) == "*"
 }
 
-// hidden reports which files are kept out of what Glob and Grep find: those that
-// rules and limits deny, and those that reading would be asked about, since a search
-// asks only about the folder. A question about the whole session's folder is asked
-// by the search itself and hides nothing. Nil hides nothing at all.
+// hidden returns a function that reports which files Glob and Grep must omit from their results:
+// those that rules and limits deny, and those for which reading requires approval, since a search
+// requests approval only for its folder. Approval for the session's whole folder is requested by
+// the search itself and hides nothing. Nil hides nothing.
 func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) bool {
-	forbids := func(r policy.RuleSource) bool { return r.Effect != policy.Allow }
+	restricts := func(r policy.RuleSource) bool { return r.Effect != policy.Allow }
 	secrets := config.Mode != policy.ModeBypass
-	if !secrets && len(config.Limits) == 0 && !slices.ContainsFunc(rules, forbids) {
+	if !secrets && len(config.Limits) == 0 && !slices.ContainsFunc(rules, restricts) {
 		return nil
 	}
 	var limits []policy.Policy
@@ -86,22 +86,22 @@ func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) b
 	}
 }
 
-// RemoveDenied takes the tools away that a rule denies altogether, so that the
-// model does not try them. The name of a server is that of all its tools.
+// RemoveDenied removes the tools that a rule denies completely, so that the model does not try
+// them. The name of a server stands for all its tools.
 func RemoveDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
-	var gone []string
+	var denied []string
 	for _, s := range all.Specs() {
 		if slices.ContainsFunc(rules, func(r policy.RuleSource) bool {
 			name, bare := RuleTool(r.Text)
 			return r.Effect == policy.Deny && bare && (matchName(name, s.Name) || isMCPTool(name) && matchName(name+"__*", s.Name))
 		}) {
-			gone = append(gone, s.Name)
+			denied = append(denied, s.Name)
 		}
 	}
-	return all.Exclude(gone...)
+	return all.Exclude(denied...)
 }
 
-// matchName compares a tool's name with one that may hold stars.
+// matchName compares a tool's name with a pattern that may contain stars.
 func matchName(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// skillPlaces are where skills and commands lie; a later one counts before those above it.
+// skillPlaces returns the locations of skills and commands; a later one takes precedence.
 func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -39,7 +39,7 @@ func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 	}
 	add(skills.User, "", filepath.Join(home, "commands"), true)
 	add(skills.User, "", filepath.Join(home, "skills"), false)
-	own := func(dir string) bool { // the person's own folder is no project's
+	usersFolder := func(dir string) bool { // the user's home folder is not a project
 		for _, p := range list {
 			if p.Dir == dir {
 				return true
@@ -48,20 +48,20 @@ func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 		return false
 	}
 	for _, dir := range []string{".claude/commands", ".agents/skills", ".holdfast/skills", ".claude/skills"} {
-		if dir := filepath.Join(project, filepath.FromSlash(dir)); !own(dir) {
+		if dir := filepath.Join(project, filepath.FromSlash(dir)); !usersFolder(dir) {
 			add(skills.Project, project, dir, strings.HasSuffix(dir, "commands"))
 		}
 	}
 	return list, nil
 }
 
-// SkillSet are the skills of a session, and those that do not count.
+// SkillSet has the skills of a session, including those that are not available.
 type SkillSet struct {
-	Set    *skills.Set // that count
-	denied *skills.Set // that would, if no rule denied them
-	All    *skills.Set // with those of a folder that is not trusted as it is
-	digest string      // of the project's; "" when it has none
-	trust  bool        // they are trusted as they are
+	Set    *skills.Set // available skills
+	denied *skills.Set // skills that would be available if no rule denied them
+	All    *skills.Set // also those of an untrusted folder
+	digest string      // of the project's skills; "" if it has none
+	trust  bool        // the project's skills are trusted in their current form
 }
 
 // FindSkills finds the skills of a project.
@@ -82,20 +82,20 @@ func FindSkills(e *env.Env, s *settings.Settings) (*SkillSet, error) {
 	if f.trust = trusted.Skills == f.digest; f.trust {
 		return f, nil
 	}
-	var own []skills.Location
+	var withoutProject []skills.Location
 	for _, at := range places {
 		if at.Source != skills.Project {
-			own = append(own, at)
+			withoutProject = append(withoutProject, at)
 		}
 	}
-	f.Set = skills.Discover(own)
+	f.Set = skills.Discover(withoutProject)
 	return f, nil
 }
 
-// Untrusted reports whether the project has skills that are not trusted as they are.
+// Untrusted reports whether the project has skills that are not trusted in their current form.
 func (f *SkillSet) Untrusted() bool { return f.digest != "" && !f.trust }
 
-// Notice says what of the project's skills does not count, or "".
+// Notice reports which of the project's skills are not available, or returns "".
 func (f *SkillSet) Notice() string {
 	if !f.Untrusted() {
 		return ""
@@ -109,7 +109,7 @@ func (f *SkillSet) Notice() string {
 	return term.Count(n, "skill") + " of this folder (commands included) ignored: they changed or are not trusted"
 }
 
-// skillsKit offers skills to the model.
+// skillsKit provides skills to the model.
 func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 	if b.env == nil || b.settings == nil {
 		return nil, nil
@@ -126,7 +126,7 @@ func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 		if sk.Dir == "" {
 			continue
 		}
-		if plain, err := filepath.EvalSymlinks(sk.Dir); err == nil { // what is judged has no links
+		if plain, err := filepath.EvalSymlinks(sk.Dir); err == nil { // requests have no links
 			sk.Dir = plain
 		}
 		b.folders.AddReadOnly(sk.Dir)
@@ -135,7 +135,7 @@ func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 	return b.skills.Tools(), err
 }
 
-// skillDenied says why a rule keeps a skill from being used, or "".
+// skillDenied returns why a rule denies a skill, or "".
 func (b *Toolbox) skillDenied(name string) string {
 	in := []byte(`{"skill":"` + name + `"}`) // letters, digits, - and _
 	if v := b.Permissions.Rules.Evaluate(policy.Request{Tool: skills.ToolName, Resource: name, Input: in}); v.Effect == policy.Deny {
@@ -144,7 +144,7 @@ func (b *Toolbox) skillDenied(name string) string {
 	return ""
 }
 
-// enterSkill puts a skill that the model has called in force.
+// enterSkill activates a skill that the model has called.
 func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill) error {
 	a := agent.FromContext(ctx)
 	if a == nil {
@@ -161,8 +161,8 @@ func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill
 	return err
 }
 
-// readable lets the model read in a skill's folder: it passes the question of a mode about
-// reading there, and nothing else.
+// readable allows the model to read a skill's folder: it replaces only the approval that a mode
+// requires for reading there.
 func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
 	rule := sk.Reads()
 	if rule == "" {
@@ -179,7 +179,7 @@ func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
 	return err
 }
 
-// Expand is [agent.Options].Expand.
+// Expand implements [agent.Options].Expand.
 func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, error) {
 	if b.found == nil {
 		return nil, nil
@@ -192,7 +192,7 @@ func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, 
 	if sk == nil {
 		if ok && !b.found.trust {
 			if other, found := b.found.All.UserSkill(name); found && other.Source == skills.Project {
-				return nil, outcome.Invalid("/"+name+" is of this folder, which is not trusted as it is now", "look at "+other.File+", then holdfast trust")
+				return nil, outcome.Invalid("/"+name+" belongs to this folder, which is not trusted in its current form", "review "+other.File+", then run holdfast trust")
 			}
 		}
 		return nil, b.noSkill(name, ok)
@@ -208,8 +208,8 @@ func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, 
 	return &agent.Expansion{Command: sk.Name, Args: args, Source: string(sk.Source), Text: text, Limit: sk.Limit(), Model: b.modelOf(a, sk)}, nil
 }
 
-// modelOf is the model that a skill wants for the turn that it is called in; nil when that is the run's, and when
-// the run cannot use it, which is told.
+// modelOf returns the model that a skill requests for its turn; nil if it is the run's model. If
+// the run cannot use it, the result is nil too, with a notice.
 func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 	if sk.Model == "" || b.sameModel(a, sk.Model) {
 		return nil
@@ -222,38 +222,37 @@ func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 	if err == nil && b.spec != nil && b.spec.Limits.MaxBudgetUSD > 0 && !m.Info().Priced() {
 		err = m.Info().Unpriced()
 	}
-	own := a.Model().Info()
+	current := a.Model().Info()
 	switch {
 	case err != nil:
-		b.env.Warn("/%s wants the model %s, which this run cannot use (%v): it goes on with %s", sk.Name, sk.Model, err, own.Model)
-	case m.Info().String() != own.String():
+		b.env.Warn("/%s requests model %s, which this run cannot use (%v); using %s", sk.Name, sk.Model, err, current.Model)
+	case m.Info().String() != current.String():
 		return m
-	case sk.Model != "haiku" || c.smallModel() == "": // an alias for what is not offered here
-		b.env.Warn("/%s wants the model %s, which %s does not offer here: it goes on with %s", sk.Name, sk.Model, own.Provider, own.Model)
+	case sk.Model != "haiku" || c.smallModel() == "": // an alias for a model that is not available
+		b.env.Warn("/%s requests model %s, which %s does not offer here; using %s", sk.Name, sk.Model, current.Provider, current.Model)
 	}
 	return nil
 }
 
-// noSkill refuses what is denied by name, and says where a prompt that begins like a command
-// may be one that was misspelt. It is a prompt as any other then.
+// noSkill rejects a command that is denied by name, and warns if a prompt may be a misspelled
+// command; it is then sent as a normal prompt.
 func (b *Toolbox) noSkill(name string, command bool) error {
 	if !command {
 		return nil
 	}
 	if sk, ok := b.found.denied.UserSkill(name); ok {
-		return &outcome.Failure{Message: fmt.Sprintf("/%s may not be used: %s", name, b.skillDenied(sk.Name)), Advice: "holdfast policy explain Skill " + sk.Name, Result: outcome.Denied}
+		return &outcome.Failure{Message: fmt.Sprintf("/%s is denied: %s", name, b.skillDenied(sk.Name)), Advice: "holdfast policy explain Skill " + sk.Name, Result: outcome.Denied}
 	}
 	for _, sk := range b.found.Set.Skills {
 		if sk.UserInvocable && spelling.Edits(sk.Name, name) <= min(2, len(name)/2) {
-			b.env.Warn("there is no /%s, so the prompt goes to the model as it is; did you mean /%s?", name, sk.Name)
+			b.env.Warn("unknown command /%s; the prompt is sent unchanged; did you mean /%s?", name, sk.Name)
 			break
 		}
 	}
 	return nil
 }
 
-// TrustTexts trusts what a folder has for agents to read, and says what that is; nil when it
-// has nothing.
+// TrustTexts trusts a folder's texts for agents and lists them; nil if it has none.
 func TrustTexts(e *env.Env, list *settings.Trust, s *settings.Settings) ([]string, error) {
 	perms, err := s.Policy()
 	if err != nil {
@@ -268,23 +267,23 @@ func TrustTexts(e *env.Env, list *settings.Trust, s *settings.Settings) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	var gains []string
+	var trusted []string
 	for _, file := range set.Files() {
 		if file.Memory == instructions.Project || file.Memory == instructions.Local {
-			gains = append(gains, "instructions "+file.Path)
+			trusted = append(trusted, "instructions "+file.Path)
 		}
 	}
 	for _, sk := range f.All.Skills {
 		if sk.Source == skills.Project {
-			gains = append(gains, "skill "+sk.Name)
+			trusted = append(trusted, "skill "+sk.Name)
 		}
 	}
 	kinds := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: true})
 	for _, d := range kinds.Definitions {
-		gains = append(gains, "sub-agent "+d.Name)
+		trusted = append(trusted, "sub-agent "+d.Name)
 	}
-	if gains == nil {
+	if trusted == nil {
 		return nil, nil
 	}
-	return gains, list.AddTexts(s, f.digest, e.Now())
+	return trusted, list.AddTexts(s, f.digest, e.Now())
 }

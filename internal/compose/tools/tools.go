@@ -1,9 +1,9 @@
-// Package tools makes the tools of a run: files, search, shell, background, worktrees, plan
-// mode, questions, web, skills, MCP servers, sub-agents and the list of tasks.
+// Package tools creates the tools of a run: files, search, shell, background tasks, worktrees, plan
+// mode, questions, web, skills, MCP servers, sub-agents and the task list.
 //
 //	settings, spec ─► sandbox, hooks, folders ─► kits ─► registry ─► agent
 //
-// Each sub-agent gets a toolbox of its own over the same sandbox, hooks and rules.
+// Each sub-agent has its own toolbox, which shares the sandbox, hooks and rules.
 package tools
 
 import (
@@ -44,22 +44,22 @@ type Options struct {
 	Spec     *runspec.Spec
 	Cwd      string
 
-	// Model answers for the whole run when the host brings it: sub-agents get no other.
+	// Model is the host's model for the whole run: sub-agents use no other.
 	Model model.Model
-	// HostTools are the host's own tools. The guard judges them as all others.
+	// HostTools are tools of the host program. The guards apply to them as to all others.
 	HostTools []tool.Tool
 
-	Contained  bool // a container holds the whole process
-	NoShell    bool // there is no shell, and so no Bash
-	Foreground bool // nothing goes on in the background
-	Verbose    bool // notices say what the sandbox cannot do
+	Contained  bool // the whole process is in a container
+	NoShell    bool // no shell is available, so there is no Bash tool
+	Foreground bool // no background tasks
+	Verbose    bool // also report what the sandbox cannot do
 }
 
-// Toolbox is what the model may call in a run, over the run's folders.
+// Toolbox has the tools that the model may call in a run, for the run's folders.
 //
 //	kits ─► tools ─► registry, without what is denied
 //	 │
-//	 └─ again for each sub-agent, over folders of its own: Toolbox.derive
+//	 └─ again for each sub-agent, for its folders: Toolbox.derive
 type Toolbox struct {
 	Registry     *tool.Registry
 	Permissions  policy.Config
@@ -67,7 +67,7 @@ type Toolbox struct {
 	Instructions *instructions.Set // nil: none are read
 	Telemetry    *otel.Telemetry   // observes the run and its sub-agents; nil: nothing is sent
 
-	// Form has a person fill in what a server asks for without a record of it; nil: nobody is there.
+	// Form shows the user a server's form without recording it; nil: no one is present.
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
 
 	folders   *workdir.Folders
@@ -76,18 +76,17 @@ type Toolbox struct {
 	host      *agentHandle
 	keep      func(*tool.Call, []byte) (*shell.StoredOutput, error)
 	worktree  *worktree.Worktree // nil without a repository
-	own       *worktree.Checkout // that the agent works in from the beginning on, or nil
+	own       *worktree.Checkout // the worktree that the agent starts in, or nil
 
-	found  *SkillSet      // nil: none were looked for
+	found  *SkillSet      // nil: not searched for
 	skills *skills.Skills // that the model may call, or nil
 
-	servers    *servers       // MCP, of the run; nil without any
-	serversOwn *servers       // of a sub-agent alone; nil without any
-	base       *tool.Registry // what there is without them
-	extra      []tool.Tool    // of a sub-agent's: those of servers of its own
+	servers         *servers       // MCP servers of the run; nil without any
+	subagentServers *servers       // MCP servers of a sub-agent; nil without any
+	base            *tool.Registry // the tools without theirs
+	extra           []tool.Tool    // sub-agent: tools of its own servers
 
-	// What kits are made from. In a toolbox that is made for the names of its tools they
-	// may be missing.
+	// Shared by the kits. Some fields may be missing in a toolbox created only for tool names.
 	env        *env.Env
 	settings   *settings.Settings
 	spec       *runspec.Spec
@@ -97,28 +96,28 @@ type Toolbox struct {
 	noShell    bool
 	foreground bool
 	ownTools   []tool.Tool
-	hide       func(abs string) bool // from searches
+	hide       func(abs string) bool // files hidden from searches
 
-	memory    string   // of a sub-agent's: the folder that its kind keeps; "" for none
-	crew      *workers // whom the agent may give work to; nil: nobody
-	actor     string   // of a teammate's: its name
-	requested []string // of a sub-agent's: the tools that its kind names; nil: all
+	memory    string   // sub-agent: the memory folder of its definition; "" for none
+	crew      *workers // sub-agents and teammates; nil: none
+	actor     string   // teammate: its name
+	requested []string // sub-agent: the tools of its definition; nil: all
 
-	checks, fetches bool // it is made to look at MCP servers, whose problems the caller reports, or to fetch one
+	checks, fetches bool // created to inspect MCP servers, whose problems the caller reports, or to download one
 
-	sub  bool // it is a sub-agent's
+	sub  bool // belongs to a sub-agent
 	mu   sync.Mutex
-	ends []func() // last first, when the toolbox is closed
+	ends []func() // called in reverse order when the toolbox is closed
 }
 
-// toolMaker makes some of a run's tools. Kits are made side by side and do nothing but that:
-// what a tool needs besides, it opens when it is called first.
+// toolMaker creates some of a run's tools. Kits run in parallel and only create tools; a tool opens
+// other resources on its first call.
 type toolMaker struct {
 	name string
 	make func(*Toolbox) ([]tool.Tool, error)
 }
 
-// kits are all that there are, in the order in which models see their tools.
+// kits lists all kits, in the order in which models see their tools.
 func kits() []toolMaker {
 	return []toolMaker{
 		{"files", (*Toolbox).filesKit},
@@ -131,7 +130,7 @@ func kits() []toolMaker {
 		{"web", (*Toolbox).webKit},
 		{"skills", (*Toolbox).skillsKit},
 		{"own", (*Toolbox).hostKit},
-		{"mcp", (*Toolbox).mcpKit}, // last: what it has changes
+		{"mcp", (*Toolbox).mcpKit}, // last, because its tools change
 		{"agents", (*Toolbox).agentsKit},
 	}
 }
@@ -143,8 +142,8 @@ func newToolbox(o *Options) *Toolbox {
 	}
 }
 
-// New makes the tools of a run as its settings want them. The caller closes the toolbox,
-// after the agent.
+// New creates the tools of a run according to its settings. The caller closes the toolbox after the
+// agent.
 func New(o *Options) (b *Toolbox, err error) {
 	b = newToolbox(o)
 	defer func() {
@@ -204,8 +203,8 @@ func New(o *Options) (b *Toolbox, err error) {
 	return b, nil
 }
 
-// derive is a toolbox with the same parts over folders of its own, which starts in cwd, for a
-// sub-agent. The caller closes it.
+// derive returns a toolbox for a sub-agent, with the same parts but its own folders, starting in
+// cwd. The caller closes it.
 func (b *Toolbox) derive(ctx context.Context, cwd string, w agent.SubagentRequest) (*Toolbox, error) {
 	sub := &Toolbox{
 		Permissions: b.Permissions, isolation: b.isolation, hooks: b.hooks, host: b.host, crew: b.crew, actor: w.Name, requested: w.Definition.Tools,
@@ -251,26 +250,26 @@ func (b *Toolbox) derive(ctx context.Context, cwd string, w agent.SubagentReques
 	return sub, nil
 }
 
-// WorkFolders are the folders that the session works in. One that settings name and
-// that is not there is told with its place.
+// WorkFolders returns the folders of the session. A missing folder is an error that says where the
+// settings name it.
 func WorkFolders(cwd string, s *settings.Settings) ([]string, error) {
 	list := []string{cwd}
 	for _, f := range s.Folders {
 		if info, err := os.Stat(f.Value); err != nil || !info.IsDir() {
-			return nil, outcome.Invalid(fmt.Sprintf("%s: there is no folder %s", settings.OriginText(f.Origin), f.Value), "make it, or take it out of additionalDirectories")
+			return nil, outcome.Invalid(fmt.Sprintf("%s: folder %s not found", settings.OriginText(f.Origin), f.Value), "create it, or remove it from additionalDirectories")
 		}
 		list = append(list, f.Value)
 	}
 	return list, nil
 }
 
-// tools makes the tools side by side: inferring and resolving their schemas is
-// the longest part of a start.
+// tools creates the tools in parallel, because generating and resolving their schemas takes most of
+// the start time.
 func (b *Toolbox) tools() (*tool.Registry, error) {
 	list := kits()
 	made := make([][]tool.Tool, len(list))
 	var g errgroup.Group
-	g.Go(b.isolation.Ready) // what some of them wait for
+	g.Go(b.isolation.Ready) // some of them need it
 	for i, k := range list {
 		g.Go(func() (err error) {
 			made[i], err = k.make(b)
@@ -311,7 +310,7 @@ func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	return sh.Tools(), nil
 }
 
-// opened is what a person has opened in the sandbox for the session.
+// opened returns what the user has allowed in the sandbox for the session.
 func (b *Toolbox) opened() *sandbox.Settings {
 	o := &sandbox.Settings{}
 	a, err := b.host.agent()
@@ -330,10 +329,10 @@ func (b *Toolbox) opened() *sandbox.Settings {
 	return o
 }
 
-// overrides reports whether the model may ask for exceptions from denies of the session.
+// overrides reports whether the model may request exceptions from the session's denies.
 func (b *Toolbox) overrides() bool { return b.settings != nil && b.settings.AllowOverride.Value }
 
-// offersExec reports whether there is the tool Exec: a rule allows it or asks about it, or the
+// offersExec reports whether the tool Exec is available: a rule allows or asks about it, or the
 // agent's tools name it.
 func (b *Toolbox) offersExec() bool {
 	names := b.requested
@@ -343,7 +342,7 @@ func (b *Toolbox) offersExec() bool {
 	})
 }
 
-// backgroundKit looks after what goes on in the background.
+// backgroundKit has the tools for background tasks.
 func (b *Toolbox) backgroundKit() ([]tool.Tool, error) {
 	if b.Background == nil {
 		return nil, nil
@@ -351,19 +350,19 @@ func (b *Toolbox) backgroundKit() ([]tool.Tool, error) {
 	return b.Background.Tools()
 }
 
-// hostKit are the tools that the host program brings.
+// hostKit has the tools of the host program.
 func (b *Toolbox) hostKit() ([]tool.Tool, error) { return b.ownTools, nil }
 
-// Names are the names of the run's tools.
+// Names returns the names of the run's tools.
 func (b *Toolbox) Names() []string { return Names(b.Registry) }
 
-// Hooks are the hooks of the run.
+// Hooks returns the hooks of the run.
 func (b *Toolbox) Hooks() *hooks.Hooks { return b.hooks }
 
-// Folders are the folders that the tools work in.
+// Folders returns the folders of the tools.
 func (b *Toolbox) Folders() *workdir.Folders { return b.folders }
 
-// restrict leaves the tools that the spec names, each of which must be there.
+// restrict keeps only the tools that the spec names; a missing tool is an error.
 func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 	if b.noShell {
 		all = all.Exclude("Bash")
@@ -371,23 +370,24 @@ func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 	if b.only == nil {
 		return all, nil
 	}
-	keep, gone := map[string]bool{}, []string{}
+	keep, excluded := map[string]bool{}, []string{}
 	for _, name := range b.only {
-		// A server's may come later, and a sub-agent has fewer than the run, of which all were there.
+		// A server's tools may come later, and a sub-agent has only some of the run's tools, which
+		// were checked.
 		if _, ok := all.Lookup(name); !ok && !b.sub && !isMCPTool(name) {
-			return nil, outcome.Invalid("there is no tool "+name, "the tools are "+strings.Join(Names(all), ", "))
+			return nil, outcome.Invalid("unknown tool "+name, "the tools are "+strings.Join(Names(all), ", "))
 		}
 		keep[name] = true
 	}
 	for _, name := range Names(all) {
 		if !keep[name] {
-			gone = append(gone, name)
+			excluded = append(excluded, name)
 		}
 	}
-	return all.Exclude(gone...), nil
+	return all.Exclude(excluded...), nil
 }
 
-// Names are the names of tools.
+// Names returns the names of tools.
 func Names(all *tool.Registry) []string {
 	names := []string{}
 	for _, s := range all.Specs() {
@@ -396,14 +396,14 @@ func Names(all *tool.Registry) []string {
 	return names
 }
 
-// onClose has something done when the toolbox is closed. Kits call it.
+// onClose registers a function that is called when the toolbox is closed. Kits call it.
 func (b *Toolbox) onClose(end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ends = append(b.ends, end)
 }
 
-// Close ends what the tools still do.
+// Close ends what the tools still run.
 func (b *Toolbox) Close() {
 	for _, end := range slices.Backward(b.ends) {
 		end()
@@ -422,8 +422,8 @@ func (b *Toolbox) Close() {
 	}
 }
 
-// checkRules refuses rules of the spec about tools that never exist: a rule that never
-// applies would be taken for one that does. Some tools exist in some folders only.
+// checkRules rejects rules of the spec for tools that never exist, because such a rule would never
+// apply without anyone noticing. Some tools exist only in some folders.
 func checkRules(s *settings.Settings, spec *runspec.Spec, all *tool.Registry) error {
 	flags, err := Flags(spec)
 	if err != nil {
@@ -434,12 +434,12 @@ func checkRules(s *settings.Settings, spec *runspec.Spec, all *tool.Registry) er
 		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") || slices.Contains(KnownTools(), name) {
 			continue
 		}
-		return outcome.Invalid(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(Names(all), ", "))
+		return outcome.Invalid(fmt.Sprintf("%s: unknown tool %q", f.Name, name), "the tools are "+strings.Join(Names(all), ", "))
 	}
 	return nil
 }
 
-// DryRun makes the tools of a run to look at them: nothing is started or connected to for it.
+// DryRun creates the tools of a run for inspection, without starting or connecting anything.
 func DryRun(o *Options) (b *Toolbox, err error) {
 	b = newToolbox(o)
 	defer func() {
@@ -465,7 +465,7 @@ func DryRun(o *Options) (b *Toolbox, err error) {
 	return b, err
 }
 
-// DryRunNotices are the notices that the tools of a run would give, found without starting it.
+// DryRunNotices returns the notices that a run would give, without starting it.
 func DryRunNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
 	b := newToolbox(o)
 	var err error

@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// hookFiles watches files while a run lasts, for hooks of FileChanged and ConfigChange.
-// Without such hooks nothing is watched.
+// hookFiles watches files during a run, for FileChanged and ConfigChange hooks. Without such hooks
+// nothing is watched.
 //
 //	matchers, watchPaths ─┐                    ┌─► FileChanged
-//	settings' files ──────┴─► watch.Watcher ───┴─► ConfigChange ─► not blocked: what tightens
+//	settings' files ──────┴─► watch.Watcher ───┴─► ConfigChange ─► not blocked: apply stricter rules
 type hookFiles struct {
 	box      *Toolbox
 	registry *hook.Registry
@@ -33,14 +33,14 @@ type hookFiles struct {
 	pending *policy.DynamicRules
 }
 
-// Lists of what is watched.
+// Names of the watch lists.
 const (
 	listNamed     = "matchers"
 	listRequested = "watchPaths"
 	listSettings  = "settings"
 )
 
-// WatchFiles has files watched for the hooks of a run, once there is an agent.
+// WatchFiles starts watching files for the hooks of a run, once there is an agent.
 func (b *Toolbox) WatchFiles(o *agent.Options) {
 	r := b.hooks.Registry
 	files, config := r.Has(hook.FileChanged), r.Has(hook.ConfigChange) && !b.contained
@@ -60,7 +60,7 @@ func (b *Toolbox) WatchFiles(o *agent.Options) {
 	o.LoopObservers = append(o.LoopObservers, f)
 }
 
-// Observe implements [agent.LoopObserver]: the session is open, or has gone elsewhere.
+// Observe implements [agent.LoopObserver]: the session was opened, or the current folder changed.
 func (f *hookFiles) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
 	case event.SessionOpened:
@@ -73,7 +73,7 @@ func (f *hookFiles) Observe(_ string, e event.Event) {
 	}
 }
 
-// names watches what matchers name, in the session's folder and in the current one.
+// names watches the files that matchers name, in the session's folder and the current one.
 func (f *hookFiles) names(cwd string) {
 	var list []string
 	for _, name := range f.registry.WatchedFiles() {
@@ -97,7 +97,7 @@ func (f *hookFiles) settings() {
 	}
 }
 
-// reportError tells the person of what cannot be watched.
+// reportError reports that files cannot be watched.
 func (f *hookFiles) reportError(err error) {
 	if err != nil {
 		f.notice("files are not watched for hooks: " + err.Error())
@@ -110,7 +110,7 @@ func (f *hookFiles) notice(text string) {
 	}
 }
 
-// watch watches a list; the watcher is made when it is first needed.
+// watch sets a list; the watcher is created when first needed.
 func (f *hookFiles) watch(list string, paths []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +136,7 @@ func (f *hookFiles) known(path string) {
 	}
 }
 
-// changed fires what a change of a file is. It is called from the watcher's goroutine.
+// changed fires the event of a changed file. The watcher's goroutine calls it.
 func (f *hookFiles) changed(c watch.Change) {
 	if f.ctx.Err() != nil {
 		return
@@ -149,19 +149,19 @@ func (f *hookFiles) changed(c watch.Change) {
 			return
 		}
 	}
-	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // a store that fails stops the loop by itself
+	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // if the store fails, the loop stops anyway
 }
 
-// configured fires ConfigChange. When no hook blocks the change, what settings deny and
-// ask about since the start of the run is in force at once, and everything else from the
-// next run on: nothing that changes while an agent runs makes it freer. What the administrator changes nobody blocks.
+// configured fires ConfigChange. If no hook blocks the change, new deny and ask rules apply at once
+// and everything else from the next run: a change during a run never grants more. Changes of
+// managed settings cannot be blocked.
 func (f *hookFiles) configured(name, file string) {
 	out, err := f.box.host.fire(f.ctx, hook.Input{Event: hook.ConfigChange, Source: name, File: hook.File{Path: file}})
 	if err != nil {
 		return
 	}
 	if out.Block != nil && name != "policy_settings" {
-		f.notice(fmt.Sprintf("%s has changed, and hook %s keeps it from this run: %s", file, out.Block.Hook, cmp.Or(out.Block.Text, "blocked")))
+		f.notice(fmt.Sprintf("%s has changed; hook %s blocks the change for this run: %s", file, out.Block.Hook, cmp.Or(out.Block.Text, "blocked")))
 		return
 	}
 	next, err := f.box.settings.Reload()
@@ -175,7 +175,7 @@ func (f *hookFiles) configured(name, file string) {
 		return
 	}
 	f.pending.Set(rules)
-	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, term.Count(n, "rule")))
+	f.notice(fmt.Sprintf("%s has changed: its new deny and ask rules apply now (%s), everything else from the next run", file, term.Count(n, "rule")))
 }
 
 // close stops watching.

@@ -18,14 +18,14 @@ func TestPagesAreRead(t *testing.T) {
 		calls      int
 	}{
 		{"short", "it says: short", 2},
-		{strings.Repeat("long ", 2000), "it says: [what reading answers from the page]\nforty-two", 3},
+		{strings.Repeat("long ", 2000), "it says: [answer of reading from the page]\nforty-two", 3},
 		{strings.Repeat("x", pageLimit+7), "of the first 200000 of 200007 bytes]\nforty-two", 3},
 	} {
 		script := `
 name: reading
 steps:
   - {when: {user: go}, tool_uses: [{tool: Look, input: {}}]}
-  - {when: {system: You read a page, user: "The question: how many?"}, text: forty-two}
+  - {when: {system: You read a web page, user: "The question: how many?"}, text: forty-two}
   - {when: {tool: Look}, text: "it says: {{last_result}}"}
 `
 		m, err := scripted.New([]byte(script), nil)

@@ -19,17 +19,17 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// worktreeKit lets the agent work in a checkout of its own, where its folder is a
-// repository and git is there.
+// worktreeKit lets the agent work in its own git worktree, if its folder is a repository and git is
+// installed.
 func (b *Toolbox) worktreeKit() ([]tool.Tool, error) {
 	if b.folders == nil {
 		return nil, nil
 	}
 	if _, err := os.Lstat(filepath.Join(b.folders.Roots()[0], ".git")); err != nil {
-		return nil, nil //nolint:nilerr // no repository, no worktrees
+		return nil, nil //nolint:nilerr // no repository, so no worktrees
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return nil, nil //nolint:nilerr // nothing could be done with them
+		return nil, nil //nolint:nilerr // the worktrees would be useless
 	}
 	w, err := worktree.New(b.folders, &worktree.Options{Create: b.worktreeCreate, Removed: b.worktreeRemoved})
 	if err != nil {
@@ -39,58 +39,58 @@ func (b *Toolbox) worktreeKit() ([]tool.Tool, error) {
 	return w.Tools(), nil
 }
 
-// worktreeCreate asks hooks about a worktree: they may refuse, or have made one.
+// worktreeCreate runs hooks for a worktree: they may block it or create it themselves.
 func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, error) {
 	out, err := b.host.fire(ctx, hook.Input{Event: hook.WorktreeCreate, WorktreeName: name})
 	if err != nil {
 		return "", err
 	}
 	if out.Block != nil {
-		return "", errors.New("a hook keeps the worktree from being made: " + cmp.Or(out.Block.Text, out.Block.Hook))
+		return "", errors.New("a hook blocks the worktree: " + cmp.Or(out.Block.Text, out.Block.Hook))
 	}
 	return out.WorktreePath, nil
 }
 
 func (b *Toolbox) worktreeRemoved(ctx context.Context, path string) {
-	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, WorktreePath: path}) // a store that fails stops the loop by itself
+	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, WorktreePath: path}) // if the store fails, the loop stops anyway
 }
 
-// CheckWorktree says why the agent cannot work in a worktree of its own from the beginning on.
+// CheckWorktree returns why the agent cannot start in its own worktree.
 func (b *Toolbox) CheckWorktree() error {
 	if b.worktree == nil {
 		dir := b.folders.Roots()[0]
-		return outcome.Invalid(dir+" is not the top folder of a git repository, or git is not there: no worktree can be made", "git init; or --cwd FOLDER")
+		return outcome.Invalid(dir+" is not the top folder of a git repository, or git is not installed, so no worktree can be created", "run git init, or use --cwd FOLDER")
 	}
-	own, err := tool.NewRegistry(b.worktree.Tools()...)
+	tools, err := tool.NewRegistry(b.worktree.Tools()...)
 	if err != nil {
 		return err
 	}
-	if _, ok := RemoveDenied(own, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
+	if _, ok := RemoveDenied(tools, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
 		return &outcome.Failure{Message: "a rule denies " + worktree.EnterTool, Advice: "holdfast policy show", Result: outcome.Denied}
 	}
 	return nil
 }
 
-// EnterWorktree is [agent.Options].EnterDir of an agent that works in a worktree of its own: the one of
-// this name, or with "" one that is named after its session.
-func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, told string, err error) {
+// EnterWorktree returns [agent.Options].EnterDir for an agent that works in a worktree: the one with
+// this name, or for "" one named after its session.
+func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, notice string, err error) {
 	return func(ctx context.Context) (string, string, error) {
 		if err := b.CheckWorktree(); err != nil {
 			return "", "", err
 		}
-		own := worktreeName(ctx, kind)
-		at, err := b.worktree.Enter(ctx, name, own)
+		ofSession := worktreeName(ctx, kind)
+		at, err := b.worktree.Enter(ctx, name, ofSession)
 		if err != nil {
 			return "", "", fmt.Errorf("worktree: %w", err)
 		}
-		at.Created = at.Created || filepath.Base(at.Path) == own // it is nobody's but this session's
+		at.Created = at.Created || filepath.Base(at.Path) == ofSession // it belongs only to this session
 		b.own = &at
 		return at.Path, at.Notice, nil
 	}
 }
 
-// worktreeName is the name of a worktree that is the own one of the agent's session: its id where
-// that can be a part of a name, and else what stands for it alone.
+// worktreeName returns the worktree name of the agent's session: its id if that is a valid name,
+// else a name derived from it.
 func worktreeName(ctx context.Context, kind string) string {
 	id := rand.Text()
 	if a := agent.FromContext(ctx); a != nil && a.SessionID() != "" {
@@ -102,8 +102,8 @@ func worktreeName(ctx context.Context, kind string) string {
 	return kind + "-" + session.Digest(sha256.Sum256([]byte(id))).String()[:12]
 }
 
-// LeaveWorktree removes the worktree that the agent has worked in, where nothing would be lost by
-// that, and says what stays; "" for nothing. With keep it stays in any case.
+// LeaveWorktree removes the agent's worktree if nothing would be lost, and says what remains; "" if
+// nothing does. With keep it always remains.
 func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
 	at := b.own
 	if b.own = nil; at == nil {
@@ -114,21 +114,21 @@ func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
 			keep = keep || t.Running
 		}
 	}
-	gone, why, err := b.worktree.Leave(ctx, *at, at.Created && !keep)
+	removed, why, err := b.worktree.Leave(ctx, *at, at.Created && !keep)
 	switch {
-	case gone && err == nil:
+	case removed && err == nil:
 		return ""
 	case err != nil:
 		why = err.Error()
 	}
-	text := fmt.Sprintf("the worktree %s stays, with the branch %s", at.Path, at.Branch)
+	text := fmt.Sprintf("worktree %s remains, with branch %s", at.Path, at.Branch)
 	if why != "" {
 		text += ": " + why
 	}
 	return text
 }
 
-// RestoreDir is [agent.Options].RestoreDir.
+// RestoreDir implements [agent.Options].RestoreDir.
 func (b *Toolbox) RestoreDir(dir string) error {
 	if b.worktree != nil {
 		return b.worktree.Return(dir)
@@ -136,5 +136,5 @@ func (b *Toolbox) RestoreDir(dir string) error {
 	return b.folders.SetCwd(dir)
 }
 
-// Checkout is the worktree that the agent works in from the beginning on, or nil.
+// Checkout returns the worktree that the agent started in, or nil.
 func (b *Toolbox) Checkout() *worktree.Checkout { return b.own }
