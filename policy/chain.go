@@ -29,7 +29,7 @@ func (g *Guard) chain() Chain {
 		add(ChainLink{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: sandboxed commands need no approval", Rule: &rule})
 	}
 	if g.guards.folder != "" {
-		add(ChainLink{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + "are the agent's private files"})
+		add(ChainLink{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + " are the agent's private files"})
 	}
 	for _, g := range v.grants {
 		if g.Tool == c.Tool {

@@ -87,13 +87,13 @@ type Chain struct {
 // turn. Without remake, or if inputs keep changing, the call is denied. A call without requests is
 // treated as a request about the tool itself.
 //
-// said holds the results of the call's hooks. A deny or an ask of a hook applies like any other. An
+// hooks holds the results of the call's hooks. A deny or an ask of a hook applies like any other. An
 // allow skips the mode's approval request and nothing else, and becomes void if a callback or policy
 // changes the input that the hooks saw.
 //
 // Canceling ctx ends a callback early. Deny and Ask are decisions, not errors.
-func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), said ...Contribution) Decision {
-	return g.judge(ctx, requests, remake, said)
+func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), hooks ...Contribution) Decision {
+	return g.judge(ctx, requests, remake, hooks)
 }
 
 // WithoutGrant returns the guard without one grant; "" returns the guard itself. It is used to

@@ -55,7 +55,7 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 		default:
 			made, err := remake(next.input)
 			if err == nil {
-				requests, input, before = made, next.input, append(slices.Clip(before), next.said)
+				requests, input, before = made, next.input, append(slices.Clip(before), next.verdict)
 				v.hooks = ofAnother(v.hooks)
 				continue
 			}
@@ -79,9 +79,9 @@ func ofAnother(hooks []Contribution) []Contribution {
 
 // replaced is a new input for the call and the policy that set it.
 type replaced struct {
-	input json.RawMessage
-	by    string
-	said  Contribution
+	input   json.RawMessage
+	by      string
+	verdict Contribution
 }
 
 // round decides about the requests of one input. The strictest outcome becomes the call's.
@@ -90,9 +90,9 @@ func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, reques
 		requests = []Request{{Agent: g.guards.agent, Tool: g.tool}}
 	}
 	src := g.guards.source
-	said := make([]Contribution, len(d.Contributions), len(d.Contributions)+len(requests)*(len(src.limits)+len(v.policies)+4))
-	copy(said, d.Contributions)
-	d.Contributions, d.Digests = said, digests(requests)
+	list := make([]Contribution, len(d.Contributions), len(d.Contributions)+len(requests)*(len(src.limits)+len(v.policies)+4))
+	copy(list, d.Contributions)
+	d.Contributions, d.Digests = list, digests(requests)
 	for i := range requests {
 		r := requests[i]
 		r.Mode = v.mode
@@ -125,11 +125,11 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	kind := src.world.kind(s)
 	own := g.guards.owns(s) && kind.kind != kindSecret
 	for _, n := range src.limits {
-		said := src.ask(ctx, n, s)
-		if own && n.Name == protectedName && said.Effect == Ask {
-			said = Verdict{Reason: "it is in the agent's private folder"}
+		verdict := src.ask(ctx, n, s)
+		if own && n.Name == protectedName && verdict.Effect == Ask {
+			verdict = Verdict{Reason: "it is in the agent's private folder"}
 		}
-		b.limit(n.Name, said)
+		b.limit(n.Name, verdict)
 	}
 	for _, l := range v.limits {
 		b.limit(l.Name, l.judge(s))
@@ -139,8 +139,8 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	b.askSandbox(s)
 	b.grants(v.grants, s, v, kind.kind)
 	for _, l := range v.limits {
-		if said, ok := l.allows(s); ok {
-			b.addWeakAllow(said, "", v, kind.kind)
+		if verdict, ok := l.allows(s); ok {
+			b.addWeakAllow(verdict, "", v, kind.kind)
 		}
 	}
 	if own {
@@ -190,22 +190,22 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 // rule evaluates the rules. If they permit every command of a line but not every path it touches,
 // the mode may permit the rest: in acceptEdits, a file that the output is written to.
 func (w *environment) rule(rules *Rules, s *requestView, v *decisionInput) Verdict {
-	said := rules.rule(s)
-	if said.Effect != NoOpinion || said.by == nil {
-		return said.Verdict
+	result := rules.rule(s)
+	if result.Effect != NoOpinion || result.by == nil {
+		return result.Verdict
 	}
-	for i := range said.open {
-		p := &said.open[i]
+	for i := range result.open {
+		p := &result.open[i]
 		allows := func(in, out actionKind) bool {
 			e, _ := v.decide(w.placeKind(p, in, out))
 			return e == Allow
 		}
 		if p.access&shellparse.Exec != 0 || p.access&shellparse.Write != 0 && !allows(kindEdit, kindEditOutside) ||
 			p.access&shellparse.Read != 0 && !allows(kindRead, kindReadOutside) {
-			return Verdict{Reason: said.by.sentence("allows the command but not the path it accesses: " + known(p.path))}
+			return Verdict{Reason: result.by.sentence("allows the command but not the path it accesses: " + known(p.path))}
 		}
 	}
-	out := said.by.allows().Verdict
+	out := result.by.allows().Verdict
 	out.Reason += ", and mode " + string(v.mode) + " allows the paths it accesses"
 	return out
 }

@@ -100,14 +100,14 @@ func (l *limit) judge(s *requestView) Verdict {
 	if len(l.Rules) == 0 || slices.Contains(l.Exempt, s.Tool) {
 		return Verdict{}
 	}
-	var said ruling
+	var result ruling
 	if slices.ContainsFunc(l.names, func(p namePattern) bool { return p.match(toolName(s.Tool)) }) {
-		said = l.rules.rule(s)
+		result = l.rules.rule(s)
 	}
 	switch {
-	case said.Effect == Allow:
+	case result.Effect == Allow:
 		return Verdict{}
-	case said.by != nil && !slices.ContainsFunc(said.open, func(p requestPath) bool { return p.access&(shellparse.Write|shellparse.Exec) != 0 }):
+	case result.by != nil && !slices.ContainsFunc(result.open, func(p requestPath) bool { return p.access&(shellparse.Write|shellparse.Exec) != 0 }):
 		return Verdict{} // some of its commands remain; other links decide about its reads
 	case s.Operation == OpConnect && l.lines && isCommandTool(s.Tool):
 		return Verdict{} // the command was checked; other links decide about hosts
@@ -129,13 +129,13 @@ func (l *limit) allows(s *requestView) (Contribution, bool) {
 	if len(l.Allow) == 0 {
 		return Contribution{}, false
 	}
-	said := l.allow.rule(s)
-	if said.Effect != Allow {
+	result := l.allow.rule(s)
+	if result.Effect != Allow {
 		return Contribution{}, false
 	}
 	o := l.Origin
-	if said.Rule != nil {
-		o.Rule = said.Rule.Rule
+	if result.Rule != nil {
+		o.Rule = result.Rule.Rule
 	}
 	return Contribution{Policy: l.Name, Verdict: Verdict{Effect: Allow, Rule: &o, Reason: fmt.Sprintf("%s allows %s until this turn ends", l.Name, o.Rule)}}, true
 }

@@ -56,7 +56,7 @@ func (set *ruleSet) allowsHost(s *requestView, host string) *rule {
 }
 
 func (r *rule) allows() ruling {
-	return ruling{Verdict: Verdict{Effect: Allow, Reason: r.said, Rule: r.origin()}}
+	return ruling{Verdict: Verdict{Effect: Allow, Reason: r.reason, Rule: r.origin()}}
 }
 
 // access reports whether rules about edits or reads permit an access.

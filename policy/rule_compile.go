@@ -15,7 +15,7 @@ type rule struct {
 	name   namePattern
 	family ruleSyntax
 	about  ruleTarget
-	said   string // its effect, in the words of a decision
+	reason string // its effect, in the words of a decision
 
 	line  linePattern
 	path  glob
@@ -66,7 +66,7 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parse
 	known, _ := lookTool(text.tool)
 	c := ruleCompiler{source: source, text: text, known: known, o: o}
 	c.base = rule{source: source, text: text, name: name, family: known.family}
-	c.base.said = c.base.sentence(map[Effect]string{Deny: "denies it", Ask: "asks about it", Allow: "allows it"}[source.Effect])
+	c.base.reason = c.base.sentence(map[Effect]string{Deny: "denies it", Ask: "asks about it", Allow: "allows it"}[source.Effect])
 	if source.Effect == Allow && !mayAllow(text.tool) {
 		dead = &parseError{"an allow rule must not have a star in the tool's name", "name each tool; a star is only allowed after mcp__server__"}
 		return nil, dead, nil

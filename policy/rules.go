@@ -156,7 +156,7 @@ func (f ruleMatch) ruling(e Effect) ruling {
 	case f.uncertain != "":
 		v.Reason = f.rule.sentence("may match: " + f.uncertain)
 	default:
-		v.Reason = f.rule.said
+		v.Reason = f.rule.reason
 	}
 	if f.what != "" {
 		v.Reason += ": " + f.what

@@ -103,7 +103,7 @@ func (b *verdictSet) opinion(by string, v Verdict) {
 			v.Input = nil
 		}
 		if v.Input != nil && b.next.input == nil {
-			b.next = replaced{input: v.Input, by: by, said: Contribution{Policy: by, Verdict: v}}
+			b.next = replaced{input: v.Input, by: by, verdict: Contribution{Policy: by, Verdict: v}}
 		}
 		b.add(rankPolicy, by, v, "")
 	case NoOpinion:
