@@ -7,21 +7,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// claudeSame are keys of Claude Code's settings that mean the same here.
+// claudeSame are keys of Claude Code's settings with the same meaning here.
 var claudeSame = []string{
 	"permissions", "hooks", "disableAllHooks", "allowedHttpHookUrls", "httpHookAllowedEnvVars",
 	"mcpServers", "disabledMcpjsonServers", "deniedMcpServers", "claudeMdExcludes", "autoCompactEnabled", "env", "outputStyle",
 }
 
-// samePermissions are those of its permissions.
+// samePermissions are the same for its permissions.
 var samePermissions = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"}
 
-// managedOnly are keys that mean the same here, and that only an administrator may say.
+// managedOnly are keys with the same meaning here that only managed settings can set.
 var managedOnly = []string{"allowManagedHooksOnly", "allowedMcpServers", "allowManagedMcpServersOnly"}
 
-// claudeUnsupported are keys that have another meaning here, or none, and what to do instead.
+// claudeUnsupported are keys with another meaning here, or none, and what to use instead.
 var claudeUnsupported = map[string]string{
-	"apiKeyHelper":                      "name the key of a provider in Holdfast's own settings",
+	"apiKeyHelper":                      "set the provider's key in Holdfast's settings",
 	"awsAuthRefresh":                    "Amazon Bedrock is not supported",
 	"awsCredentialExport":               "Amazon Bedrock is not supported",
 	"enableAllProjectMcpServers":        "servers are approved by their definition: holdfast mcp approve NAME",
@@ -30,24 +30,24 @@ var claudeUnsupported = map[string]string{
 	"extraKnownMarketplaces":            "plugins are not installed here",
 	"strictKnownMarketplaces":           "plugins are not installed here",
 	"blockedMarketplaces":               "plugins are not installed here",
-	"forceLoginMethod":                  "there is no login at claude.ai",
-	"forceLoginOrgUUID":                 "there is no login at claude.ai",
+	"forceLoginMethod":                  "login at claude.ai is not supported",
+	"forceLoginOrgUUID":                 "login at claude.ai is not supported",
 	"cleanupPeriodDays":                 "it would move sessions to the trash; set it in Holdfast's settings if you want that",
-	"skipDangerousModePermissionPrompt": "a mode is chosen by --permission-mode or permissions.defaultMode",
+	"skipDangerousModePermissionPrompt": "choose a mode with --permission-mode or permissions.defaultMode",
 	"useAutoModeDuringPlan":             "plan mode changes nothing until the plan is approved",
-	"disableAutoMode":                   "deny what auto mode may not do",
-	"autoMode":                          "what auto mode refuses is listed by: holdfast policy show",
-	"allowManagedPermissionRulesOnly":   "allow rules of all layers count here; a managed deny beats each of them",
+	"disableAutoMode":                   "write deny rules for what auto mode must not do",
+	"autoMode":                          "holdfast policy show lists what auto mode denies",
+	"allowManagedPermissionRulesOnly":   "allow rules of all layers apply here; a managed deny overrides them",
 	"allowedTools":                      "write permissions.allow",
 	"disallowedTools":                   "write permissions.deny",
-	"availableModels":                   "models are not restricted by settings here",
+	"availableModels":                   "settings cannot restrict models",
 	"effortLevel":                       "use --effort",
 }
 
-// claudeConvenience are those of left that only spare questions or time.
+// claudeConvenience are the unsupported keys that only save questions or time.
 var claudeConvenience = []string{"enableAllProjectMcpServers", "enabledMcpjsonServers", "cleanupPeriodDays", "skipDangerousModePermissionPrompt", "useAutoModeDuringPlan", "effortLevel"}
 
-// claudeDisplay are keys about the looks and the comfort of Claude Code alone.
+// claudeDisplay are keys that only affect Claude Code's display and convenience.
 var claudeDisplay = []string{
 	"$schema", "includeCoAuthoredBy", "attribution", "statusLine", "spinnerTipsEnabled", "spinnerTipsOverride", "spinnerVerbs", "autoUpdatesChannel",
 	"language", "theme", "verbose", "preferredNotifChannel", "alwaysThinkingEnabled", "showThinkingSummaries", "fileSuggestion", "respectGitignore",
@@ -69,13 +69,13 @@ func (t *translation) claude(root jsontree.Node, k Kind) {
 		case slices.Contains(claudeSame, m.Key), k == Managed && slices.Contains(managedOnly, m.Key):
 			t.put(m.Key, m.Value)
 		case slices.Contains(managedOnly, m.Key):
-			t.unsupportedSilent(m.Key, m.At, "only managed settings may say it, there and here")
+			t.unsupportedSilent(m.Key, m.At, "only managed settings can set this")
 		case known && slices.Contains(claudeConvenience, m.Key):
 			t.unsupportedSilent(m.Key, m.At, why)
 		case known:
 			t.unsupported(m.Key, m.At, why)
 		case slices.Contains(claudeDisplay, m.Key):
-			t.unsupportedSilent(m.Key, m.At, "it is about Claude Code's own looks or comfort")
+			t.unsupportedSilent(m.Key, m.At, "it only affects Claude Code's display or convenience")
 		default:
 			t.unsupported(m.Key, m.At, "unknown setting")
 		}
@@ -101,7 +101,7 @@ func (t *translation) claudePermissions(m jsontree.Member) {
 	}
 }
 
-// claudeSandbox takes the block over where it is in force there. Ours holds commands anyway.
+// claudeSandbox imports the block if it is enabled. Holdfast confines commands anyway.
 func (t *translation) claudeSandbox(m jsontree.Member) {
 	if m.Value.Kind != jsontree.Object {
 		t.refuse(m.Value.At, "sandbox is %s, want an object", m.Value.Show())
@@ -109,13 +109,13 @@ func (t *translation) claudeSandbox(m jsontree.Member) {
 	}
 	on := m.Value.Member("enabled")
 	if on == nil || on.Text != "true" {
-		t.unsupportedSilent("sandbox", m.At, "it is not enabled there; commands run in Holdfast's own sandbox")
+		t.unsupportedSilent("sandbox", m.At, "it is not enabled there; commands run in Holdfast's sandbox")
 		return
 	}
 	t.put("sandbox", m.Value)
 }
 
-// ruleOf is a rule in the form Tool(what).
+// ruleOf returns a rule in the form Tool(what).
 func ruleOf(tool, what string) string {
 	if strings.TrimSpace(what) == "" || what == "*" {
 		return tool
@@ -123,17 +123,17 @@ func ruleOf(tool, what string) string {
 	return tool + "(" + what + ")"
 }
 
-// claudeModels are the models that Claude Code's short names stand for.
+// claudeModels maps Claude Code's short names to models.
 var claudeModels = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5", "opusplan": "claude-opus-4-6"}
 
-// claudeModel names the provider, too.
+// claudeModel adds the provider to a model's name.
 func (t *translation) claudeModel(m jsontree.Member) {
 	name := strings.TrimSuffix(m.Value.Text, "[1m]")
 	if full, ok := claudeModels[name]; ok {
 		name = full
 	}
 	if m.Value.Kind != jsontree.Text || !strings.HasPrefix(name, "claude-") {
-		t.unsupportedSilent(m.Key, m.At, "it names no model of Anthropic's API: write model PROVIDER/MODEL into Holdfast's own settings")
+		t.unsupportedSilent(m.Key, m.At, "not a model of Anthropic's API; set model to PROVIDER/MODEL in Holdfast's settings")
 		return
 	}
 	t.put("model", text("anthropic/"+name, m.Value.At))

@@ -7,33 +7,33 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// codexUnsupported are keys of Codex's config.toml without an equal, and what to do instead.
+// codexUnsupported are keys of Codex's config.toml without an equivalent, and what to use instead.
 var codexUnsupported = map[string]string{
-	"projects":               "a folder is trusted by: holdfast trust",
-	"profiles":               "profiles are not read; --settings FILE gives more settings for one run",
-	"profile":                "profiles are not read; --settings FILE gives more settings for one run",
+	"projects":               "trust a folder with: holdfast trust",
+	"profiles":               "profiles are not read; use --settings FILE for additional settings of one run",
+	"profile":                "profiles are not read; use --settings FILE for additional settings of one run",
 	"notify":                 "write a hook of the event Notification or Stop",
-	"model_providers":        "name providers in Holdfast's own settings",
+	"model_providers":        "set providers in Holdfast's settings",
 	"model_reasoning_effort": "use --effort",
-	"web_search":             "WebSearch has a key of its own: webSearch in Holdfast's own settings",
-	"tools":                  "which tools there are is said by --tools and by rules",
-	"otel":                   "telemetry is set by OTEL_ variables",
+	"web_search":             "set webSearch in Holdfast's settings",
+	"tools":                  "set the available tools with --tools and rules",
+	"otel":                   "set telemetry with OTEL_ variables",
 	"features":               "Codex features have no equivalent in Holdfast",
 	"auto_review":            "the user answers approval requests",
 	"approvals_reviewer":     "the user answers approval requests",
 	"plugins":                "plugins are not installed here",
 	"marketplaces":           "plugins are not installed here",
-	"apps":                   "there are no connectors of ChatGPT",
-	"agents":                 "kinds of sub-agents are Markdown files: .claude/agents or .holdfast/agents",
-	"skills":                 "skills are found in .claude/skills and .holdfast/skills",
+	"apps":                   "ChatGPT connectors are not supported",
+	"agents":                 "sub-agent definitions are Markdown files: .claude/agents or .holdfast/agents",
+	"skills":                 "skills are read from .claude/skills and .holdfast/skills",
 	"instructions":           "write AGENTS.md",
 	"developer_instructions": "write AGENTS.md, or use --append-system-prompt",
-	"experimental_network":   "hosts are opened by sandbox.network.allowedDomains",
-	"openai_base_url":        "name providers in Holdfast's own settings",
-	"chatgpt_base_url":       "there is no login at ChatGPT",
+	"experimental_network":   "allow hosts with sandbox.network.allowedDomains",
+	"openai_base_url":        "set providers in Holdfast's settings",
+	"chatgpt_base_url":       "login at ChatGPT is not supported",
 }
 
-// codexDisplay are keys about Codex's own looks and comfort.
+// codexDisplay are keys that only affect Codex's display and convenience.
 var codexDisplay = []string{
 	"tui", "history", "file_opener", "hide_agent_reasoning", "show_raw_agent_reasoning", "model_reasoning_summary", "model_verbosity",
 	"check_for_update_on_startup", "notice", "disable_paste_burst", "personality", "analytics", "feedback", "cli_auth_credentials_store",
@@ -48,11 +48,11 @@ func (t *translation) codex(root jsontree.Node) {
 	for _, m := range root.Members {
 		switch why, known := codexUnsupported[m.Key]; {
 		case m.Key == "approval_policy", m.Key == "sandbox_mode", m.Key == "default_permissions", m.Key == "permissions":
-			// codexMode has them
+			// handled by codexMode
 		case m.Key == "model":
 			t.codexModel(m, root.Member("model_provider"))
 		case m.Key == "model_provider":
-			// codexModel has it
+			// handled by codexModel
 		case m.Key == "shell_environment_policy":
 			if set := m.Value.Member("set"); set != nil {
 				t.put("env", *set)
@@ -71,17 +71,17 @@ func (t *translation) codex(root jsontree.Node) {
 		case known:
 			t.unsupported(m.Key, m.At, why)
 		case slices.Contains(codexDisplay, m.Key):
-			t.unsupportedSilent(m.Key, m.At, "it is about Codex's own looks or comfort")
+			t.unsupportedSilent(m.Key, m.At, "it only affects Codex's display or convenience")
 		default:
 			t.unsupported(m.Key, m.At, "unknown setting")
 		}
 	}
 }
 
-// codexProviders are providers that have another name here.
+// codexProviders maps providers to their names here.
 var codexProviders = map[string]string{"": "openai", "openai": "openai", "ollama": "ollama", "lmstudio": "lmstudio", "openrouter": "openrouter", "groq": "groq", "mistral": "mistral", "deepseek": "deepseek", "xai": "xai"}
 
-// codexModel names the provider, too.
+// codexModel adds the provider to a model's name.
 func (t *translation) codexModel(m jsontree.Member, provider *jsontree.Node) {
 	name := ""
 	if provider != nil {
@@ -89,13 +89,14 @@ func (t *translation) codexModel(m jsontree.Member, provider *jsontree.Node) {
 	}
 	known, ok := codexProviders[name]
 	if !ok || m.Value.Kind != jsontree.Text {
-		t.unsupportedSilent(m.Key, m.At, "its provider is not known here: name it in providers of Holdfast's own settings")
+		t.unsupportedSilent(m.Key, m.At, "its provider is unknown; add it to providers in Holdfast's settings")
 		return
 	}
 	t.put("model", text(known+"/"+m.Value.Text, m.Value.At))
 }
 
-// codexMode makes a mode of the approval policy and the sandbox's mode, which are one thing here.
+// codexMode derives a mode from the approval policy and the sandbox mode, which are one setting
+// here.
 func (t *translation) codexMode(root *jsontree.Node) {
 	approval, box := root.Member("approval_policy"), root.Member("sandbox_mode")
 	profile := root.Member("default_permissions")
@@ -106,7 +107,7 @@ func (t *translation) codexMode(root *jsontree.Node) {
 		return n.Text
 	}
 	if box == nil && profile != nil {
-		box = profile // ":read-only" and its like say the same
+		box = profile // ":read-only" and similar mean the same
 	}
 	what := strings.TrimPrefix(name(box), ":")
 	at := 0
@@ -118,11 +119,11 @@ func (t *translation) codexMode(root *jsontree.Node) {
 	mode := ""
 	switch {
 	case approval != nil && approval.Kind != jsontree.Text:
-		t.unsupported("approval_policy", approval.At, "a question is asked by rules: permissions.ask")
+		t.unsupported("approval_policy", approval.At, "approvals are required by rules: permissions.ask")
 	case what == "danger-full-access":
-		t.unsupported("sandbox_mode", box.At, "commands always run in the sandbox; --no-sandbox does without it for one run")
+		t.unsupported("sandbox_mode", box.At, "commands always run in the sandbox; --no-sandbox disables it for one run")
 	case name(approval) == "never":
-		t.unsupportedSilent("approval_policy", approval.At, "what rules and the mode do not allow is a question here; --permission-mode dontAsk denies it instead")
+		t.unsupportedSilent("approval_policy", approval.At, "calls that neither rules nor the mode allow require approval; --permission-mode dontAsk denies them instead")
 	case name(approval) == "untrusted" || what == "read-only":
 		mode = "default"
 	case approval != nil && (what == "workspace-write" || what == "workspace"), approval == nil && what == "workspace-write":
@@ -136,8 +137,7 @@ func (t *translation) codexMode(root *jsontree.Node) {
 	t.codexProfile(root, profile)
 }
 
-// codexProfile takes what the profile of permissions closes and opens. Only the one that is in force
-// counts there.
+// codexProfile translates the active permission profile. Codex ignores the others.
 func (t *translation) codexProfile(root, name *jsontree.Node) {
 	all := root.Member("permissions")
 	if all == nil {
@@ -166,7 +166,8 @@ func (t *translation) codexProfile(root, name *jsontree.Node) {
 	}
 }
 
-// codexFiles takes the entries of a profile: what may not be read, may be read only, may be written.
+// codexFiles translates the entries of a profile: files that cannot be read, can only be read, or
+// can be written.
 func (t *translation) codexFiles(key, root string, n jsontree.Node) {
 	if n.Kind != jsontree.Object {
 		t.refuse(n.At, "%s is %s, want a table", key, n.Show())
@@ -187,16 +188,16 @@ func (t *translation) codexFiles(key, root string, n jsontree.Node) {
 		case (access == "deny" || access == "none") && !strings.HasPrefix(path, ":"):
 			t.forbid(path, m.Value.At)
 		case access == "deny" || access == "none":
-			t.refuse(m.Value.At, "%s: it cannot be told which files these are", at)
+			t.refuse(m.Value.At, "%s: cannot determine which files these are", at)
 		case access == "write" && !strings.HasPrefix(path, ":") && root == "" && !strings.ContainsAny(path, "*?["):
 			t.add("permissions.additionalDirectories", path, m.Value.At)
 		default:
-			t.unsupportedSilent(at, m.At, "what may be read and written is said by sandbox.additionalWritePaths and sandbox.protectedPaths")
+			t.unsupportedSilent(at, m.At, "set readable and writable paths with sandbox.additionalWritePaths and sandbox.protectedPaths")
 		}
 	}
 }
 
-// forbid closes a file, or what is below a folder.
+// forbid denies access to a file, or to everything below a folder.
 func (t *translation) forbid(path string, at int) {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "./"), "/")
 	if path == "" {
@@ -211,7 +212,7 @@ func (t *translation) forbid(path string, at int) {
 func (t *translation) codexNetwork(key string, n jsontree.Node) {
 	domains := n.Member("domains")
 	if domains == nil {
-		t.unsupportedSilent(key, n.At, "hosts are opened by sandbox.network.allowedDomains")
+		t.unsupportedSilent(key, n.At, "allow hosts with sandbox.network.allowedDomains")
 		return
 	}
 	for _, m := range domains.Members {
@@ -219,7 +220,7 @@ func (t *translation) codexNetwork(key string, n jsontree.Node) {
 		case "deny", "none":
 			t.add("permissions.deny", ruleOf("WebFetch", "domain:"+m.Key), m.Value.At)
 		default:
-			t.unsupportedSilent(key+".domains."+dotted(m.Key), m.At, "hosts are opened by sandbox.network.allowedDomains")
+			t.unsupportedSilent(key+".domains."+dotted(m.Key), m.At, "allow hosts with sandbox.network.allowedDomains")
 		}
 	}
 }
@@ -231,16 +232,16 @@ func (t *translation) codexWorkspace(m jsontree.Member) {
 		case "writable_roots":
 			list, ok := texts(&w.Value)
 			if !ok {
-				t.unsupported(key, w.At, "it is no list of folders")
+				t.unsupported(key, w.At, "want a list of folders")
 			}
 			for _, dir := range list {
 				t.add("permissions.additionalDirectories", dir.Text, dir.At)
 			}
 		case "network_access":
 			if w.Value.Text == "true" {
-				t.unsupported(key, w.At, "hosts are opened one by one: holdfast sandbox allow --host HOST")
+				t.unsupported(key, w.At, "allow hosts individually: holdfast sandbox allow --host HOST")
 			} else {
-				t.unsupportedSilent(key, w.At, "no host is open here that no settings name")
+				t.unsupportedSilent(key, w.At, "only hosts in the settings can be reached")
 			}
 		default:
 			t.unsupportedSilent(key, w.At, "each command has its own /tmp")
@@ -253,7 +254,7 @@ func (t *translation) codexServers(m jsontree.Member) {
 	for _, s := range m.Value.Members {
 		key := dotted(m.Key, s.Key)
 		if s.Value.Kind != jsontree.Object {
-			t.unsupported(key, s.At, "it is no table")
+			t.unsupported(key, s.At, "want a table")
 			continue
 		}
 		out := jsontree.Node{Kind: jsontree.Object, At: s.At}
@@ -285,7 +286,7 @@ func (t *translation) codexServers(m jsontree.Member) {
 					headers.Members = append(headers.Members, jsontree.Member{Key: h.Key, At: h.At, Value: text("${"+h.Value.Text+"}", h.Value.At)})
 				}
 			default:
-				t.unsupportedSilent(key+"."+f.Key, f.At, "MCP servers have no such setting in Holdfast")
+				t.unsupportedSilent(key+"."+f.Key, f.At, "Holdfast's MCP servers do not have this setting")
 			}
 		}
 		if len(headers.Members) > 0 {

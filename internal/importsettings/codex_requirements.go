@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// requirements translates Codex's requirements.toml, what an administrator demands. All of it restricts;
-// what has no equal is left, and told.
+// requirements translates Codex's requirements.toml, an administrator's restrictions. What has no
+// equivalent is skipped and reported.
 func (t *translation) requirements(root jsontree.Node) {
 	for _, m := range root.Members {
 		switch m.Key {
@@ -27,15 +27,15 @@ func (t *translation) requirements(root jsontree.Node) {
 		case "features", "enforce_residency":
 			t.unsupportedSilent(m.Key, m.At, "Codex features have no equivalent in Holdfast")
 		case "allowed_web_search_modes":
-			t.unsupported(m.Key, m.At, "to close it, write permissions.deny WebSearch")
+			t.unsupported(m.Key, m.At, "to disable it, add WebSearch to permissions.deny")
 		default:
 			t.unsupported(m.Key, m.At, "unknown setting; check that nothing relies on it")
 		}
 	}
 }
 
-// withoutBypass disables the mode without questions where a list does not have the value that is as
-// wide there.
+// withoutBypass disables the mode without approvals if a list does not contain the equally
+// permissive value.
 func (t *translation) withoutBypass(m jsontree.Member, wide string) {
 	list, ok := texts(&m.Value)
 	if !ok {
@@ -52,34 +52,34 @@ func (t *translation) withoutBypass(m jsontree.Member, wide string) {
 	if m.Key == "allowed_sandbox_modes" && !slices.Contains(names, "workspace-write") && !slices.Contains(names, wide) {
 		t.add("permissions.deny", "Edit", m.Value.At)
 		t.add("permissions.deny", "Write", m.Value.At)
-		t.unsupported(m.Key, m.At, "read-only closes Edit and Write here; a command that writes is a question of the mode")
+		t.unsupported(m.Key, m.At, "read-only denies Edit and Write; for commands that write, the mode decides")
 	}
 }
 
-// prefixRules makes deny and ask rules of rules for commands.
+// prefixRules translates rules for commands to deny and ask rules.
 func (t *translation) prefixRules(n jsontree.Node) {
 	list := n.Member("prefix_rules")
 	if list == nil || list.Kind != jsontree.List {
-		t.refuse(n.At, "rules names no list prefix_rules")
+		t.refuse(n.At, "rules.prefix_rules: want a list")
 		return
 	}
 	for _, r := range list.Items {
 		key := ""
 		switch d := r.Member("decision"); {
 		case d == nil:
-			t.refuse(r.At, "rules.prefix_rules: a rule without a decision")
+			t.refuse(r.At, "rules.prefix_rules: a rule has no decision")
 			return
 		case d.Text == "forbidden":
 			key = "permissions.deny"
 		case d.Text == "prompt":
 			key = "permissions.ask"
 		default:
-			t.refuse(d.At, "rules.prefix_rules: the decision %q is not known", d.Text)
+			t.refuse(d.At, "rules.prefix_rules: unknown decision %q", d.Text)
 			return
 		}
 		lines, ok := prefixes(r.Member("pattern"))
 		if !ok {
-			t.refuse(r.At, "rules.prefix_rules: the pattern cannot be read")
+			t.refuse(r.At, "rules.prefix_rules: invalid pattern")
 			return
 		}
 		for _, line := range lines {
@@ -88,10 +88,11 @@ func (t *translation) prefixRules(n jsontree.Node) {
 	}
 }
 
-// maxPrefixes bounds how many rules one rule becomes.
+// maxPrefixes is the maximum number of rules that one rule becomes.
 const maxPrefixes = 256
 
-// prefixes are the beginnings of commands that a pattern names: a list of words, each one or several.
+// prefixes returns the command prefixes of a pattern: a list of words, each with one or more
+// alternatives.
 func prefixes(n *jsontree.Node) ([]string, bool) {
 	if n == nil || n.Kind != jsontree.List || len(n.Items) == 0 {
 		return nil, false
@@ -113,7 +114,7 @@ func prefixes(n *jsontree.Node) ([]string, bool) {
 	return lines, true
 }
 
-// alternatives are the words that stand for one word of a pattern.
+// alternatives returns the alternatives of one word of a pattern.
 func alternatives(n *jsontree.Node) (words []string, ok bool) {
 	if n.Kind == jsontree.Object {
 		if one := n.Member("token"); one != nil {
@@ -124,7 +125,7 @@ func alternatives(n *jsontree.Node) (words []string, ok bool) {
 	}
 	list, ok := texts(n)
 	for _, w := range list {
-		if w.Text == "" || strings.ContainsAny(w.Text, " \t\n()*\\'\"") { // a word that a rule cannot name
+		if w.Text == "" || strings.ContainsAny(w.Text, " \t\n()*\\'\"") { // a rule cannot express this word
 			return nil, false
 		}
 		words = append(words, w.Text)
@@ -132,7 +133,7 @@ func alternatives(n *jsontree.Node) (words []string, ok bool) {
 	return words, ok && len(words) > 0
 }
 
-// allowedServers are the only MCP servers that may be used.
+// allowedServers translates the list of the only allowed MCP servers.
 func (t *translation) allowedServers(m jsontree.Member) {
 	list := jsontree.Node{Kind: jsontree.List, At: m.Value.At}
 	for _, s := range m.Value.Members {
@@ -141,7 +142,7 @@ func (t *translation) allowedServers(m jsontree.Member) {
 			if u := id.Member("url"); u != nil {
 				entry.Key, entry.Value = "serverUrl", *u
 			} else {
-				t.unsupported(dotted(m.Key, s.Key)+".identity.command", s.At, "the server's name counts here, and not its program")
+				t.unsupported(dotted(m.Key, s.Key)+".identity.command", s.At, "servers are compared by name, not by program")
 			}
 		}
 		list.Items = append(list.Items, jsontree.Node{Kind: jsontree.Object, At: s.At, Members: []jsontree.Member{entry}})
@@ -149,7 +150,7 @@ func (t *translation) allowedServers(m jsontree.Member) {
 	t.put("allowedMcpServers", list)
 }
 
-// requiredPermissions closes files.
+// requiredPermissions denies access to files.
 func (t *translation) requiredPermissions(n jsontree.Node) {
 	for _, m := range n.Members {
 		deny := m.Value.Member("deny_read")
@@ -159,7 +160,7 @@ func (t *translation) requiredPermissions(n jsontree.Node) {
 		}
 		list, ok := texts(deny)
 		if !ok {
-			t.refuse(deny.At, "permissions.filesystem.deny_read is no list of paths")
+			t.refuse(deny.At, "permissions.filesystem.deny_read: want a list of paths")
 			return
 		}
 		for _, p := range list {
@@ -168,7 +169,7 @@ func (t *translation) requiredPermissions(n jsontree.Node) {
 	}
 }
 
-// requiredHooks takes hooks in Claude Code's form.
+// requiredHooks imports hooks in Claude Code's form.
 func (t *translation) requiredHooks(n jsontree.Node) {
 	out := jsontree.Node{Kind: jsontree.Object, At: n.At}
 	for _, m := range n.Members {

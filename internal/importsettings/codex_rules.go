@@ -4,8 +4,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// codexRules translates Codex's *.rules files: calls that forbid, ask about or allow commands by how they begin.
-// What forbids or asks and cannot be said here is an error, what allows is left.
+// codexRules translates Codex's *.rules files: calls that deny, ask about or allow commands by
+// their prefix. A restriction that cannot be translated is an error; an allow is skipped.
 //
 //	prefix_rule(pattern = ["git", ["push", "fetch"]], decision = "prompt")
 func (t *translation) codexRules(calls jsontree.Node) {
@@ -16,17 +16,17 @@ func (t *translation) codexRules(calls jsontree.Node) {
 		case "network_rule":
 			t.networkRule(&call.Value)
 		case "host_executable":
-			t.unsupported(call.Key, call.At, "a rule is about a program by the name that a command uses")
+			t.unsupported(call.Key, call.At, "rules match a program by the name that a command uses")
 		default:
-			t.refuse(call.At, "%s is not known here", call.Key)
+			t.refuse(call.At, "unknown function %s", call.Key)
 		}
 	}
 }
 
-// decisions are what the words of Codex's rules are here.
+// decisions maps the decisions of Codex's rules to effects.
 var decisions = map[string]string{"": "allow", "allow": "allow", "prompt": "ask", "forbidden": "deny", "deny": "deny"}
 
-// decision is the list of rules that a call is for.
+// decision returns the list of rules that a call belongs in.
 func (t *translation) decision(call *jsontree.Node) (string, bool) {
 	word := ""
 	if d := call.Member("decision"); d != nil {
@@ -34,7 +34,7 @@ func (t *translation) decision(call *jsontree.Node) (string, bool) {
 	}
 	effect, ok := decisions[word]
 	if !ok {
-		t.refuse(call.At, "the decision %q is not known", word)
+		t.refuse(call.At, "unknown decision %q", word)
 	}
 	return effect, ok
 }
@@ -47,9 +47,9 @@ func (t *translation) prefixRule(call *jsontree.Node) {
 	lines, ok := prefixes(call.Member("pattern"))
 	switch {
 	case !ok && effect == "allow":
-		t.unsupportedSilent("prefix_rule", call.At, "no rule can name these words")
+		t.unsupportedSilent("prefix_rule", call.At, "a rule cannot express these words")
 	case !ok:
-		t.refuse(call.At, "prefix_rule: the pattern cannot be read")
+		t.refuse(call.At, "prefix_rule: invalid pattern")
 	}
 	for _, line := range lines {
 		t.add("permissions."+effect, "Bash("+line+":*)", call.At)
@@ -64,9 +64,9 @@ func (t *translation) networkRule(call *jsontree.Node) {
 	host := call.Member("host")
 	switch {
 	case effect == "allow":
-		t.unsupported("network_rule", call.At, "hosts are opened by sandbox.network.allowedDomains")
+		t.unsupported("network_rule", call.At, "allow hosts with sandbox.network.allowedDomains")
 	case host == nil || host.Kind != jsontree.Text || host.Text == "":
-		t.refuse(call.At, "network_rule: it names no host")
+		t.refuse(call.At, "network_rule: the host is missing")
 	case effect == "deny":
 		t.add("sandbox.network.deniedDomains", host.Text, call.At)
 	default:
@@ -74,9 +74,9 @@ func (t *translation) networkRule(call *jsontree.Node) {
 	}
 }
 
-// parseRules reads calls with named arguments that are texts and lists, which is what rules of Codex are made of.
-// Anything else of their language is an error: what is not understood may forbid something. The calls are the
-// members of the node, by their names, in order.
+// parseRules parses calls with named arguments that are strings and lists, which is the form of
+// Codex's rules. Anything else in their language is an error, because it may be a restriction. The
+// calls are the members of the node, by name, in order.
 func parseRules(data []byte) (jsontree.Node, error) {
 	p := rulesParser{data: data}
 	root := jsontree.Node{Kind: jsontree.Object}
@@ -104,12 +104,12 @@ type rulesParser struct {
 func (p *rulesParser) fail(what string) {
 	if p.err == nil {
 		line, col := position(p.data, p.at)
-		p.err = &Error{Line: line, Col: col, Detail: what, Hint: "write calls of prefix_rule with texts and lists"}
+		p.err = &Error{Line: line, Col: col, Detail: what, Hint: "write calls of prefix_rule with strings and lists"}
 	}
 	p.at = len(p.data)
 }
 
-// space passes over spaces and comments.
+// space skips spaces and comments.
 func (p *rulesParser) space() {
 	for p.at < len(p.data) {
 		switch p.data[p.at] {
@@ -125,7 +125,7 @@ func (p *rulesParser) space() {
 	}
 }
 
-// is takes a character if it is the next one.
+// is consumes a character if it is the next one.
 func (p *rulesParser) is(c byte) bool {
 	p.space()
 	if p.at < len(p.data) && p.data[p.at] == c {
@@ -137,7 +137,7 @@ func (p *rulesParser) is(c byte) bool {
 
 func (p *rulesParser) want(c byte) {
 	if !p.is(c) {
-		p.fail("there is no " + string(c))
+		p.fail("missing " + string(c))
 	}
 }
 
@@ -148,13 +148,13 @@ func (p *rulesParser) name() string {
 		p.at++
 	}
 	if from == p.at {
-		p.fail("there is no name")
+		p.fail("missing name")
 		return ""
 	}
 	return string(p.data[from:p.at])
 }
 
-// call reads the arguments.
+// call parses the arguments of a call.
 func (p *rulesParser) call(at int) jsontree.Node {
 	n := jsontree.Node{Kind: jsontree.Object, At: at}
 	p.want('(')
@@ -175,7 +175,7 @@ func (p *rulesParser) call(at int) jsontree.Node {
 	return n
 }
 
-// maxNesting bounds lists in lists.
+// maxNesting is the maximum nesting depth of lists.
 const maxNesting = 8
 
 func (p *rulesParser) value(depth int) jsontree.Node {
@@ -198,11 +198,11 @@ func (p *rulesParser) value(depth int) jsontree.Node {
 	return n
 }
 
-// text reads a text in single or double quotes, or in three of them.
+// text parses a string in single, double or triple quotes.
 func (p *rulesParser) text() string {
 	rest := p.data[p.at:]
 	if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
-		p.fail("there is neither a text nor a list")
+		p.fail("want a string or a list")
 		return ""
 	}
 	quote := rest[:1]
@@ -217,11 +217,11 @@ func (p *rulesParser) text() string {
 			p.at += len(quote)
 			return string(out)
 		case c == '\n' && len(quote) == 1:
-			p.fail("the text has no end")
+			p.fail("unterminated string")
 		case c == '\\' && p.at+1 < len(p.data):
 			plain, ok := map[byte]byte{'\\': '\\', '"': '"', '\'': '\'', 'n': '\n', 't': '\t', 'r': '\r'}[p.data[p.at+1]]
 			if !ok {
-				p.fail(`\` + string(p.data[p.at+1]) + " is not known in a text")
+				p.fail(`unknown escape \` + string(p.data[p.at+1]) + " in a string")
 			}
 			out = append(out, plain)
 			p.at += 2
@@ -230,6 +230,6 @@ func (p *rulesParser) text() string {
 			p.at++
 		}
 	}
-	p.fail("the text has no end")
+	p.fail("unterminated string")
 	return ""
 }

@@ -1,12 +1,12 @@
-// Package importsettings reads settings files of other agents and says the same in ours, each
-// value with the place that it has in their file.
+// Package importsettings reads settings files of other agents and translates them to Holdfast's
+// form, each value with its position in the original file.
 //
 //	.claude/settings.json ─┐
-//	.codex/config.toml    ─┼─► Read ─► File: our JSON, where each value was written, what has no equal
+//	.codex/config.toml    ─┼─► Read ─► File: Holdfast's JSON, position of each value, unsupported settings
 //	requirements.toml, …  ─┘
 //
 //	f, err := foreign.Read(foreign.Claude, foreign.Settings, data)
 //	line, col := f.Place(offset) // of an offset in f.JSON
 //
-// It decides nothing: what counts, and when, is for package settings.
+// It decides nothing: package settings decides what applies, and when.
 package importsettings

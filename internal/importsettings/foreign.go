@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Program is whose file it is.
+// Program is another agent program.
 type Program string
 
 // The programs.
@@ -23,10 +23,10 @@ const (
 	Gemini   Program = "gemini"
 )
 
-// Programs are all of them.
+// Programs lists all programs.
 var Programs = []Program{Claude, Codex, OpenCode, Gemini}
 
-// String is the program's name, for people.
+// String returns the program's display name.
 func (p Program) String() string {
 	switch p {
 	case Claude:
@@ -41,32 +41,32 @@ func (p Program) String() string {
 	return string(p)
 }
 
-// Kind is which file of a program it is.
+// Kind is the kind of a program's file.
 type Kind string
 
 // The kinds.
 const (
-	Settings     Kind = "settings"     // of a person or a project
-	Managed      Kind = "managed"      // of an administrator, in the form of Settings
+	Settings     Kind = "settings"     // a user's or a project's
+	Managed      Kind = "managed"      // managed settings, in the form of Settings
 	Requirements Kind = "requirements" // Codex's requirements.toml
 	Rules        Kind = "rules"        // Codex's rules for commands, *.rules
 )
 
-// File is what a file of another program says, in our form.
+// File is a file of another program in Holdfast's form.
 type File struct {
-	JSON    []byte // a settings file of ours
+	JSON    []byte // a Holdfast settings file
 	NoEqual []Unsupported
 
 	source []byte
-	places []place // of values and keys in JSON, by offset
+	places []place // positions of values and keys in JSON, by offset
 }
 
-// Unsupported is a setting that has no equal here.
+// Unsupported is a setting without an equivalent.
 type Unsupported struct {
 	Key       string // "permissions.disableAutoMode"
 	Line, Col int
 	Reason    string
-	// Silent: it changes nothing about what an agent may do, so nobody needs to be told at each run.
+	// Silent settings do not change what an agent may do, so they are not reported with each run.
 	Silent bool
 }
 
@@ -81,8 +81,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Read reads a file. Comments and commas before a closing bracket are no errors in JSON, whoever's it
-// is: what a strict reader would leave out may be a deny rule. Errors are *[Error].
+// Read reads a file. Comments and trailing commas in JSON are accepted for every program: what a
+// strict parser would skip may be a deny rule. Errors are *[Error].
 func Read(p Program, k Kind, data []byte) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &translation{source: data}
@@ -132,11 +132,11 @@ func Read(p Program, k Kind, data []byte) (*File, error) {
 	return f, nil
 }
 
-// Position is where what stands at an offset of JSON was written: line and column from 1.
+// Position returns the original position of an offset in JSON: line and column from 1.
 func (f *File) Position(offset int) (line, col int) {
 	i, found := slices.BinarySearchFunc(f.places, offset, func(p place, at int) int { return cmp.Compare(p.offset, at) })
 	if !found {
-		i-- // inside of what begins before it
+		i-- // inside the value before it
 	}
 	if i < 0 {
 		return 1, 1
@@ -144,7 +144,7 @@ func (f *File) Position(offset int) (line, col int) {
 	return position(f.source, f.places[i].at)
 }
 
-// write writes a node of ours, and keeps where its values come from.
+// write writes a node and records the positions of its values.
 func (f *File) write(n *jsontree.Node) {
 	f.places = append(f.places, place{len(f.JSON), n.At})
 	switch n.Kind {
@@ -176,16 +176,16 @@ func (f *File) write(n *jsontree.Node) {
 	}
 }
 
-// position turns an offset into a line and a column, both from 1, in bytes.
+// position converts an offset to a line and a column, both from 1, in bytes.
 func position(source []byte, at int) (line, col int) {
 	before := source[:min(max(at, 0), len(source))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// translation is a file while it is read.
+// translation is the state of translating a file.
 type translation struct {
 	source []byte
-	out    jsontree.Node // of ours
+	out    jsontree.Node // Holdfast's form
 	left   []Unsupported
 	err    error
 }
@@ -195,26 +195,26 @@ func (t *translation) invalid(at int, what string) *Error {
 	return &Error{Line: line, Col: col, Detail: what}
 }
 
-// refuse ends the reading: what stands there may forbid something.
+// refuse ends the translation with an error, because the setting may be a restriction.
 func (t *translation) refuse(at int, format string, args ...any) {
 	if t.err == nil {
 		t.err = t.invalid(at, fmt.Sprintf(format, args...))
 	}
 }
 
-// unsupported notes what has no equal.
+// unsupported notes a setting without an equivalent.
 func (t *translation) unsupported(key string, at int, why string) {
 	line, col := position(t.source, at)
 	t.left = append(t.left, Unsupported{Key: key, Line: line, Col: col, Reason: why})
 }
 
-// unsupportedSilent notes what has no equal and matters to nobody's safety.
+// unsupportedSilent notes a setting without an equivalent that does not affect safety.
 func (t *translation) unsupportedSilent(key string, at int, why string) {
 	t.unsupported(key, at, why)
 	t.left[len(t.left)-1].Silent = true
 }
 
-// put sets a value in our tree by its dotted key.
+// put sets a value in the output by its dotted key.
 func (t *translation) put(key string, n jsontree.Node) {
 	at := &t.out
 	at.Kind = jsontree.Object
@@ -232,7 +232,7 @@ func (t *translation) put(key string, n jsontree.Node) {
 	}
 }
 
-// add puts a text behind the others of a list in our tree, unless it is there.
+// add appends a text to a list in the output, without duplicates.
 func (t *translation) add(key, text string, at int) {
 	list := find(&t.out, key)
 	if list == nil {
@@ -258,7 +258,7 @@ func text(s string, at int) jsontree.Node {
 	return jsontree.Node{Kind: jsontree.Text, Text: s, At: at}
 }
 
-// texts are those of a list of texts, or the one text; false when it is neither.
+// texts returns the items of a list of strings, or a single string; false if it is neither.
 func texts(n *jsontree.Node) ([]jsontree.Node, bool) {
 	if n.Kind == jsontree.Text {
 		return []jsontree.Node{*n}, true
@@ -269,5 +269,5 @@ func texts(n *jsontree.Node) ([]jsontree.Node, bool) {
 	return n.Items, true
 }
 
-// isError makes an *[Error] of what a reader of JSON says.
+// isError returns a JSON parser's error as *[jsontree.Error].
 func isError(err error) (*jsontree.Error, bool) { return errors.AsType[*jsontree.Error](err) }

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// geminiTools are the tools that Gemini CLI's names mean here.
+// geminiTools maps the tools of Gemini CLI to Holdfast's.
 var geminiTools = map[string]string{
 	"run_shell_command": "Bash", "ShellTool": "Bash", "read_file": "Read", "ReadFileTool": "Read", "read_many_files": "Read", "write_file": "Write", "WriteFileTool": "Write",
 	"replace": "Edit", "EditTool": "Edit", "web_fetch": "WebFetch", "WebFetchTool": "WebFetch", "google_web_search": "WebSearch", "glob": "Glob", "GlobTool": "Glob",
@@ -16,18 +16,18 @@ var geminiTools = map[string]string{
 
 var geminiUnsupported = map[string]string{
 	"context.fileName": "AGENTS.md and CLAUDE.md are read; put @GEMINI.md into one of them", "contextFileName": "AGENTS.md and CLAUDE.md are read; put @GEMINI.md into one of them",
-	"tools.core": "which tools there are is said by --tools", "coreTools": "which tools there are is said by --tools",
+	"tools.core": "set the available tools with --tools", "coreTools": "set the available tools with --tools",
 	"tools.sandbox": "commands always run in the sandbox", "sandbox": "commands always run in the sandbox",
-	"security.auth": "keys are named by the provider", "selectedAuthType": "keys are named by the provider",
-	"mcp.allowed": "only an administrator says which servers are the only ones", "allowMCPServers": "only an administrator says which servers are the only ones",
-	"telemetry": "telemetry is set by OTEL_ variables", "hooks": "its events have other names and other inputs: write hooks of Holdfast's",
+	"security.auth": "keys are set per provider", "selectedAuthType": "keys are set per provider",
+	"mcp.allowed": "only managed settings can restrict servers to a list", "allowMCPServers": "only managed settings can restrict servers to a list",
+	"telemetry": "set telemetry with OTEL_ variables", "hooks": "its events have different names and inputs; write Holdfast hooks",
 	"tools.discoveryCommand": "tools come from MCP servers", "tools.callCommand": "tools come from MCP servers",
 	"security.disableYoloMode": "write permissions.disableBypassPermissionsMode: \"disable\"",
 }
 
 var geminiDisplay = []string{"$schema", "ui", "theme", "general", "ide", "privacy", "output", "model", "advanced", "experimental", "context", "security", "tools", "mcp", "admin", "vimMode", "checkpointing", "usageStatisticsEnabled", "hideTips", "hideBanner", "preferredEditor", "accessibility", "fileFiltering", "bugCommand"}
 
-// gemini translates a settings.json of Gemini CLI: the nested form and the older flat one.
+// gemini translates a settings.json of Gemini CLI, in the nested or the older flat form.
 func (t *translation) gemini(root jsontree.Node) {
 	for _, m := range root.Members {
 		nested := m.Value.Kind == jsontree.Object && slices.Contains([]string{"general", "tools", "mcp", "context", "security", "model"}, m.Key)
@@ -59,14 +59,14 @@ func (t *translation) geminiKey(key string, m jsontree.Member) {
 	case key == "general.defaultApprovalMode":
 		mode, ok := map[string]string{"default": "default", "auto_edit": "acceptEdits", "plan": "plan"}[m.Value.Text]
 		if !ok {
-			t.unsupported(key, m.At, "there is no such mode here")
+			t.unsupported(key, m.At, "unknown mode")
 			return
 		}
 		t.put("permissions.defaultMode", text(mode, m.Value.At))
 	case key == "model.name" && m.Value.Kind == jsontree.Text:
 		t.put("model", text("gemini/"+m.Value.Text, m.Value.At))
 	case key == "autoAccept" || key == "tools.autoAccept":
-		t.unsupportedSilent(key, m.At, "commands that change nothing are not asked about")
+		t.unsupportedSilent(key, m.At, "commands that change nothing need no approval")
 	case key == "context.includeDirectories" || key == "includeDirectories":
 		list, _ := texts(&m.Value)
 		for _, dir := range list {
@@ -75,17 +75,17 @@ func (t *translation) geminiKey(key string, m jsontree.Member) {
 	case known:
 		t.unsupported(key, m.At, why)
 	case slices.Contains(geminiDisplay, group):
-		t.unsupportedSilent(key, m.At, "it is about Gemini CLI's own looks or comfort")
+		t.unsupportedSilent(key, m.At, "it only affects Gemini CLI's display or convenience")
 	default:
 		t.unsupported(key, m.At, "unknown setting")
 	}
 }
 
-// geminiRules makes rules of names of tools: "run_shell_command(git status)".
+// geminiRules translates tool names to rules: "run_shell_command(git status)".
 func (t *translation) geminiRules(key, decision string, m jsontree.Member) {
 	list, ok := texts(&m.Value)
 	if !ok {
-		t.unsupported(key, m.At, "it is no list of tools")
+		t.unsupported(key, m.At, "want a list of tools")
 		return
 	}
 	for _, n := range list {
@@ -93,7 +93,7 @@ func (t *translation) geminiRules(key, decision string, m jsontree.Member) {
 		tool, known := geminiTools[name]
 		switch {
 		case !known:
-			t.unsupported(key, n.At, "there is no tool "+name+" here")
+			t.unsupported(key, n.At, "unknown tool "+name)
 		case bound:
 			t.add("permissions."+decision, ruleOf(tool, what+":*"), n.At)
 		default:
@@ -121,10 +121,10 @@ func (t *translation) geminiServers(m jsontree.Member) {
 				set("url", f.Value, f.At)
 			case "trust":
 				if f.Value.Text == "true" {
-					t.unsupported(dotted(m.Key, s.Key)+".trust", f.At, "a server does not say what is allowed: write permissions.allow mcp__"+s.Key)
+					t.unsupported(dotted(m.Key, s.Key)+".trust", f.At, "server definitions cannot grant permissions; add to permissions.allow: mcp__"+s.Key)
 				}
 			default:
-				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "MCP servers have no such setting in Holdfast")
+				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "Holdfast's MCP servers do not have this setting")
 			}
 		}
 		servers.Members = append(servers.Members, jsontree.Member{Key: s.Key, At: s.At, Value: out})

@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// parseJSON reads JSON in which comments, and commas before a closing bracket, are allowed.
+// parseJSON parses JSON that may contain comments and trailing commas.
 func parseJSON(data []byte) (jsontree.Node, error) {
 	plain := withoutComments(data)
-	if len(bytes.TrimSpace(plain)) == 0 { // a file that a program has made and not filled
+	if len(bytes.TrimSpace(plain)) == 0 { // an empty file created by a program
 		return jsontree.Node{Kind: jsontree.Object}, nil
 	}
 	root, err := jsontree.Parse(plain)
@@ -21,11 +21,10 @@ func parseJSON(data []byte) (jsontree.Node, error) {
 	return root, err
 }
 
-// withoutComments puts spaces in the place of comments and of commas before a closing bracket, so that
-// everything keeps its place.
+// withoutComments replaces comments and trailing commas by spaces, so that positions do not change.
 func withoutComments(data []byte) []byte {
 	out := slices.Clone(data)
-	comma := -1 // a comma behind which nothing but spaces came
+	comma := -1 // a comma followed only by spaces so far
 	for i := 0; i < len(out); {
 		switch c := out[i]; {
 		case c == '"':
@@ -43,7 +42,7 @@ func withoutComments(data []byte) []byte {
 		case bytes.HasPrefix(out[i:], []byte("/*")):
 			end := bytes.Index(out[i+2:], []byte("*/"))
 			if end < 0 {
-				return out // which the reader of JSON refuses
+				return out // the JSON parser rejects it
 			}
 			blank(out[i : i+end+4])
 			i += end + 4
@@ -63,7 +62,7 @@ func withoutComments(data []byte) []byte {
 	return out
 }
 
-// endOfText is the offset behind the text that begins at i.
+// endOfText returns the offset after the string that starts at i.
 func endOfText(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch b[i] {

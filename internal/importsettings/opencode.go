@@ -6,18 +6,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// openCodeTools are the tools that opencode's names mean here.
+// openCodeTools maps the tools of opencode to Holdfast's.
 var openCodeTools = map[string][]string{
 	"bash": {"Bash"}, "edit": {"Edit", "Write"}, "write": {"Write"}, "read": {"Read"}, "webfetch": {"WebFetch"}, "websearch": {"WebSearch"},
 	"grep": {"Grep"}, "glob": {"Glob"}, "list": {"Glob"}, "task": {"Task"}, "todowrite": {"TodoWrite"}, "skill": {"Skill"}, "patch": {"Edit"},
 }
 
 var openCodeUnsupported = map[string]string{
-	"provider": "name providers in Holdfast's own settings",
-	"agent":    "kinds of sub-agents are Markdown files: .claude/agents or .holdfast/agents", "mode": "kinds of sub-agents are Markdown files: .claude/agents or .holdfast/agents",
+	"provider": "set providers in Holdfast's settings",
+	"agent":    "sub-agent definitions are Markdown files: .claude/agents or .holdfast/agents", "mode": "sub-agent definitions are Markdown files: .claude/agents or .holdfast/agents",
 	"command": "commands are Markdown files: .claude/commands", "plugin": "plugins are not installed here",
-	"instructions": "name the files in AGENTS.md: @docs/style.md", "formatter": "write a PostToolUse hook", "lsp": "there are no language servers for the model",
-	"disabled_providers": "providers are not restricted by settings here", "enabled_providers": "providers are not restricted by settings here",
+	"instructions": "name the files in AGENTS.md: @docs/style.md", "formatter": "write a PostToolUse hook", "lsp": "language servers are not supported",
+	"disabled_providers": "settings cannot restrict providers", "enabled_providers": "settings cannot restrict providers",
 	"share": "sessions are not shared", "autoshare": "sessions are not shared",
 }
 
@@ -44,14 +44,15 @@ func (t *translation) openCode(root jsontree.Node) {
 		case known:
 			t.unsupported(m.Key, m.At, why)
 		case slices.Contains(openCodeDisplay, m.Key):
-			t.unsupportedSilent(m.Key, m.At, "it is about opencode's own looks or comfort")
+			t.unsupportedSilent(m.Key, m.At, "it only affects opencode's display or convenience")
 		default:
 			t.unsupported(m.Key, m.At, "unknown setting")
 		}
 	}
 }
 
-// openCodePermission makes rules. There the last pattern that fits counts, here a deny always does.
+// openCodePermission translates permissions to rules. In opencode the last matching pattern wins;
+// here a deny always does.
 func (t *translation) openCodePermission(m jsontree.Member) {
 	if m.Value.Kind == jsontree.Text {
 		t.unsupported(m.Key, m.At, "use permissions.defaultMode to ask about everything")
@@ -71,16 +72,16 @@ func (t *translation) openCodePermission(m jsontree.Member) {
 func (t *translation) openCodeRule(key, tool, pattern, decision string, at int) {
 	names, known := openCodeTools[tool]
 	if !known || !slices.Contains([]string{"allow", "ask", "deny"}, decision) {
-		t.unsupported(key+"."+dotted(tool), at, "there is no such tool or decision here")
+		t.unsupported(key+"."+dotted(tool), at, "unknown tool or decision")
 		return
 	}
 	if (pattern == "*" || pattern == "") && decision != "deny" {
 		if decision == "allow" {
-			t.unsupported(key+"."+dotted(tool), at, "everything of a tool is not allowed by an import: write permissions.allow "+names[0]+" if you mean it")
+			t.unsupported(key+"."+dotted(tool), at, "an import does not allow all uses of a tool; to do so, add "+names[0]+" to permissions.allow")
 			return
 		}
-		if pattern == "*" { // there the patterns beside it beat it, here an ask beats every allow
-			t.unsupported(key+"."+dotted(tool, pattern), at, "what no rule names is a question of the mode here")
+		if pattern == "*" { // there, other patterns override it; here, an ask overrides every allow
+			t.unsupported(key+"."+dotted(tool, pattern), at, "for calls that no rule covers, the mode decides")
 			return
 		}
 	}
@@ -113,7 +114,7 @@ func (t *translation) openCodeServers(m jsontree.Member) {
 					set("disabled", jsontree.Node{Kind: jsontree.Bool, Text: "true", At: f.At}, f.At)
 				}
 			default:
-				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "MCP servers have no such setting in Holdfast")
+				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "Holdfast's MCP servers do not have this setting")
 			}
 		}
 		servers.Members = append(servers.Members, jsontree.Member{Key: s.Key, At: s.At, Value: out})

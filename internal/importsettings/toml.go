@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// parseTOML reads TOML as a tree whose values keep their places. Dates become texts.
+// parseTOML parses TOML to a tree whose values have positions. Dates become strings.
 func parseTOML(data []byte) (jsontree.Node, error) {
 	root := jsontree.Node{Kind: jsontree.Object}
 	var whole map[string]any
-	if err := toml.Unmarshal(data, &whole); err != nil { // this checks the meaning, such as a key that stands there twice
+	if err := toml.Unmarshal(data, &whole); err != nil { // this also checks semantics, such as duplicate keys
 		e := &Error{Detail: "not TOML: " + err.Error()}
 		if d, ok := errors.AsType[*toml.DecodeError](err); ok {
 			e.Line, e.Col = d.Position()
@@ -64,7 +64,7 @@ func (r *tomlReader) keys(n *unstable.Node) (list []tomlKey) {
 	return list
 }
 
-// open is the table of a dotted key; of a list of tables, the last one.
+// open returns the table of a dotted key; for a list of tables, the last one.
 func (r *tomlReader) open(n *jsontree.Node, keys []tomlKey) *jsontree.Node {
 	for _, k := range keys {
 		n = member(n, k, jsontree.Object)
@@ -75,14 +75,14 @@ func (r *tomlReader) open(n *jsontree.Node, keys []tomlKey) *jsontree.Node {
 	return n
 }
 
-// element begins another table of a list of tables.
+// element starts another table of a list of tables.
 func (r *tomlReader) element(n *jsontree.Node, k tomlKey) *jsontree.Node {
 	list := member(n, k, jsontree.List)
 	list.Items = append(list.Items, jsontree.Node{Kind: jsontree.Object, At: k.at})
 	return &list.Items[len(list.Items)-1]
 }
 
-// member is a member of an object, made with a kind when it is not there.
+// member returns a member of an object, and creates it with a kind if it does not exist.
 func member(n *jsontree.Node, k tomlKey, kind jsontree.Kind) *jsontree.Node {
 	i := slices.IndexFunc(n.Members, func(m jsontree.Member) bool { return m.Key == k.name })
 	if i < 0 {
@@ -99,7 +99,7 @@ func (r *tomlReader) pair(table *jsontree.Node, e *unstable.Node) {
 	*member(in, last, jsontree.Null) = r.value(e.Value(), last.at)
 }
 
-// value is a value; at is where it begins when the parser does not say.
+// value converts a value; at is its position if the parser does not provide one.
 func (r *tomlReader) value(v *unstable.Node, at int) jsontree.Node {
 	if v.Raw.Length > 0 {
 		at = int(v.Raw.Offset)
@@ -124,7 +124,7 @@ func (r *tomlReader) value(v *unstable.Node, at int) jsontree.Node {
 		} else { // 0x1F, inf
 			n.Kind = jsontree.Text
 		}
-	default: // texts, dates
+	default: // strings, dates
 		n.Kind = jsontree.Text
 	}
 	return n
@@ -134,7 +134,7 @@ func number(s string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(s, "_", ""), "+")
 }
 
-// dotted writes a key as TOML does.
+// dotted joins parts to a key in TOML's form.
 func dotted(parts ...string) string {
 	for i, p := range parts {
 		if strings.ContainsFunc(p, func(c rune) bool {

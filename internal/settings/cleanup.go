@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// LoadCleanup reads cleanupPeriodDays of the user's settings, or of the administrator's,
-// which is stronger: after how many days without a change a session goes to the trash,
-// and after how many days there it is deleted. 0 is never, and the default. Only Home
-// and Managed of o are needed. The error is *[Error] when a file is wrong.
+// LoadCleanup reads cleanupPeriodDays of the managed settings, or else of the user's: after how
+// many days without a change a session moves to the trash, and after how many more days there it is
+// deleted. 0, the default, means never. Only Home and Managed of o are needed. The error is
+// *[Error] if a file is invalid.
 func LoadCleanup(o *Options) (days int, err error) {
 	all, err := ownAndManaged(o)
 	if err != nil {

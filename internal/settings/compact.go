@@ -9,21 +9,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Compaction says when a long transcript is made smaller, and how. A value of 0 is what
-// nobody says.
+// Compaction says when and how a long transcript is compacted. A value of 0 is not set.
 type Compaction struct {
-	Auto       Value[bool]    // false: never by itself; true when nobody says
+	Auto       Value[bool]    // false: never automatically; default true
 	Share      Value[float64] // of the model's context that is used
-	Items      Value[int]     // that the transcript has
-	KeepTokens Value[int]     // tokens of the newest items that a summary leaves
+	Items      Value[int]     // number of items in the transcript
+	KeepTokens Value[int]     // tokens of the newest items that a summary keeps
 	Steps      Value[[]CompactionStep]
 }
 
-// CompactionStep is a step by its name: dropThinking, dropFailed, keepRecent, redact or
-// summarise.
+// CompactionStep is a step by its name: dropThinking, dropFailed, keepRecent, redact or summarise.
 type CompactionStep struct {
 	Name  string
-	Items int // of keepRecent
+	Items int // for keepRecent
 }
 
 type parsedCompaction struct {
@@ -48,7 +46,7 @@ func (s *parsedSource) compactBlock(path string, n jsontree.Node) {
 	}
 }
 
-// autoCompact reads compact.auto, or autoCompactEnabled of Claude Code.
+// autoCompact decodes compact.auto, or Claude Code's autoCompactEnabled.
 func (s *parsedSource) autoCompact(path string, n jsontree.Node) {
 	if s.compaction.auto.Value != nil {
 		s.fault(n.At, "use only one of them", "%s: compact.auto and autoCompactEnabled are the same setting", path)
@@ -68,12 +66,12 @@ func (s *parsedSource) share(into *Value[float64]) func(string, jsontree.Node) {
 	}
 }
 
-// number reads a whole number that is at least so much.
-func (s *parsedSource) number(into *Value[int], least int, what string) func(string, jsontree.Node) {
+// number decodes a whole number with a minimum.
+func (s *parsedSource) number(into *Value[int], minimum int, what string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		count, err := strconv.Atoi(n.Text)
-		if n.Kind != jsontree.Number || err != nil || count < least || count > 1_000_000_000 {
-			s.fault(n.At, "write a number of "+what, "%s: want a number of at least %d", path, least)
+		if n.Kind != jsontree.Number || err != nil || count < minimum || count > 1_000_000_000 {
+			s.fault(n.At, "write a number of "+what, "%s: want a number of at least %d", path, minimum)
 			return
 		}
 		*into = Value[int]{count, s.origin(n, n.Text)}
@@ -126,8 +124,8 @@ func (s *parsedSource) step(at string, n jsontree.Node) (CompactionStep, bool) {
 	return CompactionStep{}, false
 }
 
-// addCompaction takes in what a layer says about compaction. Of an untrusted folder nothing
-// counts: it could have the agent forget.
+// addCompaction adds a layer's compaction settings. Those of an untrusted folder are ignored,
+// because they could make the agent forget things.
 func (m *merger) addCompaction(s *parsedSource) {
 	c, out := &s.compaction, &m.out.Compaction
 	if !s.untrusted {

@@ -8,22 +8,22 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// Daemon is the block "daemon": where the daemon of a home listens. It belongs to the
-// user's settings or the administrator's; a project cannot say it.
+// Daemon is the block "daemon": where the daemon of a home folder listens. It belongs in the user's
+// or managed settings; a project cannot set it.
 type Daemon struct {
 	Listen       []string // HOST:PORT
-	TLSCert      string   // files
+	TLSCert      string   // paths of files
 	TLSKey       string
 	AllowHosts   []string
 	AllowOrigins []string
-	Drain        *time.Duration // nil when nobody says
-	StoreWait    *time.Duration // as Drain
+	Drain        *time.Duration // nil if not set
+	StoreWait    *time.Duration // nil if not set
 	LogFormat    string         // text, json, or ""
 }
 
-// LoadDaemon reads the block of the user's settings and of the administrator's, which
-// are stronger key by key. Only Home and Managed of o are needed. The error is
-// *[Error] when a file is wrong, in this block or elsewhere.
+// LoadDaemon reads the block of the managed and the user's settings; managed keys win one by one.
+// Only Home and Managed of o are needed. The error is *[Error] if a file is invalid, in this block
+// or elsewhere.
 func LoadDaemon(o *Options) (*Daemon, error) {
 	all, err := ownAndManaged(o)
 	if err != nil {
@@ -36,8 +36,8 @@ func LoadDaemon(o *Options) (*Daemon, error) {
 	return &d, nil
 }
 
-// ownAndManaged reads the administrator's settings and the user's, the stronger first.
-// The error is *[Error] when one of the files is wrong.
+// ownAndManaged reads the managed and the user's settings, the strongest first. The error is
+// *[Error] if a file is invalid.
 func ownAndManaged(o *Options) ([]*parsedSource, error) {
 	opt := *o
 	if opt.Managed == "" {
@@ -58,7 +58,7 @@ func ownAndManaged(o *Options) ([]*parsedSource, error) {
 	return all, refuse(problems)
 }
 
-// fill takes from a weaker layer what nobody said yet.
+// fill sets unset values from a weaker layer.
 func (d *Daemon) fill(o *Daemon) {
 	for _, l := range []struct {
 		to   *[]string
@@ -111,11 +111,11 @@ func (s *parsedSource) daemonBlock(path string, n jsontree.Node) {
 		"logFormat":    word(&d.LogFormat),
 	})
 	if f := d.LogFormat; f != "" && f != "text" && f != "json" {
-		s.fault(n.At, "write text or json", "%s.logFormat: there is no %q", path, f)
+		s.fault(n.At, "write text or json", "%s.logFormat: unknown value %q", path, f)
 	}
 }
 
-// daemonFile reads a path: absolute, below "~/", or relative to the settings' folder.
+// daemonFile decodes a path: absolute, below "~/", or relative to the settings' folder.
 func (s *parsedSource) daemonFile(to *string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		if _, ok := s.text(path, n); !ok {
@@ -127,7 +127,7 @@ func (s *parsedSource) daemonFile(to *string) func(string, jsontree.Node) {
 	}
 }
 
-// daemonTime reads a time that is not negative.
+// daemonTime decodes a duration that is not negative.
 func (s *parsedSource) daemonTime(to **time.Duration) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)

@@ -45,7 +45,7 @@ func TestLoadDaemon(t *testing.T) {
 		`{"daemon": {"listen": [""]}}`:               "daemon.listen[0] is empty",
 		`{"daemon": {"drain": "soon"}}`:              `daemon.drain: "soon" is not a time`,
 		`{"daemon": {"drain": "-1s"}}`:               `daemon.drain: "-1s" is not a time`,
-		`{"daemon": {"logFormat": "xml"}}`:           `daemon.logFormat: there is no "xml"`,
+		`{"daemon": {"logFormat": "xml"}}`:           `daemon.logFormat: unknown value "xml"`,
 		`{"daemon": {"tlsCert": "~other/c.pem"}}`:    "the home of another user is not known",
 		`{"daemon": []}`:                             "daemon is a list, want an object",
 		`{"daemon": {"drain": "1s", "drain": "2s"}}`: "duplicate key",

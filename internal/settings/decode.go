@@ -12,23 +12,23 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// source is one settings text.
+// source is the text of one settings file or flag.
 type source struct {
 	layer string
-	file  string // as it is told to people
-	dir   string // what "/x" in a rule and relative folders are relative to
+	file  string // name for display
+	dir   string // base of "/x" in rules and of relative folders
 	user  string // the home folder, for "~"
 	data  []byte
 
-	program   importsettings.Program           // another one, whose file this is; "": ours
-	kind      importsettings.Kind              // of a file of another program
-	importing bool                             // it is taken over, and not read for a run
-	place     func(offset int) (line, col int) // in the file; nil: of data
+	program   importsettings.Program           // the program whose file it is; "": Holdfast
+	kind      importsettings.Kind              // for a file of another program
+	importing bool                             // the file is imported, not read for a run
+	place     func(offset int) (line, col int) // position in the file; nil for data
 
-	untrusted bool // it may forbid and ask, and not allow
+	untrusted bool // may deny and ask, but not allow
 }
 
-// parsedSource is what one source says.
+// parsedSource is the content of one source.
 type parsedSource struct {
 	source
 	rules      []policy.RuleSource
@@ -53,18 +53,18 @@ type parsedSource struct {
 	style      Value[string]
 	mcp        parsedMCP
 	problems   []Problem
-	notes      []Problem // of what has no effect
+	notes      []Problem // settings without effect
 
-	values      []leaf               // as they are written
-	foreign     []UnsupportedSetting // what has no effect in a file of another program
+	values      []leaf               // as written
+	foreign     []UnsupportedSetting // settings of another program without effect
 	readForeign Value[*bool]
-	key         string // of the setting that is read: "permissions.deny"
+	key         string // of the setting being decoded: "permissions.deny"
 
-	lenient bool // what is wrong with a server is about that server alone
-	given   bool // by --mcp-config
+	lenient bool // a problem of a server affects only that server
+	given   bool // from --mcp-config
 }
 
-// decode reads a source. What is wrong with it is in problems.
+// decode decodes a source. Problems are collected in problems.
 func decode(src source) *parsedSource {
 	if src.program != "" {
 		return decodeForeign(src)
@@ -79,7 +79,7 @@ func decode(src source) *parsedSource {
 	return s
 }
 
-// root reads the whole of a source.
+// root decodes the whole source.
 func (s *parsedSource) root(root jsontree.Node) {
 	s.sourceValues(root)
 	s.object("", root, map[string]func(string, jsontree.Node){
@@ -125,7 +125,7 @@ func (s *parsedSource) root(root jsontree.Node) {
 	})
 }
 
-// parseFault notes that a text is no JSON.
+// parseFault records that a text is not JSON.
 func (s *parsedSource) parseFault(err error) {
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
 		s.fault(e.Offset, e.Hint, "%s", e.What)
@@ -182,12 +182,11 @@ func (s *parsedSource) directories(path string, n jsontree.Node) {
 	})
 }
 
-// absolutePath makes the path that an item names absolute: from the user's home, or from the
-// folder of the settings.
+// absolutePath makes a path absolute, relative to the user's home folder or the settings' folder.
 func (s *parsedSource) absolutePath(path string, item jsontree.Node) (string, bool) {
 	name := item.Text
 	if strings.ContainsRune(name, 0) {
-		s.fault(item.At, "", "%s: the name contains a NUL", path)
+		s.fault(item.At, "", "%s: the name contains a NUL byte", path)
 		return "", false
 	}
 	if name == "~" || strings.HasPrefix(name, "~/") {
@@ -211,7 +210,7 @@ func (s *parsedSource) globs(path string, n jsontree.Node) {
 	s.texts(path, n, func(at string, item jsontree.Node) {
 		home := s.user
 		if home == "" {
-			home = "/" // whether there is one shows when the glob is used
+			home = "/" // the home folder is checked when the glob is used
 		}
 		if _, err := (policy.PathRules{Deny: []string{item.Text}, Cwd: s.dir, Home: home}).ForbidPolicy(); err != nil {
 			s.fault(item.At, `write a glob such as "**/.env*" or "secrets/**"`, "%s: %q is not a usable glob", at, item.Text)
@@ -228,13 +227,13 @@ func (s *parsedSource) onAskWord(path string, n jsontree.Node) {
 	}
 	way, err := parseOnAsk(text)
 	if err != nil {
-		s.fault(n.At, "write deny, wait or fail", "%s: there is no %q", path, text)
+		s.fault(n.At, "write deny, wait or fail", "%s: unknown value %q", path, text)
 		return
 	}
 	s.onAsk = Value[UnattendedPolicy]{way, s.origin(n, text)}
 }
 
-// parseOnAsk reads the name of a way.
+// parseOnAsk parses an unattended policy.
 func parseOnAsk(text string) (UnattendedPolicy, error) {
 	switch way := UnattendedPolicy(text); way {
 	case UnattendedDeny, UnattendedWait, UnattendedSuspend:
@@ -261,14 +260,14 @@ func (s *parsedSource) disableBypass(path string, n jsontree.Node) {
 	switch {
 	case !ok:
 	case text != "disable":
-		s.fault(n.At, `write "disable", or remove the key`, "%s: %q is not known", path, text)
+		s.fault(n.At, `write "disable", or remove the key`, "%s: unknown value %q", path, text)
 	default:
 		o := s.origin(n, text)
 		s.noBypass = &o
 	}
 }
 
-// object hands each member of an object to the function of its name.
+// object calls a function for each member of an object, by its key.
 func (s *parsedSource) object(path string, n jsontree.Node, fields map[string]func(string, jsontree.Node)) {
 	if !s.want(path, n, jsontree.Object) {
 		return
@@ -287,7 +286,7 @@ func (s *parsedSource) object(path string, n jsontree.Node, fields map[string]fu
 	}
 }
 
-// texts hands each item of a list of non-empty texts to a function.
+// texts calls a function for each item of a list of non-empty strings.
 func (s *parsedSource) texts(path string, n jsontree.Node, each func(string, jsontree.Node)) {
 	if !s.want(path, n, jsontree.List) {
 		return
@@ -300,7 +299,7 @@ func (s *parsedSource) texts(path string, n jsontree.Node, each func(string, jso
 	}
 }
 
-// text wants a text that is not empty.
+// text decodes a string that must not be empty.
 func (s *parsedSource) text(path string, n jsontree.Node) (string, bool) {
 	if !s.want(path, n, jsontree.Text) {
 		return "", false
@@ -336,7 +335,7 @@ func (s *parsedSource) fault(at int, hint, format string, args ...any) {
 	})
 }
 
-// position is where an offset of the data stands in the file.
+// position returns the position in the file of an offset in the data.
 func (s *parsedSource) position(at int) (line, col int) {
 	if s.place != nil {
 		return s.place(at)

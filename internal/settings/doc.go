@@ -1,20 +1,18 @@
-// Package settings reads settings files in layers and builds the parts below from
-// them: rules, mode, limits, the sandbox's settings. Every value keeps the file and
-// line it came from.
+// Package settings reads settings files in layers and builds from them what runs need: rules, mode,
+// limits, the sandbox's settings. Every value keeps the file and line it came from.
 //
 //	managed > flag > local > project > user ─► Settings (each value with its origin) ─► policy.Config
 //	                     └────┬────┘
-//	                    folder trust: what a folder brings along may forbid and ask
-//	                    at once, and may allow when a person has trusted it
+//	                    folder trust: a folder's settings may deny and ask
+//	                    at once, and may allow after the user trusts it
 //
-// Of the strongest layer that names a single value (the mode) that one counts;
-// lists (rules, folders, forbidden globs) are joined; a sandbox block of any layer
-// restricts by itself, so none can loosen another's.
+// A single value (the mode) comes from the strongest layer that sets it. Lists (rules, folders,
+// forbidden globs) are combined. The sandbox block of every layer restricts independently, so no
+// layer can loosen another's.
 //
 //	s, err := settings.Load(&settings.Options{Home: home, User: user, Cwd: dir})
 //	config, err := s.Policy()
 //
-// A file that cannot be read, a key that nobody knows and a value that cannot work
-// refuse the load with an [*Error] that names file, line and column. It is never
-// "nothing configured, so allow".
+// An unreadable file, an unknown key or an invalid value makes the load fail with an [*Error] that
+// names file, line and column. It is never treated as "not configured, so allowed".
 package settings

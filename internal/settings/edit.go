@@ -15,18 +15,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// fileEdit is a change of one settings file. Everything else in the file stays, in its order.
+// fileEdit is a change of one settings file. The rest of the file is kept in its order.
 type fileEdit struct {
 	layer, file string
-	mode        fs.FileMode // of a file that is not there yet
+	mode        fs.FileMode // of a new file
 	check       func(source) error
-	mayRepair   bool // what is wrong in the file may be what is changed
-	dry         bool // nothing is written
+	mayRepair   bool // an existing problem may be in the part to be changed
+	dry         bool // write nothing
 }
 
-// do writes the file with the root that change makes of it, or leaves the file alone when that
-// is nil. It returns what the file says then. A file that cannot be read, or that would be wrong,
-// is an *[Error], and nothing is written.
+// do writes the file with the root that change returns, or leaves it unchanged if that is nil. It
+// returns the new content. If the file is unreadable or would become invalid, the error is an
+// *[Error] and nothing is written.
 func (e *fileEdit) do(change func(root []member) ([]member, error)) ([]byte, error) {
 	src := source{layer: e.layer, file: e.file, dir: filepath.Dir(e.file), data: []byte("{}")}
 	there, err := exists(e.file)
@@ -41,7 +41,7 @@ func (e *fileEdit) do(change func(root []member) ([]member, error)) ([]byte, err
 		if len(bytes.TrimSpace(data)) > 0 {
 			src.data = data
 		}
-		if !e.mayRepair { // what was wrong before is told before it is touched
+		if !e.mayRepair { // report existing problems before the change
 			if err := e.check(src); err != nil {
 				return nil, err
 			}
@@ -78,7 +78,7 @@ func (e *fileEdit) do(change func(root []member) ([]member, error)) ([]byte, err
 	return src.data, e.write(src.data)
 }
 
-// write replaces the file and keeps who may read it.
+// write replaces the file and keeps its permissions.
 func (e *fileEdit) write(data []byte) error {
 	file, mode := e.file, e.mode
 	if target, err := filepath.EvalSymlinks(file); err == nil {
@@ -104,24 +104,24 @@ func (e *fileEdit) write(data []byte) error {
 	return os.Chmod(file, mode)
 }
 
-// gitIgnore has git leave alone what is one person's in a project's .holdfast, unless somebody has
-// said something else there.
+// gitIgnore excludes the personal files in a project's .holdfast from git, unless a .gitignore
+// exists there.
 func gitIgnore(dir string) {
 	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return // it is there
+		return // it exists
 	}
-	_, _ = f.WriteString("# One person's; settings.json is for all who work on the project.\n/.gitignore\n/" + localFile + "\n/project\n")
+	_, _ = f.WriteString("# Personal files; settings.json is shared with everyone who works on the project.\n/.gitignore\n/" + localFile + "\n/project\n")
 	_ = f.Close()
 }
 
-// member is a key of an object with its value, as they are written.
+// member is a key and value of an object, as written.
 type member struct {
 	key   string
 	value json.RawMessage
 }
 
-// members takes an object apart, in its order.
+// members splits an object into its members, in order.
 func members(text []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -142,7 +142,7 @@ func members(text []byte) ([]member, error) {
 	return list, nil
 }
 
-// object takes the object apart that a member of another one is; without it there are no members.
+// object returns the members of a nested object; none if it does not exist.
 func object(list []member, key string) ([]member, error) {
 	i := slices.IndexFunc(list, func(m member) bool { return m.key == key })
 	if i < 0 {
@@ -155,7 +155,7 @@ func object(list []member, key string) ([]member, error) {
 	return inner, nil
 }
 
-// put sets a member in its place or behind the others, or takes it out when value is nil.
+// put replaces a member or appends it, or removes it if value is nil.
 func put(list []member, key string, value json.RawMessage) []member {
 	i := slices.IndexFunc(list, func(m member) bool { return m.key == key })
 	switch {
@@ -170,7 +170,7 @@ func put(list []member, key string, value json.RawMessage) []member {
 	return list
 }
 
-// joined is an object of members.
+// joined returns an object with the given members.
 func joined(list []member) json.RawMessage {
 	b := []byte{'{'}
 	for i, m := range list {
@@ -182,7 +182,7 @@ func joined(list []member) json.RawMessage {
 	return append(b, '}')
 }
 
-// Quote is a text in JSON, without escapes for HTML.
+// Quote returns a text as JSON, without HTML escapes.
 func Quote(s string) json.RawMessage {
 	return json.RawMessage(jsonscan.Quote(s))
 }

@@ -11,35 +11,36 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Effective is a setting in force.
+// Effective is a setting that is in effect.
 type Effective struct {
 	Key     string        `json:"key"` // "permissions.deny", "providers.ollama.idleTimeout"
 	Value   string        `json:"value"`
 	Origin  policy.Origin `json:"origin"`
-	Program string        `json:"from,omitempty"`  // another program, whose file it is: claude, codex
-	State   string        `json:"state,omitempty"` // of a hook and of a server
+	Program string        `json:"from,omitempty"`  // the program whose file it is: claude, codex
+	State   string        `json:"state,omitempty"` // for hooks and servers
 }
 
-// leaf is a value of a source: one that is no object, or one of a list.
+// leaf is a scalar value of a source, or an item of a list.
 type leaf struct {
 	key    string
 	value  string
 	origin policy.Origin
 	from   string
-	joined bool // all layers' count together
+	joined bool // the values of all layers are combined
 
-	path   []string // of the key
+	path   []string // the parts of the key
 	raw    json.RawMessage
 	inList bool
 }
 
-// mergedKeys begin the keys of which all layers' values count together.
+// mergedKeys are prefixes of keys whose values are combined from all layers.
 var mergedKeys = []string{
 	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.forbidden", "permissions.additionalDirectories", "sandbox.",
 	"deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "claudeMdExcludes", "allowedHttpHookUrls", "httpHookAllowedEnvVars", "secrets.patterns",
 }
 
-// sourceValues are the values of a source. Hooks and servers are shown by what became of them.
+// sourceValues returns the values of a source. Hooks and servers are listed with their status
+// instead.
 func (s *parsedSource) sourceValues(root jsontree.Node) {
 	var walk func(path []string, n jsontree.Node)
 	note := func(path []string, value string, n jsontree.Node, inList bool) {
@@ -78,21 +79,21 @@ func (s *parsedSource) sourceValues(root jsontree.Node) {
 	walk(nil, root)
 }
 
-// Effective are the settings in force, the strongest layer's first, each with where it was written.
-// What flags say by themselves is among them. Secrets in values are masked where Masker masks them.
+// Effective lists the settings in effect with their origins, the strongest layer first, including
+// flags. Secrets in values are masked as configured.
 func (s *Settings) Effective() []Effective {
 	var list []Effective
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	for _, v := range s.values {
 		if s.hasNoEffect(v) {
 			continue
 		}
 		if !v.joined {
 			at := fmt.Sprint(v.key, " ", v.origin.File)
-			if _, known := said[v.key]; known && !said[at] {
+			if _, known := seen[v.key]; known && !seen[at] {
 				continue
 			}
-			said[v.key], said[at] = true, true // a list is one value of its layer
+			seen[v.key], seen[at] = true, true // a list is one value of its layer
 		}
 		list = append(list, Effective{Key: v.key, Value: v.value, Origin: v.origin, Program: v.from})
 	}
@@ -133,7 +134,7 @@ func (s *Settings) hasNoEffect(v leaf) bool {
 		slices.ContainsFunc(s.Foreign, func(f UnsupportedSetting) bool { return at(f.Origin) || below(f.Key, f.Origin) })
 }
 
-// Program is whose settings file it is: claude, codex, or "" of ours.
+// Program returns the program whose settings file it is: claude, codex, or "" for Holdfast.
 func (s *Settings) Program(file string) string {
 	i := slices.IndexFunc(s.Layers, func(l Layer) bool { return l.File == file })
 	if i < 0 {
@@ -142,7 +143,7 @@ func (s *Settings) Program(file string) string {
 	return s.Layers[i].Program
 }
 
-// leaves of what flags say by themselves.
+// flagValues adds leaves for flags.
 func (s *parsedSource) flagValues() {
 	note := func(key, value string, o policy.Origin, joined bool) {
 		if value != "" {
@@ -165,7 +166,7 @@ func (s *parsedSource) flagValues() {
 	}
 }
 
-// LayerName says what a layer is called, for people.
+// LayerName returns the display name of a layer.
 func LayerName(l *Layer) string {
 	if l.Program == "" {
 		return l.Layer

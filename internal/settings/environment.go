@@ -10,8 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// Environ are the variables that commands get besides what they know of the environment, as
-// "NAME=value" in the order of their names.
+// Environ returns the additional variables of commands, as "NAME=value", sorted by name.
 func (s *Settings) Environ() []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
@@ -20,9 +19,9 @@ func (s *Settings) Environ() []string {
 	return list
 }
 
-// forbiddenVariables are variables that settings do not set, by how they begin or whole, with what to do
-// instead. What this program itself reads would have no effect here; the others change how
-// commands are read or held.
+// forbiddenVariables are variables that settings must not set, by name or prefix, with a hint.
+// Variables that Holdfast itself reads would have no effect here; the others change how commands
+// are parsed or confined.
 var forbiddenVariables = []struct{ name, hint string }{
 	{"ANTHROPIC_BASE_URL", "write providers.anthropic.baseURL"},
 	{"OPENAI_BASE_URL", "write providers.openai.baseURL"},
@@ -57,7 +56,7 @@ const (
 	homeHint  = "set it in the shell that starts holdfast"
 )
 
-// environment reads env. What a folder sets must not change which programs run, what they load
+// environment decodes env. A project's settings must not change which programs run, what they load
 // and where they connect.
 func (s *parsedSource) environment(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
@@ -79,7 +78,7 @@ func (s *parsedSource) environment(path string, n jsontree.Node) {
 			s.env[m.Key] = Value[string]{value.Text, s.origin(value, m.Key)}
 		case !s.want(at, value, jsontree.Text):
 		case strings.ContainsRune(value.Text, 0):
-			s.fault(value.At, "", "%s contains a NUL", at)
+			s.fault(value.At, "", "%s contains a NUL byte", at)
 		default:
 			s.env[m.Key] = Value[string]{value.Text, s.origin(value, m.Key)}
 		}
@@ -96,8 +95,8 @@ func wrongFile(name string) (hint string, ok bool) {
 	return "", false
 }
 
-// addEnvironment takes the strongest layer's word, name by name. An untrusted folder sets
-// nothing.
+// addEnvironment takes each variable from the strongest layer that sets it. An untrusted folder
+// sets none.
 func (m *merger) addEnvironment(s *parsedSource) {
 	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		v := s.env[name]
@@ -108,13 +107,13 @@ func (m *merger) addEnvironment(s *parsedSource) {
 		if m.out.Env == nil {
 			m.out.Env = map[string]Value[string]{}
 		}
-		if _, said := m.out.Env[name]; !said {
+		if _, known := m.out.Env[name]; !known {
 			m.out.Env[name] = v
 		}
 	}
 }
 
-// styleName reads outputStyle.
+// styleName decodes outputStyle.
 func (s *parsedSource) styleName(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	switch {
@@ -126,7 +125,7 @@ func (s *parsedSource) styleName(path string, n jsontree.Node) {
 	}
 }
 
-// addStyle takes the strongest layer's word. An untrusted folder does not say how the agent writes.
+// addStyle takes the style from the strongest layer. That of an untrusted folder is ignored.
 func (m *merger) addStyle(s *parsedSource) {
 	if s.untrusted && s.style.Value != "" {
 		m.ignore("outputStyle "+s.style.Value, s.style.Origin)

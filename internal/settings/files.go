@@ -14,12 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// DefaultManaged is where an administrator's settings lie. The files of the folder
-// settings.d beside it are read as well, in the order of their names, the last one
-// the strongest.
+// DefaultManaged is the path of the managed settings. The files in the folder settings.d next to it
+// are read as well, in the order of their names; the last is the strongest.
 const DefaultManaged = "/etc/holdfast/settings.json"
 
-// managed reads the administrator's settings, the strongest first.
+// managed reads the managed settings, the strongest first.
 func (o *Options) managed() ([]source, error) {
 	if o.Portable != nil {
 		return o.Portable.managed(o), nil
@@ -46,11 +45,11 @@ func (o *Options) managed() ([]source, error) {
 	return list, nil
 }
 
-// project reads what the project's folder brings along: local, then project. When
-// the folder's .holdfast is HOLDFAST_HOME itself, these are the user's settings.
+// project reads the settings of the project's folder: local, then project. If the folder's
+// .holdfast is HOLDFAST_HOME itself, these are the user's settings.
 func (o *Options) project() ([]source, error) {
-	own := filepath.Join(o.Project, projectDir)
-	if home, err := canonical(o.Home); err == nil && home == own {
+	folder := filepath.Join(o.Project, projectDir)
+	if home, err := canonical(o.Home); err == nil && home == folder {
 		return nil, nil
 	}
 	var list []source
@@ -58,7 +57,7 @@ func (o *Options) project() ([]source, error) {
 		layer string
 		name  string
 	}{{layernames.Local, localFile}, {layernames.Project, projectFile}} {
-		src, err := o.read(f.layer, filepath.Join(own, f.name), o.Project)
+		src, err := o.read(f.layer, filepath.Join(folder, f.name), o.Project)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +66,7 @@ func (o *Options) project() ([]source, error) {
 	return list, nil
 }
 
-// user reads the user's own settings.
+// user reads the user's settings.
 func (o *Options) user() ([]source, error) {
 	if o.Portable != nil {
 		return o.Portable.user(o), nil
@@ -78,20 +77,20 @@ func (o *Options) user() ([]source, error) {
 	return o.read(layernames.User, filepath.Join(o.Home, projectFile), o.Home)
 }
 
-// flags reads what --settings names: files, or JSON that begins with "{". The last
-// is the strongest.
+// flags reads the values of --settings: files, or JSON that begins with "{". The last is the
+// strongest.
 func (o *Options) flags() ([]source, error) {
 	var list []source
-	for i, given := range slices.Backward(o.Files) {
-		if text := strings.TrimSpace(given); strings.HasPrefix(text, "{") {
+	for i, value := range slices.Backward(o.Files) {
+		if text := strings.TrimSpace(value); strings.HasPrefix(text, "{") {
 			name := "--settings"
 			if len(o.Files) > 1 {
 				name = fmt.Sprintf("--settings %d", i+1)
 			}
-			list = append(list, source{layer: layernames.Flag, file: name, dir: o.Cwd, user: o.User, data: []byte(given)})
+			list = append(list, source{layer: layernames.Flag, file: name, dir: o.Cwd, user: o.User, data: []byte(value)})
 			continue
 		}
-		file := given
+		file := value
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(o.Cwd, file)
 		}
@@ -107,8 +106,8 @@ func (o *Options) flags() ([]source, error) {
 	return list, nil
 }
 
-// read returns a file as a source, or nothing when there is none. Whatever else
-// keeps it from being read is an error.
+// read returns a file as a source, or nothing if the file does not exist. Every other failure is an
+// error.
 func (o *Options) read(layer string, file, dir string) ([]source, error) {
 	there, err := exists(file)
 	if err != nil {
@@ -124,12 +123,12 @@ func (o *Options) read(layer string, file, dir string) ([]source, error) {
 	return []source{{layer: layer, file: file, dir: dir, user: o.User, data: data}}, nil
 }
 
-// readFile reads a settings file of at most maxFile bytes. Only a flag may name
-// something else than a regular file: the shell's <(…) is a pipe.
+// readFile reads a settings file of at most maxFile bytes. Only a flag may name something other
+// than a regular file: the shell's <(…) is a pipe.
 func readFile(layer string, file string) ([]byte, error) {
 	mode := os.O_RDONLY
 	if layer != layernames.Flag {
-		mode |= syscall.O_NONBLOCK // a pipe must not hold us
+		mode |= syscall.O_NONBLOCK // a FIFO must not block
 	}
 	f, err := os.OpenFile(file, mode, 0)
 	if err != nil {
@@ -164,8 +163,7 @@ func readFile(layer string, file string) ([]byte, error) {
 	return data, nil
 }
 
-// openFolder refuses a folder in which everybody may put other settings in the
-// place of those that are there.
+// openFolder rejects a world-writable folder, in which anyone could replace the settings.
 func openFolder(layer string, dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -187,7 +185,7 @@ func unreadable(layer string, file string, err error) error {
 	hint := "unreadable settings are not ignored; fix the file or move it away"
 	switch {
 	case layer == layernames.Flag && errors.Is(err, fs.ErrNotExist):
-		hint = "name a file that exists, or give the JSON itself"
+		hint = "use an existing file, or JSON"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "make it readable: chmod u+r " + quote(file)
 	}
@@ -196,7 +194,7 @@ func unreadable(layer string, file string, err error) error {
 	}}}
 }
 
-// quote makes a path one word of a shell.
+// quote quotes a path for a shell.
 func quote(s string) string {
 	if strings.ContainsAny(s, " \t\n'\"\\$`&|;<>()*?[]{}~#!") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

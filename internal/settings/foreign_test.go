@@ -162,11 +162,11 @@ func TestForeignManaged(t *testing.T) {
 	}
 }
 
-// Who says that other programs' files are not read, and who may not.
+// Which layers can turn off reading other programs' files.
 func TestForeignSwitch(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.claude/settings.json", "{ broken")
-	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), ".claude/settings.json:1:3: these settings of Claude Code cannot be read") {
+	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), ".claude/settings.json:1:3: cannot read these settings of Claude Code") {
 		t.Errorf("%v", err)
 	} else if e, _ := errors.AsType[*settings.Error](err); !strings.Contains(e.Hint(), `"foreignSettings": false`) {
 		t.Errorf("hint %q", e.Hint())

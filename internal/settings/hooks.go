@@ -17,27 +17,27 @@ import (
 // HookStatus says whether a hook runs.
 type HookStatus string
 
-// The states. Hooks of other layers than local and project are trusted anyhow.
+// The states. Hooks of layers other than local and project are always trusted.
 const (
 	HookTrusted   HookStatus = "trusted"   // it runs
 	HookUntrusted HookStatus = "untrusted" // not trusted in this folder
-	HookModified  HookStatus = "modified"  // it, or a file that it names, has changed since
-	HookDisabled  HookStatus = "disabled"  // a setting keeps it from running
+	HookModified  HookStatus = "modified"  // it, or a file that it names, has changed
+	HookDisabled  HookStatus = "disabled"  // disabled by a setting
 )
 
-// Hook is a hook that a settings file names.
+// Hook is a hook in a settings file.
 type Hook struct {
 	hook.Definition
 	Status HookStatus
-	Reason string // why it does not run, for people; "" when it does
-	// Blocks: it does not run because it was changed, and its failure would block; so
-	// what it guards is blocked until it is trusted again.
+	Reason string // why it does not run, for display; "" if it runs
+	// Blocks is set if the hook does not run because it changed, and its failure would block. What
+	// it guards is then blocked until it is trusted again.
 	Blocks bool
 
-	everything bool // it is not known any more what it guarded of its event
+	everything bool // it is unknown what it guarded
 }
 
-// parsedHooks is what one source says about hooks.
+// parsedHooks is the hook settings of one source.
 type parsedHooks struct {
 	list        []hook.Definition
 	strict      Value[*bool]
@@ -45,11 +45,11 @@ type parsedHooks struct {
 	managedOnly *policy.Origin
 	urls        []Value[string]
 	env         []Value[string]
-	access      string // of the commands here that do not say
-	bound       bool   // env was said, if only as an empty list
+	access      string // default of the commands in this source
+	bound       bool   // env is set, even if empty
 }
 
-// isFolderLayer reports whether a layer comes with the folder.
+// isFolderLayer reports whether a layer belongs to the project's folder.
 func isFolderLayer(l string) bool { return l == layernames.Local || l == layernames.Project }
 
 func (s *parsedSource) hooksBlock(path string, n jsontree.Node) {
@@ -71,7 +71,7 @@ func (s *parsedSource) hooksBlock(path string, n jsontree.Node) {
 	}
 }
 
-// hookErrors takes joined errors apart.
+// hookErrors splits joined errors.
 func hookErrors(err error) []*hook.Error {
 	if err == nil {
 		return nil
@@ -119,7 +119,7 @@ func (s *parsedSource) hookURLs(path string, n jsontree.Node) {
 	})
 }
 
-// hookSandbox is the access of the hooks in the same file that do not say.
+// hookSandbox decodes the default access of the hooks in the same file.
 func (s *parsedSource) hookSandbox(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Text) {
 		return
@@ -143,9 +143,8 @@ func (s *parsedSource) hookEnv(path string, n jsontree.Node) {
 	})
 }
 
-// addHooks takes in what a layer says about hooks. An untrusted folder may be
-// stricter about failures, and nothing else: to switch hooks off would switch off
-// those that watch it.
+// addHooks adds a layer's hook settings. An untrusted folder can only make failures stricter:
+// disabling hooks would disable those that watch it.
 func (m *merger) addHooks(s *parsedSource) {
 	h := &s.hooks
 	for _, d := range h.list {
@@ -180,9 +179,9 @@ func (m *merger) addHooks(s *parsedSource) {
 	}
 }
 
-// HookAccess is what the command of a hook may do with the project: read, write or off; "" of what is no
-// command. Where it does not say, a hook that the folder brought along, or that was written for another
-// program, writes: it was trusted, and formatters and loggers do nothing else.
+// HookAccess returns the project access of a hook's command: read, write or off; "" if it is not a
+// command. The default is write for a hook of the folder or of another program: it was trusted, and
+// formatters and loggers need to write.
 func (s *Settings) HookAccess(d *hook.Definition) string {
 	switch {
 	case d.Sandbox != "" || d.Type() != "command":
@@ -199,7 +198,7 @@ func preferFlag(into *Value[*bool], v Value[*bool]) {
 	}
 }
 
-// checkHooks says of every hook whether it runs.
+// checkHooks sets the status of every hook.
 func (m *merger) checkHooks() {
 	if m.strict.Value != nil {
 		m.out.StrictHooks = Value[bool]{*m.strict.Value, m.strict.Origin}
@@ -231,7 +230,7 @@ func (m *merger) checkHooks() {
 	m.missHooks()
 }
 
-// status says whether a hook with a digest runs.
+// status returns whether a hook with a digest runs.
 func (m *merger) status(h *Hook) (HookStatus, string) {
 	o := h.Origin
 	switch only, off := m.out.ManagedHooksOnly, m.out.NoHooks; {
@@ -258,8 +257,8 @@ func (m *merger) status(h *Hook) (HookStatus, string) {
 	return HookUntrusted, "not trusted in this folder"
 }
 
-// ActiveHooks are the hooks that run, in their order: the strongest layer first. In
-// the place of those that were changed and block stand functions that do.
+// ActiveHooks returns the hooks that run, the strongest layer first. A changed hook that blocks is
+// replaced by a function that blocks.
 func (s *Settings) ActiveHooks() []hook.Definition {
 	var list []hook.Definition
 	for i := range s.Hooks {
@@ -273,16 +272,14 @@ func (s *Settings) ActiveHooks() []hook.Definition {
 	return list
 }
 
-// HookOptions are what a registry of these hooks is made with. What runs commands
-// is for the caller to fill in.
+// HookOptions returns the options of a registry for these hooks. The caller sets the runner.
 func (s *Settings) HookOptions() hook.Options {
 	return hook.Options{Strict: s.StrictHooks.Value, Rules: s.ruleOptions()}
 }
 
-// HookNotice says which hooks of the folder do not run, and what to do about it.
-// Both are "" when there is nothing to say.
+// HookNotice returns which hooks of the folder do not run, and a hint. Both are "" if all run.
 func (s *Settings) HookNotice() (what, hint string) {
-	var events, modified, blocked, gone []string
+	var events, modified, blocked, removed []string
 	n := 0
 	for i := range s.Hooks {
 		h := &s.Hooks[i]
@@ -301,13 +298,13 @@ func (s *Settings) HookNotice() (what, hint string) {
 		}
 	}
 	for _, t := range s.removedHooks {
-		gone = append(gone, t.Event+" "+short(t.Name))
+		removed = append(removed, t.Event+" "+short(t.Name))
 	}
 	switch {
-	case n == 0 && len(gone) == 0:
+	case n == 0 && len(removed) == 0:
 		return "", ""
 	case n == 0:
-		return "trusted hooks were removed from this folder's settings: " + strings.Join(gone, ", "), "holdfast trust --hooks-only " + quote(s.Project)
+		return "trusted hooks were removed from this folder's settings: " + strings.Join(removed, ", "), "holdfast trust --hooks-only " + quote(s.Project)
 	}
 	switch n {
 	case 1:
@@ -322,13 +319,13 @@ func (s *Settings) HookNotice() (what, hint string) {
 	if len(blocked) > 0 {
 		what += "; events it guarded are blocked until you trust it again: " + strings.Join(blocked, ", ")
 	}
-	if len(gone) > 0 {
-		what += "; trusted but removed: " + strings.Join(gone, ", ")
+	if len(removed) > 0 {
+		what += "; trusted but removed: " + strings.Join(removed, ", ")
 	}
 	return what, "holdfast trust --hooks-only " + quote(s.Project)
 }
 
-// HookName is what a hook is called where it has no name of its own.
+// HookName returns the display name of a hook.
 func HookName(d *hook.Definition) string {
 	switch {
 	case d.Name != "":

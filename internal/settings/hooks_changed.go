@@ -8,8 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// wasTrusted is the hook as it was trusted, perhaps with another text; nil when it
-// never was.
+// wasTrusted returns the hook as it was trusted, possibly with another text; nil if it never was.
 func (m *merger) wasTrusted(h *Hook) *TrustedHook {
 	known, this := m.trust.hooks(m.out.Project), trustedHook(&h.Definition)
 	i := slices.IndexFunc(known, func(t TrustedHook) bool { return t.same(this) })
@@ -19,10 +18,9 @@ func (m *merger) wasTrusted(h *Hook) *TrustedHook {
 	return &known[i]
 }
 
-// missHooks looks for what was trusted and is not there any more. Where the folder
-// has an untrusted hook of the same event, that one is taken for what became of it.
-// A changed hook that would block if it failed blocks: nobody gets rid of a guard by
-// writing something else in its place.
+// missHooks finds trusted hooks that are gone. If the folder has an untrusted hook of the same
+// event, that is considered its replacement. A changed hook that would block on failure blocks, so
+// a guard cannot be disabled by replacing its text.
 func (m *merger) missHooks() {
 	strict := m.out.StrictHooks.Value
 	for i := range m.out.Hooks {
@@ -52,8 +50,8 @@ func (m *merger) missHooks() {
 	}
 }
 
-// blockingHook blocks whatever a hook that was changed would have been asked about, its
-// condition aside: that may be what was changed.
+// blockingHook returns a hook that blocks everything the changed hook would have seen, without its
+// condition, which may be what changed.
 func (s *Settings) blockingHook(h *Hook) hook.Definition {
 	d := hook.Definition{
 		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, Name: HookName(&h.Definition), Origin: h.Origin, Digest: h.Digest,

@@ -13,21 +13,20 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// pinnedRunner runs hooks as they were when the settings were loaded.
+// pinnedRunner runs hooks only as they were when the settings were loaded.
 type pinnedRunner struct {
 	hook.Runner
 	s       *Settings
 	project string
 }
 
-// PinHooks returns a runner that does not run a hook of the folder when it, or a
-// file that it names, has changed since the settings were loaded: what an agent can
-// write must not become a hook, and a hook that guards must not be written away.
-// On events that guard, such a hook counts as a block. Of hooks that are not the
-// folder's that holds where they guard, or run without a sandbox.
+// PinHooks returns a runner that does not run a hook of the folder if it, or a file that it names,
+// has changed since the settings were loaded: an agent must not be able to create a hook or
+// overwrite a guard. On events that guard, such a hook blocks. For hooks from outside the folder,
+// this applies if they guard or run without a sandbox.
 func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinnedRunner{r, s, s.Project} }
 
-// Close closes the runner, when it can be.
+// Close closes the runner if it has a Close method.
 func (p *pinnedRunner) Close() error {
 	if c, ok := p.Runner.(io.Closer); ok {
 		return c.Close()
@@ -46,11 +45,11 @@ func (p *pinnedRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Inp
 		err = p.edited(d)
 	}
 	if err == nil {
-		held := *d // a registry fills in what the settings do not say
+		complete := *d // a registry fills in defaults
 		if i := slices.IndexFunc(p.s.Hooks, func(h Hook) bool { return h.Digest == d.Digest && h.Origin == d.Origin }); i >= 0 {
-			held.Sandbox = p.s.HookAccess(&p.s.Hooks[i].Definition)
+			complete.Sandbox = p.s.HookAccess(&p.s.Hooks[i].Definition)
 		}
-		return p.Runner.Run(ctx, &held, in)
+		return p.Runner.Run(ctx, &complete, in)
 	}
 	if guards {
 		return hook.RunResult{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil
@@ -58,7 +57,7 @@ func (p *pinnedRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Inp
 	return hook.RunResult{}, err
 }
 
-// edited says why a hook that nobody needs to trust is not what was loaded, or nil.
+// edited returns an error if a hook that needs no trust differs from what was loaded.
 func (p *pinnedRunner) edited(d *hook.Definition) error {
 	now := *d
 	if err := now.ComputeDigest(p.project); err != nil {
@@ -70,7 +69,7 @@ func (p *pinnedRunner) edited(d *hook.Definition) error {
 	return nil
 }
 
-// changed says why a hook is not what was trusted, or nil.
+// changed returns an error if a hook differs from what was trusted.
 func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 	now, elsewhere := *d, *d
 	if err := now.ComputeDigest(p.project); err != nil {
@@ -82,8 +81,8 @@ func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 	if cwd == "" || cwd == p.project {
 		return nil
 	}
-	// It starts in a folder where relative names may be those of other files. What is
-	// named from the project on is the same everywhere.
+	// In the folder where it starts, relative names may refer to other files. Paths from the
+	// project are the same everywhere.
 	away := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", os.DevNull, "$CLAUDE_PROJECT_DIR", os.DevNull, p.project, os.DevNull)
 	elsewhere.Command, elsewhere.Args = away.Replace(d.Command), slices.Clone(d.Args)
 	for i, a := range elsewhere.Args {

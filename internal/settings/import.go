@@ -15,29 +15,29 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ImportOptions say what [Import] takes over.
+// ImportOptions configures [Import].
 type ImportOptions struct {
-	Options  *Options // where settings lie
-	Programs []string // names of programs, see [Importable]; none is all
-	// Layer is where it is written: layernames.User takes the person's own files, Project those of the
-	// project, Local both the project's and the person's own in the project.
+	Options  *Options // location of the settings
+	Programs []string // names of programs, see [Importable]; empty means all
+	// Layer is the target: layernames.User imports the user's files, Project those of the project,
+	// Local the project's and the user's files in the project.
 	Layer  string
-	DryRun bool // nothing is written
+	DryRun bool // write nothing
 }
 
-// Imported says what became of the settings of other programs.
+// Imported is the result of importing settings of other programs.
 type Imported struct {
 	Layer       string               `json:"layer"`
-	File        string               `json:"file"`              // ours
-	Read        []string             `json:"read"`              // theirs
-	Imported    []Effective          `json:"taken"`             // what is written, and was not there before
-	Conflicts   []Effective          `json:"kept"`              // what ours says otherwise already
-	Unsupported []UnsupportedSetting `json:"no_equal"`          // what has no equal
+	File        string               `json:"file"`              // Holdfast's file
+	Read        []string             `json:"read"`              // files of other programs
+	Imported    []Effective          `json:"taken"`             // new values
+	Conflicts   []Effective          `json:"kept"`              // values that Holdfast's settings set differently
+	Unsupported []UnsupportedSetting `json:"no_equal"`          // settings without an equivalent
 	DryRun      bool                 `json:"dry_run,omitempty"` // nothing was written
 	Written     bool                 `json:"written"`
 }
 
-// Importable are the names of programs.
+// Importable returns the names of the programs.
 func Importable() (names []string) {
 	for _, p := range importsettings.Programs {
 		names = append(names, string(p))
@@ -45,7 +45,7 @@ func Importable() (names []string) {
 	return names
 }
 
-// importFiles are the files of a program for a layer, the strongest first.
+// importFiles returns the files of a program for a layer, the strongest first.
 func (o *Options) importFiles(p importsettings.Program, layer string) []string {
 	in := func(dir string, names ...string) (list []string) {
 		for _, name := range names {
@@ -90,7 +90,7 @@ func (o *Options) importFiles(p importsettings.Program, layer string) []string {
 	return nil
 }
 
-// importable is a value that may be taken over.
+// importable is a value that may be imported.
 type importable struct {
 	path   []string
 	raw    json.RawMessage
@@ -98,8 +98,9 @@ type importable struct {
 	show   Effective
 }
 
-// Import takes over settings of other programs into a settings file of ours, and says what has no equal.
-// What ours says stays: lists grow, and a single value is set where there is none. Errors are *[Error].
+// Import imports settings of other programs into a settings file and reports those without an
+// equivalent. Existing settings are kept: lists are extended, and single values are added only if
+// missing. Errors are *[Error].
 func Import(o *ImportOptions) (*Imported, error) {
 	opt, err := o.Options.complete()
 	if err != nil {
@@ -142,14 +143,14 @@ func Import(o *ImportOptions) (*Imported, error) {
 	e.dry = o.DryRun
 	_, err = e.do(func(root []member) ([]member, error) {
 		for _, c := range all {
-			took, kept := false, false
-			if root, took, kept, err = merge(root, c.path, c.raw, c.inList); err != nil {
+			added, exists := false, false
+			if root, added, exists, err = merge(root, c.path, c.raw, c.inList); err != nil {
 				return nil, err
 			}
 			switch {
-			case took:
+			case added:
 				out.Imported = append(out.Imported, c.show)
-			case kept:
+			case exists:
 				out.Conflicts = append(out.Conflicts, c.show)
 			}
 		}
@@ -161,11 +162,11 @@ func Import(o *ImportOptions) (*Imported, error) {
 	return out, err
 }
 
-// candidates are the values of another program's file that can be written into a file of ours, each
-// tried by itself; left is what cannot.
+// candidates returns the values of another program's file that can be written into a Holdfast file,
+// each checked separately; left are those that cannot.
 func (s *parsedSource) candidates(file string) (list []importable, left []UnsupportedSetting) {
 	for _, f := range s.foreign {
-		if f.Key != "hooks" { // each is tried below
+		if f.Key != "hooks" { // each is checked below
 			left = append(left, f)
 		}
 	}
@@ -229,11 +230,11 @@ func (s *parsedSource) candidates(file string) (list []importable, left []Unsupp
 	return list, left
 }
 
-// rooted is a rule about a path that counts from the folder of the settings.
+// rooted matches a path rule relative to the settings' folder.
 var rooted = lazyregexp.Must(`\A([A-Za-z]+)\((/[^/].*)\)\z`)
 
-// absolute writes a path that counts from the folder of the settings so that it means the same in a file
-// that lies elsewhere.
+// absolute rewrites a path relative to the settings' folder so that it has the same meaning in a
+// file in another folder.
 func (s *parsedSource) absolute(key, value string) string {
 	switch {
 	case key == "permissions.additionalDirectories" && !filepath.IsAbs(value) && !strings.HasPrefix(value, "~"):
@@ -246,22 +247,22 @@ func (s *parsedSource) absolute(key, value string) string {
 	return value
 }
 
-// merge puts a value into an object: into the list that lies at the path, or there where nothing is.
-// kept: another value is there.
-func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, took, kept bool, err error) {
+// merge adds a value to an object: to the list at the path, or at the path if nothing is there.
+// exists reports that another value is there.
+func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, added, exists bool, err error) {
 	i := slices.IndexFunc(list, func(m member) bool { return m.key == path[0] })
 	if len(path) > 1 {
 		var inner []member
 		if i >= 0 {
 			if inner, err = members(list[i].value); err != nil {
-				return list, false, true, nil // something else stands there
+				return list, false, true, nil // another value
 			}
 		}
-		inner, took, kept, err = merge(inner, path[1:], raw, inList)
-		if took {
+		inner, added, exists, err = merge(inner, path[1:], raw, inList)
+		if added {
 			list = put(list, path[0], joined(inner))
 		}
-		return list, took, kept, err
+		return list, added, exists, err
 	}
 	if !inList {
 		switch {
@@ -285,7 +286,7 @@ func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []
 	return put(list, path[0], b), err == nil, false, err
 }
 
-// sameJSON reports whether two values are one, however they are written.
+// sameJSON reports whether two values are equal, regardless of formatting.
 func sameJSON(a, b json.RawMessage) bool {
 	x, errX := jsontree.Parse(a)
 	y, errY := jsontree.Parse(b)

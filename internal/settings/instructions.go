@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/patterns"
 )
 
-// Texts say which instruction files are read.
+// Texts says which instruction files are read.
 type Texts struct {
-	Mode     Value[string]   // contextFiles: all, nearest, none; "" when nobody says
+	Mode     Value[string]   // contextFiles: all, nearest, none; "" if not set
 	Excludes []Value[string] // claudeMdExcludes: globs of absolute paths
 }
 
-// textModes are what contextFiles may be.
+// textModes are the values of contextFiles.
 var textModes = []string{"all", "nearest", "none"}
 
 func (s *parsedSource) contextFiles(path string, n jsontree.Node) {
@@ -24,7 +24,7 @@ func (s *parsedSource) contextFiles(path string, n jsontree.Node) {
 	switch {
 	case !ok:
 	case !slices.Contains(textModes, text):
-		s.fault(n.At, "write "+strings.Join(textModes, ", "), "%s: there is no %q", path, text)
+		s.fault(n.At, "write "+strings.Join(textModes, ", "), "%s: unknown value %q", path, text)
 	default:
 		s.reads.Mode = Value[string]{text, s.origin(n, text)}
 	}
@@ -40,14 +40,14 @@ func (s *parsedSource) excludes(path string, n jsontree.Node) {
 		case patterns.CheckGlob(glob) != nil:
 			s.fault(item.At, `write a glob such as "**/vendor/**/CLAUDE.md"`, "%s: %q is not a usable glob", at, item.Text)
 		case !strings.HasPrefix(glob, "/") && !strings.HasPrefix(glob, "**"):
-			s.fault(item.At, `write "**/`+item.Text+`"`, "%s: %q fits nothing: whole paths are compared", at, item.Text)
+			s.fault(item.At, `write "**/`+item.Text+`"`, "%s: %q never matches: it is compared with whole paths", at, item.Text)
 		default:
 			s.reads.Excludes = append(s.reads.Excludes, Value[string]{glob, s.origin(item, item.Text)})
 		}
 	})
 }
 
-// addTexts joins what the layers say. An untrusted folder does not say what is left out.
+// addTexts combines the layers. An untrusted folder cannot exclude files.
 func (m *merger) addTexts(s *parsedSource) {
 	if !s.untrusted {
 		prefer(&m.out.Texts.Mode, s.reads.Mode)
@@ -62,13 +62,13 @@ func (m *merger) addTexts(s *parsedSource) {
 	}
 }
 
-// TrustedTexts is how far a person trusts what the project's folder has for agents to read.
+// TrustedTexts says how far the user trusts the project folder's texts for agents.
 type TrustedTexts struct {
-	Folder bool   // its instructions are the person's: the folder is trusted
-	Skills string // the digest of its skills and commands, as they were trusted
+	Folder bool   // the folder is trusted, so its instructions are treated as the user's
+	Skills string // digest of its trusted skills and commands
 }
 
-// TrustedTexts reads the list of trusted folders for that.
+// TrustedTexts reads that from the trust list.
 func (s *Settings) TrustedTexts() (TrustedTexts, error) {
 	t, err := s.opt.trust()
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Settings) TrustedTexts() (TrustedTexts, error) {
 	return TrustedTexts{Folder: f.Texts || f.Digest != "", Skills: f.Skills}, nil
 }
 
-// AddTexts trusts the project's instruction files, whatever they say, and its skills and
-// commands as they are now: skills is their digest, or "".
+// AddTexts trusts the project's instruction files, whatever their content, and its skills and
+// commands in their current form: skills is their digest, or "".
 func (t *Trust) AddTexts(s *Settings, skills string, now time.Time) error {
 	f := t.doc.Folders[s.Project]
 	f.TrustedAt, f.Texts, f.Skills = now.UTC(), true, skills

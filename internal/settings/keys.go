@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// claudeKeys are keys of Claude Code's settings files that people bring along and
-// that mean something there. To skip one silently could open what it closes.
+// claudeKeys are keys of Claude Code's settings that have no meaning here, with a hint. Ignoring
+// one silently could allow what it restricts.
 var claudeKeys = map[string]string{
 	"apiKeyHelper":    `write {"providers": {"anthropic": {"apiKey": "command:PROGRAM ARGUMENTS"}}}`,
 	"statusLine":      "status lines are not supported",
-	"disableAutoMode": "deny what auto mode may not do",
-	"autoMode":        "what auto mode refuses is in holdfast policy show",
+	"disableAutoMode": "write deny rules for what auto mode must not do",
+	"autoMode":        "holdfast policy show lists what auto mode denies",
 	"allowedTools":    "write permissions.allow",
 	"disallowedTools": "write permissions.deny",
 
@@ -25,7 +25,7 @@ var claudeKeys = map[string]string{
 
 const noEffect = "this Claude Code key has no effect in Holdfast"
 
-// keyHint says what to do about a key that is not known where it stands.
+// keyHint returns the hint for an unknown key.
 func keyHint[T any](path, key string, known map[string]T) string {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if strings.EqualFold(name, key) {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// limits are what no rule and no mode opens: forbidden globs and the sandboxes.
+// limits returns what no rule and no mode can allow: forbidden globs and the sandboxes.
 func (s *Settings) limits() ([]policy.NamedPolicy, error) {
 	var list []policy.NamedPolicy
 	seen := map[string]int{}
@@ -47,11 +47,12 @@ func (s *Settings) limits() ([]policy.NamedPolicy, error) {
 	return list, nil
 }
 
-// KeysFile is where package keys keeps the keys of providers, in HOLDFAST_HOME. No tool touches it.
+// KeysFile is the file in HOLDFAST_HOME in which package keys stores provider keys. No tool may
+// access it.
 const KeysFile = "keys.json"
 
-// denyOnly is a limit that denies what certainly touches its paths, and does not ask about commands
-// whose paths cannot be known: those are the sandbox's matter.
+// denyOnly is a limit that denies what certainly accesses its paths. It does not ask about commands
+// with unknown paths, which the sandbox confines.
 type denyOnly struct{ policy.Policy }
 
 func (c denyOnly) Evaluate(r policy.Request) policy.Verdict {
@@ -61,16 +62,15 @@ func (c denyOnly) Evaluate(r policy.Request) policy.Verdict {
 	return policy.Verdict{}
 }
 
-// keyFiles are globs of the file, by both of its names.
+// keyFiles returns globs of the file, under both of its names.
 func keyFiles(home string) []string {
 	literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
 	file := filepath.Join(home, KeysFile)
 	return []string{literal.Replace(file), literal.Replace(Resolve(file))}
 }
 
-// ownPaths are the files that say what is allowed, and the user's HOLDFAST_HOME unless
-// the session works in it: who writes them writes the policy, whatever they are
-// called.
+// ownPaths returns the files that define the policy, and the user's HOLDFAST_HOME unless the
+// session works in it: whoever can write them can change the policy.
 func (s *Settings) ownPaths() []string {
 	var list []string
 	add := func(path string) {
@@ -93,16 +93,16 @@ func (s *Settings) ownPaths() []string {
 	return slices.Compact(list)
 }
 
-// globGroup are globs that are relative to the same folder.
+// globGroup has globs with the same base folder.
 type globGroup struct {
 	dir     string
 	globs   []string
 	origins []policy.Origin
 }
 
-// globGroups puts the forbidden globs together by what they are relative to: all
-// to the session's folder, and relative ones also to the folder of the project or
-// the file, so that working in a folder below does not open what they close.
+// globGroups groups the forbidden globs by base: all are relative to the session's folder, and
+// relative ones also to the project's or the file's folder, so that working in a subfolder does not
+// circumvent them.
 func (s *Settings) globGroups() []*globGroup {
 	var groups []*globGroup
 	into := func(dir string, v Value[string]) {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// LayerFile is the settings file of a layer in which a person writes things down: layernames.User,
-// Project or Local, for a project and HOLDFAST_HOME.
+// LayerFile returns the settings file that commands edit for a layer: layernames.User, Project or
+// Local, for a project and HOLDFAST_HOME.
 func LayerFile(layer, project, home string) string {
 	switch layer {
 	case layernames.User:
@@ -23,18 +23,18 @@ func LayerFile(layer, project, home string) string {
 	return filepath.Join(project, projectDir, localFile)
 }
 
-// The lists that a person adds to by a command.
+// Lists that commands add to.
 var (
 	WritePaths     = []string{"sandbox", "additionalWritePaths"}
 	ReadPaths      = []string{"sandbox", "additionalReadPaths"}
 	AllowedDomains = []string{"sandbox", "network", "allowedDomains"}
 )
 
-// RuleList is the list of the rules of an effect.
+// RuleList returns the list of rules of an effect.
 func RuleList(effect policy.Effect) []string { return []string{"permissions", string(effect)} }
 
-// AddText puts a text into a list of a settings file. It returns the line on which the text stands
-// then, and false when it was there before.
+// AddText adds a text to a list of a settings file. It returns the line of the text, and false if
+// it was already there.
 func AddText(layer, file string, list []string, text string) (line int, added bool, err error) {
 	e := listEdit(layer, file)
 	data, err := e.do(func(root []member) ([]member, error) {
@@ -64,7 +64,7 @@ func AddText(layer, file string, list []string, text string) (line int, added bo
 	return line, added, nil
 }
 
-// parsedAt is what a settings file has at a path of keys.
+// parsedAt returns the value at a path of keys.
 func parsedAt(data []byte, path []string) (*jsontree.Node, error) {
 	n, err := parse(data)
 	if err != nil {
@@ -77,7 +77,7 @@ func parsedAt(data []byte, path []string) (*jsontree.Node, error) {
 	return at, nil
 }
 
-// RemoveRule takes a rule out of all lists of a settings file, and returns the effects that it had.
+// RemoveRule removes a rule from all lists of a settings file and returns the effects that it had.
 func RemoveRule(layer, file, rule string) (had []policy.Effect, err error) {
 	e := listEdit(layer, file)
 	_, err = e.do(func(root []member) ([]member, error) {
@@ -102,13 +102,13 @@ func RemoveRule(layer, file, rule string) (had []policy.Effect, err error) {
 
 func listEdit(layer, file string) fileEdit {
 	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
-	if layer == layernames.Project { // everybody who works on the project reads it
+	if layer == layernames.Project { // it is shared with everyone who works on the project
 		e.mode = 0o644
 	}
 	return e
 }
 
-// changeList changes the list that lies at a path of keys. What becomes empty is taken out.
+// changeList changes the list at a path of keys. Empty containers are removed.
 func changeList(object []member, path []string, change func([]string) []string) ([]member, error) {
 	i := slices.IndexFunc(object, func(m member) bool { return m.key == path[0] })
 	var value json.RawMessage

@@ -11,38 +11,38 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Options say where settings lie.
+// Options says where settings are.
 type Options struct {
-	Home    string // HOLDFAST_HOME: the user's settings and what is trusted; "" for none
+	Home    string // HOLDFAST_HOME: the user's settings and the trust list; "" for none
 	User    string // the user's home folder, for "~"; "" for none
-	Cwd     string // where the session works, absolute; required
+	Cwd     string // the session's folder, absolute; required
 	Project string // default [FindProject] of Cwd
 	Managed string // default [DefaultManaged]
 
-	// ClaudeHome and CodexHome are the folders with the person's settings of these programs;
-	// default .claude and .codex in User. Those of administrators lie beside Managed's folder.
+	// ClaudeHome and CodexHome are the folders with the user's settings of these programs; default
+	// .claude and .codex in User. Their managed settings are next to Managed's folder.
 	ClaudeHome, CodexHome string
 
-	// Files are the flag layer: settings files, or JSON texts that begin with "{".
-	// The last is the strongest.
+	// Files is the flag layer: settings files, or JSON that begins with "{". The last is the
+	// strongest.
 	Files []string
-	// Flags say single things on the command line; they are stronger than Files.
+	// Flags are single settings from the command line; they are stronger than Files.
 	Flags Flags
 
-	// MCP are more MCP servers: files in the form of .mcp.json, or JSON texts that begin
-	// with "{". The last is the strongest. With StrictMCP there are no others.
+	// MCP are additional MCP servers: files in the form of .mcp.json, or JSON that begins with "{".
+	// The last is the strongest. StrictMCP excludes all others.
 	MCP       []string
 	StrictMCP bool
 
-	// Portable, when not nil, are the administrator's settings, the user's and the trust in
-	// the project, instead of what Home and Managed have of them.
+	// Portable, if not nil, replaces the managed settings, the user's settings and the trust of the
+	// project, instead of reading Home and Managed.
 	Portable *Portable
 
-	// FlagsOnly leaves out every layer but the flags'.
+	// FlagsOnly ignores every layer except flags.
 	FlagsOnly bool
 
-	// Tools are the names of the tools that there are. With them rules are looked at
-	// more closely: what they shadow, and whether there is the tool that they name.
+	// Tools are the names of the available tools. With them, rules are checked further: what they
+	// shadow, and whether their tool exists.
 	Tools []string
 }
 
@@ -54,17 +54,17 @@ type Flags struct {
 	Folders    []string
 	OnAsk      UnattendedPolicy
 	AskTimeout time.Duration
-	NoHooks    bool // none but the administrator's
+	NoHooks    bool // run only managed hooks
 }
 
-// Flag is a rule that a flag gave.
+// Flag is a rule from a flag.
 type Flag struct {
 	Name string // of the flag: "--allowed-tools"
 	Text string
 }
 
-// Load reads all layers. Errors are *[Error], which wraps [ErrInvalid]; of the
-// files that could be read they name every problem.
+// Load reads all layers. Errors are *[Error], which wraps [ErrInvalid] and lists every problem of
+// the files that could be read.
 func Load(o *Options) (*Settings, error) {
 	s, problems, err := Examine(o)
 	if err != nil {
@@ -73,9 +73,9 @@ func Load(o *Options) (*Settings, error) {
 	return s, refuse(problems)
 }
 
-// Examine is Load for a linter: it returns all problems, also those that are not
-// fatal, and settings that must not be used when one is. The error is about what
-// could not be read at all.
+// Examine is like Load, for a linter: it returns all problems, including those that are not fatal,
+// and settings that must not be used if one is fatal. The error reports what could not be read at
+// all.
 func Examine(o *Options) (*Settings, []Problem, error) {
 	opt, err := o.complete()
 	if err != nil {
@@ -106,7 +106,7 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	return s, problems, nil
 }
 
-// complete fills in what follows from the rest.
+// complete sets derived defaults.
 func (o *Options) complete() (Options, error) {
 	opt := *o
 	var err error
@@ -117,7 +117,7 @@ func (o *Options) complete() (Options, error) {
 		return opt, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if home, err := canonical(opt.User); err == nil {
-		opt.User = home // what is compared with "~/x" has no links
+		opt.User = home // paths compared with "~/x" contain no links
 	}
 	if opt.Managed == "" {
 		opt.Managed = DefaultManaged
@@ -137,18 +137,18 @@ func (o *Options) complete() (Options, error) {
 	return opt, nil
 }
 
-// inputs are the texts of all layers, the strongest first.
+// inputs are the sources of all layers, the strongest first.
 type inputs struct {
-	managed, flags, project, user []source        // with those of other programs behind ours of the same layer
+	managed, flags, project, user []source        // in each layer, files of other programs follow Holdfast's
 	others                        bool            // files of other programs are read
 	own                           []source        // of the project, without those of other programs
 	mcp                           []*parsedSource // of --mcp-config
 	mcpFile                       *parsedSource   // of the project's .mcp.json, or nil
-	brought, foreign              string          // the digests of what the project's folder brings along: for us, for other programs
-	trust                         *Trust          // nil when there is no such thing
+	brought, foreign              string          // digests of the project's settings: for Holdfast, for other programs
+	trust                         *Trust          // nil if there is none
 }
 
-// sources reads every layer's files.
+// sources reads the files of every layer.
 func (o *Options) sources() (in inputs, err error) {
 	if in.flags, err = o.flags(); err != nil {
 		return in, err
@@ -189,7 +189,7 @@ func (o *Options) sources() (in inputs, err error) {
 	return in, nil
 }
 
-// joinErrors makes one [*Error] of those of several layers.
+// joinErrors joins the errors of several layers into one [*Error].
 func joinErrors(errs ...error) error {
 	all := &Error{}
 	for _, err := range errs {

@@ -17,15 +17,15 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// mcpFile is where a project names the MCP servers that belong to it, in its folder.
+// mcpFile is the file in a project's folder that lists its MCP servers.
 const mcpFile = ".mcp.json"
 
-// MCPType is how a server is spoken to.
+// MCPType is the transport of a server.
 type MCPType string
 
 // The transports.
 const (
-	MCPStdio MCPType = "stdio" // a program of ours, over its standard input and output
+	MCPStdio MCPType = "stdio" // a local program, over its standard input and output
 	MCPHTTP  MCPType = "http"  // streamable HTTP
 	MCPSSE   MCPType = "sse"   // the older HTTP with server-sent events
 )
@@ -33,18 +33,18 @@ const (
 // MCPStatus says whether a server is started.
 type MCPStatus string
 
-// The states. Servers that no folder brings along need no approval.
+// The states. Servers that do not come from a folder need no approval.
 const (
-	MCPApproved MCPStatus = "approved" // it is started when a run begins
-	MCPPending  MCPStatus = "pending"  // nobody has approved it in this folder
-	MCPChanged  MCPStatus = "changed"  // what was approved was something else
-	MCPRejected MCPStatus = "rejected" // a person has said no to it
-	MCPDisabled MCPStatus = "disabled" // it, or disabledMcpjsonServers, says so
-	MCPDenied   MCPStatus = "denied"   // the administrator's settings keep it out
-	MCPInvalid  MCPStatus = "invalid"  // it cannot be understood, see Why
+	MCPApproved MCPStatus = "approved" // it is started with the run
+	MCPPending  MCPStatus = "pending"  // not approved in this folder
+	MCPChanged  MCPStatus = "changed"  // changed since it was approved
+	MCPRejected MCPStatus = "rejected" // the user rejected it
+	MCPDisabled MCPStatus = "disabled" // disabled in its definition or by disabledMcpjsonServers
+	MCPDenied   MCPStatus = "denied"   // excluded by managed settings
+	MCPInvalid  MCPStatus = "invalid"  // invalid, see Reason
 )
 
-// MCPServer is a server as it is written down: ${VAR} is not replaced in it.
+// MCPServer is a server as written in settings: ${VAR} is not replaced.
 type MCPServer struct {
 	Name    string            `json:"name"`
 	Type    MCPType           `json:"type"`
@@ -55,34 +55,34 @@ type MCPServer struct {
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   *MCPOAuth         `json:"oauth,omitempty"`
-	// IncludeTools and Without are names of its tools: all that are offered, and those that are
-	// not. Nil Only is all.
+	// IncludeTools lists the tools that are offered, nil means all; ExcludeTools those that are
+	// not.
 	IncludeTools []string      `json:"includeTools,omitempty"`
 	ExcludeTools []string      `json:"excludeTools,omitempty"`
-	Timeout      time.Duration `json:"-"` // of one call; 0 when it does not say
+	Timeout      time.Duration `json:"-"` // of one call; 0 if not set
 
-	Kind   string        `json:"-"` // of sub-agents, whose own it is; "" of one for the run
+	Kind   string        `json:"-"` // of a sub-agent definition; "" for a server of the run
 	Origin policy.Origin `json:"-"`
-	Folder string        `json:"-"` // that relative paths of it count from
-	Digest string        `json:"-"` // of all of the above that has a name in JSON, in hexadecimal
+	Folder string        `json:"-"` // base of its relative paths
+	Digest string        `json:"-"` // of all fields above with a JSON name, in hexadecimal
 	Status MCPStatus     `json:"-"`
-	Reason string        `json:"-"` // it is not started, for people; "" when it is
+	Reason string        `json:"-"` // why it is not started, for display; "" if it is
 
 	disabled bool
 }
 
-// MCPOAuth says how to log in to a server.
+// MCPOAuth has the parameters for logging in to a server.
 type MCPOAuth struct {
-	ClientID     string   `json:"clientId,omitempty"`     // that the server knows us by; "" registers one
+	ClientID     string   `json:"clientId,omitempty"`     // our id at the server; "" registers one
 	ClientSecret string   `json:"clientSecret,omitempty"` // may be ${VAR}
 	CallbackPort int      `json:"callbackPort,omitempty"` // 0 is any
-	Scopes       []string `json:"scopes,omitempty"`       // none: what the server asks for
+	Scopes       []string `json:"scopes,omitempty"`       // none: those that the server requests
 }
 
 // FromFolder reports whether the server comes with the folder, and so needs approval.
 func (s *MCPServer) FromFolder() bool { return isFolderLayer(s.Origin.Layer) }
 
-// Key is what people call the server: its name, and of one of sub-agents KIND/NAME.
+// Key returns the server's display name: its name, or KIND/NAME for a sub-agent's server.
 func (s *MCPServer) Key() string {
 	if s.Kind == "" {
 		return s.Name
@@ -90,17 +90,17 @@ func (s *MCPServer) Key() string {
 	return s.Kind + "/" + s.Name
 }
 
-// seal fills in the digest, over the definition as it is written.
+// seal sets the digest over the definition as written.
 func (s *MCPServer) seal() {
 	b, err := json.Marshal(s)
-	if err != nil { // it is made of texts
+	if err != nil { // cannot happen: it consists of strings
 		return
 	}
 	sum := sha256.Sum256(b)
 	s.Digest = hex.EncodeToString(sum[:])
 }
 
-// mcpServers reads the servers of one source.
+// mcpServers decodes the servers of one source.
 func (s *parsedSource) mcpServers(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
@@ -133,7 +133,7 @@ func (s *parsedSource) mcpServers(path string, n jsontree.Node) {
 
 const maxServerName = 64
 
-// badServerName says what is wrong with a name: it becomes a part of tools' names.
+// badServerName says what is wrong with a name, which becomes part of tool names.
 func badServerName(name string) string {
 	bad := func(r rune) bool {
 		good := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
@@ -154,7 +154,7 @@ func badServerName(name string) string {
 	return ""
 }
 
-// foreignServer are keys of other programs' files that mean something to them.
+// foreignServer are keys of other programs' files, with what to use here instead.
 var foreignServer = map[string]string{
 	"headersHelper":    "use headers, with ${VAR} for secrets",
 	"envFile":          "use env, with ${VAR} for secrets",
@@ -166,8 +166,8 @@ var foreignServer = map[string]string{
 	"auth":             "write oauth, or an Authorization header with ${VAR}",
 }
 
-// wideningKeys are keys that other programs read as "do not ask", and that a server's file
-// must not say here.
+// wideningKeys are keys that other programs read as "do not ask", which a server definition cannot
+// set here.
 var wideningKeys = []string{"alwaysAllow", "autoApprove", "trust", "autoApproveTools"}
 
 func (s *parsedSource) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
@@ -220,7 +220,7 @@ func (s *parsedSource) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 	s.mcpTransport(path, n, kind, srv)
 }
 
-// mcpTransport settles how the server is spoken to, and that it says what that needs.
+// mcpTransport sets the server's transport and checks the fields that it needs.
 func (s *parsedSource) mcpTransport(path string, n jsontree.Node, kind string, srv *MCPServer) {
 	refuse := func(field, hint, format string, args ...any) {
 		s.fault(find(&n, field), hint, path+": "+format, args...)
@@ -239,15 +239,15 @@ func (s *parsedSource) mcpTransport(path string, n jsontree.Node, kind string, s
 	if srv.Type == MCPStdio {
 		switch {
 		case srv.Command == "" && srv.URL != "" && kind == "":
-			refuse("url", `add "type": "http"`, "a url without a type")
+			refuse("url", `add "type": "http"`, "the url needs a type")
 		case srv.Command == "":
-			refuse("command", "write the program that is the server", "it has no command")
+			refuse("command", "write the server's program", "it has no command")
 		case srv.URL != "":
-			refuse("url", "take it out, or write another type", "a program has no url")
+			refuse("url", "remove it, or use another type", "a program has no url")
 		case srv.Headers != nil:
 			refuse("headers", "write env", "a program has no headers")
 		case srv.OAuth != nil:
-			refuse("oauth", "write env", "one does not log in to a program")
+			refuse("oauth", "write env", "a program has no login")
 		}
 		return
 	}
@@ -255,19 +255,19 @@ func (s *parsedSource) mcpTransport(path string, n jsontree.Node, kind string, s
 	case srv.URL == "":
 		refuse("url", "write its address", "it has no url")
 	case srv.Command != "" || srv.Args != nil:
-		refuse("command", `take it out, or write "type": "stdio"`, "an address is not a program")
+		refuse("command", `remove it, or write "type": "stdio"`, "a server with a url has no command")
 	case srv.Env != nil:
-		refuse("env", "write headers", "an address has no environment")
+		refuse("env", "write headers", "a server with a url has no environment")
 	case srv.Dir != "":
-		refuse("cwd", "take it out", "an address works in no folder")
+		refuse("cwd", "remove it", "a server with a url has no working folder")
 	default:
 		if u, err := url.Parse(srv.URL); !strings.Contains(srv.URL, "${") && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
-			refuse("url", "write it as https://HOST/PATH; what is secret belongs into headers", "%.100q is no address of a server", srv.URL)
+			refuse("url", "write https://HOST/PATH, and put secrets into headers", "invalid server URL %.100q", srv.URL)
 		}
 	}
 }
 
-// arguments are texts that may be empty.
+// arguments decodes strings that may be empty.
 func (s *parsedSource) arguments(to *[]string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		if !s.want(path, n, jsontree.List) {
@@ -282,7 +282,7 @@ func (s *parsedSource) arguments(to *[]string) func(string, jsontree.Node) {
 	}
 }
 
-// pairs are texts by name. A number or a truth value counts as its text, as people write
+// pairs decodes strings by name. Numbers and booleans are accepted as strings, since users write
 // them for variables.
 func (s *parsedSource) pairs(to *map[string]string, good func(string) bool, what string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
@@ -294,12 +294,12 @@ func (s *parsedSource) pairs(to *map[string]string, good func(string) bool, what
 			at := path + "." + m.Key
 			switch {
 			case !good(m.Key):
-				s.fault(m.At, "", "%s: %.80q is no name of a %s", path, m.Key, what)
+				s.fault(m.At, "", "%[1]s: invalid %[3]s name %.80[2]q", path, m.Key, what)
 			case m.Value.Kind == jsontree.Number || m.Value.Kind == jsontree.Bool:
 				(*to)[m.Key] = m.Value.Text
 			case !s.want(at, m.Value, jsontree.Text):
 			case strings.ContainsAny(m.Value.Text, "\x00\r\n") && (what == "header" || strings.Contains(m.Value.Text, "\x00")):
-				s.fault(m.Value.At, "", "%s holds a character that a %s cannot have", at, what)
+				s.fault(m.Value.At, "", "%s contains a character that is not allowed in a %s", at, what)
 			default:
 				(*to)[m.Key] = m.Value.Text
 			}
@@ -307,7 +307,7 @@ func (s *parsedSource) pairs(to *map[string]string, good func(string) bool, what
 	}
 }
 
-// isToken reports whether a text can be the name of a header.
+// isToken reports whether a text is a valid header name.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
@@ -324,13 +324,13 @@ func (s *parsedSource) mcpOAuth(srv *MCPServer) func(string, jsontree.Node) {
 			"callbackPort": func(path string, n jsontree.Node) {
 				port, err := strconv.Atoi(n.Text)
 				if n.Kind != jsontree.Number || err != nil || port < 1 || port > 65535 {
-					s.fault(n.At, "write a number, or leave it out for any", "%s: that is no port", path)
+					s.fault(n.At, "write a port number, or omit it for any port", "%s: invalid port", path)
 					return
 				}
 				o.CallbackPort = port
 			},
 			"scopes": func(path string, n jsontree.Node) {
-				if n.Kind == jsontree.Text { // as OAuth itself writes them
+				if n.Kind == jsontree.Text { // as in OAuth itself
 					o.Scopes = strings.Fields(n.Text)
 					return
 				}
@@ -341,7 +341,7 @@ func (s *parsedSource) mcpOAuth(srv *MCPServer) func(string, jsontree.Node) {
 }
 
 const (
-	minTimeout = time.Second // less is somebody's count of seconds
+	minTimeout = time.Second // a smaller value is probably in seconds
 	maxTimeout = 24 * time.Hour
 )
 
@@ -357,7 +357,7 @@ func (s *parsedSource) mcpTimeout(srv *MCPServer) func(string, jsontree.Node) {
 	}
 }
 
-// decodeMCP reads a file of servers, a project's or one of --mcp-config.
+// decodeMCP decodes a file of servers, a project's or one of --mcp-config.
 func decodeMCP(src source, lenient bool) *parsedSource {
 	s := &parsedSource{source: src, lenient: lenient}
 	root, err := parse(src.data)
@@ -374,59 +374,59 @@ func decodeMCP(src source, lenient bool) *parsedSource {
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})
 	if root.Kind == jsontree.Object && !servers && len(s.problems) == 0 {
-		s.fault(root.At, `write {"mcpServers": {"NAME": {"command": "PROGRAM"}}}`, "it names no mcpServers")
+		s.fault(root.At, `write {"mcpServers": {"NAME": {"command": "PROGRAM"}}}`, "mcpServers is missing")
 	}
 	return s
 }
 
-// mcpProject reads the servers that the project's folder brings along in a file of its own.
-// What is wrong with one server keeps out that one: the file belongs to other programs too.
+// mcpProject reads the servers in the project's .mcp.json. A problem of one server excludes only
+// that server, because the file belongs to other programs too.
 func (o *Options) mcpProject() (*parsedSource, error) {
 	if o.Portable != nil {
 		return nil, nil
 	}
 	file := filepath.Join(o.Project, mcpFile)
 	if info, err := os.Lstat(file); err == nil && info.Mode() == os.ModeSocket {
-		return nil, nil // a sandbox keeps the name from being used, for as long as commands run
+		return nil, nil // a sandbox holds a placeholder there while commands run
 	}
 	src, err := o.read(layernames.Project, file, o.Project)
 	if err != nil || len(src) == 0 {
 		return nil, err
 	}
 	s := decodeMCP(src[0], true)
-	for i := range s.problems { // it starts nothing, and keeps nothing else from starting
+	for i := range s.problems { // such a problem starts nothing and blocks nothing else
 		s.problems[i].Fatal = false
 	}
 	return s, nil
 }
 
-// mcpGiven reads what --mcp-config names, the last one the strongest.
+// mcpGiven reads the values of --mcp-config, the last one the strongest.
 func (o *Options) mcpGiven() ([]*parsedSource, error) {
-	given := *o
-	given.Files = o.MCP
-	src, err := given.flags()
+	options := *o
+	options.Files = o.MCP
+	src, err := options.flags()
 	if err != nil {
 		return nil, err
 	}
 	var list []*parsedSource
 	for _, s := range src {
 		s.file = strings.Replace(s.file, "--settings", "--mcp-config", 1)
-		said := decodeMCP(s, false)
-		said.given = true
-		list = append(list, said)
+		parsed := decodeMCP(s, false)
+		parsed.given = true
+		list = append(list, parsed)
 	}
 	return list, nil
 }
 
-// parsedMCP is what one source says about MCP servers.
+// parsedMCP is the MCP settings of one source.
 type parsedMCP struct {
 	servers  []MCPServer
 	disabled []Value[string] // disabledMcpjsonServers
-	allowed  *[]mcpPattern   // allowedMcpServers; nil: nobody says
+	allowed  *[]mcpPattern   // allowedMcpServers; nil: not set
 	denied   []mcpPattern
 }
 
-// names reports whether a server is among names.
+// named returns the origin of a server's name in a list, or nil.
 func named(list []Value[string], name string) *policy.Origin {
 	if i := slices.IndexFunc(list, func(v Value[string]) bool { return v.Value == name }); i >= 0 {
 		return &list[i].Origin

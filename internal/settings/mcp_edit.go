@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// MCPScope is where a server is written down by [EditMCP].
+// MCPScope is the location that [EditMCP] writes a server to.
 type MCPScope string
 
 // The scopes, as `claude mcp add` names them.
 const (
-	MCPLocal   MCPScope = "local"   // settings.local.json of the project: yours, and this project's
-	MCPProject MCPScope = "project" // .mcp.json: of all who work on the project
-	MCPUser    MCPScope = "user"    // your own settings: every project's
+	MCPLocal   MCPScope = "local"   // settings.local.json of the project: for you in this project
+	MCPProject MCPScope = "project" // .mcp.json: for everyone who works on the project
+	MCPUser    MCPScope = "user"    // your user settings: for every project
 )
 
-// MCPScopeFile is the file of a scope, for a project and HOLDFAST_HOME.
+// MCPScopeFile returns the file of a scope, for a project and HOLDFAST_HOME.
 func MCPScopeFile(scope MCPScope, project, home string) string {
 	switch scope {
 	case MCPProject:
@@ -29,10 +29,10 @@ func MCPScopeFile(scope MCPScope, project, home string) string {
 	return filepath.Join(project, projectDir, localFile)
 }
 
-// EditMCP writes the definition of a server into the file of a scope, or takes it out when
-// the definition is nil; everything else in the file stays. It reports whether there was
-// one of that name before. A definition that could not be used is an *[Error] that names
-// no file, and nothing is written; so is a file that cannot be read, with its place.
+// EditMCP writes the definition of a server into the file of a scope, or removes it if the
+// definition is nil; the rest of the file is kept. It reports whether the name existed before. An
+// invalid definition is an *[Error] without a file name, and nothing is written; so is an
+// unreadable file, with its position.
 func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (replaced bool, err error) {
 	layer := string(scope)
 	if definition != nil {
@@ -41,7 +41,7 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 		}
 	}
 	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
-	if scope == MCPProject { // everybody who works on the project reads it
+	if scope == MCPProject { // it is shared with everyone who works on the project
 		e.mode, e.mayRepair = 0o644, true
 		e.check = func(src source) error { return refuse(decodeMCP(src, false).problems) }
 	}
@@ -59,18 +59,18 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 	return replaced, err
 }
 
-// usableMCP judges a definition by itself: what is wrong with it stands in no file.
+// usableMCP checks a definition by itself; its problems have no file.
 func usableMCP(layer string, name string, definition json.RawMessage) error {
 	alone := joined([]member{{"mcpServers", joined([]member{{name, definition}})}})
 	if _, err := parse(alone); !json.Valid(definition) || err != nil {
 		return &Error{Problems: []Problem{{
-			Layer: layer, Detail: fmt.Sprintf("the definition of %q is no JSON", name), Hint: `write an object such as {"command": "some-server", "args": ["."]}`, Fatal: true,
+			Layer: layer, Detail: fmt.Sprintf("the definition of %q is not JSON", name), Hint: `write an object such as {"command": "some-server", "args": ["."]}`, Fatal: true,
 		}}}
 	}
 	return refuse(decodeMCP(source{layer: layer, data: alone}, false).problems)
 }
 
-// HasMCP reports whether the file of a scope names a server.
+// HasMCP reports whether the file of a scope has a server.
 func HasMCP(scope MCPScope, file, name string) (bool, error) {
 	there, err := exists(file)
 	if err != nil || !there {

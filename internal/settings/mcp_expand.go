@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ExpandMCP is a server with every ${VAR} and ${VAR:-default} replaced by what getenv has,
-// judged once more by what the administrator's settings say. The error says which variable
-// is not set, or who keeps the server out; one of a server that is not approved says so.
+// ExpandMCP returns a server with every ${VAR} and ${VAR:-default} replaced by its value in getenv,
+// and checks it again against the managed settings. The error says which variable is not set, who
+// excludes the server, or that it is not approved.
 func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, bool)) (MCPServer, error) {
 	out := *srv
 	if srv.Status != MCPApproved {
@@ -19,8 +19,8 @@ func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, b
 	}
 	var missing []string
 	fill := func(text string) string {
-		full, gone := expand(text, getenv)
-		missing = append(missing, gone...)
+		full, unset := expand(text, getenv)
+		missing = append(missing, unset...)
 		return full
 	}
 	out.Command, out.URL, out.Dir = fill(srv.Command), fill(srv.URL), fill(srv.Dir)
@@ -47,12 +47,12 @@ func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, b
 	if out.Type != MCPStdio {
 		u, err := url.Parse(out.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return out, mcpError(srv, "its url is no address of a server")
+			return out, mcpError(srv, "its url is not a valid server URL")
 		}
 	}
 	for name, value := range out.Headers {
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return out, mcpError(srv, "the header %s holds a line break", name)
+			return out, mcpError(srv, "the header %s contains a line break", name)
 		}
 	}
 	if out.Type == MCPStdio {
@@ -64,8 +64,7 @@ func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, b
 	return out, nil
 }
 
-// mcpDir is the folder that a server's program starts in: the project, unless it says
-// another one.
+// mcpDir returns the folder in which a server's program starts; default the project.
 func (s *Settings) mcpDir(srv *MCPServer) string {
 	base := srv.Folder
 	if !srv.FromFolder() {
@@ -84,8 +83,8 @@ func mcpError(srv *MCPServer, format string, args ...any) error {
 	return fmt.Errorf("MCP server %s: "+format, append([]any{srv.Name}, args...)...)
 }
 
-// expand replaces ${VAR} and ${VAR:-default}. Everything else stays as it is, also
-// $VAR and "${" without an end. missing are the variables that are not set.
+// expand replaces ${VAR} and ${VAR:-default}. Everything else is kept, including $VAR and an
+// unclosed "${". missing are the variables that are not set.
 func expand(text string, getenv func(string) (string, bool)) (full string, missing []string) {
 	var b strings.Builder
 	for {
@@ -106,7 +105,7 @@ func expand(text string, getenv func(string) (string, bool)) (full string, missi
 		b.WriteString(text[:start])
 		value, set := getenv(name)
 		switch {
-		case set && (value != "" || !hasOther): // as a shell has it
+		case set && (value != "" || !hasOther): // as in a shell
 			b.WriteString(value)
 		case hasOther:
 			b.WriteString(other)
@@ -119,7 +118,7 @@ func expand(text string, getenv func(string) (string, bool)) (full string, missi
 	return b.String(), missing
 }
 
-// EnvReads are the variables of the environment that the server gets to know by ${VAR}.
+// EnvReads lists the environment variables that the server gets through ${VAR}.
 func (s *MCPServer) EnvReads() []string {
 	found := map[string]bool{}
 	note := func(name string) (string, bool) {

@@ -5,18 +5,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// KindServers reads MCP servers that a definition of sub-agents brings along: n is an object
-// of them by name, in text, which is that of file. What is wrong with one is its
-// status and keeps out that one. notes tell of what has no effect. Nothing is started
-// before [Settings.JudgeServers].
+// KindServers decodes the MCP servers of a sub-agent definition: n is an object of them by name, in
+// text, the content of file. A problem of a server becomes its status and excludes only that
+// server. notes are about settings without effect. Nothing is started before
+// [Settings.JudgeServers].
 func KindServers(file string, text []byte, n *jsontree.Node) (list []MCPServer, notes []Problem) {
 	s := &parsedSource{source: source{file: file, data: text}, lenient: true}
 	s.mcpServers("mcpServers", *n)
 	return s.mcp.servers, s.notes
 }
 
-// JudgeServers says of servers of sub-agents, whose Kind, Folder and layer are known, whether
-// they are started: as of those that a run has, and none has the name of one of those.
+// JudgeServers sets the status of servers of sub-agents, whose Kind, Folder and layer are set, by
+// the same rules as for the run's servers. None may have the name of one of those.
 func (s *Settings) JudgeServers(list []MCPServer) error {
 	trust, err := s.opt.trust()
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Settings) JudgeServers(list []MCPServer) error {
 		switch {
 		case srv.Status == MCPInvalid:
 		case s.FindMCP(srv.Name) != nil:
-			srv.Status, srv.Reason = MCPInvalid, "there is another server of that name, and rules could not tell their tools apart; rename it"
+			srv.Status, srv.Reason = MCPInvalid, "another server has this name, so rules cannot distinguish their tools; hint: rename it"
 		case s.opt.StrictMCP && srv.Origin.Layer != layernames.Flag:
 			srv.Status, srv.Reason = MCPDisabled, "--strict-mcp-config"
 		default:

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// mcpPattern names servers: by name, by the whole command line, or by a pattern of URLs.
+// mcpPattern matches servers: by name, by the whole command line, or by a URL pattern.
 type mcpPattern struct {
 	name    string
 	command []string
@@ -30,8 +30,8 @@ func (p *mcpPattern) matches(srv *MCPServer) bool {
 	return p.name == srv.Name
 }
 
-// denies is matches for a list that keeps servers out: an address that cannot be compared
-// is meant as well.
+// denies is like matches, for a list that excludes servers: a URL that cannot be compared matches
+// too.
 func (p *mcpPattern) denies(srv *MCPServer) bool {
 	if p.url == "" || srv.Type == MCPStdio {
 		return p.matches(srv)
@@ -43,7 +43,7 @@ func (p *mcpPattern) denies(srv *MCPServer) bool {
 	return p.matches(srv)
 }
 
-// mcpPatterns reads allowedMcpServers and deniedMcpServers.
+// mcpPatterns decodes allowedMcpServers and deniedMcpServers.
 func (s *parsedSource) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 	list := []mcpPattern{}
 	if !s.want(path, n, jsontree.List) {
@@ -51,15 +51,15 @@ func (s *parsedSource) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 	}
 	for _, item := range n.Items {
 		p := mcpPattern{origin: s.origin(item, path)}
-		said := 0
+		fields := 0
 		s.object(path, item, map[string]func(string, jsontree.Node){
 			"serverName": func(path string, n jsontree.Node) {
 				p.name, _ = s.text(path, n)
-				said++
+				fields++
 			},
 			"serverCommand": func(path string, n jsontree.Node) {
 				s.arguments(&p.command)(path, n)
-				said++
+				fields++
 			},
 			"serverUrl": func(path string, n jsontree.Node) {
 				text, ok := s.text(path, n)
@@ -67,10 +67,10 @@ func (s *parsedSource) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 					s.fault(n.At, `write it as "https://mcp.example.com/*"`, "%s: %v", path, err)
 				}
 				p.url = text
-				said++
+				fields++
 			},
 		})
-		if said != 1 && item.Kind == jsontree.Object {
+		if fields != 1 && item.Kind == jsontree.Object {
 			s.fault(item.At, `write {"serverName": "github"}`, "%s: want one of serverName, serverCommand and serverUrl", path)
 		}
 		list = append(list, p)
@@ -89,26 +89,25 @@ func (s *parsedSource) allowedMCP(path string, n jsontree.Node) {
 	s.mcp.allowed = &list
 }
 
-// managedMCPOnly is what holds anyway: nobody but the administrator has a list of what
-// may be used.
+// managedMCPOnly is always the case: only managed settings can have a list of allowed servers.
 func (s *parsedSource) managedMCPOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
 	case s.layer != layernames.Managed:
 		s.fault(n.At, "remove it; an administrator can set it in "+DefaultManaged, "%s: only managed settings can set this", path)
 	case n.Text != "true":
-		s.fault(n.At, "take it out", "%s: only managed settings have allowedMcpServers", path)
+		s.fault(n.At, "remove it", "%s: only managed settings have allowedMcpServers", path)
 	}
 }
 
-// byName refuses to approve servers by their names, whatever they are.
+// byName rejects approving servers by name, because their content may change.
 func (s *parsedSource) byName(path string, n jsontree.Node) {
-	const hint = "approve each as it is: holdfast mcp approve NAME"
+	const hint = "approve each server: holdfast mcp approve NAME"
 	switch {
 	case path == "enableAllProjectMcpServers" && s.want(path, n, jsontree.Bool) && n.Text == "true":
-		s.fault(n.At, hint, "%s: a server of a folder is approved by what it is, not by where it stands", path)
+		s.fault(n.At, hint, "%s: project servers are approved by their definition, not by their location", path)
 	case path == "enabledMcpjsonServers" && s.want(path, n, jsontree.List) && len(n.Items) > 0:
-		s.fault(n.At, hint, "%s: a server of a folder is approved by what it is, not by its name", path)
+		s.fault(n.At, hint, "%s: project servers are approved by their definition, not by their name", path)
 	}
 }
 
@@ -118,15 +117,15 @@ func (s *parsedSource) disabledMCP(path string, n jsontree.Node) {
 	})
 }
 
-// mcpRules are what the layers say about which servers may be used.
+// mcpRules are the layers' rules for which servers may be used.
 type mcpRules struct {
-	allowed [][]mcpPattern // each of them must have the server
+	allowed [][]mcpPattern // a server must match each of them
 	denied  []mcpPattern
 
 	disabled []Value[string] // disabledMcpjsonServers of all layers
 }
 
-// forbids says who keeps a server out, or "".
+// forbids returns what excludes a server, or "".
 func (r *mcpRules) forbids(srv *MCPServer) string {
 	for i := range r.denied {
 		if r.denied[i].denies(srv) {
@@ -135,14 +134,14 @@ func (r *mcpRules) forbids(srv *MCPServer) string {
 	}
 	for _, list := range r.allowed {
 		if !allows(list, srv) {
-			return "it is not among allowedMcpServers"
+			return "it is not in allowedMcpServers"
 		}
 	}
 	return ""
 }
 
-// allows reads a list as Claude Code does: where it names commands, a program must be one
-// of them, and where it names URLs, an address must be; else the name counts.
+// allows compares a list as Claude Code does: if it has commands, a program must match one of them,
+// and if it has URLs, a server with a URL must match one; otherwise the name is compared.
 func allows(list []mcpPattern, srv *MCPServer) bool {
 	exact := func(p mcpPattern) bool {
 		return srv.Type == MCPStdio && p.command != nil || srv.Type != MCPStdio && p.url != ""

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// addMCP takes in what a layer says about servers. Of two of one name the stronger
-// layer's counts.
+// addMCP adds a layer's servers. If two have the same name, the stronger layer wins.
 func (m *merger) addMCP(s *parsedSource) {
 	m.problems = append(m.problems, s.notes...)
 	m.out.mcp.disabled = append(m.out.mcp.disabled, s.mcp.disabled...)
@@ -28,7 +27,7 @@ func (m *merger) addMCP(s *parsedSource) {
 	}
 }
 
-// checkMCP says of every server whether it is started.
+// checkMCP sets the status of every server.
 func (m *merger) checkMCP() {
 	for i := range m.out.MCPServers {
 		srv := &m.out.MCPServers[i]
@@ -44,7 +43,7 @@ func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
 		return MCPDenied, why
 	}
 	if srv.disabled {
-		return MCPDisabled, "its definition says disabled"
+		return MCPDisabled, "disabled in its definition"
 	}
 	if o := named(s.mcp.disabled, srv.Name); o != nil && srv.FromFolder() {
 		return MCPDisabled, "disabledMcpjsonServers, " + OriginText(*o)
@@ -55,22 +54,22 @@ func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
 	known := trust.server(s.Project, srv.Key())
 	switch {
 	case known == nil:
-		return MCPPending, "nobody has approved it in this folder"
+		return MCPPending, "not approved in this folder"
 	case known.Digest != srv.Digest:
-		return MCPChanged, "it is not what was approved any more"
+		return MCPChanged, "changed since it was approved"
 	case known.Rejected:
-		return MCPRejected, "it was rejected " + known.DecidedAt.Format(time.DateOnly)
+		return MCPRejected, "rejected on " + known.DecidedAt.Format(time.DateOnly)
 	}
 	return MCPApproved, ""
 }
 
-// MCPNotice says that servers are left out, and what to do about it.
+// MCPNotice reports servers that are not started, with a hint.
 type MCPNotice struct{ Text, Hint string }
 
-// MCPNotices says which servers of a folder are left out: those that cannot be understood,
-// and those that nobody has approved.
+// MCPNotices reports which servers of a folder are not started: invalid ones and those that are not
+// approved.
 func MCPNotices(folder string, list []MCPServer) []MCPNotice {
-	var told []MCPNotice
+	var notices []MCPNotice
 	var wait, names []string
 	for i := range list {
 		srv := &list[i]
@@ -80,23 +79,23 @@ func MCPNotices(folder string, list []MCPServer) []MCPNotice {
 		case MCPChanged:
 			wait, names = append(wait, srv.Key()+" (changed)"), append(names, srv.Key())
 		case MCPInvalid:
-			told = append(told, MCPNotice{fmt.Sprintf("the MCP server %s is left out: %s", srv.Key(), srv.Reason), "holdfast mcp get " + srv.Key()})
+			notices = append(notices, MCPNotice{fmt.Sprintf("MCP server %s is not started: %s", srv.Key(), srv.Reason), "holdfast mcp get " + srv.Key()})
 		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
 		}
 	}
 	var what string
 	switch len(wait) {
 	case 0:
-		return told
+		return notices
 	case 1:
-		what = fmt.Sprintf("the MCP server %s of %s is left out: nobody has approved it as it is", wait[0], folder)
+		what = fmt.Sprintf("MCP server %s of %s is not started: not approved in its current form", wait[0], folder)
 	default:
-		what = fmt.Sprintf("the MCP servers %s of %s are left out: nobody has approved them as they are", strings.Join(wait, ", "), folder)
+		what = fmt.Sprintf("MCP servers %s of %s are not started: not approved in their current form", strings.Join(wait, ", "), folder)
 	}
-	return append(told, MCPNotice{what, "look at it, then: holdfast mcp approve " + strings.Join(names, " ")})
+	return append(notices, MCPNotice{what, "review it, then run: holdfast mcp approve " + strings.Join(names, " ")})
 }
 
-// FindMCP is the run's server of a name, or nil.
+// FindMCP returns the run's server with a name, or nil.
 func (s *Settings) FindMCP(name string) *MCPServer {
 	for i := range s.MCPServers {
 		if s.MCPServers[i].Name == name {
@@ -106,7 +105,7 @@ func (s *Settings) FindMCP(name string) *MCPServer {
 	return nil
 }
 
-// TrustedServer is an MCP server of a folder about which a person has decided.
+// TrustedServer is the user's decision about an MCP server of a folder.
 type TrustedServer struct {
 	Name      string    `json:"name"`   // [MCPServer.Key]
 	Digest    string    `json:"digest"` // [MCPServer].Digest
@@ -114,7 +113,7 @@ type TrustedServer struct {
 	Rejected  bool      `json:"rejected,omitempty"`
 }
 
-// server is what was decided about a server.
+// server returns the decision about a server.
 func (t *Trust) server(folder, name string) *TrustedServer {
 	if t == nil {
 		return nil
@@ -126,8 +125,7 @@ func (t *Trust) server(folder, name string) *TrustedServer {
 	return nil
 }
 
-// DecideServer keeps that a person approves a server that the folder brings along, or
-// rejects it, as it is written now.
+// DecideServer stores that the user approves or rejects a server of the folder in its current form.
 func (t *Trust) DecideServer(s *Settings, srv *MCPServer, approved bool, now time.Time) error {
 	f := t.doc.Folders[s.Project]
 	f.Servers = withServer(f.Servers, TrustedServer{Name: srv.Key(), Digest: srv.Digest, DecidedAt: now.UTC(), Rejected: !approved})
@@ -138,14 +136,14 @@ func (t *Trust) DecideServer(s *Settings, srv *MCPServer, approved bool, now tim
 	return t.save()
 }
 
-// ForgetServer takes back what was decided; false when nothing was.
+// ForgetServer deletes a decision; false if there is none.
 func (t *Trust) ForgetServer(project, name string) (bool, error) {
 	f, ok := t.doc.Folders[project]
-	kept := slices.DeleteFunc(slices.Clone(f.Servers), func(s TrustedServer) bool { return s.Name == name })
-	if !ok || len(kept) == len(f.Servers) {
+	remaining := slices.DeleteFunc(slices.Clone(f.Servers), func(s TrustedServer) bool { return s.Name == name })
+	if !ok || len(remaining) == len(f.Servers) {
 		return false, nil
 	}
-	if f.Servers = kept; len(kept) == 0 && f.Digest == "" && len(f.Hooks) == 0 && !f.Texts && f.Skills == "" && f.Foreign == "" {
+	if f.Servers = remaining; len(remaining) == 0 && f.Digest == "" && len(f.Hooks) == 0 && !f.Texts && f.Skills == "" && f.Foreign == "" {
 		delete(t.doc.Folders, project)
 	} else {
 		t.doc.Folders[project] = f
@@ -160,8 +158,8 @@ func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
 	return list
 }
 
-// trustableServers are what is decided when the whole folder is trusted: its settings name
-// them, so they are among what was read. Those of .mcp.json stay as they were.
+// trustableServers returns the decisions made by trusting the whole folder: they cover the servers
+// in its settings, which are part of what was trusted. Those of .mcp.json do not change.
 func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
@@ -169,7 +167,7 @@ func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []Trust
 			continue
 		}
 		known := slices.ContainsFunc(list, func(t TrustedServer) bool { return t.Name == srv.Name && t.Digest == srv.Digest })
-		if !known { // a no to it stands
+		if !known { // an existing rejection is kept
 			list = withServer(list, TrustedServer{Name: srv.Name, Digest: srv.Digest, DecidedAt: now.UTC()})
 		}
 	}

@@ -56,10 +56,10 @@ func TestMCPServersOfAllLayers(t *testing.T) {
 	s := p.load()
 	wantServers(t, s, "all pending", "file pending", "project pending", "user approved")
 	if got := s.FindMCP("all").Command; got != "from-local" {
-		t.Errorf("of four servers of one name %s counts", got)
+		t.Errorf("of four servers with one name, got %s", got)
 	}
 	list := settings.MCPNotices(s.Project, s.MCPServers)
-	if len(list) != 1 || !strings.Contains(list[0].Text, "all, file, project") || list[0].Hint != "look at it, then: holdfast mcp approve all file project" {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "all, file, project") || list[0].Hint != "review it, then run: holdfast mcp approve all file project" {
 		t.Errorf("notices %q", list)
 	}
 
@@ -198,8 +198,8 @@ func TestMCPExpand(t *testing.T) {
 	for name, env := range map[string]map[string]string{
 		"KEY is not set":          {"URL": "https://ok.example/"},
 		"deniedMcpServers":        {"KEY": "k", "URL": "https://evil.example/x"},
-		"no address":              {"KEY": "k", "URL": "file:///etc/passwd"},
-		"holds a line break":      {"KEY": "k\r\nX: y", "URL": "https://ok.example/"},
+		"valid server URL":        {"KEY": "k", "URL": "file:///etc/passwd"},
+		"contains a line break":   {"KEY": "k\r\nX: y", "URL": "https://ok.example/"},
 		"denied once more: https": {"KEY": "k", "URL": "https://evil.example./x"},
 	} {
 		name, _, _ = strings.Cut(name, ": ")
@@ -222,19 +222,19 @@ func TestMCPRefused(t *testing.T) {
 		`{"url": "https://h/"}`:                                                 `add "type": "http"`,
 		`{"type": "ws", "url": "wss://h/"}`:                                     `unknown transport "ws"`,
 		`{"type": "http"}`:                                                      "it has no url",
-		`{"type": "http", "url": "ftp://h/"}`:                                   "no address of a server",
-		`{"type": "http", "url": "https://u:p@h/"}`:                             "no address of a server",
-		`{"type": "http", "url": "https://h/", "args": []}`:                     "an address is not a program",
+		`{"type": "http", "url": "ftp://h/"}`:                                   "invalid server URL",
+		`{"type": "http", "url": "https://u:p@h/"}`:                             "invalid server URL",
+		`{"type": "http", "url": "https://h/", "args": []}`:                     "has no command",
 		`{"type": "http", "url": "https://h/", "env": {}}`:                      "write headers",
 		`{"command": "c", "headers": {}}`:                                       "write env",
-		`{"command": "c", "env": {"A=B": "x"}}`:                                 "no name of a variable",
+		`{"command": "c", "env": {"A=B": "x"}}`:                                 "invalid variable name",
 		`{"command": "c", "timeout": 30}`:                                       "write milliseconds",
 		`{"command": "c", "envFile": ".env"}`:                                   "use env",
 		`{"httpUrl": "https://h/"}`:                                             `write "type": "http"`,
 		`{"type": "http", "url": "https://h/", "headersHelper": "x"}`:           "use headers",
-		`{"type": "http", "url": "https://h/", "headers": {"A b": "x"}}`:        "no name of a header",
+		`{"type": "http", "url": "https://h/", "headers": {"A b": "x"}}`:        "invalid header name",
 		`{"type": "http", "url": "https://h/", "headers": {"A": "x\r\nB: y"}}`:  "a character",
-		`{"type": "http", "url": "https://h/", "oauth": {"callbackPort": "x"}}`: "no port",
+		`{"type": "http", "url": "https://h/", "oauth": {"callbackPort": "x"}}`: "invalid port",
 		`[]`: "a list, want an object",
 	} {
 		p := newPlace(t)
@@ -297,7 +297,7 @@ func TestInvalidMCPFile(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"mcpServers": {`:                   "not JSON",
 		`{"servers": {}}`:                    `unknown key "servers"`,
-		`{}`:                                 "it names no mcpServers",
+		`{}`:                                 "mcpServers is missing",
 		`[]`:                                 "a list, want an object",
 		`{"mcpServers": {}, "inputs": []}`:   `unknown key "inputs"`,
 		`{"mcpServers": {"a":{},"a":{}}}`:    "duplicate key",

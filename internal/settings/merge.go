@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// merger joins what the layers say. They are added in order, the strongest first.
+// merger combines the layers. They are added in order, the strongest first.
 type merger struct {
 	out           *Settings
 	written       []policy.RuleSource // all rules, including ignored ones
-	stricterModes []stricterMode      // modes that somebody asks for who may only ask for a stricter one
+	stricterModes []stricterMode      // modes requested by a layer that may only request a stricter one
 	neverMatching []policy.RuleSource // rules that can never match
 	problems      []Problem
 
@@ -23,11 +23,11 @@ type merger struct {
 	compact                     Value[*bool]
 	trust                       *Trust // nil: nothing is trusted
 
-	foreignFiles    []string       // of other programs
-	foreignHooksOff *policy.Origin // who switches off the hooks in them
+	foreignFiles    []string       // files of other programs
+	foreignHooksOff *policy.Origin // the setting that disables the hooks in them
 }
 
-// stricterMode is a mode that counts when it is stricter than the one that would be in force.
+// stricterMode is a mode that applies if it is stricter than the mode otherwise in effect.
 type stricterMode struct {
 	mode Value[policy.Mode]
 	by   *parsedSource
@@ -72,7 +72,7 @@ func (m *merger) add(s *parsedSource) {
 	preferFlag(&m.override, s.override)
 }
 
-// addUntrusted takes what forbids and asks, and notes the rest.
+// addUntrusted adds deny and ask rules, and notes the rest.
 func (m *merger) addUntrusted(s *parsedSource) {
 	for _, r := range s.rules {
 		if r.Effect == policy.Allow {
@@ -98,7 +98,7 @@ func (m *merger) addUntrusted(s *parsedSource) {
 	}
 	switch {
 	case s.mode.Value == "":
-	case m.out.Mode.Value != "": // a stronger layer has said it
+	case m.out.Mode.Value != "": // a stronger layer has set it
 		m.ignore("defaultMode "+s.mode.Origin.Rule, s.mode.Origin)
 	default:
 		m.stricterModes = append(m.stricterModes, stricterMode{s.mode, s})
@@ -109,7 +109,7 @@ func (m *merger) ignore(what string, o policy.Origin) {
 	m.out.Ignored = append(m.out.Ignored, Ignored{Setting: what, Origin: o})
 }
 
-// prefer keeps what the stronger layer said.
+// prefer keeps the value of the stronger layer.
 func prefer[T comparable](into *Value[T], v Value[T]) {
 	var nothing T
 	if into.Value == nothing {
@@ -117,8 +117,7 @@ func prefer[T comparable](into *Value[T], v Value[T]) {
 	}
 }
 
-// finish settles what depends on all layers and returns every problem, the fatal
-// ones first.
+// finish resolves what depends on all layers and returns every problem, the fatal ones first.
 func (m *merger) finish() (*Settings, []Problem) {
 	for _, w := range m.stricterModes {
 		o := w.mode.Origin
@@ -129,7 +128,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 			m.ignore("defaultMode "+o.Rule, o)
 		case w.mode.Value != policy.ModeDefault:
 			m.out.Foreign = append(m.out.Foreign, UnsupportedSetting{
-				Key: "permissions.defaultMode", Reason: "the mode " + o.Rule + " was chosen for " + w.by.program.String() + ": choose one here by --permission-mode, or in Holdfast's own settings", Origin: o, Silent: true,
+				Key: "permissions.defaultMode", Reason: "the mode " + o.Rule + " was chosen for " + w.by.program.String() + "; choose one with --permission-mode or in Holdfast's settings", Origin: o, Silent: true,
 			})
 		}
 	}
@@ -161,7 +160,7 @@ func (m *merger) checkNetwork() {
 	m.out.Ignored = slices.DeleteFunc(m.out.Ignored, func(i Ignored) bool { return i.Setting == "sandbox.network.allowedDomains" })
 }
 
-// sortProblems puts the fatal ones first, then follows the layers and their lines.
+// sortProblems sorts the fatal problems first, then by layer and line.
 func (m *merger) sortProblems() {
 	file := func(p Problem) int {
 		return slices.IndexFunc(m.out.Layers, func(l Layer) bool { return l.File == p.File })
@@ -182,7 +181,7 @@ func (m *merger) checkRules() {
 		if strings.HasPrefix(p.Detail, "it can never match") {
 			m.neverMatching = append(m.neverMatching, p.Rule)
 		}
-		if !p.Fatal && slices.Contains(m.foreignFiles, p.Rule.File) { // it is not for people here to change
+		if !p.Fatal && slices.Contains(m.foreignFiles, p.Rule.File) { // the user cannot change it here
 			m.out.Foreign = append(m.out.Foreign, UnsupportedSetting{
 				Key: "permissions." + string(p.Rule.Effect) + " " + p.Rule.Text, Reason: p.Detail, Origin: ruleOrigin(p.Rule), Silent: true,
 			})
@@ -206,19 +205,19 @@ func (m *merger) checkMode() {
 		o := m.out.Mode.Origin
 		m.problems = append(m.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
-			Detail: "mode restricted has no allow rules, so nothing is allowed", Hint: "give --allowed-tools",
+			Detail: "mode restricted has no allow rules, so nothing is allowed", Hint: "use --allowed-tools",
 		})
 	}
 }
 
-// allowsAnything reports whether there is an allow rule that can match.
+// allowsAnything reports whether an allow rule can match.
 func (m *merger) allowsAnything() bool {
 	return slices.ContainsFunc(m.out.Rules, func(r policy.RuleSource) bool {
 		return r.Effect == policy.Allow && !slices.Contains(m.neverMatching, r)
 	})
 }
 
-// CheckMode says why a mode may not be used: a layer disables it.
+// CheckMode returns an error if a layer disables the mode.
 func (s *Settings) CheckMode(mode policy.Mode) error {
 	if mode == policy.ModeBypass && s.NoBypass != nil {
 		return &Error{Problems: []Problem{{
@@ -228,7 +227,7 @@ func (s *Settings) CheckMode(mode policy.Mode) error {
 	return nil
 }
 
-// parse makes a layer of what flags say.
+// parse converts flags to a layer.
 func (f *Flags) parse(cwd string) *parsedSource {
 	s := &parsedSource{source: source{layer: layernames.Flag, dir: cwd}}
 	rules := func(effect policy.Effect, list []Flag) {
@@ -267,7 +266,7 @@ func ruleOrigin(r policy.RuleSource) policy.Origin {
 	return policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}
 }
 
-// OriginText writes an origin's place: "file:line:col", or the flag's name.
+// OriginText formats an origin: "file:line:col", or the flag's name.
 func OriginText(o policy.Origin) string {
 	switch {
 	case o.File == "":

@@ -12,33 +12,33 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Models say which models are used, where their providers are, how they are waited for and
-// what they cost. What nobody says has its zero value.
+// Models says which models are used, where their providers are, the time limits and the prices.
+// Values that are not set are zero.
 type Models struct {
 	Model, Small  Value[string]        // PROVIDER/MODEL
-	Retries       Value[*int]          // after the first attempt of a model call; nil when nobody says
-	MaxRetryAfter Value[time.Duration] // how long a provider may have us wait
-	Providers     map[string]Provider  // by name; "*" is all others
-	Prices        map[string]Price     // by PROVIDER/MODEL, or PROVIDER/* for all others of one
+	Retries       Value[*int]          // after the first attempt of a model call; nil if not set
+	MaxRetryAfter Value[time.Duration] // the longest wait that a provider may request
+	Providers     map[string]Provider  // by name; "*" means all others
+	Prices        map[string]Price     // by PROVIDER/MODEL, or PROVIDER/* for a provider's other models
 }
 
-// Price is what a model costs.
+// Price is the price of a model.
 type Price struct {
 	Price    *model.Price // nil: Reported
-	Reported bool         // its answers say what they cost
+	Reported bool         // the provider's responses contain the cost
 	Origin   policy.Origin
 }
 
-// Timeouts are those of a provider.
+// Timeouts returns the time limits of a provider.
 func (m *Models) Timeouts(provider string) model.Timeouts {
-	own, all := m.Providers[provider], m.Providers["*"]
-	prefer(&own.Connect, all.Connect)
-	prefer(&own.FirstByte, all.FirstByte)
-	prefer(&own.Idle, all.Idle)
-	return model.Timeouts{Connect: own.Connect.Value, FirstByte: own.FirstByte.Value, Idle: own.Idle.Value}
+	one, all := m.Providers[provider], m.Providers["*"]
+	prefer(&one.Connect, all.Connect)
+	prefer(&one.FirstByte, all.FirstByte)
+	prefer(&one.Idle, all.Idle)
+	return model.Timeouts{Connect: one.Connect.Value, FirstByte: one.FirstByte.Value, Idle: one.Idle.Value}
 }
 
-// PriceOf is the price that the settings give a model.
+// PriceOf returns the configured price of a model.
 func (m *Models) PriceOf(provider, name string) (Price, bool) {
 	if p, ok := m.Prices[provider+"/"+name]; ok {
 		return p, true
@@ -57,7 +57,7 @@ func (s *parsedSource) requireUserLayer(path string, n jsontree.Node) bool {
 	return false
 }
 
-// retryBlock reads retry.
+// retryBlock decodes retry.
 func (s *parsedSource) retryBlock(path string, n jsontree.Node) {
 	if !s.requireUserLayer(path, n) {
 		return
@@ -89,7 +89,7 @@ func (s *parsedSource) duration(into *Value[time.Duration]) func(string, jsontre
 
 const priceHint = `write {"input": 3, "output": 15} in US dollars per million tokens, with cacheRead and cacheWrite where they differ from input, or "reported" where the provider's answers say what they cost`
 
-// pricesBlock reads prices.
+// pricesBlock decodes prices.
 func (s *parsedSource) pricesBlock(path string, n jsontree.Node) {
 	if !s.requireUserLayer(path, n) || !s.want(path, n, jsontree.Object) {
 		return
@@ -98,7 +98,7 @@ func (s *parsedSource) pricesBlock(path string, n jsontree.Node) {
 	for _, m := range n.Members {
 		at := fmt.Sprintf("%s[%q]", path, m.Key)
 		if provider, name, ok := strings.Cut(m.Key, "/"); !ok || provider == "" || name == "" {
-			s.fault(m.At, "write PROVIDER/MODEL, or PROVIDER/* for all others of a provider", "%s does not name a model", at)
+			s.fault(m.At, "write PROVIDER/MODEL, or PROVIDER/* for all others of a provider", "%s: invalid model name", at)
 			continue
 		}
 		if p, ok := s.price(at, m.Value); ok {
@@ -114,7 +114,7 @@ func (s *parsedSource) price(at string, n jsontree.Node) (Price, bool) {
 		return out, true
 	}
 	if n.Kind != jsontree.Object {
-		s.fault(n.At, priceHint, "%s is no price", at)
+		s.fault(n.At, priceHint, "%s: invalid price", at)
 		return out, false
 	}
 	var input, output, read, write *float64
@@ -123,7 +123,7 @@ func (s *parsedSource) price(at string, n jsontree.Node) (Price, bool) {
 		return func(path string, n jsontree.Node) {
 			usd, err := strconv.ParseFloat(n.Text, 64)
 			if n.Kind != jsontree.Number || err != nil || usd < 0 || math.IsInf(usd, 0) {
-				s.fault(n.At, priceHint, "%s is no price", path)
+				s.fault(n.At, priceHint, "%s: invalid price", path)
 				fine = false
 				return
 			}
@@ -150,8 +150,8 @@ func (s *parsedSource) price(at string, n jsontree.Node) (Price, bool) {
 	return out, true
 }
 
-// addModels takes the strongest layer's word, key by key. Of a folder only the models' names
-// get here.
+// addModels takes each key from the strongest layer that sets it. A folder can only set the models'
+// names.
 func (m *merger) addModels(s *parsedSource) {
 	out := &m.out.Models
 	if s.untrusted {
@@ -170,15 +170,15 @@ func (m *merger) addModels(s *parsedSource) {
 		if out.Providers == nil {
 			out.Providers = map[string]Provider{}
 		}
-		own := out.Providers[name]
-		own.preferTo(&p)
-		out.Providers[name] = own
+		merged := out.Providers[name]
+		merged.preferTo(&p)
+		out.Providers[name] = merged
 	}
 	for name, p := range s.models.Prices {
 		if out.Prices == nil {
 			out.Prices = map[string]Price{}
 		}
-		if _, said := out.Prices[name]; !said {
+		if _, known := out.Prices[name]; !known {
 			out.Prices[name] = p
 		}
 	}

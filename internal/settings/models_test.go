@@ -52,11 +52,11 @@ func TestModelsFaults(t *testing.T) {
 		`{"providers": {"openai": {"idle": "1s"}}}`:                     `unknown key "providers.openai.idle"`,
 		`{"providers": {"openai": {"idleTimeout": "soon"}}}`:            `"soon" is not a time to wait`,
 		`{"providers": ["openai"]}`:                                     "providers is a list, want an object",
-		`{"prices": {"gpt": {"input": 1, "output": 1}}}`:                "does not name a model",
+		`{"prices": {"gpt": {"input": 1, "output": 1}}}`:                `prices["gpt"]: invalid model name`,
 		`{"prices": {"openai/gpt": {"input": 1}}}`:                      "needs input and output",
-		`{"prices": {"openai/gpt": {"input": -1, "output": 1}}}`:        "is no price",
-		`{"prices": {"openai/gpt": {"input": "1", "output": 1}}}`:       "is no price",
-		`{"prices": {"openai/gpt": "free"}}`:                            "is no price",
+		`{"prices": {"openai/gpt": {"input": -1, "output": 1}}}`:        "invalid price",
+		`{"prices": {"openai/gpt": {"input": "1", "output": 1}}}`:       "invalid price",
+		`{"prices": {"openai/gpt": "free"}}`:                            "invalid price",
 		`{"prices": {"openai/gpt": {"input": 1, "output": 1, "x": 1}}}`: "unknown key",
 	} {
 		p.write("home/settings.json", text)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Notice says what an untrusted folder asks for and does not get, and what to do
-// about it. Both are "" when there is nothing to say.
+// Notice reports which settings of an untrusted folder are ignored, with a hint. Both are "" if
+// none are.
 func (s *Settings) Notice() (what, hint string) {
 	if len(s.Ignored) == 0 {
 		return "", ""

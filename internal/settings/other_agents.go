@@ -19,31 +19,31 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// UnsupportedSetting is a setting of another program's file that has no effect here.
+// UnsupportedSetting is a setting of another program without effect here.
 type UnsupportedSetting struct {
 	Key    string        `json:"key"`
 	Reason string        `json:"why"`
 	Origin policy.Origin `json:"origin"`
-	// Silent: it changes nothing about what an agent may do.
+	// Silent settings do not change what an agent may do.
 	Silent bool `json:"quiet,omitempty"`
 }
 
-// foreignFile is where a file of another program would be.
+// foreignFile is the possible location of another program's file.
 type foreignFile struct {
 	program importsettings.Program
 	kind    importsettings.Kind
 	layer   string
 	file    string
-	dir     string // what relative paths in it count from
+	dir     string // base of its relative paths
 }
 
-// foreignManaged are the files of administrators, the strongest first. They lie beside our own folder:
-// /etc/claude-code, /etc/codex.
+// foreignManaged returns the managed files, the strongest first. They are in folders next to
+// Holdfast's: /etc/claude-code, /etc/codex.
 func (o *Options) foreignManaged() []foreignFile {
 	etc := filepath.Dir(filepath.Dir(o.Managed))
 	claude := filepath.Join(etc, "claude-code")
 	list := []foreignFile{{importsettings.Claude, importsettings.Managed, layernames.Managed, filepath.Join(claude, "managed-settings.json"), claude}}
-	entries, _ := os.ReadDir(filepath.Join(claude, "managed-settings.d")) // a folder that cannot be read fails below
+	entries, _ := os.ReadDir(filepath.Join(claude, "managed-settings.d")) // an unreadable folder fails below
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
 			list = slices.Insert(list, 0, foreignFile{importsettings.Claude, importsettings.Managed, layernames.Managed, filepath.Join(claude, "managed-settings.d", e.Name()), claude})
@@ -54,7 +54,7 @@ func (o *Options) foreignManaged() []foreignFile {
 	return append(list, codexRules(layernames.Managed, codex, codex)...)
 }
 
-// foreignUser are the files in the person's home folder.
+// foreignUser returns the files in the user's home folder.
 func (o *Options) foreignUser() []foreignFile {
 	claude, codex := o.claudeHome(), o.codexHome()
 	var list []foreignFile
@@ -74,18 +74,18 @@ func (o *Options) claudeHome() string { return o.programHome(o.ClaudeHome, ".cla
 
 func (o *Options) codexHome() string { return o.programHome(o.CodexHome, ".codex") }
 
-func (o *Options) programHome(said, name string) string {
+func (o *Options) programHome(configured, name string) string {
 	switch {
-	case filepath.IsAbs(said):
-		return filepath.Clean(said)
+	case filepath.IsAbs(configured):
+		return filepath.Clean(configured)
 	case o.User != "":
 		return filepath.Join(o.User, name)
 	}
 	return ""
 }
 
-// foreignProject are the files in the session's folder and above, as far as the project's folder. The
-// nearest is the strongest.
+// foreignProject returns the files in the session's folder and its parents up to the project's
+// folder. The nearest is the strongest.
 func (o *Options) foreignProject() []foreignFile {
 	var list []foreignFile
 	users := o.foreignUser()
@@ -108,7 +108,7 @@ func (o *Options) foreignProject() []foreignFile {
 	return list
 }
 
-// foreignSources reads the files that are there.
+// foreignSources reads the files that exist.
 func (o *Options) foreignSources(files []foreignFile) ([]source, error) {
 	var list []source
 	for _, f := range files {
@@ -124,15 +124,15 @@ func (o *Options) foreignSources(files []foreignFile) ([]source, error) {
 	return list, nil
 }
 
-// disableHint says how to stop the reading of other programs' files.
+// disableHint says how to stop reading other programs' files.
 const disableHint = `or turn off reading other programs' settings: "foreignSettings": false in settings.json of HOLDFAST_HOME`
 
-// withOffHint adds that to a hint.
+// withOffHint appends disableHint to a hint.
 func withOffHint(hint string) string {
 	return cmp.Or(hint, "repair it") + "; " + disableHint
 }
 
-// offHint adds to the hints of an error how the reading is switched off.
+// offHint appends disableHint to the hints of an error.
 func offHint(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		for i := range e.Problems {
@@ -142,13 +142,13 @@ func offHint(err error) error {
 	return err
 }
 
-// readsForeign says whether files of other programs are read: the strongest of the sources says it, and
-// where nobody does they are.
+// readsForeign reports whether files of other programs are read: the strongest source that sets it
+// decides; the default is true.
 func readsForeign(sources ...[]source) bool {
 	for _, src := range slices.Concat(sources...) {
 		root, err := parse(src.data)
 		if err != nil {
-			continue // it is refused when it is decoded
+			continue // it is rejected when it is decoded
 		}
 		if v := root.Field("foreignSettings"); v != nil && v.Kind == jsontree.Bool {
 			return v.Text == "true"
@@ -157,21 +157,21 @@ func readsForeign(sources ...[]source) bool {
 	return true
 }
 
-// foreignSwitch reads foreignSettings.
+// foreignSwitch decodes foreignSettings.
 func (s *parsedSource) foreignSwitch(path string, n jsontree.Node) {
 	if s.requireUserLayer(path, n) {
 		s.flag(&s.readForeign)(path, n)
 	}
 }
 
-// decodeForeign reads a source of another program. What it cannot mean here has no effect, and is noted;
-// but what it forbids and cannot be read is an error.
+// decodeForeign decodes a source of another program. Settings without an equivalent have no effect
+// and are noted, but an unreadable restriction is an error.
 func decodeForeign(src source) *parsedSource {
 	s := &parsedSource{source: src}
 	f, err := importsettings.Read(src.program, src.kind, src.data)
 	if e, ok := errors.AsType[*importsettings.Error](err); ok {
 		s.problems = append(s.problems, Problem{
-			Layer: s.layer, File: s.file, Line: e.Line, Col: e.Col, Fatal: true, Detail: "these settings of " + src.program.String() + " cannot be read: " + e.Detail,
+			Layer: s.layer, File: s.file, Line: e.Line, Col: e.Col, Fatal: true, Detail: "cannot read these settings of " + src.program.String() + ": " + e.Detail,
 			Hint: withOffHint(e.Hint),
 		})
 		return s
@@ -196,14 +196,14 @@ func decodeForeign(src source) *parsedSource {
 	return s
 }
 
-// restricting are the keys that forbid or ask: what is wrong with one of them in another program's file
-// is never passed over.
+// restricting are the keys that deny or ask. A problem of one of them in another program's file is
+// never ignored.
 var restricting = []string{
 	"permissions", "permissions.deny", "permissions.ask", "permissions.forbidden", "permissions.disableBypassPermissionsMode",
 	"sandbox", "deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "allowManagedHooksOnly",
 }
 
-// skipForeign notes what is wrong with another program's setting that forbids nothing.
+// skipForeign notes a problem of another program's setting that restricts nothing.
 func (s *parsedSource) skipForeign(at int, what string) bool {
 	if s.program == "" || s.key == "" || slices.Contains(restricting, s.key) {
 		return false
@@ -217,16 +217,17 @@ func (s *parsedSource) noEffect(key string, at int, why string) {
 	s.foreign = append(s.foreign, UnsupportedSetting{Key: key, Reason: why, Origin: policy.Origin{Rule: key, Layer: s.layer, File: s.file, Line: line, Col: col}})
 }
 
-// foreignServers leaves servers to those who write them down in our settings: they would be started.
+// foreignServers ignores servers unless Holdfast's settings name them, because they would be
+// started.
 func (s *parsedSource) foreignServers(n jsontree.Node) {
 	for _, m := range n.Members {
-		s.noEffect("mcpServers."+m.Key, m.At, "a server is started when Holdfast's own settings or .mcp.json name it: holdfast settings import")
+		s.noEffect("mcpServers."+m.Key, m.At, "a server is started only if Holdfast's settings or .mcp.json name it; hint: holdfast settings import")
 		s.foreign[len(s.foreign)-1].Silent = true
 	}
 }
 
-// addForeign takes in what a file of another program says that cannot count, and makes its rules ones
-// that can be used.
+// addForeign notes what cannot apply in a file of another program, and rewrites its rules so that
+// they can be used.
 func (m *merger) addForeign(s *parsedSource) {
 	usable := s.rules[:0:0]
 	for _, r := range s.rules {
@@ -239,8 +240,8 @@ func (m *merger) addForeign(s *parsedSource) {
 		usable = append(usable, r)
 	}
 	s.rules = usable
-	// A person's or an administrator's word to another program, to ask less or to hold less, was said
-	// about that program's guard.
+	// A user's or an administrator's setting that loosens another program's approvals or sandbox
+	// was meant for that program only.
 	if s.limited() {
 		if s.sandbox != nil {
 			for _, l := range s.sandbox.loosens {
@@ -252,7 +253,7 @@ func (m *merger) addForeign(s *parsedSource) {
 			s.mode = Value[policy.Mode]{}
 		}
 	}
-	if off := s.hooks.off; off.Value != nil && !s.untrusted { // it is about the hooks of that program
+	if off := s.hooks.off; off.Value != nil && !s.untrusted { // it is about that program's hooks
 		if *off.Value && m.foreignHooksOff == nil {
 			m.foreignHooksOff = &off.Origin
 		}
@@ -273,11 +274,11 @@ func (m *merger) unusable(r policy.RuleSource) string {
 	return ""
 }
 
-// limited: it is another program's file that no folder brought along.
+// limited reports whether it is another program's file from outside the project's folder.
 func (s *parsedSource) limited() bool { return s.program != "" && !isFolderLayer(s.layer) }
 
-// UnsupportedNotice says in one line that settings of other programs have no effect here. Both are "" when
-// there is nothing to say.
+// UnsupportedNotice reports on one line how many settings of other programs have no effect here.
+// Both are "" if there are none.
 func (s *Settings) UnsupportedNotice() (what, hint string) {
 	n, files := 0, []string{}
 	for _, f := range s.Foreign {
@@ -298,7 +299,7 @@ func (s *Settings) UnsupportedNotice() (what, hint string) {
 	return fmt.Sprint(n) + " settings of " + strings.Join(files, ", ") + " have no effect here", "holdfast settings show"
 }
 
-// foreignLayer reads the files of other programs of a layer that no folder brings along.
+// foreignLayer reads the files of other programs of a layer outside the project's folder.
 func (o *Options) foreignLayer(layer string, files func() []foreignFile) ([]source, error) {
 	if o.Portable != nil {
 		return o.Portable.foreign(o, layer), nil
@@ -306,7 +307,7 @@ func (o *Options) foreignLayer(layer string, files func() []foreignFile) ([]sour
 	return o.foreignSources(files())
 }
 
-// foreignDigest identifies what the files of other programs say, names included.
+// foreignDigest identifies the content of other programs' files, including names.
 func (o *Options) foreignDigest(files []source) string {
 	if len(files) == 0 {
 		return ""
@@ -320,9 +321,10 @@ func (o *Options) foreignDigest(files []source) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// byLayer joins our files and those of other programs: the local ones, then the project's, ours first.
-func byLayer(own, others []source) []source {
-	list := slices.Concat(own, others)
+// byLayer merges Holdfast's files and those of other programs: local, then project, Holdfast's
+// first.
+func byLayer(first, others []source) []source {
+	list := slices.Concat(first, others)
 	slices.SortStableFunc(list, func(a, b source) int {
 		rank := map[string]int{layernames.Local: 0, layernames.Project: 1}
 		return cmp.Compare(rank[a.layer], rank[b.layer])
@@ -330,7 +332,7 @@ func byLayer(own, others []source) []source {
 	return list
 }
 
-// codexRules are the files of Codex with rules for commands that lie beside its settings.
+// codexRules returns the files with rules for commands next to Codex's settings.
 func codexRules(layer, codex, dir string) (list []foreignFile) {
 	if codex == "" {
 		return nil
@@ -338,7 +340,7 @@ func codexRules(layer, codex, dir string) (list []foreignFile) {
 	rules := filepath.Join(codex, "rules")
 	entries, err := os.ReadDir(rules)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return []foreignFile{{importsettings.Codex, importsettings.Rules, layer, rules, dir}} // whoever reads it says why that cannot be
+		return []foreignFile{{importsettings.Codex, importsettings.Rules, layer, rules, dir}} // reading it reports the error
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".rules") && !strings.HasPrefix(e.Name(), ".") {

@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// maxFile is the largest settings file in bytes.
+// maxFile is the maximum size of a settings file in bytes.
 const maxFile = 1 << 20
 
-// parse reads a settings text. Errors are *[jsontree.Error].
+// parse parses a settings text. Errors are *[jsontree.Error].
 func parse(source []byte) (jsontree.Node, error) {
 	root, err := jsontree.Parse(source)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
@@ -22,7 +22,7 @@ func parse(source []byte) (jsontree.Node, error) {
 	return root, err
 }
 
-// advise says what people mostly get wrong in a file that is not JSON.
+// advise adds hints for common mistakes in files that are not JSON.
 func advise(e *jsontree.Error, source []byte) {
 	switch rest := source[e.Offset:]; {
 	case len(bytes.TrimSpace(source)) == 0:
@@ -36,7 +36,7 @@ func advise(e *jsontree.Error, source []byte) {
 	}
 }
 
-// position turns an offset into a line and a column, both from 1, in bytes.
+// position converts an offset to a line and a column, both from 1, in bytes.
 func position(source []byte, at int) (line, col int) {
 	before := source[:min(at, len(source))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

@@ -11,8 +11,8 @@ func (s *Settings) ruleOptions() policy.RuleOptions {
 	return policy.RuleOptions{Home: s.opt.User, Cwd: s.opt.Cwd, Resolve: Resolve}
 }
 
-// Policy builds what guards are made from: rules, mode, limits and folders. What
-// the host adds (a callback, policies, ids) is for the caller to fill in.
+// Policy returns the configuration of guards: rules, mode, limits and folders. The caller adds the
+// host's parts (a callback, policies, ids).
 func (s *Settings) Policy() (policy.Config, error) {
 	rules, _, err := s.ruleOptions().Compile(s.Rules)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Settings) Policy() (policy.Config, error) {
 	}, nil
 }
 
-// folders are the session's: where it works, and the additional ones.
+// folders returns the session's folders: its working folder and the additional ones.
 func (s *Settings) folders() []string {
 	list := []string{s.opt.Cwd}
 	for _, f := range s.Folders {
@@ -36,8 +36,8 @@ func (s *Settings) folders() []string {
 	return list
 }
 
-// Resolve takes the links out of an absolute path; what does not exist keeps its
-// name. It looks at the file system and reads nothing.
+// Resolve resolves the links of an absolute path; parts that do not exist keep their names. It
+// reads no file content.
 func Resolve(path string) string {
 	plain, err := realpath.Normalize(path, "/", "")
 	if err != nil {
@@ -46,11 +46,11 @@ func Resolve(path string) string {
 	return plain
 }
 
-// Cwd is the folder that the session works in, without links.
+// Cwd returns the session's folder, without links.
 func (s *Settings) Cwd() string { return s.opt.Cwd }
 
-// ForFolder returns the same settings for a session that works in another folder: what is
-// relative to the current folder moves along, and nothing else is read.
+// ForFolder returns the same settings for a session in another folder: paths relative to the
+// current folder change, and nothing is read again.
 func (s *Settings) ForFolder(cwd string) *Settings {
 	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(s.opt.Cwd, cwd)

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// Portable are the layers outside of the project's folder, read where they lie for a
-// session that works where they do not: in a container. It can be sent as JSON.
+// Portable has the layers from outside the project's folder, for a session that runs where they are
+// not available: in a container. It can be sent as JSON.
 type Portable struct {
 	Managed []PortableFile `json:"managed,omitempty"` // the strongest first
 	User    *PortableFile  `json:"user,omitempty"`
@@ -28,13 +28,12 @@ type PortableForeign struct {
 
 // PortableFile is a settings file.
 type PortableFile struct {
-	Name string `json:"name"` // where it was read, for people
+	Name string `json:"name"` // where it was read, for display
 	Text string `json:"text"`
 }
 
-// Give reads the layers that o names, for a session that works elsewhere on what o.Cwd
-// has. Errors are those of [Load] for files that cannot be read; what they say is
-// looked at by whoever loads them.
+// Give reads the layers that o names, for a session that works elsewhere on the content of o.Cwd.
+// Errors are those of [Load] for unreadable files; the content is checked when it is loaded.
 func Give(o *Options) (*Portable, error) {
 	opt, err := o.complete()
 	if err != nil {
@@ -87,7 +86,7 @@ func (g *Portable) user(o *Options) []source {
 	return []source{{layer: layernames.User, file: g.User.Name, dir: o.Home, user: o.User, data: []byte(g.User.Text)}}
 }
 
-// foreign are the files of other programs of a layer.
+// foreign returns the files of other programs of a layer.
 func (g *Portable) foreign(o *Options, layer string) []source {
 	var list []source
 	for _, f := range g.Foreign {
@@ -100,7 +99,7 @@ func (g *Portable) foreign(o *Options, layer string) []source {
 	return list
 }
 
-// trust is the list of trusted folders.
+// trust returns the trust list.
 func (o *Options) trust() (*Trust, error) {
 	if o.Portable == nil {
 		return OpenTrust(o.Home)

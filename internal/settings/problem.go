@@ -8,28 +8,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// ErrInvalid is the contract of [Load]: settings that cannot be used as they are.
+// ErrInvalid is wrapped by errors of [Load] about settings that cannot be used.
 var ErrInvalid error = invalid{}
 
 type invalid struct{}
 
 func (invalid) Error() string { return "settings that cannot be used" }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
+// OutcomeCode returns the exit outcome of the program (docs/reference/exit-codes.md).
 func (invalid) OutcomeCode() string { return "usage" }
 
-// Problem is something wrong with a settings file.
+// Problem is a problem of a settings file.
 type Problem struct {
 	Layer  string `json:"layer,omitempty"`
-	File   string `json:"file,omitempty"` // or the flag that said it
-	Line   int    `json:"line,omitempty"` // from 1; 0 when it is about the whole file
+	File   string `json:"file,omitempty"` // or the flag
+	Line   int    `json:"line,omitempty"` // from 1; 0 if it is about the whole file
 	Col    int    `json:"col,omitempty"`  // from 1, in bytes
 	Detail string `json:"what"`
 	Hint   string `json:"hint,omitempty"`
-	Fatal  bool   `json:"fatal"` // the load is refused
+	Fatal  bool   `json:"fatal"` // loading fails
 }
 
-// String is "file:line:col: what".
+// String returns "file:line:col: what".
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
@@ -42,10 +42,10 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Detail)
 }
 
-// Error refuses settings. It wraps [ErrInvalid] and whatever else is the cause.
+// Error reports invalid settings. It wraps [ErrInvalid] and the cause, if any.
 type Error struct {
-	Problems []Problem // all that were found, the fatal ones first
-	Err      error     // of the system, when a file could not be read
+	Problems []Problem // all problems found, the fatal ones first
+	Err      error     // of the system, if a file could not be read
 }
 
 func (e *Error) Error() string {
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// given is the file to look at, when it is not one that is looked at by itself.
+// given returns the file as an argument, if it is not one that is checked by default.
 func (e *Error) given() string {
 	if first := e.Problems[0]; first.Layer == layernames.Flag && filepath.IsAbs(first.File) {
 		return " " + first.File
@@ -65,11 +65,11 @@ func (e *Error) given() string {
 	return ""
 }
 
-// Hint says what to do about the first problem.
+// Hint returns how to fix the first problem.
 func (e *Error) Hint() string {
 	first := e.Problems[0]
 	if dir := filepath.Base(filepath.Dir(first.File)); len(e.Problems) > 1 && dir == ".claude" {
-		return "this is Claude Code's file, which is read anyway; to write what works here into your own settings: holdfast settings import --from claude"
+		return "this is Claude Code's file, which is already read; to copy its usable settings into yours: holdfast settings import --from claude"
 	}
 	return first.Hint
 }
@@ -82,7 +82,7 @@ func (e *Error) Unwrap() []error {
 	return []error{ErrInvalid, e.Err}
 }
 
-// refuse makes an error of the fatal problems in a list, or returns nil.
+// refuse returns an error with the fatal problems of a list, or nil.
 func refuse(list []Problem) error {
 	var fatal []Problem
 	for _, p := range list {

@@ -10,16 +10,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// Where a project keeps its settings, and what makes a folder one.
+// Files and folders of a project.
 const (
 	projectDir  = ".holdfast"
 	projectFile = "settings.json"
 	localFile   = "settings.local.json"
 )
 
-// FindProject returns the folder whose settings apply in dir: the nearest one, dir
-// or above, that has settings of its own or a .git; else dir. home is
-// HOLDFAST_HOME, which is no project's. The path comes out without links.
+// FindProject returns the folder whose settings apply in dir: dir or the nearest parent that has
+// settings or a .git; else dir. home is HOLDFAST_HOME, which is not a project. The result has no
+// links.
 func FindProject(dir, home string) (string, error) {
 	dir, err := canonical(dir)
 	if err != nil {
@@ -29,10 +29,10 @@ func FindProject(dir, home string) (string, error) {
 		home = ""
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		own := filepath.Join(at, projectDir)
+		folder := filepath.Join(at, projectDir)
 		names := []string{filepath.Join(at, ".git")}
-		if own != home {
-			names = append(names, filepath.Join(own, projectFile), filepath.Join(own, localFile))
+		if folder != home {
+			names = append(names, filepath.Join(folder, projectFile), filepath.Join(folder, localFile))
 		}
 		for _, name := range names {
 			if there, err := exists(name); err != nil || there {
@@ -45,7 +45,7 @@ func FindProject(dir, home string) (string, error) {
 	}
 }
 
-// canonical makes a folder's path absolute and takes its links away.
+// canonical makes a folder's path absolute and resolves its links.
 func canonical(dir string) (string, error) {
 	if dir == "" {
 		return "", fs.ErrNotExist
@@ -57,9 +57,9 @@ func canonical(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// exists reports whether there is something of that name, if only a link to nowhere.
+// exists reports whether the name exists, even as a dangling link.
 func exists(name string) (bool, error) {
-	if kernel.IsPlaceholder(name) { // of a sandbox in which a command runs, or that was killed
+	if kernel.IsPlaceholder(name) { // of a running or killed sandbox
 		return false, nil
 	}
 	_, err := os.Lstat(name)

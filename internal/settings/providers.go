@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/providers"
 )
 
-// Provider says where a provider of models is, with which key it is asked, and how long it
-// is waited for. Headers may hold ${VAR}; see [Provider.FillHeaders].
+// Provider says where a provider of models is, which key it needs, and the time limits. Headers may
+// contain ${VAR}; see [Provider.FillHeaders].
 type Provider struct {
 	BaseURL Value[string]
 	API     Value[string] // providers.Anthropic or providers.OpenAI
@@ -26,7 +26,7 @@ type Provider struct {
 	Connect, FirstByte, Idle Value[time.Duration]
 }
 
-// preferTo takes from a weaker layer what nobody has said.
+// preferTo sets unset values from a weaker layer.
 func (p *Provider) preferTo(weaker *Provider) {
 	prefer(&p.BaseURL, weaker.BaseURL)
 	prefer(&p.API, weaker.API)
@@ -38,14 +38,13 @@ func (p *Provider) preferTo(weaker *Provider) {
 		if p.Headers == nil {
 			p.Headers = map[string]Value[string]{}
 		}
-		if _, said := p.Headers[name]; !said {
+		if _, known := p.Headers[name]; !known {
 			p.Headers[name] = v
 		}
 	}
 }
 
-// FillHeaders are the headers with the values of variables in the place of ${VAR}. The error
-// says which variable is not set.
+// FillHeaders returns the headers with ${VAR} replaced. The error says which variable is not set.
 func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.Header, error) {
 	h := http.Header{}
 	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
@@ -55,12 +54,12 @@ func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.He
 		case len(missing) > 0:
 			return nil, &Error{Problems: []Problem{{
 				Layer: v.Origin.Layer, File: v.Origin.File, Line: v.Origin.Line, Col: v.Origin.Col, Fatal: true,
-				Detail: fmt.Sprintf("the header %s: the variable %s is not set", name, strings.Join(missing, ", ")), Hint: "set it, or take the header out",
+				Detail: fmt.Sprintf("the header %s: the variable %s is not set", name, strings.Join(missing, ", ")), Hint: "set it, or remove the header",
 			}}}
 		case strings.ContainsAny(text, "\r\n\x00"):
 			return nil, &Error{Problems: []Problem{{
 				Layer: v.Origin.Layer, File: v.Origin.File, Line: v.Origin.Line, Col: v.Origin.Col, Fatal: true,
-				Detail: fmt.Sprintf("the header %s holds a line break", name),
+				Detail: fmt.Sprintf("the header %s contains a line break", name),
 			}}}
 		}
 		h.Set(name, text)
@@ -68,8 +67,8 @@ func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.He
 	return h, nil
 }
 
-// providersBlock reads providers. A folder that said where a provider is would have the key
-// sent where it likes.
+// providersBlock decodes providers. A folder cannot set them, because it could send the key
+// anywhere.
 func (s *parsedSource) providersBlock(path string, n jsontree.Node) {
 	if !s.requireUserLayer(path, n) || !s.want(path, n, jsontree.Object) {
 		return
@@ -94,15 +93,15 @@ func (s *parsedSource) providersBlock(path string, n jsontree.Node) {
 	}
 }
 
-// checkProvider looks at what a provider's values are worth beside each other.
+// checkProvider checks a provider's values together.
 func (s *parsedSource) checkProvider(at string, m jsontree.Member, p *Provider) {
 	address := p.BaseURL.Value != "" || p.API.Value != "" || p.APIKey.Value != "" || len(p.Headers) > 0
 	switch {
 	case !address:
 	case m.Key == "*" || m.Key == "scripted":
-		s.fault(m.At, "name a provider", "%s: only time-outs can be said here", at)
+		s.fault(m.At, "name a provider", "%s: only timeouts can be set here", at)
 	case strings.ContainsAny(m.Key, "/ \t"):
-		s.fault(m.At, "the provider name is the part before the first / of --model", "%s: %q cannot be named in PROVIDER/MODEL", at, m.Key)
+		s.fault(m.At, "the provider name is the part before the first / of --model", "%s: invalid provider name %q", at, m.Key)
 	case isPlainHTTP(p.BaseURL.Value) && p.APIKey.Value != "":
 		o := p.BaseURL.Origin
 		s.problems = append(s.problems, Problem{
@@ -112,7 +111,7 @@ func (s *parsedSource) checkProvider(at string, m jsontree.Member, p *Provider) 
 	}
 }
 
-// isReference takes what says where a key is, and no key.
+// isReference reports whether a text is a reference to a key, not a key itself.
 func isReference(text string) bool {
 	kind, rest, ok := strings.Cut(text, ":")
 	if !ok || strings.TrimSpace(rest) != rest || rest == "" || strings.ContainsAny(text, "\r\n\x00") {
@@ -130,13 +129,13 @@ func isReference(text string) bool {
 	return false
 }
 
-// ownHeaders are those that a call has anyway, and how to say the same.
+// ownHeaders are the headers that every call sets, with the setting to use instead.
 var ownHeaders = map[string]string{
 	"Authorization": "write apiKey", "X-Api-Key": "write apiKey", "Host": "write baseURL", "Content-Type": "", "Content-Length": "",
 	"Transfer-Encoding": "", "Connection": "", "Accept": "", "Accept-Encoding": "", "Anthropic-Version": "",
 }
 
-// headers reads more headers of requests.
+// headers decodes additional request headers.
 func (s *parsedSource) headers(p *Provider) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		var pairs map[string]string
@@ -147,7 +146,7 @@ func (s *parsedSource) headers(p *Provider) func(string, jsontree.Node) {
 				continue
 			}
 			name := http.CanonicalHeaderKey(m.Key)
-			if hint, ours := ownHeaders[name]; ours {
+			if hint, reserved := ownHeaders[name]; reserved {
 				s.fault(m.At, hint, "%s.%s: the header cannot be set", path, m.Key)
 				continue
 			}
@@ -173,7 +172,7 @@ func holdsSecret(text string) bool {
 	return masked != text
 }
 
-// checkProviders refuses a provider that nobody knows and whose address no layer says.
+// checkProviders rejects an unknown provider without a base URL.
 func (m *merger) checkProviders() {
 	for _, name := range slices.Sorted(maps.Keys(m.out.Models.Providers)) {
 		p := m.out.Models.Providers[name]
@@ -197,8 +196,8 @@ func (m *merger) checkProviders() {
 	}
 }
 
-// modelName reads the name of a model. A folder may name one that a person has a provider for,
-// and not a play of its own.
+// modelName decodes the name of a model. A folder may name a model of a provider that the user has,
+// but no scripted model.
 func (s *parsedSource) modelName(into *Value[string]) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)
@@ -208,7 +207,7 @@ func (s *parsedSource) modelName(into *Value[string]) func(string, jsontree.Node
 		provider, name, ok := strings.Cut(text, "/")
 		switch {
 		case !ok || provider == "" || name == "" || strings.TrimSpace(text) != text || strings.ContainsAny(text, "\r\n\t\x00"):
-			s.fault(n.At, `write PROVIDER/MODEL, such as "anthropic/claude-sonnet-4-6"`, "%s: %q does not name a provider and a model", path, text)
+			s.fault(n.At, `write PROVIDER/MODEL, such as "anthropic/claude-sonnet-4-6"`, "%s: invalid model name %q", path, text)
 		case provider == "scripted" && (s.layer == layernames.Project || s.layer == layernames.Local):
 			s.fault(n.At, "name it with --model", "%s: project settings cannot name a scripted model", path)
 		default:
@@ -217,25 +216,25 @@ func (s *parsedSource) modelName(into *Value[string]) func(string, jsontree.Node
 	}
 }
 
-// Address is the base URL that the settings and the table of known providers give a provider,
-// and its API; both "" when neither knows it.
+// Address returns the base URL and the API of a provider from the settings and the table of known
+// providers; both are "" if it is unknown.
 func (m *Models) Address(name string) (baseURL, api string) {
 	known, ok := providers.Lookup(name)
-	own := m.Providers[name]
+	configured := m.Providers[name]
 	baseURL, api = known.BaseURL, known.API
-	if own.BaseURL.Value != "" {
-		baseURL = own.BaseURL.Value
+	if configured.BaseURL.Value != "" {
+		baseURL = configured.BaseURL.Value
 		if !ok {
 			api = providers.OpenAI
 		}
 	}
-	if own.API.Value != "" {
-		api = own.API.Value
+	if configured.API.Value != "" {
+		api = configured.API.Value
 	}
 	return baseURL, api
 }
 
-// ProviderNames are the providers that are known and those that the settings add.
+// ProviderNames lists the known providers and those of the settings.
 func (m *Models) ProviderNames() []string {
 	list := providers.Names()
 	for _, name := range slices.Sorted(maps.Keys(m.Providers)) {
@@ -246,7 +245,7 @@ func (m *Models) ProviderNames() []string {
 	return list
 }
 
-// isPlainHTTP reports whether a key would go to another machine in the clear.
+// isPlainHTTP reports whether a key would be sent to another machine unencrypted.
 func isPlainHTTP(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !strings.HasPrefix(u.Hostname(), "127.") && u.Hostname() != "::1"

@@ -5,10 +5,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Masking say what is masked when it is written down.
+// Masking says what is masked in stored text.
 type Masking struct {
-	Mask     Value[bool]             // true when nobody says
-	Patterns []Value[secret.Pattern] // besides the built-in ones
+	Mask     Value[bool]             // default true
+	Patterns []Value[secret.Pattern] // in addition to the built-in ones
 }
 
 type parsedSecrets struct {
@@ -55,8 +55,8 @@ func (s *parsedSource) pattern(path string, n jsontree.Node) (p secret.Pattern, 
 	return p, false
 }
 
-// addSecrets takes in what a layer says about secrets. Of an untrusted folder
-// nothing counts: a pattern can also hide what happened from who reads it later.
+// addSecrets adds a layer's masking settings. Those of an untrusted folder are ignored: a pattern
+// could also hide what happened from later readers.
 func (m *merger) addSecrets(s *parsedSource) {
 	if !s.untrusted {
 		preferFlag(&m.mask, s.secrets.mask)
@@ -71,7 +71,7 @@ func (m *merger) addSecrets(s *parsedSource) {
 	}
 }
 
-// checkSecrets settles what is masked, and looks at the patterns of all layers together.
+// checkSecrets resolves what is masked, and checks the patterns of all layers together.
 func (m *merger) checkSecrets() {
 	m.out.Secrets.Mask = Value[bool]{Value: true}
 	if m.mask.Value != nil {
@@ -88,8 +88,7 @@ func (m *merger) checkSecrets() {
 	}
 }
 
-// Masker masks secrets as the settings want it; nil, which masks nothing, when they
-// switch it off.
+// Masker returns the masker for the settings; nil, which masks nothing, if masking is off.
 func (s *Settings) Masker() (*secret.Masker, error) {
 	if !s.Secrets.Mask.Value {
 		return nil, nil

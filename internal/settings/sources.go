@@ -8,15 +8,15 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Source is a settings file that counts when it is there.
+// Source is a possible settings file.
 type Source struct {
 	File string
-	Name string // as ConfigChange hooks read it: user_settings, project_settings, local_settings, policy_settings
+	Name string // in ConfigChange hooks: user_settings, project_settings, local_settings, policy_settings
 }
 
-// Sources are the files of the layers that a run keeps an eye on, whether they are there
-// or not: the user's, the project's, and the administrator's with their folder
-// settings.d. What was handed in (Given, Files) has no file that could change.
+// Sources returns the files of the layers that a run watches, existing or not: the user's, the
+// project's, and the managed files with their folder settings.d. Settings from Portable and Files
+// have no file that could change.
 func (s *Settings) Sources() []Source {
 	o := &s.opt
 	if o.FlagsOnly {
@@ -35,14 +35,14 @@ func (s *Settings) Sources() []Source {
 			list = append(list, Source{f.file, name})
 		}
 	}
-	own := filepath.Join(o.Project, projectDir)
-	if home, err := canonical(o.Home); err == nil && home == own {
+	folder := filepath.Join(o.Project, projectDir)
+	if home, err := canonical(o.Home); err == nil && home == folder {
 		return list
 	}
-	return append(list, Source{filepath.Join(own, projectFile), "project_settings"}, Source{filepath.Join(own, localFile), "local_settings"})
+	return append(list, Source{filepath.Join(folder, projectFile), "project_settings"}, Source{filepath.Join(folder, localFile), "local_settings"})
 }
 
-// SourceOf says what a file is called; false when it is none of the sources.
+// SourceOf returns the name of a file's source; false if it is not a source.
 func (s *Settings) SourceOf(file string) (string, bool) {
 	for _, src := range s.Sources() {
 		if file == src.File || filepath.Dir(file) == src.File && filepath.Ext(file) == ".json" {
@@ -52,14 +52,14 @@ func (s *Settings) SourceOf(file string) (string, bool) {
 	return "", false
 }
 
-// Reload reads all layers as [Load] has, and as they are now.
+// Reload loads all layers again, as [Load] did.
 func (s *Settings) Reload() (*Settings, error) {
 	o := s.opt
 	return Load(&o)
 }
 
-// StricterRules are the deny and ask rules that are in s and not in before, ready for
-// [policy.DynamicRules]: what can come into force while an agent runs. n counts them.
+// StricterRules returns the deny and ask rules of s that before does not have, for
+// [policy.DynamicRules]: rules that can take effect while an agent runs. n is their number.
 func (s *Settings) StricterRules(before *Settings) (rules *policy.Rules, n int, err error) {
 	var list []policy.RuleSource
 	for _, r := range s.Rules {

@@ -17,9 +17,9 @@ func TestContextFiles(t *testing.T) {
 		t.Errorf("%+v, ignored %+v", s.Texts, s.Ignored)
 	}
 	for text, want := range map[string]string{
-		`{"contextFiles": "some"}`:             `there is no "some"`,
+		`{"contextFiles": "some"}`:             `unknown value "some"`,
 		`{"contextFiles": true}`:               "contextFiles is true or false, want a text",
-		`{"claudeMdExcludes": ["CLAUDE.md"]}`:  "fits nothing",
+		`{"claudeMdExcludes": ["CLAUDE.md"]}`:  "never matches",
 		`{"claudeMdExcludes": ["/[", "/x"]}`:   "not a usable glob",
 		`{"claudeMdExcludes": "**/CLAUDE.md"}`: "want a list",
 	} {

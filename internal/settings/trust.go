@@ -20,9 +20,9 @@ import (
 
 const trustFile = "trust.json"
 
-// Trust is the list of folders whose settings a person has agreed to, each with
-// the digest of what they said then: changed settings need trust again. It is kept
-// in HOLDFAST_HOME. It is not safe for concurrent use.
+// Trust is the list of folders whose settings the user trusts, each with the digest of their
+// content at that time: changed settings need trust again. It is stored in HOLDFAST_HOME. It is not
+// safe for concurrent use.
 type Trust struct {
 	file string
 	doc  trustDoc
@@ -32,31 +32,31 @@ type trustDoc struct {
 	Folders map[string]TrustedFolder `json:"folders"`
 }
 
-// TrustedFolder is a folder that a person trusts.
+// TrustedFolder is a folder that the user trusts.
 type TrustedFolder struct {
 	Folder    string    `json:"-"`
 	Digest    string    `json:"digest"` // of the settings files, SHA-256 in hexadecimal
 	TrustedAt time.Time `json:"at"`
-	// Hooks are those that may run, each as it was then. Without a Digest it is only
-	// these that are trusted.
+	// Hooks are the hooks that may run, each in its form at that time. Without a Digest only these
+	// are trusted.
 	Hooks []TrustedHook `json:"hooks,omitempty"`
-	// Texts: its instruction files are the person's. Skills is the digest of its skills and
-	// commands that were trusted.
+	// Texts says that its instruction files are treated as the user's. Skills is the digest of its
+	// trusted skills and commands.
 	Texts  bool   `json:"texts,omitempty"`
 	Skills string `json:"skills,omitempty"`
 	// Foreign is the digest of the files of other programs.
 	Foreign string `json:"foreign,omitempty"`
-	// Servers are the MCP servers about which a person has decided, by name.
+	// Servers are the decisions about MCP servers, by name.
 	Servers []TrustedServer `json:"servers,omitempty"`
 }
 
-// TrustedHook is a hook that a person trusts.
+// TrustedHook is a hook that the user trusts.
 type TrustedHook struct {
 	Event   string `json:"event"`
 	Matcher string `json:"matcher,omitempty"`
 	Name    string `json:"name"`   // the command or the URL
 	Digest  string `json:"digest"` // [hook.Definition].Digest
-	// Blocks: its failure blocks, whatever strictHooks says.
+	// Blocks says that its failure blocks, regardless of strictHooks.
 	Blocks bool `json:"blocks,omitempty"`
 }
 
@@ -64,14 +64,14 @@ func trustedHook(d *hook.Definition) TrustedHook {
 	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest, Blocks: d.CanBlock(false)}
 }
 
-// same reports whether two are one hook, if at different times.
+// same reports whether two are the same hook, possibly at different times.
 func (h TrustedHook) same(other TrustedHook) bool {
 	h.Digest, h.Blocks = other.Digest, other.Blocks
 	return h == other
 }
 
-// OpenTrust reads the list in a home folder; without one, or without a list in it,
-// nothing is trusted. A list that others may write, or that cannot be read, is an *[Error].
+// OpenTrust reads the list in a home folder; without a home folder or a list, nothing is trusted. A
+// list that is unreadable or writable by others is an *[Error].
 func OpenTrust(home string) (*Trust, error) {
 	t := &Trust{doc: trustDoc{Folders: map[string]TrustedFolder{}}}
 	if home == "" {
@@ -111,9 +111,8 @@ func (t *Trust) List() []TrustedFolder {
 	return list
 }
 
-// Add trusts the folder of settings that were loaded, with just what its files
-// and the files that its hooks name said then. It reports false when that folder
-// brings no settings along.
+// Add trusts the folder of loaded settings, with the content of its files and of the files that its
+// hooks name at that time. It reports false if the folder has no settings.
 func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 	if s.folderHooks == "" && s.foreign == "" {
 		return false, nil
@@ -124,10 +123,10 @@ func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 	return true, t.save()
 }
 
-// Update keeps a folder trusted whose owner has just changed one of its settings files: before is what
-// was loaded until then, s what is there now. It reports false, and trusts nothing, when not all of
-// before was trusted, or another file says something else now. Which hooks and servers are trusted
-// stays as it is.
+// Update keeps a folder trusted after its owner changed one of its settings files: before are the
+// previously loaded settings, s the current ones. It reports false, and trusts nothing, if before
+// was not completely trusted or another file changed too. The trusted hooks and servers do not
+// change.
 func (t *Trust) Update(before, s *Settings, file string, now time.Time) (bool, error) {
 	if before.folderHooks != "" && !t.trusts(before.Project, before.folderHooks) || s.folderHooks == before.folderHooks {
 		return false, nil
@@ -147,7 +146,7 @@ func (t *Trust) Update(before, s *Settings, file string, now time.Time) (bool, e
 	return true, t.save()
 }
 
-// textsOf are the texts of files, by name.
+// textsOf returns the texts of files, by name.
 func textsOf(files []source) map[string]string {
 	texts := map[string]string{}
 	for _, f := range files {
@@ -156,9 +155,8 @@ func textsOf(files []source) map[string]string {
 	return texts
 }
 
-// AddHooks trusts the hooks of the folder of settings that were loaded, as they
-// were then, and leaves alone what else is trusted. It reports false when that
-// folder brings no hooks along and none were trusted.
+// AddHooks trusts the hooks of the folder of loaded settings, in their form at that time, and
+// changes nothing else. It reports false if the folder has no hooks and none were trusted.
 func (t *Trust) AddHooks(s *Settings, now time.Time) (bool, error) {
 	hooks, f := s.trustable(), t.doc.Folders[s.Project]
 	if len(hooks) == 0 && len(f.Hooks) == 0 {
@@ -169,7 +167,7 @@ func (t *Trust) AddHooks(s *Settings, now time.Time) (bool, error) {
 	return true, t.save()
 }
 
-// trustable are the hooks that the folder brings along, as far as they have a digest.
+// trustable returns the hooks of the folder that have a digest.
 func (s *Settings) trustable() []TrustedHook {
 	var list []TrustedHook
 	for i := range s.Hooks {
@@ -180,7 +178,7 @@ func (s *Settings) trustable() []TrustedHook {
 	return list
 }
 
-// Revoke takes a folder off the list; false when it is not on it.
+// Revoke removes a folder from the list; false if it is not on it.
 func (t *Trust) Revoke(folder string) (bool, error) {
 	if plain, err := canonical(folder); err == nil {
 		folder = plain
@@ -192,7 +190,7 @@ func (t *Trust) Revoke(folder string) (bool, error) {
 	return true, t.save()
 }
 
-// hooks are those that are trusted in a folder.
+// hooks returns the trusted hooks of a folder.
 func (t *Trust) hooks(folder string) []TrustedHook {
 	if t == nil {
 		return nil
@@ -210,7 +208,7 @@ func (t *Trust) trustsForeign(folder, digest string) bool {
 	return ok && digest != "" && f.Foreign == digest
 }
 
-// save replaces the list as a whole: a crash leaves the old one or the new one.
+// save replaces the whole list atomically: a crash leaves the old one or the new one.
 func (t *Trust) save() error {
 	if t.file == "" {
 		return fmt.Errorf("%w: no home folder to store trust", ErrInvalid)
@@ -225,7 +223,7 @@ func (t *Trust) save() error {
 	return diskfile.Write(t.file, append(b, '\n'))
 }
 
-// digest identifies what settings files say, names included.
+// digest identifies the content of settings files, including names.
 func digest(files []source) string {
 	if len(files) == 0 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// SetText sets a single text of a settings file, which lies at a path of keys: the model, for
-// example. It returns the line on which it stands then, and false when the file said so before.
+// SetText sets a single string in a settings file, at a path of keys, such as the model. It returns
+// the line of the value, and false if it already had this value.
 func SetText(layer, file string, path []string, text string) (line int, changed bool, err error) {
 	e := listEdit(layer, file)
 	data, err := e.do(func(root []member) ([]member, error) {

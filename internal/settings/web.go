@@ -7,19 +7,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// WebSearch says which engine the tool WebSearch asks. "" is what nobody says.
+// WebSearch configures the search engine of the tool WebSearch. "" is not set.
 type WebSearch struct {
-	Engine Value[string] // brave, or none: it is not offered
-	KeyEnv Value[string] // the name of the environment's variable with the key
+	Engine Value[string] // brave, or none: the tool is not offered
+	KeyEnv Value[string] // the environment variable with the key
 	URL    Value[string]
 }
 
-// WebFetch says what reads a page for the tool WebFetch.
+// WebFetch configures what reads a page for the tool WebFetch.
 type WebFetch struct {
-	Model Value[string] // as a kind of sub-agent names one; none: the run's model reads the page itself; "": nobody says
+	Model Value[string] // a model name as in a sub-agent definition; none: the run's model reads the page itself; "": not set
 }
 
-// webFetchBlock reads webFetch.
+// webFetchBlock decodes webFetch.
 func (s *parsedSource) webFetchBlock(path string, n jsontree.Node) {
 	if !s.requireUserLayer(path, n) {
 		return
@@ -31,7 +31,7 @@ func (s *parsedSource) webFetchBlock(path string, n jsontree.Node) {
 	})
 }
 
-// webSearchBlock reads webSearch.
+// webSearchBlock decodes webSearch.
 func (s *parsedSource) webSearchBlock(path string, n jsontree.Node) {
 	if !s.requireUserLayer(path, n) {
 		return
@@ -43,11 +43,12 @@ func (s *parsedSource) webSearchBlock(path string, n jsontree.Node) {
 		"url":    s.fitting(&w.URL, "write https://HOST/PATH, without a name, a password and a query", isEngineURL),
 	})
 	if w.Engine.Value == "none" && (w.KeyEnv.Value != "" || w.URL.Value != "") {
-		s.fault(n.At, "take them out", "%s: keyEnv and url have no effect with the engine none", path)
+		s.fault(n.At, "remove them", "%s: keyEnv and url have no effect with the engine none", path)
 	}
 }
 
-// fitting reads a text of a kind. One that does not fit is not told: it may be a key.
+// fitting decodes a string that must meet a condition. An invalid value is not shown, because it
+// may be a key.
 func (s *parsedSource) fitting(into *Value[string], hint string, fits func(string) bool) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)
@@ -61,7 +62,7 @@ func (s *parsedSource) fitting(into *Value[string], hint string, fits func(strin
 	}
 }
 
-// isKeyName takes names that commands of an agent are not given the value of.
+// isKeyName accepts variable names whose values commands do not get.
 func isKeyName(name string) bool {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
@@ -76,7 +77,7 @@ func isEngineURL(text string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// addWebSearch takes the strongest layer's word.
+// addWebSearch takes each key from the strongest layer that sets it.
 func (m *merger) addWebSearch(s *parsedSource) {
 	prefer(&m.out.WebFetch.Model, s.fetch.Model)
 	prefer(&m.out.WebSearch.Engine, s.web.Engine)
