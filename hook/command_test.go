@@ -42,7 +42,7 @@ func TestAccessOfCommands(t *testing.T) {
 }
 
 // What was refused is told also when the hook answered all the same.
-func TestRefusalOfAHookThatAnswers(t *testing.T) {
+func TestRefusalWithOutput(t *testing.T) {
 	f := newFixture(t, nil)
 	a, err := f.do(t, Definition{Event: UserPromptSubmit, Command: "echo x > log; echo said"}, Input{})
 	if err != nil || a.Output.Context != "said" || !strings.Contains(a.Notice, "/log was refused") {
@@ -92,7 +92,7 @@ func TestDetachedCommand(t *testing.T) {
 	})
 }
 
-func TestDetachedCommandIsEnded(t *testing.T) {
+func TestDetachedCommandTimeout(t *testing.T) {
 	f := newFixture(t, nil)
 	run := func(timeout string) RunResult {
 		t.Helper()
@@ -117,7 +117,7 @@ func TestDetachedCommandIsEnded(t *testing.T) {
 }
 
 // One that ends at once is answered for at once, or late.
-func TestDetachedCommandThatEnds(t *testing.T) {
+func TestDetachedCommandEnds(t *testing.T) {
 	f := newFixture(t, nil)
 	got, err := f.do(t, Definition{Event: PostToolUse, Command: `printf '{"async":true}\n{"systemMessage":"now"}'`}, Input{})
 	if err != nil {

@@ -181,7 +181,7 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 // One bad hook does not take the others with it, and every error is told.
-func TestDecodeReturnsWhatIsGood(t *testing.T) {
+func TestDecodeValidDefinitions(t *testing.T) {
 	got, err := (&hook.SettingsBlock{JSON: json.RawMessage(`{
 		"notARealEvent": [{"command": "a"}],
 		"preToolUse": [{"command": "b"}, {"command": 5}, {"command": "c"}],

@@ -7,7 +7,7 @@ import (
 
 // What a script runs is a part of the hook, and so is what a program such as make
 // takes its commands from. What is only mentioned is not.
-func TestSealCoversWhatScriptsRun(t *testing.T) {
+func TestDigestScriptFiles(t *testing.T) {
 	const lib = "the hook's"
 	for _, c := range []struct{ command, script, text, file string }{
 		{"hooks/a.sh", "hooks/a.sh", "source ./lib.sh\n", "hooks/lib.sh"},

@@ -154,7 +154,7 @@ func TestSealCoversEveryField(t *testing.T) {
 	}
 }
 
-func TestSealLeavesOutWhatIsNotTheProjects(t *testing.T) {
+func TestDigestOutsideProject(t *testing.T) {
 	dir := project(t, "sub/a.sh")
 	outside := filepath.Join(t.TempDir(), "b.sh")
 	for _, command := range []string{outside, "sub", ".", "..", "../x", "/bin/sh -c true", "sub/none.sh", ""} {

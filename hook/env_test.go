@@ -117,7 +117,7 @@ func TestExecForm(t *testing.T) {
 	}
 }
 
-func TestInputIsNoPartOfTheCommand(t *testing.T) {
+func TestCommandInputSeparate(t *testing.T) {
 	f := newFixture(t, nil)
 	in := Input{Tool: ToolCall{Name: "Bash", Input: []byte(`{"command":"touch pwned; $(touch pwned) '; touch pwned #"}`)}, Note: UserNotification{Body: "$(touch pwned)"}}
 	a, err := f.do(t, Definition{Event: PreToolUse, Dialect: dialectSeed, Sandbox: sandboxWrite, Command: "cat >seen; cat seen"}, in)

@@ -142,7 +142,7 @@ func TestAsyncPerSession(t *testing.T) {
 	})
 }
 
-func TestLateIsBounded(t *testing.T) {
+func TestAsyncOutcomesLimit(t *testing.T) {
 	var r Registry
 	for range maxAsync + 5 {
 		r.storeAsync(Outcome{Event: Stop})

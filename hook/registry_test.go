@@ -124,7 +124,7 @@ func TestRegisterNeedsRunner(t *testing.T) {
 	}
 }
 
-func TestHooksAreFilledIn(t *testing.T) {
+func TestHooksDefaults(t *testing.T) {
 	origin := policy.Origin{File: "settings.json", Line: 3}
 	r := registryOf(t, says,
 		Definition{Event: "preToolUse", Command: "a", Digest: "d", Origin: origin},

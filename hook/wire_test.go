@@ -229,7 +229,7 @@ func FuzzAbsoluteInput(f *testing.F) {
 }
 
 // What is written is read again, in both dialects.
-func TestInputReadsWhatIsWritten(t *testing.T) {
+func TestInputRoundTrip(t *testing.T) {
 	for _, info := range events {
 		for _, d := range []string{dialectClaude, dialectSeed} {
 			if d == dialectSeed && info.Seed == "" {

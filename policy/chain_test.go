@@ -94,7 +94,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-func TestReplayRefusesWhatItCannotRead(t *testing.T) {
+func TestReplayInvalid(t *testing.T) {
 	for _, bad := range []string{``, `{`, `[]`, `"plan"`, `{}`, `{"by":"ann"}`, `{"mode":"yolo"}`, `{"mode":"plan"} {}`, `{"forbid":["x"]}`, `{"revoke":"g1"}`} {
 		g := running(t, policy.Config{})
 		err := g.Replay([]json.RawMessage{json.RawMessage(`{"mode":"plan","by":"ann"}`), json.RawMessage(bad)})

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func TestChangesThatMakeNoSense(t *testing.T) {
+func TestInvalidChanges(t *testing.T) {
 	g := running(t, policy.Config{})
 	stale := 7
 	for name, c := range map[string]struct {
@@ -43,7 +43,7 @@ func TestChangesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestConfigsThatMakeNoSense(t *testing.T) {
+func TestInvalidConfigs(t *testing.T) {
 	ok := say(policy.NoOpinion)
 	for name, c := range map[string]policy.Config{
 		"mode":             {Mode: "yolo"},
@@ -353,7 +353,7 @@ func TestADisabledModeCannotBeSet(t *testing.T) {
 	}
 }
 
-func TestWhatOfAChangeForbids(t *testing.T) {
+func TestChangeStrict(t *testing.T) {
 	for name, c := range map[string]struct {
 		change policy.Change
 		want   *policy.Change

@@ -105,7 +105,7 @@ func TestAutoAllowHoldsForEveryModeAbove(t *testing.T) {
 }
 
 // A command outside the sandbox is asked about or denied in every mode, whatever allows it.
-func TestOutsideIsAlwaysAQuestion(t *testing.T) {
+func TestOutsideAlwaysAsks(t *testing.T) {
 	sayYes := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow}, nil
 	}

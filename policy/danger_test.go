@@ -72,7 +72,7 @@ func TestEveryDangerIsDocumentedAndTested(t *testing.T) {
 	}
 }
 
-func TestReadDangersRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestReadDangersUnknownField(t *testing.T) {
 	for _, bad := range []string{``, `[]`, `{"entries":[{"id":"x","program":["rm"]}]}`, `{"entry":[]}`} {
 		if _, err := readDangers([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)

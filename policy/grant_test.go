@@ -35,7 +35,7 @@ func fileGrant(path string) policy.Grant {
 	return policy.Grant{Tool: "Edit", Operation: policy.OpWrite, Resource: path}
 }
 
-func TestGrantsThatMakeNoSense(t *testing.T) {
+func TestInvalidGrants(t *testing.T) {
 	g := running(t, policy.Config{})
 	for name, c := range map[string]policy.Change{
 		"no effect":             {Grant: &policy.Grant{Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a"}},

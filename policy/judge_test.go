@@ -68,7 +68,7 @@ func judge(g *policy.Guards, r ...policy.Request) policy.Decision {
 	return g.Guard(r[0].Tool).Judge(context.Background(), r, nil)
 }
 
-func TestTheWorstOfSeveralRequestsCounts(t *testing.T) {
+func TestStrictestRequestDecides(t *testing.T) {
 	g := newGuards(t, policy.Config{Folders: []string{"/p"}, Rules: rulesOf(t, "allow Edit(/a)", "deny Edit(/secret/**)", "ask Edit(/b)")})
 	for _, c := range []struct {
 		paths []string
@@ -111,7 +111,7 @@ func TestEmptyRequests(t *testing.T) {
 	}
 }
 
-func TestARequestOfAnotherToolIsDenied(t *testing.T) {
+func TestRequestOfAnotherToolDenied(t *testing.T) {
 	g := newGuards(t, policy.Config{Mode: policy.ModeBypass})
 	d := g.Guard("Read").Judge(t.Context(), []policy.Request{bash("ls")}, nil)
 	if d.Effect != policy.Deny || !strings.Contains(d.Reason, "Bash") {
@@ -138,7 +138,7 @@ func TestEveryLinkSpeaksInOrder(t *testing.T) {
 	}
 }
 
-func TestAfterADenyTheHostIsNotAsked(t *testing.T) {
+func TestHostNotAskedAfterDeny(t *testing.T) {
 	called := false
 	g := newGuards(t, policy.Config{
 		Limits: []policy.NamedPolicy{{Name: "limit", Policy: say(policy.Deny)}},
@@ -310,7 +310,7 @@ func TestDecisionsKeepTheirShape(t *testing.T) {
 
 // An ask of a limit does not weaken a deny of the mode. If something allowed the call before the
 // mode, the ask applies.
-func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
+func TestLimitAskKeepsModeDeny(t *testing.T) {
 	for _, tt := range []struct {
 		mode  policy.Mode
 		line  string
@@ -345,7 +345,7 @@ func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
 	}
 }
 
-func TestRemovingWhatIsCriticalIsAskedAboutDespiteARule(t *testing.T) {
+func TestRemovingCriticalPathAsksDespiteRule(t *testing.T) {
 	g := newGuards(t, policy.Config{Rules: rulesOf(t, "allow Bash(rm:*)"), Folders: []string{"/w/app"}, Home: "/home/u"})
 	for line, want := range map[string]policy.Effect{
 		"rm -rf /":             policy.Ask,

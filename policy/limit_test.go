@@ -115,7 +115,7 @@ func TestALimitNeverAllows(t *testing.T) {
 	}
 }
 
-func TestLimitsThatCannotBe(t *testing.T) {
+func TestInvalidLimits(t *testing.T) {
 	g, err := policy.New(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // A call that only the user may decide is asked about whatever allows it, and denied if no one can
 // be asked or something denies it.
-func TestOnlyAPersonDecides(t *testing.T) {
+func TestOnlyUserDecides(t *testing.T) {
 	r := policy.Request{Tool: "ExitPlanMode", Resource: "ExitPlanMode", ReadOnly: true, Person: true}
 	allows := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow, Input: []byte(`{"answers":{}}`)}, nil

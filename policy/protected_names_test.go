@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
 )
 
-// TestNamesAreTheLists checks that the published names are the ones that the limits compare.
-func TestNamesAreTheLists(t *testing.T) {
+// TestProtectedNames checks that the published names are the ones that the limits compare.
+func TestProtectedNames(t *testing.T) {
 	for _, name := range protectedpaths.Protected().Folders {
 		if !loadProtected().writes.has("/w/" + name + "/x") {
 			t.Errorf("%s is not protected", name)

@@ -100,7 +100,7 @@ func TestReadingProtectedPathsIsReading(t *testing.T) {
 }
 
 // A configuration with more files still has the limit only once.
-func TestProtectedPathsAreThereOnce(t *testing.T) {
+func TestProtectedPathsOnce(t *testing.T) {
 	g, err := New(&Config{Protected: []string{"/home/u/settings.json"}})
 	if err != nil {
 		t.Fatal(err)

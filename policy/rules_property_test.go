@@ -65,7 +65,7 @@ func TestOrderOfRulesDoesNotMatter(t *testing.T) {
 
 // One more deny or ask rule never makes the outcome weaker, and one more allow rule never changes a
 // deny or an ask.
-func TestMoreRulesNeverOpenWhatIsForbidden(t *testing.T) {
+func TestMoreRulesNeverAllowDenied(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawRules(t, "rules")
 		request := drawRequest(t)
@@ -122,7 +122,7 @@ func TestQuotingMakesNoDifference(t *testing.T) {
 
 // The findings of Lint are correct: removing a rule that "can never matter" or that another one
 // contains does not change any decision.
-func TestRulesThatLintNamesCanBeTakenAway(t *testing.T) {
+func TestLintRedundantRulesRemovable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawRules(t, "rules")
 		request := drawRequest(t)

@@ -200,7 +200,7 @@ func TestStars(t *testing.T) {
 
 // An exact rule may allow a line that cannot be parsed, sets a dangerous variable or writes: the
 // user saw the whole line.
-func TestExactRulesAllowWhatTheySay(t *testing.T) {
+func TestExactRulesAllow(t *testing.T) {
 	judgeAll(t, []string{"allow Bash(PATH=x make)", "allow Bash($CC -v)", "allow Bash(make > log)", "allow Bash(A=1 make:*)", `allow Bash(echo "a  b" && $X)`}, []judged{
 		{bash("PATH=x make"), Allow},
 		{bash("PATH=y make"), NoOpinion},

@@ -95,7 +95,7 @@ func TestNoAnswerDenies(t *testing.T) {
 }
 
 // A policy that ignores its context cannot be stopped; the decision does not wait for it.
-func TestAPolicyThatHangsDenies(t *testing.T) {
+func TestHangingPolicyDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		g := newGuards(t, policy.Config{Timeout: time.Minute, Policies: []policy.NamedPolicy{{Name: "slow", Policy: evaluate(func(policy.Request) policy.Verdict {

@@ -115,7 +115,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // What cannot be used does not stand in the way of what can, and is told.
-func TestNearestThatCanBeUsed(t *testing.T) {
+func TestNearestUsableFile(t *testing.T) {
 	for name, bad := range map[string]map[string]string{
 		"a folder": {"a/AGENTS.md/x": ""}, "no text": {"a/AGENTS.md": "\xe4"}, "a link that leads out": {"a/AGENTS.md": "link:/etc/hostname"},
 	} {
@@ -164,7 +164,7 @@ func TestIncludes(t *testing.T) {
 	}
 }
 
-func TestThePersonsOwnFilesIncludeFromAnywhere(t *testing.T) {
+func TestUserFilesIncludeAnywhere(t *testing.T) {
 	dir := world(t, map[string]string{
 		"user/.claude/CLAUDE.md": "@~/style.md @../../shared.md", "user/style.md": "style", "shared.md": "shared", "w/x": "",
 	})
@@ -175,7 +175,7 @@ func TestThePersonsOwnFilesIncludeFromAnywhere(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOut(t *testing.T) {
+func TestSkippedFiles(t *testing.T) {
 	long := strings.Repeat("A line of thirty characters..\n", instructions.MaxFile/30+10)
 	dir := world(t, map[string]string{
 		"w/AGENTS.md": "@out.md @abs.md @bin.md @latin.md @secret.md @dir.md @empty.md @long.md @skip.md",
@@ -364,7 +364,7 @@ func ExampleLoad() {
 }
 
 // Of the person's own notes a trusted project's files include Markdown, and nothing else.
-func TestIncludesOfThePersonsNotes(t *testing.T) {
+func TestIncludeUserNotes(t *testing.T) {
 	dir := world(t, map[string]string{
 		"w/CLAUDE.md": "@~/.claude/notes.md @~/.claude/settings.json @~/.ssh/key.md", "user/.claude/notes.md": "N @more.md", "user/.claude/more.md": "M",
 		"user/.claude/settings.json": "{}", "user/.ssh/key.md": "secret",

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/instructions"
 )
 
-func TestAPipeIsNotWaitedFor(t *testing.T) {
+func TestFIFOIgnored(t *testing.T) {
 	dir := world(t, map[string]string{"w/x": "", "user/.claude/x": ""})
 	for _, name := range []string{"/w/AGENTS.md", "/user/.claude/CLAUDE.md"} {
 		if err := syscall.Mkfifo(dir+name, 0o600); err != nil {

@@ -93,7 +93,7 @@ func TestToolCallRequests(t *testing.T) {
 }
 
 // The table says what the tools themselves say.
-func TestTouchesAreTheTools(t *testing.T) {
+func TestToolFieldsMatchTools(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

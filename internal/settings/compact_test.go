@@ -51,7 +51,7 @@ func TestCompactionOfAnUntrustedFolder(t *testing.T) {
 	}
 }
 
-func TestCompactionThatIsRefused(t *testing.T) {
+func TestCompactionInvalid(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"compact": {"share": 80}}`:                               "compact.share: want a fraction between 0 and 1",
 		`{"compact": {"share": 0}}`:                                "compact.share: want a fraction between 0 and 1",

@@ -76,7 +76,7 @@ func TestForeignProject(t *testing.T) {
 
 // Trust in our own settings and in those of other programs are two things: what was trusted before there
 // were the latter stays trusted.
-func TestForeignTrustIsApart(t *testing.T) {
+func TestForeignTrustSeparate(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.holdfast/settings.json", `{"permissions": {"allow": ["Bash(make:*)"]}}`)
 	p.trust()

@@ -84,7 +84,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 }
 
 // A guard that was taken out is told; a folder that was never trusted blocks nothing.
-func TestGoneGuard(t *testing.T) {
+func TestGuardRemoved(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.holdfast/settings.json", hooked("true", ""))
 	if s := p.load(); len(s.ActiveHooks()) != 0 {

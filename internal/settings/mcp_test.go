@@ -82,7 +82,7 @@ func TestMCPServersOfAllLayers(t *testing.T) {
 }
 
 // What was approved is one definition: any change of it asks again, and nothing else does.
-func TestMCPApprovalIsOfOneDefinition(t *testing.T) {
+func TestMCPApprovalDefinition(t *testing.T) {
 	p := newPlace(t)
 	write := func(def string) { p.write("project/.mcp.json", `{"mcpServers": {"s": `+def+`}}`) }
 	base := `{"command": "c", "args": ["a"], "env": {"E": "1"}}`
@@ -259,7 +259,7 @@ func TestMCPRefused(t *testing.T) {
 	}
 }
 
-func TestMCPNamesThatNoToolCanHave(t *testing.T) {
+func TestMCPInvalidNames(t *testing.T) {
 	for _, name := range []string{"", "a b", "a__b", "ä", "a/b", "_a", "a_", strings.Repeat("x", 65)} {
 		p := newPlace(t)
 		key, _ := json.Marshal(name)
@@ -371,7 +371,7 @@ func TestRevokeOneServer(t *testing.T) {
 }
 
 // Servers of sub-agents are judged as the run's, and what is decided about one is about no other.
-func TestServersOfSubagentsAreJudged(t *testing.T) {
+func TestSubagentServersStatus(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/settings.json", `{"mcpServers": {"taken": {"command": "c"}}}`)
 	p.write("etc/settings.json", `{"deniedMcpServers": [{"serverCommand": ["evil"]}]}`)
@@ -428,7 +428,7 @@ func TestServersOfSubagentsAreJudged(t *testing.T) {
 }
 
 // One server that cannot be understood does not hide that another waits for a yes.
-func TestMCPNoticesAreAboutAllServers(t *testing.T) {
+func TestMCPNoticesAllServers(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.mcp.json", `{"mcpServers": {"bad": {"url": "http://h/"}, "worse": {}, "file": {"command": "f"}}}`)
 	list := settings.MCPNotices("p", p.load().MCPServers)

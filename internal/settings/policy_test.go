@@ -244,7 +244,7 @@ func TestRulesThroughLinks(t *testing.T) {
 
 // No tool touches the file with the keys of providers, wherever the session works and whatever the
 // home is called.
-func TestKeptKeysAreForbidden(t *testing.T) {
+func TestKeysFileDenied(t *testing.T) {
 	for _, name := range []string{"home", "home [1]{a}*"} {
 		p := newPlace(t)
 		o := p.options()

@@ -45,7 +45,7 @@ func TestFindProject(t *testing.T) {
 }
 
 // In the home folder the user's settings are not the project's as well.
-func TestHomeIsNoProject(t *testing.T) {
+func TestHomeNotProject(t *testing.T) {
 	p := newPlace(t)
 	p.write("user/.holdfast/settings.json", `{"permissions": {"allow": ["Read"]}}`)
 	s, err := settings.Load(&settings.Options{

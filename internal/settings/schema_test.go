@@ -163,7 +163,7 @@ var (
 )
 
 // What the reader takes, the schema takes: the examples of the documentation, and the settings of the tests.
-func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
+func TestSchemaAcceptsValid(t *testing.T) {
 	_, schema := schemaOf(t)
 	took := 0
 	check := func(from, text string) {
@@ -240,7 +240,7 @@ func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 }
 
 // What is wrong in kind is refused by both.
-func TestTheSchemaRefuses(t *testing.T) {
+func TestSchemaRejectsInvalid(t *testing.T) {
 	_, schema := schemaOf(t)
 	for _, text := range []string{
 		`{"permission": {}}`, `{"permissions": {"allow": "Bash"}}`, `{"permissions": {"defaultMode": "yolo"}}`, `{"sandbox": {"netwrok": {}}}`,

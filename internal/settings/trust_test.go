@@ -244,7 +244,7 @@ func TestUntrustedMode(t *testing.T) {
 }
 
 // Rules that would not count must be readable all the same.
-func TestUntrustedIsChecked(t *testing.T) {
+func TestUntrustedProblems(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.holdfast/settings.json", `{"permissions": {"allow": ["Bash("]}}`)
 	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) {

@@ -148,7 +148,7 @@ func TestDefault(t *testing.T) {
 }
 
 // What a label needs is there without a key, and without asking for one.
-func TestNoKeyIsFetched(t *testing.T) {
+func TestNoKeyFetched(t *testing.T) {
 	m, err := Open(t.Context(), &env.Env{}, Choice{Model: "openai/x", NoKey: true}, rules(t, `{"providers": {"openai": {"apiKey": "command:false"}}}`))
 	if err != nil || m.KeySource != "command" || m.Primary.Info().String() != "openai/x" {
 		t.Errorf("%+v, %v", m, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // The person hears of a server that is waited for no longer: it may be one that never answers.
-func TestLateServersAreNamed(t *testing.T) {
+func TestLateServersNotice(t *testing.T) {
 	got := notReady([]mcp.Status{{Name: "a", State: mcp.Connected}, {Name: "b", State: mcp.Connecting}, {Name: "c", State: mcp.Failed}, {Name: "d", State: mcp.NeedsAuth}})
 	if !slices.Equal(got, []string{"b"}) {
 		t.Errorf("got %q, want b", got)

@@ -12,7 +12,7 @@ import (
 )
 
 // What is told of a memory is bounded, is text, and ends where it ends.
-func TestNotesAreBounded(t *testing.T) {
+func TestMemoryNotesLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text  string
 		lines int // that are told
@@ -43,7 +43,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-func TestNotesOfWhatIsNoFile(t *testing.T) {
+func TestMemoryNotesNotFile(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)

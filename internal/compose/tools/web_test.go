@@ -12,7 +12,7 @@ import (
 )
 
 // A long page is read by a model, and that is counted; a short one is given as it is.
-func TestPagesAreRead(t *testing.T) {
+func TestReadPage(t *testing.T) {
 	for _, tt := range []struct {
 		page, want string
 		calls      int
