@@ -200,7 +200,7 @@ func TestSkippedFiles(t *testing.T) {
 		t.Error(f.Truncated, len(f.Text), f.Size)
 	}
 	for _, w := range []string{
-		"out.md is left out: outside the session's folders: a link leads out", "abs.md is left out", "bin.md is left out: it is not text: it contains a NUL byte",
+		"out.md is left out: outside the session's folders: a symbolic link leads out", "abs.md is left out", "bin.md is left out: it is not text: it contains a NUL byte",
 		"latin.md is left out: it is not text: it is not UTF-8", "secret.md is left out: rule Read", "dir.md is left out", "long.md is cut: only the first",
 	} {
 		if !slices.ContainsFunc(s.Notices(), func(n string) bool { return strings.Contains(n, w) }) {
