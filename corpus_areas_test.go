@@ -58,7 +58,7 @@ var coveredElsewhere = map[string]caseClaim{
 
 // caseClaim is the content of a case that its tests were written for, and those tests.
 type caseClaim struct {
-	says    string
+	claim   string
 	tests   []string
 	instead string // an intended deviation, which the tests show
 }
@@ -78,7 +78,7 @@ var uncovered = map[string]string{
 // or by an existing test that coveredElsewhere names. A reason why a package does not run a case is not a
 // claim. A test that does not read all of a case fails where it runs ([corpus.Claim]); the content in
 // coveredElsewhere is compared here.
-func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
+func TestCorpusCasesAreClaimed(t *testing.T) {
 	cases := map[string]corpus.Case{} // by id
 	areas := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join("testdata", "corpus", "*.json"))
@@ -99,7 +99,7 @@ func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
 			t.Errorf("elsewhere has %s, which is neither a case nor an area", name)
 		}
 		if !areas[name] && !reflect.DeepEqual(trial, read) {
-			if err := cases[name].CompareClaim(trial.says); err != nil {
+			if err := cases[name].CompareClaim(trial.claim); err != nil {
 				t.Error(err)
 			}
 		}

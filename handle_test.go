@@ -11,7 +11,7 @@ import (
 
 // A runtime and a client of a daemon start runs with the same methods, and a run has the same methods wherever
 // it works.
-func TestARunOfADaemonHasTheSameMethods(t *testing.T) {
+func TestDaemonRunHasSameMethods(t *testing.T) {
 	for name, pair := range map[string][2]reflect.Type{
 		"Run":     {reflect.TypeFor[*holdfast.Run](), reflect.TypeFor[*client.Run]()},
 		"Runtime": {reflect.TypeFor[*holdfast.Runtime](), reflect.TypeFor[*client.Client]()},

@@ -310,9 +310,9 @@ var heavyPackages = map[string][]string{
 // imports no other group.
 var sharedByGroups = []string{"command", "dial", "flags", "question", "view"}
 
-// besideFlags are the packages of the project that a file with flags may import: data, texts and the command
+// flagImports are the packages of the project that a file with flags may import: data, texts and the command
 // groups themselves. The work is done in other files.
-var besideFlags = []string{
+var flagImports = []string{
 	"daemon/api", "runspec", "internal/cli/command", "internal/cli/flags",
 	"internal/outcome", "internal/spelling", "internal/term", "internal/version",
 }
@@ -410,7 +410,7 @@ func forbidden(pkg, imp string) string {
 }
 
 // A file of the command line that declares flags does not import packages that do the work.
-func TestFlagsApart(t *testing.T) {
+func TestFlagFilesDoNoWork(t *testing.T) {
 	withFlags := 0
 	for _, name := range goFiles(t) {
 		if !strings.HasPrefix(name, "internal/cli/") || strings.HasSuffix(name, "_test.go") {
@@ -422,9 +422,9 @@ func TestFlagsApart(t *testing.T) {
 		}
 		withFlags++
 		for _, imp := range importsOf(t, f) {
-			own, ours := strings.CutPrefix(imp, module+"/")
+			own, inModule := strings.CutPrefix(imp, module+"/")
 			group, isGroup := strings.CutPrefix(own, "internal/cli/")
-			if imp == module || ours && !slices.Contains(besideFlags, own) && (!isGroup || slices.Contains(sharedByGroups, group)) {
+			if imp == module || inModule && !slices.Contains(flagImports, own) && (!isGroup || slices.Contains(sharedByGroups, group)) {
 				t.Errorf("%s has flags and imports %s: move what does the work to another file", name, imp)
 			}
 		}

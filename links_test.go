@@ -34,7 +34,7 @@ func TestLinks(t *testing.T) {
 }
 
 // Each recording and screenshot is shown by a page, and has no script.
-func TestPicturesAreShown(t *testing.T) {
+func TestPicturesAreUsed(t *testing.T) {
 	var all strings.Builder
 	for _, page := range markdownPages(t) {
 		b, err := os.ReadFile(page)

@@ -10,7 +10,7 @@ import (
 )
 
 // A command in a run of a program cannot write outside the sandbox, even if it was allowed.
-func TestCannotStepOutside(t *testing.T) {
+func TestCommandIsConfined(t *testing.T) {
 	p := newPlace(t)
 	out := filepath.Join(t.TempDir(), "escaped")
 	rt := p.open(holdfast.Config{})

@@ -172,7 +172,7 @@ func TestAnswer(t *testing.T) {
 }
 
 // Without an approver, the answer is deny.
-func TestNobodyAnswers(t *testing.T) {
+func TestNoApprover(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "write it"})
@@ -255,7 +255,7 @@ func TestResumeElsewhere(t *testing.T) {
 }
 
 // Close ends running work and waiting approvals; the approval request stays recorded.
-func TestCloseWhileAsked(t *testing.T) {
+func TestCloseWithOpenApproval(t *testing.T) {
 	p := newPlace(t)
 	asked := make(chan struct{})
 	rt := p.open(holdfast.Config{Approve: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
@@ -266,7 +266,7 @@ func TestCloseWhileAsked(t *testing.T) {
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{Model: p.play(asks), Prompt: "go"})
 	must(t, err)
 	<-asked
-	heard, ended := make(chan struct{}), make(chan struct{})
+	received, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for e, err := range run.Events(t.Context(), 0) {
@@ -274,11 +274,11 @@ func TestCloseWhileAsked(t *testing.T) {
 				t.Error(err)
 			}
 			if _, ok := e.Event.(event.ApprovalAsked); ok {
-				close(heard)
+				close(received)
 			}
 		}
 	}()
-	<-heard
+	<-received
 	must(t, rt.Close())
 	<-ended
 	if _, err := os.Stat(filepath.Join(p.dir, "a.txt")); !os.IsNotExist(err) {
@@ -287,7 +287,7 @@ func TestCloseWhileAsked(t *testing.T) {
 }
 
 // Many goroutines send and read at once; every input is answered, and every reader gets every record.
-func TestMany(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
 	steps := strings.Repeat("  - text: yes\n", 60)
@@ -327,7 +327,7 @@ func TestMany(t *testing.T) {
 }
 
 // A run with few tools may have sub-agents, which have no more tools than the run.
-func TestSubagentOfFewTools(t *testing.T) {
+func TestSubagentToolLimit(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
 	kind := p.play("  - tool_uses: [{tool: Bash, input: {command: \"echo it > a.txt\"}}]\n  - text: I am here\n")
@@ -369,7 +369,7 @@ func TestFork(t *testing.T) {
 }
 
 // The program's own store, tool and policy replace the default ones.
-func TestOwnParts(t *testing.T) {
+func TestCustomParts(t *testing.T) {
 	p := newPlace(t)
 	store := memory.New()
 	weather, err := tool.New(tool.Spec{Name: "Weather", Description: "Tells the weather.", ReadOnly: true},

@@ -35,7 +35,7 @@ func TestFilesAreShort(t *testing.T) {
 
 // The regular expressions of packages are compiled when they are used, by lazyregexp.Must:
 // otherwise every start of the program would compile them.
-func TestNothingIsCompiledAtTheStart(t *testing.T) {
+func TestRegexpsAreLazy(t *testing.T) {
 	for _, f := range goFiles(t) {
 		if strings.HasSuffix(f, "_test.go") || strings.HasPrefix(f, "packaging/") { // which is no part of the program
 			continue

@@ -71,7 +71,7 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 	defer bare.f.Close()
 	line := append(bytes.Clone(item("x").JSON), '\n')
 
-	ours := func() (time.Duration, error) {
+	subject := func() (time.Duration, error) {
 		d := session.ItemDraft(item(sessions.NewID()), false, nil)
 		begun := time.Now()
 		_, err := log.Append(ctx, d)
@@ -82,11 +82,11 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 		err := bare.append(line)
 		return time.Since(begun), err
 	}
-	if _, _, err := takeTurns(100, ours, control); err != nil {
+	if _, _, err := takeTurns(100, subject, control); err != nil {
 		return err
 	}
 	n := b.rounds(3000, 500)
-	fresh, bares, err := takeTurns(n, ours, control)
+	fresh, bares, err := takeTurns(n, subject, control)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 	if err := fill(ctx, sessions, log, b.rounds(100_000, 5_000)); err != nil {
 		return err
 	}
-	old, bares, err := takeTurns(n, ours, control)
+	old, bares, err := takeTurns(n, subject, control)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (b *bench) daemons(ctx context.Context) error {
 
 // decisions compares the time from a client's decision to the tool with an echo and one append, alternating.
 func (b *bench) decisions(ctx context.Context) error {
-	ours, control, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	subject, control, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	quantiles := []string{"p50", "p99"}
 	for range b.rounds(5, 1) {
 		figures, err := b.partBench(ctx, "./internal/daemon", "^BenchmarkDecision$", "400x")
@@ -51,11 +51,11 @@ func (b *bench) decisions(ctx context.Context) error {
 			if err := errors.Join(err, err2, err3); err != nil {
 				return err
 			}
-			ours[q], control[q], ratios[q] = append(ours[q], o), append(control[q], c), append(ratios[q], r)
+			subject[q], control[q], ratios[q] = append(subject[q], o), append(control[q], c), append(ratios[q], r)
 		}
 	}
 	for i, q := range quantiles {
-		b.add("decision → tool starts, "+q, nanos(middle(ours[q])*1000), "echo and one append "+nanos(middle(control[q])*1000),
+		b.add("decision → tool starts, "+q, nanos(middle(subject[q])*1000), "echo and one append "+nanos(middle(control[q])*1000),
 			quartiles(ratios[q], "×"), most([]float64{1.5, 2}[i], "×", middle(ratios[q])))
 	}
 	return nil

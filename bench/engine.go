@@ -82,10 +82,10 @@ func (e *bareEngine) call(ctx context.Context, method, path string, in, out any)
 
 // bareExec is a process in a container.
 type bareExec struct {
-	id   string
-	conn net.Conn
-	out  io.Reader // standard output
-	said bytes.Buffer
+	id     string
+	conn   net.Conn
+	out    io.Reader // standard output
+	stderr bytes.Buffer
 }
 
 // exec starts a process with the requests of `docker exec -i`. Standard input is written and closed.
@@ -117,7 +117,7 @@ func (e *bareEngine) exec(ctx context.Context, container, dir, stdin string, arg
 		return nil, errors.Join(err, conn.Close())
 	}
 	x := &bareExec{id: made.ID, conn: conn}
-	x.out = &streams{in: in, errs: &x.said}
+	x.out = &streams{in: in, errs: &x.stderr}
 	return x, nil
 }
 
@@ -157,7 +157,7 @@ func (e *bareEngine) ended(ctx context.Context, x *bareExec) error {
 		return err
 	}
 	if now.ExitCode == nil || *now.ExitCode != 0 {
-		return fmt.Errorf("the process of docker exec failed: %s", strings.TrimSpace(x.said.String()))
+		return fmt.Errorf("the process of docker exec failed: %s", strings.TrimSpace(x.stderr.String()))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@
 //	eval "$(scripts/services start postgres mysql redis s3)"
 //
 // Every row names its control, the simplest program that does the same work,
-// measured in alternation with ours on the same disk. Read the ratios; the
+// measured alternating with Holdfast on the same disk. Read the ratios; the
 // absolute times are for orientation.
 package main
 
@@ -51,11 +51,11 @@ func main() {
 
 // bench is one run.
 type bench struct {
-	quick bool
-	only  string
-	dir   string // temporary, on the disk that is measured
-	rows  []row
-	told  bool // the missing backends were reported
+	quick           bool
+	only            string
+	dir             string // temporary, on the disk that is measured
+	rows            []row
+	reportedMissing bool // the missing backends were reported
 
 	unmanned bool // the missing engine was reported
 

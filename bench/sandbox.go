@@ -27,7 +27,7 @@ func (b *bench) sandboxes(ctx context.Context) error {
 	if err := s.rounds(); err != nil {
 		return err
 	}
-	s.tell()
+	s.addRows()
 	if err := s.throughput(); err != nil {
 		return err
 	}
@@ -198,21 +198,21 @@ func (s *sandboxBench) rounds() error {
 	return nil
 }
 
-// tell adds the rows, each against the plain start, and Holdfast's also against bubblewrap or the control that
+// addRows adds the rows, each against the plain start, and Holdfast's also against bubblewrap or the control that
 // makes the same system calls.
-func (s *sandboxBench) tell() {
+func (s *sandboxBench) addRows() {
 	for _, r := range s.runners {
 		s.addRatio(r, s.runners[0], r.goal)
 	}
-	for _, c := range []struct{ ours, control, goal string }{
+	for _, c := range []struct{ holdfast, control, goal string }{
 		{nameExec, nameEqual, "≤ 1.0 ×"},
 		{nameAlone, nameEqual, ""},
 		{nameWeaker, nameBareWeaker, ""},
 		{nameNoSockets, nameBareNamespaces, ""},
 		{nameListener, nameBareListener, ""},
 	} {
-		if ours, control := s.find(c.ours), s.find(c.control); ours.absent == "" && control.absent == "" {
-			s.addRatio(ours, control, c.goal)
+		if holdfast, control := s.find(c.holdfast), s.find(c.control); holdfast.absent == "" && control.absent == "" {
+			s.addRatio(holdfast, control, c.goal)
 		}
 	}
 }

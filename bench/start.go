@@ -22,12 +22,12 @@ func (b *bench) starts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var ours, control []time.Duration
+	var program, control []time.Duration
 	for i := range b.rounds(60, 15) {
 		for _, p := range []struct {
 			args []string
 			into *[]time.Duration
-		}{{[]string{holdfast, "version"}, &ours}, {[]string{empty}, &control}} {
+		}{{[]string{holdfast, "version"}, &program}, {[]string{empty}, &control}} {
 			t0 := time.Now()
 			if err := exec.CommandContext(ctx, p.args[0], p.args[1:]...).Run(); err != nil {
 				return err
@@ -37,8 +37,8 @@ func (b *bench) starts(ctx context.Context) error {
 			}
 		}
 	}
-	b.add("holdfast version", micros(median(ours)), "empty Go program "+micros(median(control)), ratio(median(ours), median(control)),
-		most(1.5, "×", share(median(ours), median(control))))
+	b.add("holdfast version", micros(median(program)), "empty Go program "+micros(median(control)), ratio(median(program), median(control)),
+		most(1.5, "×", share(median(program), median(control))))
 	if err := b.size(holdfast, empty); err != nil {
 		return err
 	}

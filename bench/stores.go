@@ -76,8 +76,8 @@ func (b *bench) there() []backend {
 		}
 		names, services = append(names, be.name), append(services, be.service)
 	}
-	if len(names) > 0 && !b.told {
-		b.told = true
+	if len(names) > 0 && !b.reportedMissing {
+		b.reportedMissing = true
 		fmt.Fprintf(os.Stderr, "left out: %s; to measure them, too: eval \"$(scripts/services start %s)\"\n",
 			strings.Join(names, ", "), strings.Join(services, " "))
 		for _, n := range names {

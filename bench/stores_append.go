@@ -51,7 +51,7 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 		return err
 	}
 	defer log.Close()
-	ours := func() (time.Duration, error) {
+	store := func() (time.Duration, error) {
 		d := session.ItemDraft(item(sessions.NewID()), false, nil)
 		begun := time.Now()
 		_, err := log.Append(ctx, d)
@@ -67,13 +67,13 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 		}
 	}
 	n := b.rounds(300, 20)
-	if _, _, err := takeTurns(n/2, ours, control); err != nil { // warm-up
+	if _, _, err := takeTurns(n/2, store, control); err != nil { // warm-up
 		return err
 	}
 	var all, bares []time.Duration
 	var ratios []float64
 	for range b.rounds(9, 3) {
-		o, c, err := takeTurns(n, ours, control)
+		o, c, err := takeTurns(n, store, control)
 		if err != nil {
 			return err
 		}
@@ -91,11 +91,11 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 
 // takeTurns calls both n times. The second call of a pair finds the disk slightly warmer, so they alternate in
 // coming first.
-func takeTurns(n int, ours, control func() (time.Duration, error)) (o, c []time.Duration, err error) {
+func takeTurns(n int, subject, control func() (time.Duration, error)) (o, c []time.Duration, err error) {
 	for i := range n {
-		first, second := ours, control
+		first, second := subject, control
 		if i%2 == 1 {
-			first, second = control, ours
+			first, second = control, subject
 		}
 		x, err1 := first()
 		y, err2 := second()
@@ -120,7 +120,7 @@ func (b *bench) manyWriters(ctx context.Context, be backend, sessions *session.S
 		}
 		defer logs[i].Close()
 	}
-	ours := func(w int) error {
+	store := func(w int) error {
 		_, err := logs[w].Append(ctx, session.ItemDraft(item(sessions.NewID()), false, nil))
 		return err
 	}
@@ -131,7 +131,7 @@ func (b *bench) manyWriters(ctx context.Context, be backend, sessions *session.S
 	var rates, bares, ratios []float64
 	for i := range b.rounds(5, 2) {
 		var rate, bareRate float64
-		one := func() (err error) { rate, err = perSecond(window, ours); return err }
+		one := func() (err error) { rate, err = perSecond(window, store); return err }
 		other := func() (err error) {
 			bareRate, err = perSecond(window, func(w int) error {
 				return bare.append(ctx, w, session.ItemDraft(item(sessions.NewID()), false, nil).Payload)

@@ -185,14 +185,14 @@ func s3Place(_ context.Context, _ string) (*place, error) {
 	}
 	at := u.JoinPath(unused())
 	prefix := strings.TrimPrefix(at.Path, "/") + "/"
-	beside := strings.TrimSuffix(prefix, "/") + "_bare/"
+	barePrefix := strings.TrimSuffix(prefix, "/") + "_bare/"
 	return &place{
 		open: func(ctx context.Context) (session.Store, error) { return object.Open(ctx, at.String(), nil) },
 		bare: func(context.Context) (bareWay, error) {
-			return &bareS3{client: client, bucket: u.Host, prefix: beside}, nil
+			return &bareS3{client: client, bucket: u.Host, prefix: barePrefix}, nil
 		},
 		remove: func(ctx context.Context) error {
-			return errors.Join(removeObjects(ctx, client, u.Host, prefix), removeObjects(ctx, client, u.Host, beside))
+			return errors.Join(removeObjects(ctx, client, u.Host, prefix), removeObjects(ctx, client, u.Host, barePrefix))
 		},
 	}, nil
 }

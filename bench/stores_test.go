@@ -16,12 +16,12 @@ func TestTakeTurns(t *testing.T) {
 	who := func(name string, took time.Duration) func() (time.Duration, error) {
 		return func() (time.Duration, error) { order += name; return took, nil }
 	}
-	ours, control, err := takeTurns(3, who("o", 1), who("c", 2))
+	subject, control, err := takeTurns(3, who("o", 1), who("c", 2))
 	if err != nil || order != "occooc" {
 		t.Errorf("the order is %q, %v", order, err)
 	}
-	if !slices.Equal(ours, []time.Duration{1, 1, 1}) || !slices.Equal(control, []time.Duration{2, 2, 2}) {
-		t.Errorf("%v and %v", ours, control)
+	if !slices.Equal(subject, []time.Duration{1, 1, 1}) || !slices.Equal(control, []time.Duration{2, 2, 2}) {
+		t.Errorf("%v and %v", subject, control)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestPlaces(t *testing.T) {
 	t.Setenv("HOLDFAST_TEST_MYSQL", "")
 	t.Setenv("HOLDFAST_TEST_REDIS", "")
 	t.Setenv("HOLDFAST_TEST_S3", "")
-	b := &bench{dir: t.TempDir(), told: true}
+	b := &bench{dir: t.TempDir(), reportedMissing: true}
 	for _, be := range b.there() {
 		t.Run(be.name, func(t *testing.T) {
 			err := b.within(t.Context(), be, func(p *place) error { return tryPlace(t, p) })

@@ -22,8 +22,8 @@ type client struct {
 	cmd  func(ctx context.Context, url, dir string) *exec.Cmd
 }
 
-// ours is holdfast, which commits each record to disk and sandboxes commands unless a flag turns that off.
-func (b *bench) ours(program, name string, flags ...string) client {
+// holdfastClient is holdfast, which commits each record to disk and sandboxes commands unless a flag turns that off.
+func (b *bench) holdfastClient(program, name string, flags ...string) client {
 	return client{name, func(ctx context.Context, url, dir string) *exec.Cmd {
 		args := append([]string{"run", "-m", "anthropic/bench", "--permission-mode", "bypassPermissions"}, flags...)
 		if !slices.Contains(flags, "--store") {
@@ -108,14 +108,14 @@ func (b *bench) turns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ours, bare, open := b.ours(holdfast, "holdfast"), b.bare(control), b.ours(holdfast, "holdfast without sandbox", "--no-sandbox")
-	if err := b.shortRun(ctx, s, ours, bare, open); err != nil {
+	subject, bare, open := b.holdfastClient(holdfast, "holdfast"), b.bare(control), b.holdfastClient(holdfast, "holdfast without sandbox", "--no-sandbox")
+	if err := b.shortRun(ctx, s, subject, bare, open); err != nil {
 		return err
 	}
-	if err := b.heldRun(ctx, s, ours); err != nil {
+	if err := b.heldRun(ctx, s, subject); err != nil {
 		return err
 	}
-	return b.longRun(ctx, s, ours, bare)
+	return b.longRun(ctx, s, subject, bare)
 }
 
 // taken is the result of the runs of one client: each run's figures, and the median of its turns.
@@ -151,9 +151,9 @@ func (b *bench) playTurns(ctx context.Context, s *modelServer, rounds, calls int
 	return all, nil
 }
 
-func (b *bench) shortRun(ctx context.Context, s *modelServer, ours, bare, open client) error {
+func (b *bench) shortRun(ctx context.Context, s *modelServer, subject, bare, open client) error {
 	const calls = 20
-	all, err := b.playTurns(ctx, s, b.rounds(15, 4), calls, ours, bare, open)
+	all, err := b.playTurns(ctx, s, b.rounds(15, 4), calls, subject, bare, open)
 	if err != nil {
 		return err
 	}
@@ -169,19 +169,19 @@ func (b *bench) shortRun(ctx context.Context, s *modelServer, ours, bare, open c
 }
 
 // compare adds a row of two clients that alternated: the ratio is the median of the rounds'.
-func (b *bench) compare(what string, ours []time.Duration, name string, control []time.Duration, limit float64) {
-	ratios := make([]float64, len(ours))
-	for i := range ours {
-		ratios[i] = share(ours[i], control[i])
+func (b *bench) compare(what string, subject []time.Duration, name string, control []time.Duration, limit float64) {
+	ratios := make([]float64, len(subject))
+	for i := range subject {
+		ratios[i] = share(subject[i], control[i])
 	}
-	b.add(what, micros(median(ours)), name+" "+micros(median(control)), quartiles(ratios, "×"), most(limit, "×", middle(ratios)))
+	b.add(what, micros(median(subject)), name+" "+micros(median(control)), quartiles(ratios, "×"), most(limit, "×", middle(ratios)))
 }
 
 // longRun compares many turns of holdfast and the control in alternation, and checks whether a turn costs more
 // the longer the session is.
-func (b *bench) longRun(ctx context.Context, s *modelServer, ours, bare client) error {
+func (b *bench) longRun(ctx context.Context, s *modelServer, subject, bare client) error {
 	calls := b.rounds(1500, 200)
-	all, err := b.playTurns(ctx, s, b.rounds(3, 1), calls, ours, bare)
+	all, err := b.playTurns(ctx, s, b.rounds(3, 1), calls, subject, bare)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (b *bench) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ours := client{"holdfast", func(ctx context.Context, url, dir string) *exec.Cmd {
+	subject := client{"holdfast", func(ctx context.Context, url, dir string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, holdfast, "run", "-m", "anthropic/bench", "--permission-mode", "bypassPermissions",
 			"--store", "sqlite:"+filepath.Join(b.dir, "sessions.db"), "--resume", "long", "go on")
 		cmd.Env, cmd.Dir = b.env(url), dir
@@ -230,7 +230,7 @@ func (b *bench) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := b.play(ctx, s, ours, 0) // warm-up, and for the size
+	o, err := b.play(ctx, s, subject, 0) // warm-up, and for the size
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (b *bench) resume(ctx context.Context) error {
 			return cmd
 		}}
 	}
-	all := []client{ours, bare("checker", filepath.Join(b.dir, "sessions.db")), bare("poster")}
+	all := []client{subject, bare("checker", filepath.Join(b.dir, "sessions.db")), bare("poster")}
 	first := make([][]time.Duration, len(all))
 	for range b.rounds(9, 3) {
 		for i, c := range all {
@@ -262,16 +262,16 @@ func (b *bench) resume(ctx context.Context) error {
 // provider's own blocks, and results. Each item has about itemBytes.
 func longTranscript(s *session.Sessions, n int) []transcript.Item {
 	text := item("").Text()
-	said := text[:len(text)/2-200] // the item contains it twice
+	answer := text[:len(text)/2-200] // the item contains it twice
 	var items []transcript.Item
 	for i := 0; len(items) < n; i++ {
 		use := fmt.Sprintf("toolu_%06d", i)
-		blocks := fmt.Sprintf(`[{"type":"text","text":%q},{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"true"}}]`, said, use)
+		blocks := fmt.Sprintf(`[{"type":"text","text":%q},{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"true"}}]`, answer, use)
 		items = append(items,
 			transcript.Item{
 				Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
 				Usage:  &transcript.Usage{Input: 10, Output: 20},
-				Parts:  []transcript.Part{transcript.Text{Text: said}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
+				Parts:  []transcript.Part{transcript.Text{Text: answer}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
 				Native: &transcript.Native{API: "anthropic-messages", JSON: []byte(blocks)},
 			},
 			transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}.Item(),

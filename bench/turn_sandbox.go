@@ -11,17 +11,17 @@ import (
 
 // heldRun measures the cost of the sandbox in a durable tool turn. The two alternate, and a ratio is that of
 // one pair.
-func (b *bench) heldRun(ctx context.Context, s *modelServer, ours client) error {
+func (b *bench) heldRun(ctx context.Context, s *modelServer, subject client) error {
 	const calls = 20
-	free := client{ours.name + " without sandbox", func(ctx context.Context, url, dir string) *exec.Cmd {
-		cmd := ours.cmd(ctx, url, dir)
+	free := client{subject.name + " without sandbox", func(ctx context.Context, url, dir string) *exec.Cmd {
+		cmd := subject.cmd(ctx, url, dir)
 		cmd.Args = slices.Insert(cmd.Args, len(cmd.Args)-1, "--no-sandbox") // before the prompt
 		return cmd
 	}}
 	var held, loose []time.Duration
 	var ratios []float64
 	for i := range b.rounds(12, 4) {
-		pair := []client{ours, free}
+		pair := []client{subject, free}
 		if i%2 == 1 {
 			slices.Reverse(pair)
 		}
@@ -36,8 +36,8 @@ func (b *bench) heldRun(ctx context.Context, s *modelServer, ours client) error 
 		if i == 0 {
 			continue // warm-up
 		}
-		held, loose = append(held, took[ours.name]), append(loose, took[free.name])
-		ratios = append(ratios, float64(took[ours.name])/float64(took[free.name]))
+		held, loose = append(held, took[subject.name]), append(loose, took[free.name])
+		ratios = append(ratios, float64(took[subject.name])/float64(took[free.name]))
 	}
 	b.add("per tool turn, in the sandbox", micros(median(held)), "without sandbox "+micros(median(loose)), times(middle(ratios)), "≤ 1.3 ×")
 	return nil

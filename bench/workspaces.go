@@ -19,19 +19,19 @@ import (
 // containers, warmTurns and words measure agents in containers: the time to reach a container, a turn with
 // everything running, and the text that a vendor agent receives.
 func (b *bench) containers(ctx context.Context) error {
-	return b.inStudio(ctx, (*studio).reach)
+	return b.withWorkspaces(ctx, (*workspaceBench).reach)
 }
 
 func (b *bench) warmTurns(ctx context.Context) error {
-	return b.inStudio(ctx, (*studio).ownTurns, (*studio).guestTurns)
+	return b.withWorkspaces(ctx, (*workspaceBench).builtinTurns, (*workspaceBench).vendorTurns)
 }
 
 func (b *bench) words(ctx context.Context) error {
-	return b.inStudio(ctx, (*studio).standInTokens, (*studio).realTokens)
+	return b.withWorkspaces(ctx, (*workspaceBench).standInTokens, (*workspaceBench).realTokens)
 }
 
-// inStudio measures parts in a studio of its own.
-func (b *bench) inStudio(ctx context.Context, parts ...func(*studio, context.Context) error) error {
+// withWorkspaces measures parts in a studio of its own.
+func (b *bench) withWorkspaces(ctx context.Context, parts ...func(*workspaceBench, context.Context) error) error {
 	e, err := findEngine()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (b *bench) inStudio(ctx context.Context, parts ...func(*studio, context.Con
 		b.unmanned = true
 		return nil
 	}
-	s := &studio{bench: b, engine: e}
+	s := &workspaceBench{bench: b, engine: e}
 	defer s.close()
 	if err := s.open(ctx); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (b *bench) inStudio(ctx context.Context, parts ...func(*studio, context.Con
 	return nil
 }
 
-// studio is a home with workspaces, on an engine.
-type studio struct {
+// workspaceBench is a home with workspaces, on an engine.
+type workspaceBench struct {
 	*bench
 	engine   *bareEngine
 	spaces   *workspace.Workspaces
@@ -70,7 +70,7 @@ type studio struct {
 	images   []string
 }
 
-func (s *studio) open(ctx context.Context) (err error) {
+func (s *workspaceBench) open(ctx context.Context) (err error) {
 	if s.binary = os.Getenv("HOLDFAST_TEST_BINARY"); s.binary == "" {
 		if s.binary, err = s.build(ctx, "./cmd/holdfast", "holdfast"); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (s *studio) open(ctx context.Context) (err error) {
 	return s.makeImage(ctx, image.Spec{Variant: image.Scratch, Tag: s.image, Binary: s.binary})
 }
 
-func (s *studio) makeImage(ctx context.Context, i image.Spec) error {
+func (s *workspaceBench) makeImage(ctx context.Context, i image.Spec) error {
 	if _, err := s.spaces.BuildImage(ctx, i, nil); err != nil {
 		return fmt.Errorf("image %s: %w", i.Tag, err)
 	}
@@ -99,7 +99,7 @@ func (s *studio) makeImage(ctx context.Context, i image.Spec) error {
 }
 
 // create creates a workspace and returns its project's folder.
-func (s *studio) create(ctx context.Context, set workspace.Settings) (project string, err error) {
+func (s *workspaceBench) create(ctx context.Context, set workspace.Settings) (project string, err error) {
 	if set.Image == "" {
 		set.Image = s.image
 	}
@@ -112,11 +112,11 @@ func (s *studio) create(ctx context.Context, set workspace.Settings) (project st
 }
 
 // home returns the home folder of a workspace's agents.
-func (s *studio) home(slug string) string {
+func (s *workspaceBench) home(slug string) string {
 	return filepath.Join(s.folder, "workspaces", slug, "home")
 }
 
-func (s *studio) close() {
+func (s *workspaceBench) close() {
 	ctx := context.Background()
 	var errs []error
 	for _, slug := range s.made {
@@ -138,7 +138,7 @@ func (s *studio) close() {
 }
 
 // ensure requests a container and releases it.
-func (s *studio) ensure(ctx context.Context, slug string) (id string, took time.Duration, err error) {
+func (s *workspaceBench) ensure(ctx context.Context, slug string) (id string, took time.Duration, err error) {
 	began := time.Now()
 	c, err := s.spaces.Ensure(ctx, slug)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *studio) ensure(ctx context.Context, slug string) (id string, took time.
 }
 
 // reach measures the ways to a running container.
-func (s *studio) reach(ctx context.Context) error {
+func (s *workspaceBench) reach(ctx context.Context) error {
 	const slug = "ways"
 	if _, err := s.create(ctx, workspace.Settings{Slug: slug}); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *studio) reach(ctx context.Context) error {
 			running = append(running, took)
 		}
 		if len(absent) == rounds {
-			if err := s.tellIdle(ctx, id); err != nil {
+			if err := s.addIdle(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func (s *studio) reach(ctx context.Context) error {
 	return nil
 }
 
-func (s *studio) tellIdle(ctx context.Context, id string) error {
+func (s *workspaceBench) addIdle(ctx context.Context, id string) error {
 	i, err := s.engine.idle(ctx, id)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *studio) tellIdle(ctx context.Context, id string) error {
 }
 
 // program copies a program of this module into a workspace's project.
-func (s *studio) program(ctx context.Context, pkg, name, project string) error {
+func (s *workspaceBench) program(ctx context.Context, pkg, name, project string) error {
 	exe, err := s.build(ctx, pkg, name)
 	if err != nil {
 		return err

@@ -25,15 +25,15 @@ const (
 	byResume  = "resume"
 	byHistory = "history"
 
-	saidTokens  = 300
-	heardTokens = 300
+	sentTokens     = 300
+	receivedTokens = 300
 )
 
 // wordTurns runs turns of an agent. By history, its own session is removed before each turn, so that the agent
 // gets the history as text. at is called after each turn, when the agent's process has ended: it writes to its
 // session until then.
-func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
-	a, err := s.guest(ctx, slug, "words by "+way+" in "+slug, environ...)
+func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
+	a, err := s.vendorAgent(ctx, slug, "words by "+way+" in "+slug, environ...)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(
 			err = errors.Join(err, forget(s.home(slug)))
 		}
 		if err == nil {
-			_, err = turn(ctx, a, word+padded(saidTokens, i), isWords)
+			_, err = turn(ctx, a, word+padded(sentTokens, i), isWords)
 		}
 		if err == nil {
 			err = s.emptied(ctx, slug)
@@ -59,7 +59,7 @@ func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(
 }
 
 // emptied waits until no agent process is in a workspace's container.
-func (s *studio) emptied(ctx context.Context, slug string) error {
+func (s *workspaceBench) emptied(ctx context.Context, slug string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -79,7 +79,7 @@ func (s *studio) emptied(ctx context.Context, slug string) error {
 }
 
 // checkWay checks whether an agent continued in the expected way: by history, every turn has its own session.
-func (s *studio) checkWay(ctx context.Context, id, way string) error {
+func (s *workspaceBench) checkWay(ctx context.Context, id, way string) error {
 	sessions, want := 0, 1
 	if way == byHistory {
 		want = s.wordCount()
@@ -98,7 +98,7 @@ func (s *studio) checkWay(ctx context.Context, id, way string) error {
 	return nil
 }
 
-func (s *studio) wordCount() int { return s.rounds(20, 10) }
+func (s *workspaceBench) wordCount() int { return s.rounds(20, 10) }
 
 // forget removes the sessions of Claude Code in a home.
 func forget(home string) error {
@@ -110,8 +110,8 @@ func forget(home string) error {
 }
 
 // standInTokens counts what the host sends to an agent in its turns.
-func (s *studio) standInTokens(ctx context.Context) error {
-	told := map[string][]int{}
+func (s *workspaceBench) standInTokens(ctx context.Context) error {
+	counts := map[string][]int{}
 	for _, way := range []string{byResume, byHistory} {
 		slug := "told-by-" + way
 		if _, err := s.standIn(ctx, slug); err != nil {
@@ -121,16 +121,16 @@ func (s *studio) standInTokens(ctx context.Context) error {
 			return err
 		}
 		var err error
-		if told[way], err = s.told(slug, way); err != nil {
+		if counts[way], err = s.received(slug, way); err != nil {
 			return err
 		}
 	}
-	s.addWords("what the host tells the agent", told[byResume], told[byHistory], true)
+	s.addWords("what the host tells the agent", counts[byResume], counts[byHistory], true)
 	return nil
 }
 
-// told returns what the stand-in has received, in tokens per turn.
-func (s *studio) told(slug, way string) (list []int, err error) {
+// received returns what the stand-in has received, in tokens per turn.
+func (s *workspaceBench) received(slug, way string) (list []int, err error) {
 	b, err := os.ReadFile(filepath.Join(s.home(slug), "calls.jsonl"))
 	if err != nil {
 		return nil, err
@@ -161,13 +161,13 @@ func (s *studio) told(slug, way string) (list []int, err error) {
 
 // addWords adds two rows for the tokens of turns: the last turn, and the sum. The difference between
 // consecutive turns makes the sum grow quadratically.
-func (s *studio) addWords(what string, resume, history []int, judged bool) {
+func (s *workspaceBench) addWords(what string, resume, history []int, withGoal bool) {
 	n := len(resume)
 	share := float64(history[n-1]) / float64(resume[n-1])
 	bound, linear := "", ""
-	if judged {
+	if withGoal {
 		bound = goal("≤ 1/5", share >= 5)
-		linear = goal("linear: +0", growthOf(resume) <= (saidTokens+heardTokens)/20)
+		linear = goal("linear: +0", growthOf(resume) <= (sentTokens+receivedTokens)/20)
 	}
 	s.add(fmt.Sprintf("turn %d, %s", n, what), fmt.Sprintf("resume %d tokens", resume[n-1]), fmt.Sprintf("history %d tokens", history[n-1]),
 		fmt.Sprintf("1/%.1f", share), bound)
@@ -192,10 +192,10 @@ func sum(list []int) (all int) {
 
 // realTokens does the same with Claude Code itself, and counts at a model server. Both ways run in parallel,
 // each in a container of its own.
-func (s *studio) realTokens(ctx context.Context) error {
+func (s *workspaceBench) realTokens(ctx context.Context) error {
 	const what = "Claude Code itself, counted by a model server"
 	packages, debian := os.Getenv("HOLDFAST_TEST_VENDORS"), os.Getenv("HOLDFAST_TEST_DEBIAN")
-	server, err := newCounting(padded(heardTokens, 1_000))
+	server, err := newCounting(padded(receivedTokens, 1_000))
 	if err != nil {
 		return err
 	}
@@ -243,11 +243,11 @@ func (s *studio) realTokens(ctx context.Context) error {
 	if err := errors.Join(<-errs, <-errs); err != nil {
 		return err
 	}
-	s.tellCounts(*counts[byResume], *counts[byHistory])
+	s.addCounts(*counts[byResume], *counts[byHistory])
 	return nil
 }
 
-func (s *studio) tellCounts(resume, history []counted) {
+func (s *workspaceBench) addCounts(resume, history []counted) {
 	pick := func(list []counted, of func(counted) int) (out []int) {
 		for _, c := range list {
 			out = append(out, of(c))
@@ -255,14 +255,14 @@ func (s *studio) tellCounts(resume, history []counted) {
 		return out
 	}
 	for _, row := range []struct {
-		what   string
-		of     func(counted) int
-		judged bool
+		what     string
+		of       func(counted) int
+		withGoal bool
 	}{
 		{"Claude Code: input that the server had not in its cache", func(c counted) int { return c.fresh }, true},
 		{"Claude Code: all input, cached or not", func(c counted) int { return c.all }, false},
 	} {
-		s.addWords(row.what, pick(resume, row.of), pick(history, row.of), row.judged)
+		s.addWords(row.what, pick(resume, row.of), pick(history, row.of), row.withGoal)
 	}
 	last := func(list []counted) string {
 		c := list[len(list)-1]

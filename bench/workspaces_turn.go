@@ -26,8 +26,8 @@ import (
 // hello is a model that answers at once.
 const hello = "steps:\n  - {when: {any: true}, text: Hello.}\n"
 
-// moments are the times of one turn, counted from its call.
-type moments struct {
+// turnTimes are the times of one turn, counted from its call.
+type turnTimes struct {
 	event time.Duration // the first event from the container
 	words time.Duration // the first of the answer
 	end   time.Duration
@@ -36,12 +36,12 @@ type moments struct {
 // series are the turns of one way.
 type series struct{ event, words, end []time.Duration }
 
-func (s *series) add(m moments) {
+func (s *series) add(m turnTimes) {
 	s.event, s.words, s.end = append(s.event, m.event), append(s.words, m.words), append(s.end, m.end)
 }
 
 // turn runs a turn of an agent in a workspace.
-func turn(ctx context.Context, a *workspace.Agent, text string, first func(event.Event) bool) (m moments, err error) {
+func turn(ctx context.Context, a *workspace.Agent, text string, first func(event.Event) bool) (m turnTimes, err error) {
 	began := time.Now()
 	for e, err := range a.Run(ctx, transcript.Text{Text: text}) {
 		if err != nil {
@@ -67,7 +67,7 @@ func turn(ctx context.Context, a *workspace.Agent, text string, first func(event
 
 // bareTurn runs a process in a container until its end: the first event is its first line, the first words are
 // the first line that contains text_delta.
-func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args ...string) (m moments, err error) {
+func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args ...string) (m turnTimes, err error) {
 	began := time.Now()
 	x, err := e.exec(ctx, container, workspace.WorkFolder, stdin, args...)
 	if err != nil {
@@ -96,9 +96,9 @@ func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args
 	return m, nil
 }
 
-// ownTurns measures the built-in agent in a running container, the second turn of each session, against a bare
+// builtinTurns measures the built-in agent in a running container, the second turn of each session, against a bare
 // exec of the same binary in the same container.
-func (s *studio) ownTurns(ctx context.Context) error {
+func (s *workspaceBench) builtinTurns(ctx context.Context) error {
 	const slug = "own"
 	project, err := s.create(ctx, workspace.Settings{Slug: slug})
 	if err != nil {
@@ -116,9 +116,9 @@ func (s *studio) ownTurns(ctx context.Context) error {
 		workspace.Program, "run", "-m", "scripted/hello.yaml", "--no-sandbox", "--permission-mode", "bypassPermissions",
 		"--output-format", "stream-json", "--verbose", "--include-partial-messages",
 	}
-	var ours, theirs, nothing series
+	var subject, theirs, nothing series
 	for i := range s.rounds(40, 8) {
-		m, err := s.ownTurn(ctx, slug, fmt.Sprintf("own-%d", i))
+		m, err := s.builtinTurn(ctx, slug, fmt.Sprintf("own-%d", i))
 		if err != nil {
 			return err
 		}
@@ -134,22 +134,22 @@ func (s *studio) ownTurns(ctx context.Context) error {
 			return err
 		}
 		if i > 0 { // warm-up
-			ours.add(m)
+			subject.add(m)
 			theirs.add(c)
 			nothing.add(n)
 		}
 	}
 	const bound = "≤ 1.3 ×"
 	what := "second turn, our loop: "
-	s.addPaired(what+"first event", ours.event, "exec of the same turn", theirs.event, bound)
-	s.addPaired(what+"first words", ours.words, "exec of the same turn", theirs.words, bound)
-	s.addPaired(what+"its end", ours.end, "exec of the same turn", theirs.end, "")
-	s.addPaired(what+"first event", ours.event, "exec of holdfast version", nothing.event, "")
+	s.addPaired(what+"first event", subject.event, "exec of the same turn", theirs.event, bound)
+	s.addPaired(what+"first words", subject.words, "exec of the same turn", theirs.words, bound)
+	s.addPaired(what+"its end", subject.end, "exec of the same turn", theirs.end, "")
+	s.addPaired(what+"first event", subject.event, "exec of holdfast version", nothing.event, "")
 	return nil
 }
 
-// ownTurn runs two turns of a new session and measures the second one.
-func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err error) {
+// builtinTurn runs two turns of a new session and measures the second one.
+func (s *workspaceBench) builtinTurn(ctx context.Context, slug, id string) (m turnTimes, err error) {
 	var answers model.Model
 	if answers, err = scripted.New([]byte(hello), nil); err != nil {
 		return m, err
@@ -172,9 +172,9 @@ func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err e
 // standIn is a program that replaces Claude Code and has no model: it follows its prompt.
 const standIn = "stand-in"
 
-// guestTurns does the same for a vendor agent. It measures until the agent's first output, because the loop's
+// vendorTurns does the same for a vendor agent. It measures until the agent's first output, because the loop's
 // own events do not come from the agent.
-func (s *studio) guestTurns(ctx context.Context) error {
+func (s *workspaceBench) vendorTurns(ctx context.Context) error {
 	const slug = "guest"
 	id, err := s.standIn(ctx, slug)
 	if err != nil {
@@ -182,9 +182,9 @@ func (s *studio) guestTurns(ctx context.Context) error {
 	}
 	const stdin = `{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}` + "\n" +
 		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"say Hello."}]}}` + "\n"
-	var ours, theirs series
+	var subject, theirs series
 	for i := range s.rounds(40, 8) {
-		m, err := s.guestTurn(ctx, slug, fmt.Sprintf("guest-%d", i))
+		m, err := s.vendorTurn(ctx, slug, fmt.Sprintf("guest-%d", i))
 		if err != nil {
 			return err
 		}
@@ -198,17 +198,17 @@ func (s *studio) guestTurns(ctx context.Context) error {
 			return err
 		}
 		if i > 0 { // warm-up
-			ours.add(m)
+			subject.add(m)
 			theirs.add(c)
 		}
 	}
-	s.addPaired("second turn, a stand-in for Claude Code: first words", ours.words, "exec of the stand-in", theirs.words, "≤ 1.3 ×")
-	s.addPaired("second turn, a stand-in for Claude Code: its end", ours.end, "exec of the stand-in", theirs.end, "")
+	s.addPaired("second turn, a stand-in for Claude Code: first words", subject.words, "exec of the stand-in", theirs.words, "≤ 1.3 ×")
+	s.addPaired("second turn, a stand-in for Claude Code: its end", subject.end, "exec of the stand-in", theirs.end, "")
 	return nil
 }
 
 // standIn creates a workspace whose agent is the stand-in.
-func (s *studio) standIn(ctx context.Context, slug string) (id string, err error) {
+func (s *workspaceBench) standIn(ctx context.Context, slug string) (id string, err error) {
 	project, err := s.create(ctx, workspace.Settings{
 		Slug: slug, Agent: workspace.AgentSpec{Kind: workspace.KindClaude, Command: []string{workspace.WorkFolder + "/" + standIn}},
 	})
@@ -222,14 +222,14 @@ func (s *studio) standIn(ctx context.Context, slug string) (id string, err error
 	return id, err
 }
 
-func (s *studio) guest(ctx context.Context, slug, id string, environ ...string) (*workspace.Agent, error) {
+func (s *workspaceBench) vendorAgent(ctx context.Context, slug, id string, environ ...string) (*workspace.Agent, error) {
 	o := workspace.AgentOptions{Environ: environ}
 	o.Options.Sessions, o.Options.Session = s.sessions, session.RestoreOptions{SessionID: id}
 	return s.spaces.Agent(ctx, slug, o)
 }
 
-func (s *studio) guestTurn(ctx context.Context, slug, id string) (m moments, err error) {
-	a, err := s.guest(ctx, slug, id)
+func (s *workspaceBench) vendorTurn(ctx context.Context, slug, id string) (m turnTimes, err error) {
+	a, err := s.vendorAgent(ctx, slug, id)
 	if err != nil {
 		return m, err
 	}
@@ -248,13 +248,13 @@ func isWords(e event.Event) bool {
 
 // addPaired adds a row of two series that alternated: the ratio is the median of the pairs' ratios, with their
 // quartiles.
-func (b *bench) addPaired(what string, ours []time.Duration, name string, control []time.Duration, bound string) {
-	ratios := make([]float64, len(ours))
-	for i := range ours {
-		ratios[i] = float64(ours[i]) / float64(control[i])
+func (b *bench) addPaired(what string, subject []time.Duration, name string, control []time.Duration, bound string) {
+	ratios := make([]float64, len(subject))
+	for i := range subject {
+		ratios[i] = float64(subject[i]) / float64(control[i])
 	}
 	if bound != "" {
 		bound = goal(bound, middle(ratios) <= 1.3)
 	}
-	b.add(what, micros(median(ours)), name+" "+micros(median(control)), quartiles(ratios, "×"), bound)
+	b.add(what, micros(median(subject)), name+" "+micros(median(control)), quartiles(ratios, "×"), bound)
 }

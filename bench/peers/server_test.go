@@ -37,7 +37,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-func TestPromptLeavesMarksOut(t *testing.T) {
+func TestPromptWithoutMarks(t *testing.T) {
 	r := request{Tools: []byte(`[]`), Messages: []byte(`[{"text":"a","cache_control":{"type":"ephemeral"}}]`)}
 	if got := r.prompt(); got != `[][{"text":"a"}]` {
 		t.Error(got)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// said returns a text of so many tokens, four bytes each.
-func said(tokens, turn int) string {
+// textOf returns a text of so many tokens, four bytes each.
+func textOf(tokens, turn int) string {
 	return fmt.Sprintf("turn %02d ", turn) + strings.Repeat("word", tokens-2)
 }
 
@@ -43,7 +43,7 @@ func turns(ctx context.Context, s *server, talks []*talk, n int) error {
 }
 
 func (t *talk) turn(ctx context.Context, s *server, i int) error {
-	ask, answer := said(300, 2*i), said(300, 2*i+1)
+	ask, answer := textOf(300, 2*i), textOf(300, 2*i+1)
 	prompt := ask
 	if !t.resume && i > 0 {
 		prompt = "<conversation_history>\n" + t.history + "</conversation_history>\n\n" + ask

@@ -21,17 +21,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// house is a folder with a git repository, a home and a model server.
-type house struct {
+// homeEnv is a folder with a git repository, a home and a model server.
+type homeEnv struct {
 	t    *testing.T
 	repo string
 	env  []string
 	args []string // of every run: model and mode
 }
 
-func newHouse(t *testing.T, model string, env ...string) *house {
+func newHomeEnv(t *testing.T, model string, env ...string) *homeEnv {
 	t.Helper()
-	h := &house{t: t, repo: filepath.Join(t.TempDir(), "repo")}
+	h := &homeEnv{t: t, repo: filepath.Join(t.TempDir(), "repo")}
 	h.env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "HOLDFAST_HOME=" + t.TempDir(), "HOLDFAST_TEST_PROGRAM=1",
 	}, env...)
@@ -54,14 +54,14 @@ func newHouse(t *testing.T, model string, env ...string) *house {
 	return h
 }
 
-func (h *house) write(name, text string) {
+func (h *homeEnv) write(name, text string) {
 	h.t.Helper()
 	if err := os.WriteFile(filepath.Join(h.repo, name), []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) read(name string) string {
+func (h *homeEnv) read(name string) string {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.repo, name))
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *house) read(name string) string {
 }
 
 // holdfast runs the program and returns its output.
-func (h *house) holdfast(args ...string) (stdout, stderr string) {
+func (h *homeEnv) holdfast(args ...string) (stdout, stderr string) {
 	h.t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Dir, cmd.Env = h.repo, h.env
@@ -83,7 +83,7 @@ func (h *house) holdfast(args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-func (h *house) run(args ...string) (stdout string) {
+func (h *homeEnv) run(args ...string) (stdout string) {
 	h.t.Helper()
 	stdout, _ = h.holdfast(append(append([]string{"run"}, h.args...), args...)...)
 	return stdout
@@ -91,7 +91,7 @@ func (h *house) run(args ...string) (stdout string) {
 
 // The main use case against aimock, an independent model server, in both protocols: an agent edits a real
 // repository, is resumed, and continues differently in a fork.
-func TestTheMainJobAgainstAimock(t *testing.T) {
+func TestMainUseCaseWithAimock(t *testing.T) {
 	url := aimock.Start(t, "testdata/aimock.json")
 	for _, c := range []struct {
 		wire, model string
@@ -101,7 +101,7 @@ func TestTheMainJobAgainstAimock(t *testing.T) {
 		{"chat completions", "openai/gpt-5.1", []string{"OPENAI_API_KEY=sk-made-up", "OPENAI_BASE_URL=" + url + "/v1"}},
 	} {
 		t.Run(c.wire, func(t *testing.T) {
-			h := newHouse(t, c.model, c.env...)
+			h := newHomeEnv(t, c.model, c.env...)
 			out := h.run("--output-format", "stream-json", "--include-partial-messages", "mend the greeting")
 			if h.read("greet.sh") != "#!/bin/sh\necho hello world\n" {
 				t.Errorf("greet.sh is %q", h.read("greet.sh"))
@@ -153,7 +153,7 @@ func TestTheMainJobAgainstAimock(t *testing.T) {
 }
 
 // items lists the IDs of a session's items from its export.
-func (h *house) items(session string) (ids []string) {
+func (h *homeEnv) items(session string) (ids []string) {
 	h.t.Helper()
 	out, _ := h.holdfast("sessions", "export", session)
 	for line := range strings.Lines(out) {

@@ -18,12 +18,12 @@ const (
 
 // The linker removes unused code only if nothing looks up methods by names computed at run time: one such call
 // in any package keeps all exported methods of everything (the program was 41 MB).
-func TestLinked(t *testing.T) {
+func TestProgramSize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the program, which takes some seconds")
 	}
 	link, file := build(t, "-ldflags=-s -w -dumpdep")
-	told, err := link.StderrPipe()
+	output, err := link.StderrPipe()
 	if err == nil {
 		err = link.Start()
 	}
@@ -31,7 +31,7 @@ func TestLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	edges, last := 0, ""
-	lines := bufio.NewScanner(told)
+	lines := bufio.NewScanner(output)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		last = lines.Text()
@@ -49,7 +49,7 @@ func TestLinked(t *testing.T) {
 }
 
 // A build without the clients of servers reports that.
-func TestMinimal(t *testing.T) {
+func TestMinimalBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the program, which takes some seconds")
 	}
@@ -58,9 +58,9 @@ func TestMinimal(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	checkSize(t, file, maxMinimal)
-	said, err := exec.CommandContext(t.Context(), file, "sessions", "list", "--store", "redis://127.0.0.1:1/0").CombinedOutput()
-	if err == nil || !strings.Contains(string(said), "redis stores are not part of this program") {
-		t.Errorf("%v: %s", err, said)
+	output, err := exec.CommandContext(t.Context(), file, "sessions", "list", "--store", "redis://127.0.0.1:1/0").CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "redis stores are not part of this program") {
+		t.Errorf("%v: %s", err, output)
 	}
 }
 

@@ -19,9 +19,9 @@ func TestKilled(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	play := "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 60\"}}]\n" +
+	script := "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 60\"}}]\n" +
 		"  - expect: {result: outcome unknown}\n    tool_uses: [{tool: Bash, input: {command: \"echo it >> ran\"}}]\n  - text: all done\n"
-	if err := os.WriteFile(filepath.Join(dir, "play.yaml"), []byte(play), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "play.yaml"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	program := func() *exec.Cmd {

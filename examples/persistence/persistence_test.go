@@ -27,9 +27,9 @@ func openStore(t *testing.T) *Store {
 	return s
 }
 
-func open(t *testing.T, s *Store, play string, o *agent.Options) *PersistentAgent {
+func open(t *testing.T, s *Store, script string, o *agent.Options) *PersistentAgent {
 	t.Helper()
-	m, err := scripted.New([]byte(play), nil)
+	m, err := scripted.New([]byte(script), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func same(t *testing.T, s *Store, k *PersistentAgent) {
 
 func prompt(t *testing.T, k *PersistentAgent, text string) string {
 	t.Helper()
-	said, err := k.Prompt(t.Context(), text)
+	answer, err := k.Prompt(t.Context(), text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return said
+	return answer
 }
 
 // look returns options with a read-only tool.
@@ -105,8 +105,8 @@ const lookTwice = `steps: [{tool_uses: [{tool: Look, input: {}}]}, {tool_uses: [
 func TestObserverMirrorsEachItemInOrder(t *testing.T) {
 	s := openStore(t)
 	k := open(t, s, lookTwice, look(t))
-	if said := prompt(t, k, "look twice"); said != "done" {
-		t.Fatal(said)
+	if text := prompt(t, k, "look twice"); text != "done" {
+		t.Fatal(text)
 	}
 	if n := len(stored(t, s)); n != 6 { // user, two rounds of use and result, answer
 		t.Errorf("%d items", n)
@@ -131,8 +131,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("the first step is %+v, %v", step, err)
 	}
 	same(t, s, second) // restoring writes nothing
-	if said := prompt(t, second, "continue"); said != "again" {
-		t.Fatal(said)
+	if text := prompt(t, second, "continue"); text != "again" {
+		t.Fatal(text)
 	}
 	after := stored(t, s)
 	if len(after) != len(before)+2 || strings.Join(after[:len(before)], "\n") != strings.Join(before, "\n") {
@@ -169,7 +169,7 @@ func (keepLast) Mutate(_ context.Context, c agent.MutatorContext) ([]transcript.
 }
 
 // A rewrite replaces the stored transcript. Later items are added to it.
-func TestMutationReplacesWhatIsStored(t *testing.T) {
+func TestRewriteReplacesStored(t *testing.T) {
 	s := openStore(t)
 	k := open(t, s, `steps: [{text: a}, {text: b}, {text: c}]`, &agent.Options{Mutators: []agent.Mutator{keepLast{}}})
 	for _, text := range []string{"one", "two", "three"} {
@@ -182,7 +182,7 @@ func TestMutationReplacesWhatIsStored(t *testing.T) {
 }
 
 // A transcript that ends in an open tool call is repaired at the start. The repair is a rewrite.
-func TestRepairAtTheStartReachesTheStore(t *testing.T) {
+func TestRepairAtStartIsStored(t *testing.T) {
 	s := openStore(t)
 	for _, it := range []transcript.Item{
 		{ID: "u1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "look"}}},

@@ -45,7 +45,7 @@ func made(dir string) bool {
 	return err == nil
 }
 
-func TestAnswersAtTheTerminal(t *testing.T) {
+func TestAnswersInTerminal(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keys []string // each is pressed when the key line is shown
 		code int
@@ -106,7 +106,7 @@ func TestAnswersForTheRun(t *testing.T) {
 	}
 }
 
-func TestQuestionShowsWholeCall(t *testing.T) {
+func TestRequestShowsWholeCall(t *testing.T) {
 	dir, env := room(t, `
 steps:
   - tool_uses:
@@ -152,7 +152,7 @@ func TestTypeAheadIgnored(t *testing.T) {
 	}
 }
 
-func TestAnotherProgramMayAnswer(t *testing.T) {
+func TestAnswerFromAnotherProgram(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	c := startTerminal(t, env, dir, "run", "go")
 	c.expect(`and stop: `)

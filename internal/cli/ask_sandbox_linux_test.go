@@ -19,7 +19,7 @@ steps:
 `
 
 // What the sandbox refuses is put to the user as a request. The answer applies as long as the user chose.
-func TestOpeningTheSandboxAtTheTerminal(t *testing.T) {
+func TestAnswerSandboxRefusal(t *testing.T) {
 	outside, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")

@@ -15,7 +15,7 @@ import (
 )
 
 // A program joins a run that waits for an approval, answers it, and sends more input; another one watches.
-func TestJoinARun(t *testing.T) {
+func TestJoinRun(t *testing.T) {
 	dir := shortDir(t)
 	play := `steps:
   - {when: {after: second}, text: the third}
@@ -103,7 +103,7 @@ func TestAnswerWith(t *testing.T) {
 }
 
 // A run that is prepared and interrupted before its events are read never starts.
-func TestInterruptWhatIsPrepared(t *testing.T) {
+func TestInterruptPreparedRun(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
 	d, _ := serve(t, dir, env)

@@ -129,7 +129,7 @@ func overSocket(t *testing.T, socket, path string) (int, string) {
 
 // A home has one daemon: a second one names the first and fails; a signal ends the daemon with code 0, and
 // leftovers of a killed daemon do not block the next.
-func TestDaemonLives(t *testing.T) {
+func TestDaemonLifecycle(t *testing.T) {
 	home := shortHome(t)
 	d := beginDaemon(t, home, "--listen", "127.0.0.1:0")
 	i := d.info()
@@ -318,7 +318,7 @@ func TestSocketActivation(t *testing.T) {
 	if i := d.info(); i.Socket != socket || len(i.Addresses) != 1 || !strings.HasPrefix(i.Addresses[0], "http://127.0.0.1:") {
 		t.Errorf("%+v", i)
 	}
-	told := func() string {
+	notified := func() string {
 		b := make([]byte, 200)
 		_ = notify.SetReadDeadline(time.Now().Add(10 * time.Second))
 		n, err := notify.Read(b)
@@ -327,18 +327,18 @@ func TestSocketActivation(t *testing.T) {
 		}
 		return string(b[:n])
 	}
-	if got := told(); got != "READY=1" {
+	if got := notified(); got != "READY=1" {
 		t.Errorf("%q", got)
 	}
 	_ = c.Process.Signal(syscall.SIGHUP)
-	if got := told(); !strings.HasPrefix(got, "RELOADING=1\nMONOTONIC_USEC=") || strings.HasSuffix(got, "=0") {
+	if got := notified(); !strings.HasPrefix(got, "RELOADING=1\nMONOTONIC_USEC=") || strings.HasSuffix(got, "=0") {
 		t.Errorf("%q", got)
 	}
-	if got := told(); got != "READY=1" {
+	if got := notified(); got != "READY=1" {
 		t.Errorf("%q", got)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
-	if got := told(); got != "STOPPING=1" {
+	if got := notified(); got != "STOPPING=1" {
 		t.Errorf("%q", got)
 	}
 	if code := d.ended(); code != 0 {

@@ -29,7 +29,7 @@ steps:
 	return startTerminal(t, env, dir, "run", "--session-id", "s", "--allowed-tools", "mcp__asker", "--mcp-config", file, "go")
 }
 
-func TestAFormAtTheTerminal(t *testing.T) {
+func TestFormInTerminal(t *testing.T) {
 	const keys, seat, days, send = `and stop: $`, `seat, Your seat: .*: $`, `days .*: $`, `send · .*: $`
 	for name, tt := range map[string]struct {
 		tool   string

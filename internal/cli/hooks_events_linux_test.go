@@ -227,23 +227,23 @@ func TestEveryEventIsFired(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newEventRoom(t)
-	said := map[hook.Event]string{}
+	outputs := map[hook.Event]string{}
 	for name, sc := range eventScenes {
 		began := time.Now()
 		out := s.run(name, &sc)
 		t.Logf("%s: %v", name, time.Since(began).Round(time.Millisecond))
 		for _, e := range sc.fires {
-			said[e] = out
+			outputs[e] = out
 		}
 	}
 	for _, event := range hook.Events() {
-		out, ok := said[event]
+		out, ok := outputs[event]
 		if !ok {
 			t.Errorf("%s has no scene that provokes it", event)
 			continue
 		}
-		told := s.seen(string(event))
-		if len(told) == 0 {
+		inputs := s.seen(string(event))
+		if len(inputs) == 0 {
 			t.Errorf("%s was never fired. The run said:\n%s", event, out)
 			continue
 		}
@@ -251,7 +251,7 @@ func TestEveryEventIsFired(t *testing.T) {
 		if len(want) == 0 {
 			t.Errorf("%s is not in the table of fields", event)
 		}
-		for _, in := range told {
+		for _, in := range inputs {
 			for _, f := range want {
 				if _, ok := in[f]; !ok {
 					t.Errorf("%s was fired without %s: %v", event, f, in)
@@ -266,15 +266,15 @@ func TestEveryEventIsFired(t *testing.T) {
 		}
 	}
 	for what, ok := range map[string]bool{
-		"the permission prompt":     s.toldOf(hook.Notification, "notification_type", "permission_prompt"),
-		"the end in the background": s.toldOf(hook.Notification, "notification_type", "task_completed"),
-		"an automatic compaction":   s.toldOf(hook.PreCompact, "trigger", "auto"),
-		"the project's settings":    s.toldOf(hook.ConfigChange, "source", "project_settings"),
-		"the file that was watched": s.toldOf(hook.FileChanged, "file_path", filepath.Join(s.project, "watched.txt")),
-		"the folder that was left":  s.toldOf(hook.CwdChanged, "new_cwd", filepath.Join(s.project, "sub")),
-		"what a server asks":        s.toldOf(hook.Elicitation, "message", "Which seat?"),
-		"what it is answered":       s.toldOf(hook.ElicitationResult, "action", "cancel"),
-		"the worktree":              s.toldOf(hook.WorktreeRemove, "worktree_path", filepath.Join(s.project, ".holdfast/worktrees/x")),
+		"the permission prompt":     s.hasField(hook.Notification, "notification_type", "permission_prompt"),
+		"the end in the background": s.hasField(hook.Notification, "notification_type", "task_completed"),
+		"an automatic compaction":   s.hasField(hook.PreCompact, "trigger", "auto"),
+		"the project's settings":    s.hasField(hook.ConfigChange, "source", "project_settings"),
+		"the file that was watched": s.hasField(hook.FileChanged, "file_path", filepath.Join(s.project, "watched.txt")),
+		"the folder that was left":  s.hasField(hook.CwdChanged, "new_cwd", filepath.Join(s.project, "sub")),
+		"what a server asks":        s.hasField(hook.Elicitation, "message", "Which seat?"),
+		"what it is answered":       s.hasField(hook.ElicitationResult, "action", "cancel"),
+		"the worktree":              s.hasField(hook.WorktreeRemove, "worktree_path", filepath.Join(s.project, ".holdfast/worktrees/x")),
 	} {
 		if !ok {
 			t.Errorf("no hook was told of %s", what)
@@ -282,7 +282,7 @@ func TestEveryEventIsFired(t *testing.T) {
 	}
 }
 
-// toldOf reports whether an event was fired with a value in a field.
-func (s *hookEnv) toldOf(e hook.Event, field, want string) bool {
+// hasField reports whether an event was fired with a value in a field.
+func (s *hookEnv) hasField(e hook.Event, field, want string) bool {
 	return slices.ContainsFunc(s.seen(string(e)), func(in map[string]any) bool { return in[field] == want })
 }

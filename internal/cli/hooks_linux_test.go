@@ -23,7 +23,7 @@ func hookedRoom(t *testing.T) (dir string, env []string) {
 }
 
 // Before it asks for trust, the program shows everything that would run; only "yes" trusts it.
-func TestHooksTrustAsks(t *testing.T) {
+func TestHooksTrustConfirms(t *testing.T) {
 	for _, tt := range []struct {
 		keys string
 		code int

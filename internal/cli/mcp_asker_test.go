@@ -26,9 +26,9 @@ func askingServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
 	for name, schema := range asks {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type": "object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if said, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult); ok {
-				content, err := json.Marshal(said.Content)
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the person said: %s %s", said.Action, content)}}}, err
+			if answer, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult); ok {
+				content, err := json.Marshal(answer.Content)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the person said: %s %s", answer.Action, content)}}}, err
 			}
 			return &mcp.CallToolResult{RequestState: "asked", InputRequests: mcp.InputRequestMap{
 				"seat": &mcp.ElicitParams{Message: "Which seat?", RequestedSchema: json.RawMessage(schema)},

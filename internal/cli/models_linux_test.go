@@ -107,7 +107,7 @@ func TestLogin(t *testing.T) {
 }
 
 // A stored key is sent only to its provider's server.
-func TestKeptKeyStaysWithItsServer(t *testing.T) {
+func TestStoredKeyGoesToItsServer(t *testing.T) {
 	var seen []string
 	spy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.Header.Get("Authorization"))
@@ -126,7 +126,7 @@ func TestKeptKeyStaysWithItsServer(t *testing.T) {
 }
 
 // In a terminal a key is not echoed.
-func TestLoginAtATerminal(t *testing.T) {
+func TestLoginInTerminal(t *testing.T) {
 	s := provider(t, "made-up-key")
 	d := newLoginEnv(t, `{"providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
 	c := startTerminal(t, d.env, d.dir, "login", "corp")

@@ -85,7 +85,7 @@ func TestSignals(t *testing.T) {
 }
 
 // A signal before the start also ends the command.
-func TestSignalFirst(t *testing.T) {
+func TestSignalBeforeStart(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", hangingPlay)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -12,7 +12,7 @@ import (
 )
 
 // Before it asks, the program shows what it will erase; only "yes" erases it.
-func TestRedactAsks(t *testing.T) {
+func TestRedactConfirms(t *testing.T) {
 	for _, tt := range []struct {
 		keys string
 		code int

@@ -138,8 +138,8 @@ var proofs = map[string]fieldCheck{
 	"Model":            {args: []string{"--model", "openai/other"}, sent: `"model":"other"`},
 	"Cwd":              {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
 	"AddDirs":          {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
-	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/run-s"},
-	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/fix"},
+	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/run-s"},
+	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), answersDone}, sent: "worktrees/fix"},
 
 	"Workspace":           {alone: inSpace(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Settings.Slug == "blog" })},
 	"Container.Agent":     {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Kind == "claude" })},
@@ -204,11 +204,11 @@ var proofs = map[string]fieldCheck{
 	}},
 
 	"Permissions.Mode":       {args: []string{"--permission-mode", "plan"}, built: has(func(m *runs.AgentParts) policy.Mode { return m.Options.Permissions.Config.Mode }, policy.ModePlan)},
-	"Permissions.Allow":      {args: []string{"--allowed-tools", "Bash(echo:*)", "--no-sandbox"}, answers: []string{calls("echo allowed-$((1+1))"), saysDone}, sent: "allowed-2"},
+	"Permissions.Allow":      {args: []string{"--allowed-tools", "Bash(echo:*)", "--no-sandbox"}, answers: []string{calls("echo allowed-$((1+1))"), answersDone}, sent: "allowed-2"},
 	"Permissions.Deny":       {args: []string{"--disallowed-tools", "Write"}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
 	"Permissions.Settings":   {args: []string{"--settings", `{"permissions": {"deny": ["Write"]}}`}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
 	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.AgentParts) time.Duration { return m.Options.Permissions.AskTimeout }, 7*time.Minute)},
-	"Permissions.Unattended": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *remoteEnv, _, errs string, code int) {
+	"Permissions.Unattended": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), answersDone}, check: func(h *remoteEnv, _, errs string, code int) {
 		if code != outcome.Approval.Exit {
 			h.t.Errorf("exit code %d: %s", code, errs)
 		}

@@ -113,7 +113,7 @@ func calls(command string) string {
 	return `{"role": "assistant", "tool_calls": [{"index": 0, "id": "call-1", "type": "function", "function": {"name": "Bash", "arguments": ` + string(text) + `}}]}`
 }
 
-const saysDone = `{"role": "assistant", "content": "done"}`
+const answersDone = `{"role": "assistant", "content": "done"}`
 
 // runtime returns the daemon's runtime as it is after a restart, without anything from the client.
 func (h *remoteEnv) runtime(env ...string) *runtime.Runtime {
@@ -201,8 +201,8 @@ func (p *fieldCheck) try(t *testing.T, field []int) {
 	}
 }
 
-// TestEveryFieldOfASpecTakesEffectThroughADaemon fails for a field that has no check.
-func TestEveryFieldOfASpecTakesEffectThroughADaemon(t *testing.T) {
+// TestSpecFieldsThroughDaemon fails for a field that has no check.
+func TestSpecFieldsThroughDaemon(t *testing.T) {
 	var each func(typ reflect.Type, index []int, at string)
 	each = func(typ reflect.Type, index []int, at string) {
 		for i := range typ.NumField() {
@@ -227,7 +227,7 @@ func TestEveryFieldOfASpecTakesEffectThroughADaemon(t *testing.T) {
 }
 
 // A restarted daemon resumes an interrupted run as its record describes it.
-func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
+func TestRestartedDaemonResumesWithSpec(t *testing.T) {
 	h := newThere(t)
 	write(t, h.dir, "play.yaml", hangingPlay)
 	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--model", "scripted/play.yaml", "--append-system-prompt", "Be kind.",
@@ -259,7 +259,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 }
 
 // Secrets that would be recorded are rejected, with a hint.
-func TestNoSecretIsPutOnRecord(t *testing.T) {
+func TestSecretsAreNotRecorded(t *testing.T) {
 	h := newThere(t)
 	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
 		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")

@@ -79,7 +79,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 }
 
 // A session with an open approval request of a local run continues in the daemon with an answer.
-func TestRemoteQuestionStaysOpen(t *testing.T) {
+func TestRemoteRequestStaysOpen(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
 	d, stop := serve(t, dir, env)

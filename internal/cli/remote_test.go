@@ -246,7 +246,7 @@ func TestRemoteResume(t *testing.T) {
 }
 
 // An interrupt stops the run in the daemon; the exit code says so.
-func TestInterruptThere(t *testing.T) {
+func TestInterruptRemoteRun(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", hangingPlay)
@@ -295,7 +295,7 @@ func waitFor(t *testing.T, ok func() bool) {
 }
 
 // If the daemon ends during a run, the client reports it; the session can be resumed.
-func TestTheDaemonEnds(t *testing.T) {
+func TestDaemonEndsDuringRun(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", hangingPlay)
@@ -311,7 +311,7 @@ func TestTheDaemonEnds(t *testing.T) {
 }
 
 // A daemon of another version, and a server that is not a daemon, are reported and not used.
-func TestStrangeDaemons(t *testing.T) {
+func TestIncompatibleDaemons(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
 		want   string

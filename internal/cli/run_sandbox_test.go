@@ -12,7 +12,7 @@ import (
 const quietPlay = "steps:\n  - text: done\n"
 
 // A user can turn off the sandbox, but not against the managed settings.
-func TestNoSandboxAgainstTheAdministrator(t *testing.T) {
+func TestNoSandboxManaged(t *testing.T) {
 	for managed, want := range map[string]outcome.Outcome{
 		`{}`:                                      outcome.OK,
 		`{"sandbox":{}}`:                          outcome.Denied,
@@ -28,7 +28,7 @@ func TestNoSandboxAgainstTheAdministrator(t *testing.T) {
 		if code := Run(t.Context(), p); code != want.Exit {
 			t.Errorf("%s: exit code %d, want %d\n%s", managed, code, want.Exit, errs)
 		}
-		if told := strings.Contains(errs.String(), "--no-sandbox"); !told {
+		if reported := strings.Contains(errs.String(), "--no-sandbox"); !reported {
 			t.Errorf("%s: nothing is told: %s", managed, errs)
 		}
 	}
@@ -45,7 +45,7 @@ func TestRunWithoutSandboxSupport(t *testing.T) {
 }
 
 // A run removes its temporary folders.
-func TestARunCleansUp(t *testing.T) {
+func TestRunRemovesTempFolders(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	write(t, dir, "play.yaml", quietPlay)
 	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")

@@ -24,13 +24,13 @@ func (s *observed) inText(t *testing.T) {
 		v := &view.Text{Program: p, Verbose: true}
 		v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 		run := running{}
-		for _, e := range s.told {
+		for _, e := range s.events {
 			b.Reset()
 			if err := v.Render(e); err != nil {
 				t.Fatal(err)
 			}
 			shown, of := b.String(), shownBy()[e.Type()]
-			said := shown
+			remaining := shown
 			var want []string
 			if of.text != nil {
 				want = of.text(e)
@@ -49,11 +49,11 @@ func (s *observed) inText(t *testing.T) {
 				want = append(want, "continues in the background")
 			}
 			for _, mark := range want {
-				_, rest, ok := strings.Cut(said, strings.TrimLeft(mark, "\n"))
+				_, rest, ok := strings.Cut(remaining, strings.TrimLeft(mark, "\n"))
 				if !ok {
 					t.Errorf("terminal %v: %s shows %q, which lacks %q", tty, e.Type(), shown, mark)
 				}
-				said = rest
+				remaining = rest
 			}
 			if of.noText != "" && strings.TrimSpace(shown) != "" {
 				t.Errorf("terminal %v: %s shows %q, and is left out because %s", tty, e.Type(), shown, of.noText)
@@ -70,7 +70,7 @@ func (s *observed) inStream(t *testing.T) {
 	v := &view.Stream{Program: p, All: true, Partial: true, StartedAt: p.Clock(), Id: "s"} // late subscribers do not get it
 	v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 	run := running{}
-	for _, e := range s.told {
+	for _, e := range s.events {
 		b.Reset()
 		if err := v.Render(e); err != nil {
 			t.Fatal(err)
@@ -207,7 +207,7 @@ func (s *observed) onSocket(t *testing.T) {
 	t.Helper()
 	for _, provisional := range []bool{false, true} {
 		var want []string
-		for _, e := range s.told {
+		for _, e := range s.events {
 			if of := shownBy()[e.Type()].socket; of != nil && event.Provisional(e) == provisional {
 				want = append(want, of(e)...)
 			}

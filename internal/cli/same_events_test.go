@@ -47,11 +47,11 @@ var shownDifferently = map[string]map[string]string{
 }
 
 // The same run has the same events in every way of running, in the log and in every view.
-func TestTheSameEvents(t *testing.T) {
+func TestSameEvents(t *testing.T) {
 	covered := map[string]bool{}
 	for name, of := range sameRuns {
 		t.Run(name, func(t *testing.T) {
-			told := map[string][]event.Event{}
+			byWay := map[string][]event.Event{}
 			var mu sync.Mutex
 			t.Run("ways", func(t *testing.T) {
 				for way, run := range waysToRun {
@@ -62,19 +62,19 @@ func TestTheSameEvents(t *testing.T) {
 						t.Parallel()
 						out := run(newPlace(t, of))
 						mu.Lock()
-						told[way] = out.told
+						byWay[way] = out.events
 						mu.Unlock()
 						out.check(t, of.reason)
 					})
 				}
 			})
-			for way, list := range told {
+			for way, list := range byWay {
 				not := shownDifferently[way]
-				if diff := cmp.Diff(alike(t, told["agent"], not), alike(t, list, not)); diff != "" {
+				if diff := cmp.Diff(alike(t, byWay["agent"], not), alike(t, list, not)); diff != "" {
 					t.Errorf("the agent -, %s +:\n%s", way, diff)
 				}
 			}
-			for _, e := range told["agent"] {
+			for _, e := range byWay["agent"] {
 				covered[e.Type()] = true
 			}
 		})
@@ -95,8 +95,8 @@ func (s *observed) check(t *testing.T, reason event.Reason) {
 	if s.frames != nil {
 		s.onSocket(t)
 	}
-	if last, ok := s.told[len(s.told)-1].(event.Result); !ok || last.Reason != reason {
-		t.Errorf("it ends with %+v", s.told[len(s.told)-1])
+	if last, ok := s.events[len(s.events)-1].(event.Result); !ok || last.Reason != reason {
+		t.Errorf("it ends with %+v", s.events[len(s.events)-1])
 	}
 }
 
@@ -117,7 +117,7 @@ func lines(t *testing.T, list []event.Event) (out []string) {
 // run, for its approvers.
 func (s *observed) onRecord(t *testing.T) {
 	t.Helper()
-	told, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
+	emitted, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
 	for id, records := range s.children {
 		if s.ownLog {
 			break
@@ -129,28 +129,28 @@ func (s *observed) onRecord(t *testing.T) {
 	of := func(e event.Event) bool { return askedBy(e) != "" }
 	logged[""] = slices.DeleteFunc(logged[""], of)
 	logged[asked] = slices.DeleteFunc(logged[asked], func(e event.Event) bool { return !of(e) })
-	for _, e := range s.told {
+	for _, e := range s.events {
 		sub, ok := e.(event.SubagentEvent)
 		switch {
 		case event.Provisional(e):
 		case s.ownLog && of(e):
-			told[asked] = append(told[asked], e)
+			emitted[asked] = append(emitted[asked], e)
 		case ok && of(sub.Event):
-			told[asked] = append(told[asked], sub.Event)
+			emitted[asked] = append(emitted[asked], sub.Event)
 		default:
 			if ok {
 				e = sub.Event
 			}
-			told[sub.Session] = append(told[sub.Session], e)
+			emitted[sub.Session] = append(emitted[sub.Session], e)
 		}
 	}
 	for id := range logged {
-		if diff := cmp.Diff(lines(t, logged[id]), lines(t, told[id])); diff != "" {
+		if diff := cmp.Diff(lines(t, logged[id]), lines(t, emitted[id])); diff != "" {
 			t.Errorf("the log of %q -, what was told +:\n%s", id, diff)
 		}
-		delete(told, id)
+		delete(emitted, id)
 	}
-	for id := range told {
+	for id := range emitted {
 		t.Errorf("what was told of %s is in no log", id)
 	}
 }

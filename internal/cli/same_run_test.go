@@ -111,7 +111,7 @@ const sameSettings = `{"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [{"
 
 // observed contains the events of a run in one way of running.
 type observed struct {
-	told     []event.Event               // as emitted
+	events   []event.Event               // as emitted
 	records  []session.Record            // of the run's log
 	children map[string][]session.Record // of the logs of its sub-agents
 	frames   []string                    // of a WebSocket, in the daemon
@@ -215,7 +215,7 @@ func (s *runEnv) embedded() *observed {
 	for e, err := range run.Events(s.t.Context(), 0) {
 		s.ok(err)
 		follow()
-		out.told = append(out.told, e.Event)
+		out.events = append(out.events, e.Event)
 	}
 	_, err = run.Wait(s.t.Context())
 	s.ok(err)
@@ -239,7 +239,7 @@ func (s *runEnv) alone() *observed {
 	out := &observed{}
 	for e, err := range a.Run(s.t.Context(), transcript.Text{Text: s.spec.Prompt}) {
 		s.ok(err)
-		out.told = append(out.told, e)
+		out.events = append(out.events, e)
 	}
 	s.ok(a.Close())
 	s.logs(o.Sessions, out)
@@ -265,7 +265,7 @@ func (s *runEnv) logPipe() *observed {
 	server, err := hostpipe.NewServer(host, sessions, hostpipe.ServeOptions{
 		Session: "s", Lease: restored.Log.Lease(), Models: []model.Model{m}, Ask: sayYes,
 		Budget: hostpipe.Budget{Calls: s.spec.Limits.MaxTurns, USD: s.spec.Limits.MaxBudgetUSD},
-		Event:  func(e event.Event, _ int) { out.told = append(out.told, e) },
+		Event:  func(e event.Event, _ int) { out.events = append(out.events, e) },
 	})
 	s.ok(err)
 	var served sync.WaitGroup
@@ -308,7 +308,7 @@ func (s *runEnv) daemon() *observed {
 				s.ok(err)
 			}
 		}
-		out.told = append(out.told, e.Events...)
+		out.events = append(out.events, e.Events...)
 		if e.CaughtUp && e.Seq == 0 {
 			_, err := d.StartRun(s.t.Context(), "s", s.spec.Prompt)
 			s.ok(err)
@@ -337,11 +337,11 @@ func (s *runEnv) handle() *observed {
 	out := &observed{}
 	for e, err := range run.Events(s.t.Context(), 0) {
 		s.ok(err)
-		out.told = append(out.told, e.Event)
+		out.events = append(out.events, e.Event)
 	}
 	res, err := run.Wait(s.t.Context())
 	s.ok(err)
-	if last := out.told[len(out.told)-1]; !reflect.DeepEqual(last, *res) {
+	if last := out.events[len(out.events)-1]; !reflect.DeepEqual(last, *res) {
 		s.t.Errorf("the last event is %+v, the result %+v", last, res)
 	}
 	attached, err := d.Attach(s.t.Context(), "s")
@@ -354,7 +354,7 @@ func (s *runEnv) handle() *observed {
 	kept := func(list []event.Event) []event.Event {
 		return slices.DeleteFunc(slices.Clone(list), event.Provisional)
 	}
-	if diff := cmp.Diff(lines(s.t, kept(out.told)), lines(s.t, kept(again))); diff != "" {
+	if diff := cmp.Diff(lines(s.t, kept(out.events)), lines(s.t, kept(again))); diff != "" {
 		s.t.Errorf("told -, read again +:\n%s", diff)
 	}
 	stop()

@@ -30,14 +30,14 @@ type shownAs struct {
 
 // Reasons of several types.
 const (
-	inProgress  = "the line of progress says that something goes on, not what"
-	inItem      = "the call is in the model's message, and its result in the next one, as Claude Code has it"
-	inResult    = "the result says it of the whole turn"
-	noTurns     = "the turn is the command's, or the run's"
-	notInSeed   = "seed 002's protocol has nothing for it; GET /v1/sessions/{id}/events has it"
-	internals   = "it is for telemetry"
-	persons     = "whoever is asked puts the question"
-	inRunEvents = "the run's own messages say it"
+	inProgress    = "the line of progress says that something goes on, not what"
+	inItem        = "the call is in the model's message, and its result in the next one, as Claude Code has it"
+	inResult      = "the result says it of the whole turn"
+	noTurns       = "the turn is the command's, or the run's"
+	notInProtocol = "seed 002's protocol has nothing for it; GET /v1/sessions/{id}/events has it"
+	internals     = "it is for telemetry"
+	byApprover    = "whoever is asked puts the question"
+	inRunEvents   = "the run's own messages say it"
 )
 
 // shownBy has an entry for each type of event.
@@ -49,22 +49,22 @@ func shownBy() map[string]shownAs {
 		"thinking_delta":    {text: deltaText, stream: delta, socket: delta},
 		"tool_input_delta":  {noText: inProgress, stream: delta, socket: delta},
 		"item_appended":     {text: itemText, stream: itemStream, socket: itemSocket},
-		"decided":           {text: deniedText, stream: deniedStream, noSocket: notInSeed},
-		"approval_asked":    {noText: persons, stream: askedStream, socket: askedSocket},
+		"decided":           {text: deniedText, stream: deniedStream, noSocket: notInProtocol},
+		"approval_asked":    {noText: byApprover, stream: askedStream, socket: askedSocket},
 		"approval_resolved": {text: resolvedText, stream: resolvedStream, socket: resolvedSocket},
 		"policy_changed":    {text: policyText, stream: policyStream, noSocket: inRunEvents},
 		"tool_started":      {text: startedText, noStream: inItem, socket: startedSocket},
 		"tool_finished":     {text: finishedText, noStream: inItem, socket: finishedSocket},
 		"subagent":          {text: subagentText, stream: subagentStream, socket: subagentSocket},
-		"tools_changed":     {noText: internals, noStream: "only init lists tools, as Claude Code has it", noSocket: notInSeed},
+		"tools_changed":     {noText: internals, noStream: "only init lists tools, as Claude Code has it", noSocket: notInProtocol},
 		"compacting":        {noText: inProgress, stream: func(event.Event) []string { return []string{`system/status {"status":"compacting"}`} }, noSocket: "the record of what it came to says it"},
 		"mutation_finished": {text: rewrittenText, stream: rewrittenStream, noSocket: "retention, of the record of the rewrite, says it"},
 		"usage_updated":     {noText: inResult, noStream: inResult, noSocket: inRunEvents},
 		"retrying":          {text: func(e event.Event) []string { return []string{e.(event.ModelRetrying).Err.Error(), "retrying in"} }, stream: retryingStream, socket: retryingSocket},
 		"model_switched": {text: func(e event.Event) []string {
 			return []string{e.(event.ModelSwitched).From, e.(event.ModelSwitched).To}
-		}, stream: switchedStream, noSocket: notInSeed},
-		"hook_ran":           {text: hookText, stream: hookStream, noSocket: notInSeed},
+		}, stream: switchedStream, noSocket: notInProtocol},
+		"hook_ran":           {text: hookText, stream: hookStream, noSocket: notInProtocol},
 		"terminal_sequences": {text: func(event.Event) []string { return nil }, noStream: "a stream is no terminal", noSocket: "a client is no terminal"},
 		"notified":           {text: func(e event.Event) []string { return []string{e.(event.Notification).Body} }, stream: notifiedStream, socket: notifiedSocket},
 		"model_started":      {noText: inProgress, noStream: "Claude Code's message_start comes with the first delta", socket: modelSocket},
@@ -98,11 +98,11 @@ func TestViewsCoverEvents(t *testing.T) {
 			continue
 		}
 		for view, of := range map[string]struct {
-			says viewText
+			text viewText
 			not  string
 		}{"terminal": {s.text, s.noText}, "stream-json": {s.stream, s.noStream}, "WebSocket": {s.socket, s.noSocket}} {
-			if (of.says == nil) != (of.not != "") {
-				t.Errorf("%s in %s: either it is said, or there is a reason", name, view)
+			if (of.text == nil) != (of.not != "") {
+				t.Errorf("%s in %s: it needs a text or a reason", name, view)
 			}
 		}
 	}
@@ -358,11 +358,11 @@ func subagentStream(e event.Event) []string {
 
 func subagentSocket(e event.Event) []string {
 	s := e.(event.SubagentEvent)
-	says := shownBy()[s.Event.Type()].socket
-	if says == nil || event.Provisional(s.Event) {
+	frames := shownBy()[s.Event.Type()].socket
+	if frames == nil || event.Provisional(s.Event) {
 		return nil
 	}
-	list := says(s.Event)
+	list := frames(s.Event)
 	for i := range list {
 		list[i] += " of " + s.Name
 	}

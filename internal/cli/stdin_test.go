@@ -12,7 +12,7 @@ import (
 )
 
 // A signal also ends a command that waits for standard input.
-func TestASignalEndsTheWaitForInput(t *testing.T) {
+func TestSignalWhileReadingInput(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	for _, args := range [][]string{
 		{"policy", "check", "--batch", "-"},

@@ -54,11 +54,11 @@ func worker(name, task, clean, command string) []teamStep {
 	enter := call("EnterWorktree", teamStep{"name": name})
 	work, rework := call("Bash", teamStep{"command": unlock + command}), call("Bash", teamStep{"command": unlock + clean + command})
 	done := call("TaskUpdate", teamStep{"taskId": task, "status": "completed"})
-	tell := call("SendMessage", teamStep{"to": "team-lead", "message": name + " is done"})
+	report := call("SendMessage", teamStep{"to": "team-lead", "message": name + " is done"})
 	return slices.Concat(
 		[]teamStep{
 			{"name": "told", "when": teamStep{"told": "was delivered to"}, "text": name + " has done task " + task},
-			{"name": "untold", "when": teamStep{"told": "was not delivered to"}, "tool_uses": tell},
+			{"name": "untold", "when": teamStep{"told": "was not delivered to"}, "tool_uses": report},
 		},
 		again("begin", teamStep{"told": "You own task " + task + ","}, begin, begin),
 		again("enter", nil, enter, enter),
@@ -67,7 +67,7 @@ func worker(name, task, clean, command string) []teamStep {
 			call("Bash", teamStep{"command": unlock + "if [ -s " + name + ".log ]; then git add -A; git diff --cached --quiet || git commit -q -m " + name + "; else " + note + "; fi"})),
 		again("done", nil, done, done),
 		[]teamStep{
-			{"name": "tell", "tool_uses": tell},
+			{"name": "tell", "tool_uses": report},
 			{"name": "end", "when": teamStep{"tool": "SendMessage"}, "text": name + " has done task " + task},
 			{"name": "wait", "when": teamStep{"told": "Wait for your task"}, "text": "I wait."},
 		})
@@ -152,7 +152,7 @@ func newSite(t *testing.T) *teamEnv {
 	} {
 		s.git(args...)
 	}
-	t.Cleanup(s.tell)
+	t.Cleanup(s.printLogs)
 	kinds := map[string]any{}
 	save := func(name string, steps []teamStep) string {
 		raw, err := json.Marshal(map[string]any{"name": name, "steps": steps})
@@ -183,8 +183,8 @@ func newSite(t *testing.T) *teamEnv {
 	return s
 }
 
-// tell prints the content of each log, if the test has failed.
-func (s *teamEnv) tell() {
+// printLogs prints the content of each log, if the test has failed.
+func (s *teamEnv) printLogs() {
 	if !s.t.Failed() {
 		return
 	}

@@ -33,13 +33,13 @@ func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case)
 	}
 }
 
-// Test checks that a case still has the content that a test was written for: says is that content, a JSON
+// Test checks that a case still has the content that a test was written for: claim is that content, a JSON
 // object of its settings, input, given, when and expect. If the case changes, the test fails until a developer
 // has adapted it.
-func Test(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
+func Test(claim string, test func(*testing.T, Case)) func(*testing.T, Case) {
 	return func(t *testing.T, c Case) {
 		t.Helper()
-		if err := c.CompareClaim(says); err != nil {
+		if err := c.CompareClaim(claim); err != nil {
 			t.Fatal(err)
 		}
 		test(t, c)
@@ -47,10 +47,10 @@ func Test(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
 }
 
 // CompareClaim compares the content of a case with the content that a test expects.
-func (c Case) CompareClaim(says string) error {
+func (c Case) CompareClaim(claim string) error {
 	var want map[string]any
-	if err := json.Unmarshal([]byte(says), &want); err != nil {
-		return fmt.Errorf("%s: what the test plays is no JSON object: %w", c.ID, err)
+	if err := json.Unmarshal([]byte(claim), &want); err != nil {
+		return fmt.Errorf("%s: the claim of the test is not a JSON object: %w", c.ID, err)
 	}
 	for _, name := range []string{"settings", "input", "given", "when", "expect"} {
 		var is any

@@ -56,8 +56,8 @@ func TestCopiesAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := os.ReadFile(filepath.Join(Root(t), "testdata", "corpus", e.Name()))
-		if err != nil || !bytes.Equal(ours, theirs) {
+		copied, err := os.ReadFile(filepath.Join(Root(t), "testdata", "corpus", e.Name()))
+		if err != nil || !bytes.Equal(copied, theirs) {
 			t.Errorf("testdata/corpus/%s differs from %s (%v)", e.Name(), shared, err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestUnread(t *testing.T) {
 
 func TestDiffers(t *testing.T) {
 	c := Variants(map[string]string{"given": `{"a": 1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`})
-	for says, same := range map[string]bool{
+	for claim, same := range map[string]bool{
 		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"]}`:                    true,
 		`{"expect": {"b": []}, "given": {"a": 2}, "when": ["x"]}`:                    false,
 		`{"expect": {"b": [1]}, "given": {"a": 1}, "when": ["x"]}`:                   false,
@@ -154,8 +154,8 @@ func TestDiffers(t *testing.T) {
 		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"], "input": {"c": 1}}`: false,
 		`no JSON`: false,
 	} {
-		if err := c.CompareClaim(says); (err == nil) != same {
-			t.Errorf("%s: %v", says, err)
+		if err := c.CompareClaim(claim); (err == nil) != same {
+			t.Errorf("%s: %v", claim, err)
 		}
 	}
 	if len(c.unread()) > 0 {

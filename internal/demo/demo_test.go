@@ -61,16 +61,16 @@ func TestProjectNeedsNoPrograms(t *testing.T) {
 	}
 }
 
-// stage is an unpacked project and a store; each agent on it is a new process.
-type stage struct {
+// demoEnv is an unpacked project and a store; each agent on it is a new process.
+type demoEnv struct {
 	dir    string
 	store  session.Store
 	pauses time.Duration // of the model, in total
 }
 
-func newStage(t *testing.T) *stage {
+func newDemoEnv(t *testing.T) *demoEnv {
 	t.Helper()
-	st := &stage{dir: t.TempDir(), store: memory.New()}
+	st := &demoEnv{dir: t.TempDir(), store: memory.New()}
 	if err := Unpack(st.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func newStage(t *testing.T) *stage {
 }
 
 // run resumes the session with a new agent and returns the tool uses that it started and how it ended.
-func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part) (started []string, text string, err error) {
+func (s *demoEnv) run(t *testing.T, store session.Store, input ...transcript.Part) (started []string, text string, err error) {
 	t.Helper()
 	folders, err := workdir.Open(s.dir)
 	must(t, err)
@@ -128,16 +128,16 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func (s *stage) mended(t *testing.T) {
+func (s *demoEnv) checkFixed(t *testing.T) {
 	t.Helper()
 	if out, err := sh(t, s.dir, "sh test.sh"); err != nil {
 		t.Errorf("the project is not mended: %v\n%s", err, out)
 	}
 }
 
-func TestPlayUndisturbed(t *testing.T) {
+func TestScriptCompletes(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDemoEnv(t)
 	started, text, err := s.run(t, s.store, transcript.Text{Text: Prompt})
 	must(t, err)
 	if want := []string{"look", "test", "search", "read", "edit", "verify"}; !slices.Equal(started, want) {
@@ -146,7 +146,7 @@ func TestPlayUndisturbed(t *testing.T) {
 	if !strings.Contains(text, "Done: all 8 tests pass") {
 		t.Errorf("it ends with: %s", text)
 	}
-	s.mended(t)
+	s.checkFixed(t)
 }
 
 // crashingStore is a store that loses a record of KillAtUse and everything after it, as when the process is
@@ -169,7 +169,7 @@ func (d crashingStore) Append(ctx context.Context, id string, b session.Batch) e
 	return d.Store.Append(ctx, id, b)
 }
 
-func TestPlayKilled(t *testing.T) {
+func TestScriptKilled(t *testing.T) {
 	for name, tt := range map[string]struct {
 		at   session.Kind
 		want []string // tool uses of the second process
@@ -179,7 +179,7 @@ func TestPlayKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			s := newDemoEnv(t)
 			if _, _, err := s.run(t, crashingStore{s.store, tt.at}, transcript.Text{Text: Prompt}); !errors.Is(err, errKilled) {
 				t.Fatalf("ended with %v", err)
 			}
@@ -191,14 +191,14 @@ func TestPlayKilled(t *testing.T) {
 			if !strings.Contains(text, "Done: all 8 tests pass") {
 				t.Errorf("the second process said: %s", text)
 			}
-			s.mended(t)
+			s.checkFixed(t)
 		})
 	}
 }
 
 // The pauses are short enough to watch the whole demo.
 func TestPauses(t *testing.T) {
-	s := newStage(t)
+	s := newDemoEnv(t)
 	_, _, err := s.run(t, s.store, transcript.Text{Text: Prompt})
 	must(t, err)
 	if s.pauses == 0 || s.pauses > 4*time.Second {

@@ -98,7 +98,7 @@ func draft(t *testing.T, k session.Kind, payload any) session.Draft {
 }
 
 // Records written inside are in the host's log, under the host's lease.
-func TestWritesUnderTheHostsLease(t *testing.T) {
+func TestWriteUnderHostLease(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	l := b.open()
 	if l.Lease().Epoch != b.log.Lease().Epoch || l.Lease().Holder != b.log.Lease().Holder {
@@ -133,7 +133,7 @@ func TestWritesUnderTheHostsLease(t *testing.T) {
 }
 
 // Access to other sessions is refused.
-func TestOthersAreRefused(t *testing.T) {
+func TestOtherSessionsAreRefused(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	b.other("x", session.Opened{})
 	b.other("s.child", session.Opened{}) // the ID of a child is not sufficient
@@ -229,7 +229,7 @@ func TestChildren(t *testing.T) {
 }
 
 // A fork may read its parent up to the fork, and no further.
-func TestForksReadTheirParents(t *testing.T) {
+func TestForkReadsParent(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	parent, err := sessions.Create(t.Context(), session.Opened{SessionID: "parent"})
 	if err != nil {
@@ -350,7 +350,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 }
 
 // Invalid records are refused before the store gets them.
-func TestRecordsThatDoNotFit(t *testing.T) {
+func TestRecordsRefused(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	m, err := b.sessions.Get(t.Context(), "s")
 	if err != nil {

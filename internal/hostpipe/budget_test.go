@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 }
 
 // Concurrent calls cannot exceed the budget, and their number is limited.
-func TestManyCallsAtOnce(t *testing.T) {
+func TestConcurrentCalls(t *testing.T) {
 	for _, tt := range []struct {
 		budget Budget
 		most   int64
@@ -174,7 +174,7 @@ func (v *largeRecord) Encode(transcript.Encoded) (model.EncodedItem, error) {
 }
 
 // A request that no provider accepts is not made, whichever part of it is too large.
-func TestRequestsThatAreTooLarge(t *testing.T) {
+func TestLargeRequests(t *testing.T) {
 	m := &largeRecord{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}})
 	item, err := transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "x"}}}.Encode()

@@ -127,21 +127,21 @@ func TestModelInterrupted(t *testing.T) {
 	}
 }
 
-// told is a handler that records its calls.
-type told struct {
+// callRecorder is a handler that records its calls.
+type callRecorder struct {
 	interrupted chan struct{}
 	parts       chan []byte
 }
 
-func (h *told) Interrupt() { h.interrupted <- struct{}{} }
+func (h *callRecorder) Interrupt() { h.interrupted <- struct{}{} }
 
-func (h *told) Submit(b []byte) error {
+func (h *callRecorder) Submit(b []byte) error {
 	h.parts <- b
 	return fmt.Errorf("agent: %w", session.ErrFull)
 }
 
 func TestHostAsks(t *testing.T) {
-	h := &told{make(chan struct{}, 1), make(chan []byte, 1)}
+	h := &callRecorder{make(chan struct{}, 1), make(chan []byte, 1)}
 	inside, host := net.Pipe()
 	s := newServer(host, session.New(memory.New(), nil), ServeOptions{Session: "s"})
 	var served sync.WaitGroup
@@ -190,7 +190,7 @@ func (h *hanging) Append(ctx context.Context, id string, b session.Batch) error 
 }
 
 // An append whose connection breaks may have been stored, so its error does not say that it was not.
-func TestLostInAppend(t *testing.T) {
+func TestConnectionLostDuringAppend(t *testing.T) {
 	for _, who := range []string{"host", "inside"} {
 		t.Run(who, func(t *testing.T) {
 			h := &hanging{memory.New(), make(chan struct{})}

@@ -31,13 +31,13 @@
 // The threats, what stops them, and the tests:
 //
 //	threat                                                 defense                  test
-//	write into, read or list other sessions                limits.writable, …       TestOthersAreRefused, TestOpenedAgain
-//	permit, answer, revoke, move, or ask in another's name limits.mayWrite          TestForgedRecords, TestQuestionsAreAskedOnce
+//	write into, read or list other sessions                limits.writable, …       TestOtherSessionsAreRefused, TestSecondFirstRecord
+//	permit, answer, revoke, move, or ask in another's name limits.mayWrite          TestForgedRecords, TestApprovalIDsAreUnique
 //	hide content, make the log unreadable, forge times     limits.checkRecord       TestInvalidRecords, FuzzRecord
 //	write after the host has lost the session              Server.epoch             TestWriteAfterTakeover
 //	use models beyond the run's budget, or to send data    meter, plainNative       TestBudget, TestNativeForms
-//	fill memory or disk, or flood the approver             byteSemaphore, limits    TestHostileFrames, TestMoreThanATurnWrites, TestFloodOfQuestions
-//	block the host                                         Server.Submit            TestDeafProcess
+//	fill memory or disk, or flood the approver             byteSemaphore, limits    TestHostileFrames, TestRecordLimitPerTurn, TestApprovalFlood
+//	block the host                                         Server.Submit            TestProcessThatNeverReads
 //
 // It can still write anything into its own transcript and to the model, within the budget; and it can request
 // permission for one command and run another, in its container.

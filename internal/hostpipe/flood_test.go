@@ -120,7 +120,7 @@ func (s *slow) Append(ctx context.Context, id string, b session.Batch) error {
 }
 
 // The memory for requests that wait for a slow store is limited: the rest is not read.
-func TestNoMoreIsReadThanFits(t *testing.T) {
+func TestPendingRequestsAreLimited(t *testing.T) {
 	store := &slow{Store: memory.New(), in: make(chan struct{})}
 	sessions := session.New(store, nil)
 	log, err := sessions.Create(t.Context(), session.Opened{SessionID: "s"})
@@ -166,7 +166,7 @@ func (c counted) Read(b []byte) (int, error) {
 
 // A process that sends requests and never reads uses a limited number of goroutines, and callers on the host
 // wait for it only as long as they choose.
-func TestDeafProcess(t *testing.T) {
+func TestProcessThatNeverReads(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	before := runtime.NumGoroutine()
 	inside, host := net.Pipe()
@@ -207,7 +207,7 @@ func TestDeafProcess(t *testing.T) {
 }
 
 // An approver is asked each request once, and only a few at a time.
-func TestFloodOfQuestions(t *testing.T) {
+func TestApprovalFlood(t *testing.T) {
 	var asked atomic.Int64
 	b := newBound(t, ServeOptions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		asked.Add(1)
@@ -238,19 +238,19 @@ func TestFloodOfQuestions(t *testing.T) {
 
 // Terminal sequences that hooks may not use are removed from the events of the process inside.
 func TestTerminalSequences(t *testing.T) {
-	told := make(chan event.Event, 1)
-	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { told <- e }})
+	events := make(chan event.Event, 1)
+	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { events <- e }})
 	bell, clip := "\a", "\x1b]52;c;cm0gLXJmIH4=\a"
 	if err := b.c.SendEvent(event.TerminalSequences{Sequences: []string{bell, clip, "\x1b[2J", "\x1b]0;a title\a"}}); err != nil {
 		t.Fatal(err)
 	}
-	if e := (<-told).(event.TerminalSequences); len(e.Sequences) != 2 || e.Sequences[0] != bell {
+	if e := (<-events).(event.TerminalSequences); len(e.Sequences) != 2 || e.Sequences[0] != bell {
 		t.Errorf("told: %q", e.Sequences)
 	}
 }
 
 // Records beyond the limit of a turn are refused.
-func TestMoreThanATurnWrites(t *testing.T) {
+func TestRecordLimitPerTurn(t *testing.T) {
 	b, s := boundServer(t, ServeOptions{})
 	s.bounds.mu.Lock()
 	s.bounds.bytes, s.bounds.children, s.bounds.asked = maxBytes-100, maxChildren, maxQuestions

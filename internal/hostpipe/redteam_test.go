@@ -146,7 +146,7 @@ func TestRecordsWithoutContent(t *testing.T) {
 }
 
 // A first record cannot be appended to an existing log, neither another session's nor the own one.
-func TestOpenedAgain(t *testing.T) {
+func TestSecondFirstRecord(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
 		b.other("x", session.Opened{Project: "p"})
 		b.other("mine", session.Opened{Project: "p", Owner: "s"})
@@ -204,7 +204,7 @@ func TestWriteAfterTakeover(t *testing.T) {
 
 // A record with a seq beyond the head does not wait until the host fills the gap, which would hide that it
 // follows no record.
-func TestNoGapIsFilledLater(t *testing.T) {
+func TestRecordBeyondHead(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	stop := make(chan struct{})
 	var busy sync.WaitGroup
@@ -239,7 +239,7 @@ func TestNoGapIsFilledLater(t *testing.T) {
 }
 
 // A second approval request with the same ID would be allowed by the answer to the first.
-func TestQuestionsAreAskedOnce(t *testing.T) {
+func TestApprovalIDsAreUnique(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
 		ask := func(id, command string) approval.Request {
 			req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: command, Cwd: "/work"}
@@ -254,11 +254,11 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		if err := forge(b, "s", record.KindApprovalAsked, ask("q", "rm -rf /")); !errors.Is(err, ErrRefused) {
 			t.Errorf("the same id: %v", err)
 		}
-		lies := ask("q2", "make")
-		lies.Requests[0].Resource = "rm -rf /"
+		forged := ask("q2", "make")
+		forged.Requests[0].Resource = "rm -rf /"
 		elsewhere := ask("q3", "make")
 		elsewhere.Session = "x"
-		for _, q := range []approval.Request{lies, elsewhere, ask("", "make"), ask("\x1b[2J", "make")} {
+		for _, q := range []approval.Request{forged, elsewhere, ask("", "make"), ask("\x1b[2J", "make")} {
 			if err := forge(b, "s", record.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
 				t.Errorf("%+v: %v", q, err)
 			}
@@ -274,7 +274,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 }
 
 // Unknown operations are refused.
-func TestNoOtherOperations(t *testing.T) {
+func TestUnknownOperations(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	for _, op := range []string{"delete", "erase", "trash", "search", "rebuild", "redact", "fork", "rename", "", "APPEND", "submit", "interrupt"} {
 		k, err := b.c.start(&request{Op: op, Session: "s"}, nil)

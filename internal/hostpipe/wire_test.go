@@ -140,8 +140,8 @@ func TestEvents(t *testing.T) {
 
 // An event of an item contains the host's record, whatever the process inside sends.
 func TestItemsFromHostModels(t *testing.T) {
-	told := make(chan event.Event, 10)
-	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { told <- e }})
+	events := make(chan event.Event, 10)
+	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { events <- e }})
 	recs, err := b.open().Append(t.Context(), item("a", "hello"))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestItemsFromHostModels(t *testing.T) {
 	if err := b.c.SendEvent(event.ItemAppended{Seq: recs[0].Seq, Item: lie}); err != nil {
 		t.Fatal(err)
 	}
-	if e := (<-told).(event.ItemAppended); e.Item.Text() != "hello" || e.Seq != recs[0].Seq {
+	if e := (<-events).(event.ItemAppended); e.Item.Text() != "hello" || e.Seq != recs[0].Seq {
 		t.Errorf("told: %+v", e)
 	}
 	child, err := b.sessions.Create(t.Context(), session.Opened{Owner: b.log.ID()})
@@ -164,7 +164,7 @@ func TestItemsFromHostModels(t *testing.T) {
 	if err := b.c.SendEvent(event.SubagentEvent{Session: child.ID(), Event: event.ItemAppended{Seq: recs[0].Seq, Item: lie}}); err != nil {
 		t.Fatal(err)
 	}
-	if e := (<-told).(event.SubagentEvent).Event.(event.ItemAppended); e.Item.Text() != "a child's" {
+	if e := (<-events).(event.SubagentEvent).Event.(event.ItemAppended); e.Item.Text() != "a child's" {
 		t.Errorf("told: %+v", e)
 	}
 	if err := b.c.SendEvent(event.ItemAppended{Seq: 99}); err != nil {

@@ -46,10 +46,10 @@ func FuzzAnswer(f *testing.F) {
 		if proto.Unmarshal(b, &m) != nil || strings.HasPrefix(got, "cannot read its answer") {
 			return // they decode groups, too, and require UTF-8
 		}
-		n, said := m.GetPartialSuccess().GetRejectedDataPoints(), m.GetPartialSuccess().GetErrorMessage()
-		want := fmt.Sprintf("it rejected %d points: %s", n, said)
+		n, message := m.GetPartialSuccess().GetRejectedDataPoints(), m.GetPartialSuccess().GetErrorMessage()
+		want := fmt.Sprintf("it rejected %d points: %s", n, message)
 		switch {
-		case n == 0 && said == "":
+		case n == 0 && message == "":
 			want = "<nil>"
 		case n == 0:
 			want = "it accepted all and warned: " + said

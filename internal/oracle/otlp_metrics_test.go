@@ -57,7 +57,7 @@ func scoped(list ...metricdata.Metrics) *metricdata.ResourceMetrics {
 	}
 }
 
-func TestMetricsAreEncodedAsTheirs(t *testing.T) {
+func TestMetricsMatchSDK(t *testing.T) {
 	x := newTheirs(t)
 	for _, temporality := range []metricdata.Temporality{metricdata.CumulativeTemporality, metricdata.DeltaTemporality} {
 		for _, v := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64} {

@@ -116,7 +116,7 @@ var (
 	}
 )
 
-func TestSpansAreEncodedAsTheirs(t *testing.T) {
+func TestSpansMatchSDK(t *testing.T) {
 	x := newTheirs(t)
 	state, err := trace.ParseTraceState("a=1,b=2")
 	if err != nil {
@@ -205,7 +205,7 @@ func drawAttributes(t *rapid.T, depth int) []attribute.KeyValue {
 	return list
 }
 
-func TestDrawnAreEncodedAsTheirs(t *testing.T) {
+func TestRandomDataMatchesSDK(t *testing.T) {
 	x := newTheirs(t)
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawAttributes(t, 3)

@@ -58,7 +58,7 @@ func record(t testing.TB, m metric.Meter) {
 }
 
 // The page has the same content for the same metrics as OpenTelemetry's own exporter for Prometheus.
-func TestPageIsThatOfTheLibrary(t *testing.T) {
+func TestPageMatchesExporter(t *testing.T) {
 	registry := prom.NewRegistry()
 	reader, err := prometheus.New(prometheus.WithRegisterer(registry), prometheus.WithoutScopeInfo())
 	if err != nil {

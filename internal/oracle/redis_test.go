@@ -26,10 +26,10 @@ import (
 type redisServer struct {
 	addr string
 
-	mu     sync.Mutex
-	told   [][]string
-	hello  string // the answer to HELLO
-	answer func(command []string) string
+	mu       sync.Mutex
+	commands [][]string
+	hello    string // the answer to HELLO
+	answer   func(command []string) string
 }
 
 func serveRedis(t *testing.T) *redisServer {
@@ -83,7 +83,7 @@ func (s *redisServer) talk(c net.Conn) {
 			command[2] = strings.ToUpper(command[2]) // AUTH
 		}
 		s.mu.Lock()
-		s.told = append(s.told, command)
+		s.commands = append(s.commands, command)
 		out := s.hello
 		if command[0] != "HELLO" {
 			out = s.answer(command)
@@ -99,9 +99,9 @@ func (s *redisServer) talk(c net.Conn) {
 func (s *redisServer) take() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := s.told
-	s.told = nil
-	return told
+	commands := s.commands
+	s.commands = nil
+	return commands
 }
 
 func (s *redisServer) answers(f func([]string) string) {

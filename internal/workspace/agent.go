@@ -103,7 +103,7 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	if s.Agent.Kind == KindHoldfast {
 		return w.builtinAgent(s, r, o)
 	}
-	return w.guestAgent(s, r, o)
+	return w.newVendorAgent(s, r, o)
 }
 
 // place assigns a session to the workspace: a new session and one that is resumed as the latest.

@@ -86,7 +86,7 @@ type engineEnv struct {
 	sessions *session.Sessions
 }
 
-func newStudio(t *testing.T) *engineEnv {
+func newEngineEnv(t *testing.T) *engineEnv {
 	t.Helper()
 	e := testEngine(t)
 	image := agentImage(t, e) // removed after the containers that use it
@@ -137,11 +137,11 @@ func (x *engineEnv) calls(t *testing.T) []claudetest.Call {
 	return calls
 }
 
-func said(c claudetest.Call, flag string) bool { return slices.Contains(c.Args, flag) }
+func hasArg(c claudetest.Call, flag string) bool { return slices.Contains(c.Args, flag) }
 
 // After its container was killed, the agent's own session is resumed. Approval requests use paths of the host.
-func TestAgentInAContainer(t *testing.T) {
-	x := newStudio(t)
+func TestAgentInContainer(t *testing.T) {
+	x := newEngineEnv(t)
 	var asked []policy.Request
 	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked = append(asked, q.Requests...)
@@ -170,7 +170,7 @@ func TestAgentInAContainer(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	calls := x.calls(t)
-	if len(calls) != 2 || said(calls[0], "--resume") || !said(calls[1], "--resume") || calls[1].Text != "say again" {
+	if len(calls) != 2 || hasArg(calls[0], "--resume") || !hasArg(calls[1], "--resume") || calls[1].Text != "say again" {
 		t.Errorf("started %+v", calls)
 	}
 	m, err := x.sessions.Get(t.Context(), "one")
@@ -185,14 +185,14 @@ func TestAgentInAContainer(t *testing.T) {
 	if r := turnOf(t, a, "say more"); r.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", r)
 	}
-	if last := x.calls(t)[2]; said(last, "--resume") || !strings.Contains(last.Text, "<conversation_history>") {
+	if last := x.calls(t)[2]; hasArg(last, "--resume") || !strings.Contains(last.Text, "<conversation_history>") {
 		t.Errorf("started %+v", last)
 	}
 }
 
 // When one session runs out of memory, the other keeps running, and the result of the first names the cause.
 func TestOneSessionOutOfMemory(t *testing.T) {
-	x := newStudio(t)
+	x := newEngineEnv(t)
 	other, hungry := x.agent(t, "other", agent.Options{}), x.agent(t, "hungry", agent.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -232,7 +232,7 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 
 // An ephemeral session stores nothing; its agent gets the history as text.
 func TestEphemeralAgent(t *testing.T) {
-	x := newStudio(t)
+	x := newEngineEnv(t)
 	a, err := x.w.Agent(t.Context(), "blog", AgentOptions{
 		Options: agent.Options{Sessions: x.sessions, Session: session.RestoreOptions{SessionID: "one"}}, Ephemeral: true, Environ: []string{"MADE_UP_KEY=abc"},
 	})

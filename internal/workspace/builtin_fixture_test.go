@@ -79,8 +79,8 @@ type builtinEnv struct {
 	started []*plain
 }
 
-// newHouse returns an environment with a scripted model.
-func newHouse(t testing.TB, play string) *builtinEnv {
+// newBuiltinEnv returns an environment with a scripted model.
+func newBuiltinEnv(t testing.TB, play string) *builtinEnv {
 	t.Helper()
 	h := &builtinEnv{t: t, dir: t.TempDir(), home: t.TempDir(), store: memory.New()}
 	h.sessions = session.New(h.store, nil)

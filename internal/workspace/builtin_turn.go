@@ -180,7 +180,7 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 		return t.dead(ctx, errFlood)
 	}
 	if t.res.Reason != "" {
-		t.judge(ctx)
+		t.checkEnd(ctx)
 		return &t.res, nil
 	}
 	if failed := server.Failed(); failed != nil {
@@ -245,9 +245,9 @@ func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 	return exit, err
 }
 
-// judge waits for the end of a process that sent its result. A process that ended as interrupted, without an
+// checkEnd waits for the end of a process that sent its result. A process that ended as interrupted, without an
 // interrupt from here, has failed: its container or the engine was stopped.
-func (t *builtinTurn) judge(ctx context.Context) {
+func (t *builtinTurn) checkEnd(ctx context.Context) {
 	exit, waited := t.settle(ctx)
 	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
 	if t.res.Reason != event.ReasonInterrupted || ctx.Err() != nil || !ended {

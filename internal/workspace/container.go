@@ -106,8 +106,8 @@ func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, e
 	}
 	conn, err := supervisor.NewConn(ctx, st)
 	if err != nil {
-		if said := strings.TrimSpace(st.Stderr()); said != "" {
-			err = fmt.Errorf("%w: %s", err, said)
+		if stderr := strings.TrimSpace(st.Stderr()); stderr != "" {
+			err = fmt.Errorf("%w: %s", err, stderr)
 		}
 		return nil, err
 	}
@@ -145,14 +145,14 @@ func (e *ExitError) Error() string {
 	if e.OOM {
 		return "Container ran out of memory. It will be recreated on next use."
 	}
-	said := strings.TrimSpace(e.Stderr)
-	if said == "" && e.Signal != "" {
-		said = "ended by " + e.Signal
+	text := strings.TrimSpace(e.Stderr)
+	if text == "" && e.Signal != "" {
+		text = "ended by " + e.Signal
 	}
-	if said == "" {
+	if text == "" {
 		return fmt.Sprintf("Sandbox error (exit %d)", e.Code)
 	}
-	return fmt.Sprintf("Sandbox error (exit %d): %s", e.Code, said)
+	return fmt.Sprintf("Sandbox error (exit %d): %s", e.Code, text)
 }
 
 // Is reports whether target is [ErrOutOfMemory] and the container ran out of memory.

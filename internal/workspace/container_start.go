@@ -76,7 +76,7 @@ func (w *Workspaces) ready(ctx context.Context, h *workspaceLock, slug string) (
 	if p := w.checkPaths(s, nil); p != nil { // an engine follows links
 		return nil, p.error(slug)
 	}
-	if err := mendFolders(ctx, h.dir); err != nil {
+	if err := repairFolders(ctx, h.dir); err != nil {
 		return nil, &Error{Op: "start", Slug: slug, Err: err}
 	}
 	return s, w.checkFolders(h, s)

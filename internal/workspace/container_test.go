@@ -43,8 +43,8 @@ func tryOutOfMemory(t *testing.T) {
 	}
 	_ = again.Close()
 	_ = c.Close()
-	if anew := ensure(t, w, "blog"); anew.ID == c.ID || anew.Outdated != "" {
-		t.Errorf("%+v", anew)
+	if recreated := ensure(t, w, "blog"); recreated.ID == c.ID || recreated.Outdated != "" {
+		t.Errorf("%+v", recreated)
 	}
 }
 
@@ -90,12 +90,12 @@ func TestExec(t *testing.T) {
 	space(t, w, "blog", image)
 	var out, failed bytes.Buffer
 	for _, tt := range []struct {
-		name   string
-		o      ExecOptions
-		code   int
-		out    string
-		failed string
-		says   string
+		name    string
+		o       ExecOptions
+		code    int
+		out     string
+		failed  string
+		wantErr string
 	}{
 		{"a word", ExecOptions{Args: []string{"holdfast", "say", "a", "b c"}}, 0, "a b c\n", "", ""},
 		{"an input", ExecOptions{Args: []string{"holdfast", "cat"}, Stdin: strings.NewReader("text")}, 0, "text", "", ""},
@@ -113,7 +113,7 @@ func TestExec(t *testing.T) {
 			if err != nil || exit.Code != tt.code || out.String() != tt.out || failed.String() != tt.failed {
 				t.Errorf("%+v, %v, %q, %q", exit, err, out.String(), failed.String())
 			}
-			if err := Failure(exit); (err == nil) != (tt.says == "") || err != nil && err.Error() != tt.says {
+			if err := Failure(exit); (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
 				t.Errorf("%v", err)
 			}
 		})
@@ -195,7 +195,7 @@ func TestBridge(t *testing.T) {
 }
 
 // A project folder that the agent cannot write is reported before anything starts.
-func TestProjectOfAnother(t *testing.T) {
+func TestProjectOfAnotherUser(t *testing.T) {
 	testneed.Root(t, "a folder of another user")
 	e := testEngine(t)
 	image := testImage(t, e, "1")

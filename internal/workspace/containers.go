@@ -40,17 +40,17 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 			return nil, engine.Info{}, ofEngine(err)
 		}
 	}
-	said, err := e.Info(ctx)
+	got, err := e.Info(ctx)
 	if err != nil {
 		return nil, engine.Info{}, ofEngine(err)
 	}
-	if said.Unusable != "" {
-		return nil, engine.Info{}, &Error{Op: "use " + said.Name, Err: ErrNoEngine, Detail: said.Unusable, Advice: said.Advice}
+	if got.Unusable != "" {
+		return nil, engine.Info{}, &Error{Op: "use " + got.Name, Err: ErrNoEngine, Detail: got.Unusable, Advice: got.Advice}
 	}
 	w.containers.mu.Lock()
 	defer w.containers.mu.Unlock()
-	w.containers.info = &said
-	return e, said, nil
+	w.containers.info = &got
+	return e, got, nil
 }
 
 // cached returns what was found before; each is nil otherwise.
@@ -113,13 +113,13 @@ func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([
 		labels[labelWorkspace] = slug
 	}
 	list, err := e.List(ctx, labels)
-	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isOurs(c) }), ofEngine(err)
+	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isHoldfasts(c) }), ofEngine(err)
 }
 
-// isOurs reports whether a container with Holdfast's labels is Holdfast's. Images derived from such a container,
+// isHoldfasts reports whether a container with Holdfast's labels is Holdfast's. Images derived from such a container,
 // and their containers, carry the same labels. A container is Holdfast's only if it also has its name or, after a
 // rename, its mounts.
-func (w *Workspaces) isOurs(c engine.Container) bool {
+func (w *Workspaces) isHoldfasts(c engine.Container) bool {
 	if slug := c.Labels[labelWorkspace]; CheckSlug(slug) == nil && (c.Name == w.containerName(slug) || w.isEphemeral(c)) {
 		return true
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // An engine that accepts connections and never answers blocks only callers that wait for it.
-func TestEngineThatHangs(t *testing.T) {
+func TestHangingEngine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("engines listen at pipes there")
 	}

@@ -200,14 +200,14 @@ func (d *deletion) sessions(ctx context.Context) error {
 		}
 	}
 	for _, id := range ids { // last, because recording changes the order of the list
-		told, err := d.recordDeletion(ctx, sessions, id)
+		recorded, err := d.recordDeletion(ctx, sessions, id)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if told {
+		if recorded {
 			d.out.Sessions++
 		}
 	}

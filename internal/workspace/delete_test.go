@@ -24,8 +24,8 @@ func (d *disk) session(id string, s *Settings) {
 	okay(d.t, log.Close())
 }
 
-// told counts how many records in the session's log say that its workspace was deleted.
-func (d *disk) told(id string, s *Settings) int {
+// deletionRecords counts how many records in the session's log say that its workspace was deleted.
+func (d *disk) deletionRecords(id string, s *Settings) int {
 	d.t.Helper()
 	n := 0
 	for r, err := range d.sessions.Store().Read(d.t.Context(), id, session.Range{}) {
@@ -66,11 +66,11 @@ func TestDelete(t *testing.T) {
 		t.Errorf("containers removed: %v", d.removed)
 	}
 	for id, want := range map[string]int{"one": 1, "wt-two": 1, "trashed": 1} {
-		if n := d.told(id, s); n != want {
+		if n := d.deletionRecords(id, s); n != want {
 			t.Errorf("session %s was told %d times", id, n)
 		}
 	}
-	if d.told("other", kept) != 0 {
+	if d.deletionRecords("other", kept) != 0 {
 		t.Error("a session of another workspace was told")
 	}
 	noFile(t, d.at("a"))
@@ -148,7 +148,7 @@ func TestDeleteCrash(t *testing.T) {
 			} else {
 				next.completed(s)
 			}
-			if n := next.told("one", s); n != 1 {
+			if n := next.deletionRecords("one", s); n != 1 {
 				t.Errorf("the session was told %d times", n)
 			}
 			names, err := os.ReadDir(d.folder())

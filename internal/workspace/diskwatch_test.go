@@ -12,7 +12,7 @@ import (
 )
 
 // A turn that fills the disk is ended with an error that names the cause.
-func TestProcessThatFillsTheDisk(t *testing.T) {
+func TestProcessFillsDisk(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())
@@ -25,7 +25,7 @@ func TestProcessThatFillsTheDisk(t *testing.T) {
 	if exit, err := p.Wait(t.Context()); !errors.Is(err, ErrQuota) || exit.Signal != "SIGKILL" || !strings.Contains(hint(err), "workspace du blog") {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	if got, err := (guestProcess{p}).Wait(t.Context()); err != nil || !errors.Is(got.Err, ErrQuota) || !strings.Contains(got.Detail, "wrote more than 4m") {
+	if got, err := (vendorProcess{p}).Wait(t.Context()); err != nil || !errors.Is(got.Err, ErrQuota) || !strings.Contains(got.Detail, "wrote more than 4m") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	okay(t, p.Close())
@@ -36,7 +36,7 @@ func TestProcessThatFillsTheDisk(t *testing.T) {
 
 // A process whose disk use exceeds the limit by less than a tenth may continue; without a limit nothing is
 // measured.
-func TestBeyond(t *testing.T) {
+func TestOverLimit(t *testing.T) {
 	d := newDisk(t)
 	s := d.make(Settings{Slug: "a", Limits: Limits{Disk: 1 << 20}})
 	file := filepath.Join(d.dirs(s).Home, "file")

@@ -21,9 +21,9 @@ import (
 // Runs of a daemon in a workspace: a stopped run, a run whose client is interrupted, a run that is deleted
 // with its workspace, and a run whose daemon is killed. None leaves a process inside, and the session can be
 // resumed.
-func TestVisitDaemon(t *testing.T) {
+func TestE2EDaemon(t *testing.T) {
 	t.Parallel()
-	v := newVisit(t)
+	v := newE2E(t)
 	d := v.daemon()
 
 	run := v.post("/v1/runs", `{"workspace": "blog", "input": "wait"}`)
@@ -116,8 +116,8 @@ func (v *e2eEnv) ask(method, path, body string) []byte {
 }
 
 // Targets of links in a home are not deleted, and names that are not valid text break no command.
-func TestVisitDeleteLinks(t *testing.T) {
-	v := newVisit(t)
+func TestE2EDeleteLinks(t *testing.T) {
+	v := newE2E(t)
 	v.must("workspace", "start", "blog")
 	outside := filepath.Join(filepath.Dir(v.home), "outside")
 	v.okay(os.MkdirAll(filepath.Join(outside, "sub"), 0o755))

@@ -15,12 +15,12 @@ import (
 
 // A session that uses up the container's memory ends with the cause and a hint. The other session in the same
 // container completes.
-func TestVisitOutOfMemory(t *testing.T) {
-	v := newVisit(t, "--credential", "HOLDFAST_TEST_CLAUDE", "--agent", "claude", "--command", "/work/claude")
+func TestE2EOutOfMemory(t *testing.T) {
+	v := newE2E(t, "--credential", "HOLDFAST_TEST_CLAUDE", "--agent", "claude", "--command", "/work/claude")
 	v.env = append(v.env, "HOLDFAST_TEST_CLAUDE=1")
-	stand, err := workspace.ClaudeProgram()
+	standIn, err := workspace.ClaudeProgram()
 	v.okay(err)
-	v.okay(os.WriteFile(filepath.Join(v.project, "claude"), stand, 0o755)) //nolint:gosec // it is a program
+	v.okay(os.WriteFile(filepath.Join(v.project, "claude"), standIn, 0o755)) //nolint:gosec // it is a program
 	other := v.begin("run", "--workspace", "blog", "--agent", "holdfast", "--session-id", "other", "--permission-mode", "acceptEdits", "wait")
 	v.waits()
 	c := v.begin("run", "--workspace", "blog", "--session-id", "hungry", "eat 400")
@@ -28,7 +28,7 @@ func TestVisitOutOfMemory(t *testing.T) {
 	if n := v.container().Processes; n != 1 {
 		t.Errorf("%d processes, and one was to stay", n)
 	}
-	v.told <- struct{}{}
+	v.release <- struct{}{}
 	other.wants(0, "wrote it")
 	v.made("waited")
 	v.turn("on", "--session-id", "hungry", "say on")
@@ -36,8 +36,8 @@ func TestVisitOutOfMemory(t *testing.T) {
 }
 
 // Deleting a workspace removes everything of it from disk and engine, but not the project and the sessions.
-func TestVisitDelete(t *testing.T) {
-	v := newVisit(t)
+func TestE2EDelete(t *testing.T) {
+	v := newE2E(t)
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write kept")
 	v.okay(os.WriteFile(filepath.Join(v.home, "workspaces/blog/home/of-the-agent"), nil, 0o600))
 	if out, code := v.run("workspace", "delete", "blog"); code != 2 || !strings.Contains(out, "--yes") {
@@ -68,8 +68,8 @@ func TestVisitDelete(t *testing.T) {
 
 // A workspace can be deleted while its container is stopped, after its container was removed, and while a turn
 // runs in it, which then ends.
-func TestVisitDeleteAnyhow(t *testing.T) {
-	v := newVisit(t)
+func TestE2EDeleteBusy(t *testing.T) {
+	v := newE2E(t)
 	image := v.containerImage()
 	v.must("workspace", "start", "blog")
 	v.must("workspace", "stop", "blog")
@@ -99,8 +99,8 @@ func TestVisitDeleteAnyhow(t *testing.T) {
 
 // Without the engine, a workspace with a container is deleted only if the user asks for that; a warning then
 // names the container.
-func TestVisitDeleteWithoutEngine(t *testing.T) {
-	v := newVisit(t)
+func TestE2EDeleteWithoutEngine(t *testing.T) {
+	v := newE2E(t)
 	v.must("workspace", "start", "blog")
 	there := v.env
 	v.env = append(append([]string{}, there...), "DOCKER_HOST=unix:///no/such/engine.sock")
@@ -150,7 +150,7 @@ func (v *e2eEnv) nothingLeft() {
 }
 
 // The engine crashes and restarts between two turns, and during one.
-func TestVisitEngineRestarts(t *testing.T) {
+func TestE2EEngineRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an engine: make test-all")
 	}
@@ -161,7 +161,7 @@ func TestVisitEngineRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	v := visitOn(t, e, own.Host(), "")
+	v := newE2EOn(t, e, own.Host(), "")
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write one")
 	own.Kill()
 	if out, code := v.run("run", "--workspace", "blog", "-c", "say no"); code != 10 || !strings.Contains(out, "hint:") {
@@ -173,7 +173,7 @@ func TestVisitEngineRestarts(t *testing.T) {
 	v.waits()
 	own.Kill()
 	own.Start()
-	v.told <- struct{}{}
+	v.release <- struct{}{}
 	switch c.ended() {
 	case 0: // the run did not notice
 		v.made("waited")

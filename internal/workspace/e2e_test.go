@@ -43,18 +43,18 @@ type e2eEnv struct {
 	env     []string
 	engine  *engine.Engine
 	asked   chan struct{} // one value per "wait" request that has arrived
-	told    chan struct{} // each value releases one "wait" request
+	release chan struct{} // each value releases one "wait" request
 }
 
-// newVisit creates a workspace "blog" for the built-in agent, from the scratch image.
-func newVisit(t *testing.T, flags ...string) *e2eEnv {
+// newE2E creates a workspace "blog" for the built-in agent, from the scratch image.
+func newE2E(t *testing.T, flags ...string) *e2eEnv {
 	t.Helper()
-	return visitOn(t, testimage.Engine(t), os.Getenv("HOLDFAST_TEST_DOCKER"), testimage.Scratch(t), flags...)
+	return newE2EOn(t, testimage.Engine(t), os.Getenv("HOLDFAST_TEST_DOCKER"), testimage.Scratch(t), flags...)
 }
 
-func visitOn(t *testing.T, e *engine.Engine, host, image string, flags ...string) *e2eEnv {
+func newE2EOn(t *testing.T, e *engine.Engine, host, image string, flags ...string) *e2eEnv {
 	t.Helper()
-	v := &e2eEnv{t: t, exe: testprogram.Linux(t), engine: e, asked: make(chan struct{}, 8), told: make(chan struct{}, 8)}
+	v := &e2eEnv{t: t, exe: testprogram.Linux(t), engine: e, asked: make(chan struct{}, 8), release: make(chan struct{}, 8)}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	v.okay(err)
 	v.home, v.project = filepath.Join(dir, "home"), filepath.Join(dir, "project")
@@ -124,14 +124,14 @@ func (c *command) ended() int {
 func (c *command) kill(s syscall.Signal) { c.v.okay(c.cmd.Process.Signal(s)) }
 
 // wants waits for the end and checks the exit code and the output.
-func (c *command) wants(code int, said ...string) {
+func (c *command) wants(code int, texts ...string) {
 	c.v.t.Helper()
 	got := c.ended()
 	all := c.out.String() + c.err.String()
 	if got != code {
 		c.v.t.Errorf("%q: exit code %d, not %d: %s", c.cmd.Args[1:], got, code, all)
 	}
-	for _, want := range said {
+	for _, want := range texts {
 		if !strings.Contains(all, want) {
 			c.v.t.Errorf("%q: no %q in: %s", c.cmd.Args[1:], want, all)
 		}
@@ -282,28 +282,28 @@ func (v *e2eEnv) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	last := in.Messages[len(in.Messages)-1]
-	said := map[string]any{"role": "assistant"}
+	delta := map[string]any{"role": "assistant"}
 	word, rest, _ := strings.Cut(fmt.Sprint(last.Content), " ")
 	switch {
 	case last.Role == "tool":
-		said["content"] = "wrote it"
+		delta["content"] = "wrote it"
 	case word == "wait" && !v.waited(r):
 		return // the client is gone
 	case word == "wait":
-		said["tool_calls"] = writing("waited")
+		delta["tool_calls"] = writing("waited")
 	case word == "write":
-		said["tool_calls"] = writing(rest)
+		delta["tool_calls"] = writing(rest)
 	default:
-		said["content"] = rest
+		delta["content"] = rest
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	finish := "stop"
-	if said["tool_calls"] != nil {
+	if delta["tool_calls"] != nil {
 		finish = "tool_calls"
 	}
 	b, _ := json.Marshal(map[string]any{
 		"id": "c", "object": "chat.completion.chunk", "model": "m", "created": 1,
-		"choices": []any{map[string]any{"index": 0, "delta": said, "finish_reason": finish}},
+		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 	})
 	fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", b)
 }
@@ -311,7 +311,7 @@ func (v *e2eEnv) answer(w http.ResponseWriter, r *http.Request) {
 func (v *e2eEnv) waited(r *http.Request) bool {
 	v.asked <- struct{}{}
 	select {
-	case <-v.told:
+	case <-v.release:
 		return true
 	case <-r.Context().Done():
 		return false

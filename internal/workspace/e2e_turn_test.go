@@ -11,7 +11,7 @@ import (
 // The session continues after its container was killed between turns, and after it was removed.
 func TestE2EContainerReused(t *testing.T) {
 	t.Parallel()
-	v := newVisit(t)
+	v := newE2E(t)
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write one")
 	v.made("one")
 	v.kill()
@@ -37,7 +37,7 @@ func TestE2EContainerReused(t *testing.T) {
 // The container is killed during a turn: the turn fails with the cause, its messages are stored, and the next
 // turn works.
 func TestE2EKilledInTurn(t *testing.T) {
-	v := newVisit(t)
+	v := newE2E(t)
 	c := v.begin("run", "--workspace", "blog", "wait")
 	v.waits()
 	v.kill()
@@ -48,8 +48,8 @@ func TestE2EKilledInTurn(t *testing.T) {
 }
 
 // The container is stopped during a turn: the turn is not reported as interrupted.
-func TestVisitStoppedInATurn(t *testing.T) {
-	v := newVisit(t)
+func TestE2EStoppedInTurn(t *testing.T) {
+	v := newE2E(t)
 	c := v.begin("run", "--workspace", "blog", "wait")
 	v.waits()
 	v.must("workspace", "stop", "blog")
@@ -60,8 +60,8 @@ func TestVisitStoppedInATurn(t *testing.T) {
 }
 
 // Two sessions run in one container at the same time.
-func TestVisitTwoAtOnce(t *testing.T) {
-	v := newVisit(t)
+func TestE2ETwoSessions(t *testing.T) {
+	v := newE2E(t)
 	one := v.begin("run", "--workspace", "blog", "--session-id", "one", "--permission-mode", "acceptEdits", "wait")
 	v.waits()
 	two := v.begin("run", "--workspace", "blog", "--session-id", "two", "--permission-mode", "acceptEdits", "wait")
@@ -72,8 +72,8 @@ func TestVisitTwoAtOnce(t *testing.T) {
 	if out, code := v.run("run", "--workspace", "blog", "--session-id", "one", "say no"); code != 7 {
 		t.Errorf("a session that has its turn has another: %d: %s", code, out)
 	}
-	v.told <- struct{}{}
-	v.told <- struct{}{}
+	v.release <- struct{}{}
+	v.release <- struct{}{}
 	one.wants(0, "wrote it", "session one")
 	two.wants(0, "wrote it", "session two")
 	v.idle()
@@ -81,8 +81,8 @@ func TestVisitTwoAtOnce(t *testing.T) {
 
 // Changed settings are reported and take effect after the running turns have ended; without running turns they
 // apply to the next turn.
-func TestVisitSettingsChange(t *testing.T) {
-	v := newVisit(t)
+func TestE2ESettingsChange(t *testing.T) {
+	v := newE2E(t)
 	c := v.begin("run", "--workspace", "blog", "--permission-mode", "acceptEdits", "wait")
 	v.waits()
 	first := v.container()
@@ -96,7 +96,7 @@ func TestVisitSettingsChange(t *testing.T) {
 	if out := v.must("workspace", "show", "blog"); !strings.Contains(out, "settings changed; the container is recreated at the next use") {
 		t.Errorf("show says %s", out)
 	}
-	v.told <- struct{}{}
+	v.release <- struct{}{}
 	c.wants(0, "wrote it")
 	v.turn("on", "-c", "say on")
 	if now := v.container(); now.Outdated || now.ID == first.ID {
@@ -105,9 +105,9 @@ func TestVisitSettingsChange(t *testing.T) {
 }
 
 // A turn that ends early leaves no process inside, whatever ended it.
-func TestVisitCancel(t *testing.T) {
+func TestE2ECancel(t *testing.T) {
 	t.Parallel()
-	v := newVisit(t)
+	v := newE2E(t)
 	for _, tt := range []struct {
 		signal syscall.Signal
 		code   int

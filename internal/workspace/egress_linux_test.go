@@ -7,7 +7,7 @@ import (
 )
 
 // Whatever an agent put in the place of the proxy's socket, the socket is created.
-func TestListenInPlaceOf(t *testing.T) {
+func TestListenReplacesFile(t *testing.T) {
 	to := outside(t)
 	for name, put := range map[string]func(path string) error{
 		"nothing":  func(string) error { return nil },

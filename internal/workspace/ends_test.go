@@ -14,8 +14,8 @@ import (
 
 // The turn of an agent ends with its container, also while an approval request is pending: the request is
 // withdrawn, and its command does not run.
-func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
-	x := newStudio(t)
+func TestContainerEndsDuringApproval(t *testing.T) {
+	x := newEngineEnv(t)
 	withdrawn := make(chan struct{})
 	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		c, err := x.w.Ensure(t.Context(), "blog")

@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 }
 
 // Changes made to a container from outside are repaired.
-func TestEnsureAfter(t *testing.T) {
+func TestEnsureRepairs(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())
@@ -187,7 +187,7 @@ func tryConfigChange(t *testing.T) {
 }
 
 // Of many concurrent callers, in one process and in several, exactly one creates the container.
-func TestEnsureAtOnce(t *testing.T) {
+func TestEnsureConcurrent(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()
@@ -231,7 +231,7 @@ func TestEnsureAtOnce(t *testing.T) {
 	}
 }
 
-// TestEnsureElsewhere is the part of TestEnsureAtOnce that runs in other processes.
+// TestEnsureElsewhere is the part of TestEnsureConcurrent that runs in other processes.
 func TestEnsureElsewhere(t *testing.T) {
 	home := os.Getenv("HOLDFAST_TEST_ENSURE")
 	if home == "" {
@@ -270,7 +270,7 @@ func tryEnsureFails(t *testing.T) {
 		change  func(*Settings)
 		spoil   func(dir string) error
 		want    error
-		says    string
+		text    string
 		advises string
 	}{
 		{"noprogram", func(s *Settings) { s.Image = empty }, nil, ErrNoAnswer, Program, "holdfast workspace image build"},
@@ -305,8 +305,8 @@ func tryEnsureFails(t *testing.T) {
 				}
 			}
 			_, err := w.Ensure(t.Context(), tt.slug)
-			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(hint(err), tt.advises) {
-				t.Errorf("%v (hint: %s); want %v with %q and %q", err, hint(err), tt.want, tt.says, tt.advises)
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || !strings.Contains(hint(err), tt.advises) {
+				t.Errorf("%v (hint: %s); want %v with %q and %q", err, hint(err), tt.want, tt.text, tt.advises)
 			}
 			if _, err := e.Inspect(t.Context(), w.containerName(tt.slug)); !errors.Is(err, engine.ErrNotFound) {
 				t.Errorf("something is left: %v", err)

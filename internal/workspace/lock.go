@@ -148,8 +148,8 @@ func (w *Workspaces) isCurrent(slug string, dir *os.Root, lock *os.File) bool {
 		return false
 	}
 	defer now.Close()
-	mine, err := dir.Stat(".")
-	if err != nil || same(mine, func() (fs.FileInfo, error) { return now.Stat(".") }) != nil {
+	opened, err := dir.Stat(".")
+	if err != nil || same(opened, func() (fs.FileInfo, error) { return now.Stat(".") }) != nil {
 		return false
 	}
 	seen, err := now.Lstat(lockName)

@@ -16,13 +16,13 @@ import (
 )
 
 // An address that no container can reach is rejected before anything starts, with the address and a hint.
-func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
+func TestUnreachableModelRejected(t *testing.T) {
 	proxy := Network{Mode: NetworkProxy, Domains: []string{"model.example.com"}}
 	for name, c := range map[string]struct {
 		agent   AgentSpec
 		network Network
 		env     []string
-		says    string // "": accepted
+		text    string // "": accepted
 	}{
 		"localhost":           {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://localhost:8080"}, "ANTHROPIC_BASE_URL, which is http://localhost:8080, refers to the container itself"},
 		"a loopback address":  {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://127.0.0.2:8080/v1"}, "refers to the container itself"},
@@ -53,7 +53,7 @@ func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
 			o := AgentOptions{Environ: c.env}
 			o.Options = agent.Options{Sessions: session.New(memory.New(), nil)}
 			a, err := w.Agent(t.Context(), "blog", o)
-			if c.says == "" {
+			if c.text == "" {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +62,7 @@ func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), c.says) || outcome.Hint(err) == "" {
+			if err == nil || !strings.Contains(err.Error(), c.text) || outcome.Hint(err) == "" {
 				t.Errorf("%v, hint %q", err, outcome.Hint(err))
 			}
 		})
@@ -70,7 +70,7 @@ func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
 }
 
 // The workspace's rules and the server itself are checked before the agent starts.
-func TestGuestReachesItsModel(t *testing.T) {
+func TestReachableModel(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestGuestReachesItsModel(t *testing.T) {
 	away := gone.Addr().String()
 	_ = gone.Close()
 	set := &Settings{Slug: "blog", Network: Network{Mode: NetworkProxy, Domains: []string{there, away}}}
-	for url, says := range map[string]string{
+	for url, text := range map[string]string{
 		"http://" + there:           "",
 		"http://" + away:            "does not answer",
 		"https://other.example.com": "is not allowed",
@@ -94,7 +94,7 @@ func TestGuestReachesItsModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch err := a.checkReachable(t.Context(), set); {
-		case says == "" && err != nil, says != "" && (!errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says)):
+		case text == "" && err != nil, text != "" && (!errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), text)):
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestGuestReachesItsModel(t *testing.T) {
 
 // In a real container: while the server is down, the turn fails at once and names its address; when it is up,
 // the agent works.
-func TestGuestInContainerSaysThatItsModelIsAway(t *testing.T) {
+func TestModelServerDown(t *testing.T) {
 	e := testEngine(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(hostAddress(t), "0"))
 	if err != nil {

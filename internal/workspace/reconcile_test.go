@@ -52,18 +52,18 @@ func tryReconcile(t *testing.T) {
 	space(t, other, "known", image)
 	elsewhere := ensure(t, other, "known")
 
-	ours := func(slug string) map[string]string {
+	labels := func(slug string) map[string]string {
 		return map[string]string{labelHome: w.homeHash(), labelWorkspace: slug, labelID: "0123456789abcdef"}
 	}
-	made(t, e, image, w.containerName("orphan"), ours("orphan"), false)
-	made(t, e, image, w.containerName("idle"), ours("idle"), true)
-	made(t, e, image, w.containerName("known")+"-legacy", ours("known"), true, w.dirs(&known.Settings).Run)
-	made(t, e, image, w.containerName("bad")+"-slug", ours("../known"), false, w.dirs(&known.Settings).Run)
-	labelled := ours("known")
+	made(t, e, image, w.containerName("orphan"), labels("orphan"), false)
+	made(t, e, image, w.containerName("idle"), labels("idle"), true)
+	made(t, e, image, w.containerName("known")+"-legacy", labels("known"), true, w.dirs(&known.Settings).Run)
+	made(t, e, image, w.containerName("bad")+"-slug", labels("../known"), false, w.dirs(&known.Settings).Run)
+	labelled := labels("known")
 	labelled[labelEphemeral] = "0123456789abcdef"
 	copied := made(t, e, image, w.containerName("known")+"-copy", labelled, true) // docker commit, docker run
 	foreign := made(t, e, image, w.containerName("foreign"), nil, true)
-	busy := made(t, e, image, w.containerName("busy"), ours("busy"), true)
+	busy := made(t, e, image, w.containerName("busy"), labels("busy"), true)
 	inBusy := begin(t, &Container{ID: busy, w: bridgedOnly(w), engine: e}, "wait")
 
 	got, err := w.Reconcile(t.Context())
@@ -124,7 +124,7 @@ func bridgedOnly(w *Workspaces) *Workspaces {
 }
 
 // Deleting a workspace removes its container; a new workspace of the same name gets its own.
-func TestDeleteAndAgain(t *testing.T) {
+func TestRecreateWorkspace(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

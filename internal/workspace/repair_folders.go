@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// mendFolders repairs the folders of a workspace after an agent's changes that would break the next one:
+// repairFolders repairs the folders of a workspace after an agent's changes that would break the next one:
 // permissions it removed, and files it put in the place of sockets. The workspace is locked; only Holdfast renames
 // these folders.
-func mendFolders(ctx context.Context, dir *os.Root) error {
+func repairFolders(ctx context.Context, dir *os.Root) error {
 	for _, name := range []string{homeName, runName, projectName} {
 		if err := ownRights(dir, name); err != nil {
 			return err

@@ -83,7 +83,7 @@ func TestCheckDisk(t *testing.T) {
 }
 
 // A result is cached as long as it is valid, and never when the disk is full.
-func TestDisksKeep(t *testing.T) {
+func TestMeasurementCache(t *testing.T) {
 	var d disks
 	now := time.Now()
 	d.keep("quick", &Usage{Duration: time.Millisecond}, now)

@@ -32,8 +32,8 @@ func driver(a AgentSpec) (vendor.Driver, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// guestAgent returns a vendor agent, adapted to Holdfast's loop.
-func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
+// newVendorAgent returns a vendor agent, adapted to Holdfast's loop.
+func (w *Workspaces) newVendorAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
 	d, err := driver(s.Agent)
 	if err != nil {
 		return nil, &Error{Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "unknown agent kind " + s.Agent.Kind}
@@ -66,7 +66,7 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 			if err != nil {
 				return nil, err
 			}
-			return guestProcess{p}, nil
+			return vendorProcess{p}, nil
 		},
 	})
 	if err != nil {
@@ -129,10 +129,10 @@ func resumable(home, file string) (size int64, err error) {
 	return size, nil
 }
 
-// guestProcess adapts a supervisor's process to a vendor agent.
-type guestProcess struct{ *process }
+// vendorProcess adapts a supervisor's process to a vendor agent.
+type vendorProcess struct{ *process }
 
-func (p guestProcess) Wait(ctx context.Context) (vendoragent.Exit, error) {
+func (p vendorProcess) Wait(ctx context.Context) (vendoragent.Exit, error) {
 	e, err := p.process.Wait(ctx)
 	out := vendoragent.Exit{Code: e.Code, Signal: e.Signal, OOM: e.OOM}
 	if errors.Is(err, ErrQuota) {

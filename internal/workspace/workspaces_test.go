@@ -92,7 +92,7 @@ func TestCreateRefused(t *testing.T) {
 }
 
 // Of many processes that create the same workspace at once, one succeeds.
-func TestCreateTogether(t *testing.T) {
+func TestCreateConcurrent(t *testing.T) {
 	for range 20 {
 		createTogether(t)
 	}
@@ -211,12 +211,12 @@ func TestSet(t *testing.T) {
 	if now, err := d.Get(t.Context(), "a"); err != nil || !reflect.DeepEqual(now, got) {
 		t.Errorf("%+v, %v", now, err)
 	}
-	mine := errors.New("mine")
+	errCustom := errors.New("mine")
 	for name, tt := range map[string]struct {
 		change func(*Settings) error
 		err    error
 	}{
-		"own error": {func(*Settings) error { return mine }, mine},
+		"own error": {func(*Settings) error { return errCustom }, errCustom},
 		"slug":      {func(s *Settings) error { s.Slug = "b"; return nil }, ErrInvalid},
 		"id":        {func(s *Settings) error { s.ID = "ffffffffffffffff"; return nil }, ErrInvalid},
 		"limits":    {func(s *Settings) error { s.Limits.Memory = 1; return nil }, ErrInvalid},
@@ -235,7 +235,7 @@ func TestSet(t *testing.T) {
 }
 
 // Concurrent changes from several programs are applied one after the other.
-func TestSetTogether(t *testing.T) {
+func TestSetConcurrent(t *testing.T) {
 	d := newDisk(t)
 	d.make(Settings{Slug: "a"})
 	var wg sync.WaitGroup
@@ -338,9 +338,9 @@ func TestPathsOfSockets(t *testing.T) {
 		okay(t, os.MkdirAll(filepath.Join(dir, sub), 0o700))
 	}
 	okay(t, os.WriteFile(filepath.Join(dir, ".docker/desktop/docker.sock"), nil, 0o600))
-	for sub, says := range map[string]string{"": "socket", ".docker": "the engine's socket", "agent": "SSH agent", "other": "", ".colima": ""} {
+	for sub, text := range map[string]string{"": "socket", ".docker": "the engine's socket", "agent": "SSH agent", "other": "", ".colima": ""} {
 		_, err := d.Create(t.Context(), Settings{Slug: "x" + strings.Trim(sub, "."), Project: filepath.Join(dir, sub)})
-		if says == "" && err != nil || says != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), says)) {
+		if text == "" && err != nil || text != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), text)) {
 			t.Errorf("%q: %v", sub, err)
 		}
 	}
@@ -401,7 +401,7 @@ func TestLockOfDeleted(t *testing.T) {
 }
 
 // A folder that was replaced by a link after the settings were made gets no container.
-func TestReadyLooksAgain(t *testing.T) {
+func TestReadyChecksFoldersAgain(t *testing.T) {
 	d := newDisk(t)
 	project := filepath.Join(filepath.Dir(d.home), "project")
 	okay(t, os.Mkdir(project, 0o777))

@@ -13,19 +13,19 @@ import (
 	"testing"
 )
 
-// person is a user who installs: a home, a folder of programs, and the server of the release.
-type person struct {
+// user is a user who installs: a home, a folder of programs, and the server of the release.
+type user struct {
 	t              *testing.T
 	home, bin, url string
 	script         string
 }
 
-// newPerson serves the folder of a release to a user who has these programs and no others.
-func newPerson(t *testing.T, folder string, without ...string) *person {
+// newUser serves the folder of a release to a user who has these programs and no others.
+func newUser(t *testing.T, folder string, without ...string) *user {
 	t.Helper()
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	t.Cleanup(server.Close)
-	p := &person{t: t, home: t.TempDir(), bin: t.TempDir(), url: server.URL, script: filepath.Join(folder, "install.sh")}
+	p := &user{t: t, home: t.TempDir(), bin: t.TempDir(), url: server.URL, script: filepath.Join(folder, "install.sh")}
 	for _, name := range []string{"cat", "chmod", "cp", "curl", "cut", "dirname", "gzip", "id", "mkdir", "mktemp", "mv", "openssl", "rm", "sed", "sh",
 		"sha256sum", "shasum", "ssh-keygen", "tar", "uname", "wget"} {
 		path, err := exec.LookPath(name)
@@ -40,7 +40,7 @@ func newPerson(t *testing.T, folder string, without ...string) *person {
 }
 
 // has adds a program of one line.
-func (p *person) has(name, script string) {
+func (p *user) has(name, script string) {
 	p.t.Helper()
 	file := filepath.Join(p.bin, name)
 	_ = os.Remove(file)
@@ -50,7 +50,7 @@ func (p *person) has(name, script string) {
 }
 
 // install runs the script with a shell.
-func (p *person) install(shell []string, args ...string) (string, error) {
+func (p *user) install(shell []string, args ...string) (string, error) {
 	cmd := exec.Command(shell[0], append(append(shell[1:], p.script), args...)...)
 	cmd.Env = []string{"PATH=" + p.bin, "HOME=" + p.home, "TMPDIR=" + p.t.TempDir(), "HOLDFAST_INSTALL_DIR=" + filepath.Join(p.home, ".local"), "HOLDFAST_INSTALL_FROM=" + p.url}
 	out, err := cmd.CombinedOutput()
@@ -58,7 +58,7 @@ func (p *person) install(shell []string, args ...string) (string, error) {
 }
 
 // files lists the files in the home.
-func (p *person) files() (list []string) {
+func (p *user) files() (list []string) {
 	p.t.Helper()
 	err := filepath.WalkDir(p.home, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -96,7 +96,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	for _, shell := range shells {
-		p := newPerson(t, r.out)
+		p := newUser(t, r.out)
 		out, err := p.install(shell)
 		if err != nil || !strings.Contains(out, "installed holdfast 0.9.0 "+runtime.GOOS+"/"+runtime.GOARCH) || strings.Contains(out, "not verified") {
 			t.Errorf("%q: %v\n%s", shell, err, out)
@@ -131,18 +131,18 @@ func TestInstallRefuses(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		change func(t *testing.T, p *person, dir string)
-		says   string
+		change func(t *testing.T, p *user, dir string)
+		text   string
 	}{
-		"another archive": {func(t *testing.T, _ *person, dir string) {
+		"another archive": {func(t *testing.T, _ *user, dir string) {
 			if err := os.Rename(filepath.Join(dir, "holdfast_0.9.0_image.tar"), filepath.Join(dir, archive)); err != nil {
 				t.Fatal(err)
 			}
 		}, "the checksum of " + archive},
-		"another archive with its checksum": {func(t *testing.T, _ *person, dir string) {
+		"another archive with its checksum": {func(t *testing.T, _ *user, dir string) {
 			replace(t, filepath.Join(dir, "checksums.txt"), "a", "b")
 		}, "the signature of checksums.txt is wrong"},
-		"a foreign signature": {func(t *testing.T, _ *person, dir string) {
+		"a foreign signature": {func(t *testing.T, _ *user, dir string) {
 			other, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
 			if err != nil {
 				t.Fatal(err)
@@ -157,25 +157,25 @@ func TestInstallRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the signature of checksums.txt is wrong"},
-		"a signature for something else": {func(t *testing.T, _ *person, dir string) {
+		"a signature for something else": {func(t *testing.T, _ *user, dir string) {
 			if out, err := exec.Command("sh", "-c", `rm "$1/checksums.txt.sig" && ssh-keygen -q -Y sign -n file -f "$2" "$1/checksums.txt"`, "sh", dir, key).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		}, "the signature of checksums.txt is wrong"},
-		"no signature": {func(t *testing.T, _ *person, dir string) {
+		"no signature": {func(t *testing.T, _ *user, dir string) {
 			if err := os.Remove(filepath.Join(dir, "checksums.txt.sig")); err != nil {
 				t.Fatal(err)
 			}
 		}, "cannot download"},
-		"no archive for this machine": {func(t *testing.T, _ *person, dir string) {
+		"no archive for this machine": {func(t *testing.T, _ *user, dir string) {
 			replace(t, filepath.Join(dir, "install.sh"), "signers='"+signerName, "signers='' #")
 			replace(t, filepath.Join(dir, "checksums.txt"), archive, "another")
 		}, "checksums.txt does not list " + archive},
-		"a processor without a build": {func(_ *testing.T, p *person, _ string) { p.has("uname", `[ "$1" = -m ] && echo riscv64 || echo Linux`) }, "the processor riscv64"},
-		"a system without a build": {func(_ *testing.T, p *person, _ string) {
+		"a processor without a build": {func(_ *testing.T, p *user, _ string) { p.has("uname", `[ "$1" = -m ] && echo riscv64 || echo Linux`) }, "the processor riscv64"},
+		"a system without a build": {func(_ *testing.T, p *user, _ string) {
 			p.has("uname", `[ "$1" = -m ] && echo x86_64 || echo MINGW64_NT`)
 		}, "MINGW64_NT; on Windows, use WSL"},
-		"a folder that cannot be written": {func(t *testing.T, p *person, _ string) {
+		"a folder that cannot be written": {func(t *testing.T, p *user, _ string) {
 			if err := os.WriteFile(filepath.Join(p.home, ".local"), nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -184,11 +184,11 @@ func TestInstallRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, builds := sample(t, key)
 			writeAll(t, r, builds)
-			p := newPerson(t, r.out)
+			p := newUser(t, r.out)
 			tt.change(t, p, r.out)
 			before := len(p.files())
 			out, err := p.install([]string{"sh"})
-			if err == nil || !strings.Contains(out, tt.says) {
+			if err == nil || !strings.Contains(out, tt.text) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			if got := p.files(); len(got) != before {
@@ -205,21 +205,21 @@ func TestInstallWithout(t *testing.T) {
 	writeAll(t, r, builds)
 	for name, tt := range map[string]struct {
 		without []string
-		change  func(p *person)
-		says    string
+		change  func(p *user)
+		text    string
 	}{
 		"wget":                      {[]string{"curl"}, nil, ""},
 		"openssl":                   {[]string{"sha256sum", "shasum"}, nil, ""},
 		"no ssh-keygen":             {[]string{"ssh-keygen"}, nil, "there is no ssh-keygen; the signature is not verified"},
-		"an old ssh-keygen":         {nil, func(p *person) { p.has("ssh-keygen", `echo "unknown option -- Y" >&2; exit 1`) }, "older than OpenSSH 8.0"},
-		"an account without a name": {nil, func(p *person) { p.has("ssh-keygen", `echo "No user exists for uid 4711" >&2; exit 255`) }, "has no name"},
+		"an old ssh-keygen":         {nil, func(p *user) { p.has("ssh-keygen", `echo "unknown option -- Y" >&2; exit 1`) }, "older than OpenSSH 8.0"},
+		"an account without a name": {nil, func(p *user) { p.has("ssh-keygen", `echo "No user exists for uid 4711" >&2; exit 255`) }, "has no name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPerson(t, r.out, tt.without...)
+			p := newUser(t, r.out, tt.without...)
 			if tt.change != nil {
 				tt.change(p)
 			}
-			if out, err := p.install([]string{"sh"}); err != nil || !strings.Contains(out, tt.says) || !strings.Contains(out, "installed holdfast 0.9.0") {
+			if out, err := p.install([]string{"sh"}); err != nil || !strings.Contains(out, tt.text) || !strings.Contains(out, "installed holdfast 0.9.0") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

@@ -187,12 +187,12 @@ func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 	}
 	answers := map[string][]string{}
 	for _, text := range c.Answer {
-		number, said, _ := strings.Cut(text, "=")
+		number, value, _ := strings.Cut(text, "=")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > len(list) {
 			return nil, outcome.Invalid(fmt.Sprintf("--answer %s: want N=TEXT with N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
 		}
-		answers[list[n-1].Question] = append(answers[list[n-1].Question], said)
+		answers[list[n-1].Question] = append(answers[list[n-1].Question], value)
 	}
 	in, err := q.AnswersInput(answers)
 	if err == nil {

@@ -51,7 +51,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	return c.tell(p, r)
+	return c.print(p, r)
 }
 
 // access verifies only the access log.
@@ -63,10 +63,10 @@ func (c *verifyCmd) access(ctx context.Context, p *command.Program, o *audit.Ver
 	if err != nil {
 		return err
 	}
-	return c.tell(p, r)
+	return c.print(p, r)
 }
 
-func (c *verifyCmd) tell(p *command.Program, r *audit.Report) error {
+func (c *verifyCmd) print(p *command.Program, r *audit.Report) error {
 	if c.JSON {
 		if err := p.Out.JSON(r, p.Out.TTY); err != nil {
 			return err
@@ -122,12 +122,12 @@ func printVerified(p *command.Program, d *audit.Report) {
 	for i := range d.Findings {
 		first[d.Findings[i].Session]++
 	}
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for _, f := range d.Findings {
-		if told[f.Session] {
+		if printed[f.Session] {
 			continue
 		}
-		told[f.Session] = true
+		printed[f.Session] = true
 		more := ""
 		if n := first[f.Session] - 1; n > 0 {
 			more = t.Dim(fmt.Sprintf("  and %d more", n))

@@ -9,7 +9,7 @@ import (
 // Fail prints an error and returns its exit code.
 func (p *Program) Fail(err error) int {
 	out := outcome.FromError(err)
-	if _, told := errors.AsType[ReportedError](err); told {
+	if _, reported := errors.AsType[ReportedError](err); reported {
 		return out.Exit
 	}
 	hint := outcome.Hint(err)

@@ -33,7 +33,7 @@ type demoRun struct {
 }
 
 func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
-	s, err := newStage(p)
+	s, err := newDemoRun(p)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 	return nil
 }
 
-func newStage(p *command.Program) (*demoRun, error) {
+func newDemoRun(p *command.Program) (*demoRun, error) {
 	exe, err := p.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)

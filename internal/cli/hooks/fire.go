@@ -22,12 +22,12 @@ import (
 // hookPrinter records the output of each hook while the hooks run.
 type hookPrinter struct {
 	hook.Runner
-	mu   sync.Mutex
-	said map[string]hook.RunResult // by digest
+	mu      sync.Mutex
+	results map[string]hook.RunResult // by digest
 }
 
 func (w *hookPrinter) finish(r hook.Runner) hook.Runner {
-	w.Runner, w.said = r, map[string]hook.RunResult{}
+	w.Runner, w.results = r, map[string]hook.RunResult{}
 	return w
 }
 
@@ -35,7 +35,7 @@ func (w *hookPrinter) finish(r hook.Runner) hook.Runner {
 func (w *hookPrinter) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.RunResult, error) {
 	a, err := w.Runner.Run(ctx, d, in)
 	w.mu.Lock()
-	w.said[d.Digest] = a
+	w.results[d.Digest] = a
 	w.mu.Unlock()
 	return a, err
 }
@@ -91,7 +91,7 @@ func (w *hookPrinter) fire(ctx context.Context, r *hook.Registry, in hook.Input)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, run := range out.Ran.Hooks {
-		a := w.said[run.Digest]
+		a := w.results[run.Digest]
 		d.Hooks = append(d.Hooks, hookRunDoc{HookRun: run, Output: compact(a.Output), Notice: a.Notice})
 	}
 	return d
@@ -131,15 +131,15 @@ func compact(o *hook.Output) map[string]any {
 	if o == nil {
 		return nil
 	}
-	said := map[string]any{}
+	fields := map[string]any{}
 	v := reflect.ValueOf(*o)
 	for i := range v.NumField() {
 		if f := v.Field(i); !f.IsZero() {
 			name := v.Type().Field(i).Name
-			said[strings.ToLower(name[:1])+name[1:]] = f.Interface()
+			fields[strings.ToLower(name[:1])+name[1:]] = f.Interface()
 		}
 	}
-	return said
+	return fields
 }
 
 // printFired prints the output of each hook and the merged outcome.
@@ -174,7 +174,7 @@ func printFired(p *command.Program, d *eventDoc) {
 // printOutcome prints an outcome; failures were printed before.
 func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	t := p.Out.Style
-	tell := func(what, text string) {
+	line := func(what, text string) {
 		if text != "" {
 			p.Out.Line("%s %s", t.Dim(term.Column(what, 8)), term.Escape(term.OneLine(text)))
 		}
@@ -192,28 +192,28 @@ func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	if o.Stop {
 		verdict += " (ends the turn)"
 	}
-	tell("outcome", verdict)
+	line("outcome", verdict)
 	for _, r := range []struct {
 		what string
 		raw  json.RawMessage
 	}{{"input", o.Input}, {"output", o.ToolOutput}} {
 		var b bytes.Buffer
 		if len(r.raw) > 0 && json.Compact(&b, r.raw) == nil {
-			tell(r.what, b.String())
+			line(r.what, b.String())
 		}
 	}
 	for _, s := range o.Context {
-		tell("context", s.Text)
+		line("context", s.Text)
 	}
 	for _, s := range o.Notices {
 		if !slices.ContainsFunc(ran, func(r hookRunDoc) bool { return r.Error != "" && strings.Contains(s.Text, r.Error) }) {
-			tell("notice", view.HookLabel(s.Hook)+": "+s.Text)
+			line("notice", view.HookLabel(s.Hook)+": "+s.Text)
 		}
 	}
 	for _, n := range o.Notes {
-		tell("notify", strings.TrimPrefix(n.Title+": "+n.Body, ": "))
+		line("notify", strings.TrimPrefix(n.Title+": "+n.Body, ": "))
 	}
 	for _, u := range o.Updates {
-		tell("policy", u)
+		line("policy", u)
 	}
 }

@@ -38,11 +38,11 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 		p.SettingsNotices(today)
-		moments, err := c.moments(ctx, p, s, m, today)
+		events, err := c.recordedEvents(ctx, p, s, m, today)
 		if err != nil {
 			return err
 		}
-		return c.replay(ctx, p, today, moments, m.ID)
+		return c.replay(ctx, p, today, events, m.ID)
 	})
 }
 
@@ -52,8 +52,8 @@ type recordedEvent struct {
 	in  hook.Input
 }
 
-// moments returns the prompts and calls of a log.
-func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]recordedEvent, error) {
+// recordedEvents returns the prompts and calls of a log.
+func (c *replayCmd) recordedEvents(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]recordedEvent, error) {
 	var list []recordedEvent
 	uses := map[string]transcript.ToolUse{}
 	kept := false // the next item is the text with which a hook kept the agent working
@@ -118,7 +118,7 @@ func readItem(rec session.Record) (transcript.Encoded, error) {
 }
 
 // replay runs the hooks for each event.
-func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, moments []recordedEvent, id string) error {
+func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, recordedEvents []recordedEvent, id string) error {
 	watch := &hookPrinter{}
 	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.finish})
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *setti
 		return nil
 	}
 	if !c.Yes {
-		ask := fmt.Sprintf("run the hooks of %s for %s?", term.Escape(today.Cwd()), term.Count(len(moments), "prompt and call"))
+		ask := fmt.Sprintf("run the hooks of %s for %s?", term.Escape(today.Cwd()), term.Count(len(recordedEvents), "prompt and call"))
 		ok, err := question.Confirm(ctx, p, ask, "holdfast hooks replay --yes "+command.StoreArg(c.Store)+term.Quote(id))
 		if err != nil {
 			return err
@@ -139,28 +139,28 @@ func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *setti
 			return outcome.Invalid("nothing was run", "")
 		}
 	}
-	said, blocked := 0, 0
-	for i := range moments {
+	withOutput, blocked := 0, 0
+	for i := range recordedEvents {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		d := moments[i].doc
-		d.eventDoc = watch.fire(ctx, h.Registry, moments[i].in)
+		d := recordedEvents[i].doc
+		d.eventDoc = watch.fire(ctx, h.Registry, recordedEvents[i].in)
 		speaks := d.hasOutput()
 		if speaks {
-			said++
+			withOutput++
 		}
 		if d.Outcome.Blocked {
 			blocked++
 		}
 		if speaks || c.All {
-			if err := c.tell(p, &d); err != nil {
+			if err := c.print(p, &d); err != nil {
 				return err
 			}
 		}
 	}
 	if !c.JSON {
-		p.Err.Line("%d prompts and calls: hooks have output for %d and block %d", len(moments), said, blocked)
+		p.Err.Line("%d prompts and calls: hooks have output for %d and block %d", len(recordedEvents), withOutput, blocked)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (d *eventDoc) hasOutput() bool {
 	return false
 }
 
-func (c *replayCmd) tell(p *command.Program, d *replayResult) error {
+func (c *replayCmd) print(p *command.Program, d *replayResult) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}

@@ -22,16 +22,16 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	brought := folderHooks(s)
-	for _, h := range brought {
+	found := folderHooks(s)
+	for _, h := range found {
 		if h.Digest == "" {
 			return &outcome.Failure{Message: settings.OriginText(h.Origin) + ": " + h.Reason, Advice: "fix the hook or remove it", Result: outcome.Usage}
 		}
 	}
 	if !c.JSON {
-		showHooks(p, s, brought)
+		showHooks(p, s, found)
 	}
-	if err := c.confirm(ctx, p, s, len(brought)); err != nil {
+	if err := c.confirm(ctx, p, s, len(found)); err != nil {
 		return err
 	}
 	ok, err := list.AddHooks(s, p.Clock())
@@ -42,9 +42,9 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 		return outcome.Invalid(s.Project+" has no hooks to trust", "define hooks in "+s.Project+"/.holdfast/settings.json")
 	}
 	if c.JSON {
-		return p.Out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.Out.TTY)
+		return p.Out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(found)}, p.Out.TTY)
 	}
-	p.Err.Line("%s of %s: trusted in their current form", term.Count(len(brought), "hook"), term.Escape(s.Project))
+	p.Err.Line("%s of %s: trusted in their current form", term.Count(len(found), "hook"), term.Escape(s.Project))
 	return nil
 }
 

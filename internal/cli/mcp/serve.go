@@ -135,21 +135,21 @@ func (a *agentSession) Close() error {
 
 // open is [mcpserver.Options].Open.
 func (d *agentServer) open(ctx context.Context, client string, as model.Model) (mcpserver.Agent, error) {
-	var person *question.Asker
+	var asker *question.Asker
 	var who compose.Askers
 	if d.c.HTTP != "" {
-		if person = question.NewAsker(d.p); person != nil {
-			who.Ask = person.Ask
+		if asker = question.NewAsker(d.p); asker != nil {
+			who.Ask = asker.Ask
 		}
 	}
 	a, err := d.agent(ctx, as, "MCP: "+client, who)
 	if err != nil {
-		if person != nil {
-			person.Close()
+		if asker != nil {
+			asker.Close()
 		}
 		return nil, err
 	}
-	return &agentSession{a, person}, nil
+	return &agentSession{a, asker}, nil
 }
 
 // serveHTTP serves until ctx ends.

@@ -41,7 +41,7 @@ type checkAnswer struct {
 }
 
 // Every line gets one answer in order, also if the other program waits for it before it writes the next line.
-func TestCheckAnswersAtOnce(t *testing.T) {
+func TestCheckAnswersPerLine(t *testing.T) {
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
 	p := &command.Program{Stdin: in, Stdout: out, Getwd: func() (string, error) { return t.TempDir(), nil }}

@@ -49,19 +49,19 @@ func printDecision(p *term.Printer, v *policycheck.Explanation) {
 // trace prints the contribution of each link and marks the one that decided.
 func printTrace(p *term.Printer, v *policycheck.Explanation, indent string) {
 	for i := range v.Trace {
-		said := &v.Trace[i]
+		step := &v.Trace[i]
 		mark := " "
-		if said.Policy == v.By && said.Effect == v.Verdict {
+		if step.Policy == v.By && step.Effect == v.Verdict {
 			mark = "►"
 		}
-		why := term.Escape(term.OneLine(said.Reason))
-		if said.Rule != nil {
-			why += "  " + p.Dim(term.Escape(settings.OriginText(*said.Rule)))
+		why := term.Escape(term.OneLine(step.Reason))
+		if step.Rule != nil {
+			why += "  " + p.Dim(term.Escape(settings.OriginText(*step.Rule)))
 		}
-		if said.Resource != "" && len(v.Exact) > 1 {
-			why += "  " + p.Dim("("+term.Escape(said.Resource)+")")
+		if step.Resource != "" && len(v.Exact) > 1 {
+			why += "  " + p.Dim("("+term.Escape(step.Resource)+")")
 		}
-		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, view.EffectText(p.Style, said.Effect), term.Column(term.Escape(said.Policy), 16), why)
+		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, view.EffectText(p.Style, step.Effect), term.Column(term.Escape(step.Policy), 16), why)
 		p.Line("%s", strings.TrimRight(line, " "))
 	}
 }

@@ -51,7 +51,7 @@ func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 		return policycheck.Call{}, outcome.Invalid(msg, "use holdfast policy explain -- git push, or holdfast policy explain Read README.md")
 	}
 	if at := slices.Index(args, "--"); at >= 0 {
-		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {
+		if after := len(args) - at - 1; after != len(words) || after == 0 {
 			return bad("-- must come first, before the command")
 		}
 		words = []string{"Bash", command.Line(words)}

@@ -70,7 +70,7 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	j, failed := newJudge(p, s), 0
 	for i := range cases {
-		r, err := cases[i].judge(ctx, j)
+		r, err := cases[i].run(ctx, j)
 		if err != nil {
 			return err
 		}
@@ -94,8 +94,8 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// judge runs a case.
-func (c *tableCase) judge(ctx context.Context, j *policycheck.Judge) (tableResult, error) {
+// run runs a case.
+func (c *tableCase) run(ctx context.Context, j *policycheck.Judge) (tableResult, error) {
 	g, err := j.Guards(c.CWD, policy.Mode(c.Mode))
 	if err != nil {
 		return tableResult{}, err
@@ -124,14 +124,14 @@ func printTableFailure(p *command.Program, r *tableResult) {
 }
 
 // readTable reads the cases of a file; name is the file's name on the command line.
-func readTable(file, told string) ([]tableCase, error) {
+func readTable(file, name string) ([]tableCase, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, outcome.Invalid(err.Error(), "")
 	}
 	f, err := parser.ParseBytes(b, 0)
 	if err != nil {
-		return nil, outcome.Invalid(told+": "+yamlError(err), "a test file is a list of cases: see holdfast policy test --help")
+		return nil, outcome.Invalid(name+": "+yamlError(err), "a test file is a list of cases: see holdfast policy test --help")
 	}
 	var list []ast.Node
 	for _, doc := range f.Docs {
@@ -140,17 +140,17 @@ func readTable(file, told string) ([]tableCase, error) {
 		}
 		seq, ok := doc.Body.(*ast.SequenceNode)
 		if !ok {
-			return nil, outcome.Invalid(fmt.Sprintf("%s:%d: not a list of cases", told, doc.Body.GetToken().Position.Line), "see holdfast policy test --help")
+			return nil, outcome.Invalid(fmt.Sprintf("%s:%d: not a list of cases", name, doc.Body.GetToken().Position.Line), "see holdfast policy test --help")
 		}
 		list = append(list, seq.Values...)
 	}
 	if len(list) == 0 {
-		return nil, outcome.Invalid(told+" contains no test cases", "a test file is a list of cases: see holdfast policy test --help")
+		return nil, outcome.Invalid(name+" contains no test cases", "a test file is a list of cases: see holdfast policy test --help")
 	}
 	cases := make([]tableCase, len(list))
 	for i, n := range list {
 		c := &cases[i]
-		c.file, c.line = told, firstLine(n)
+		c.file, c.line = name, firstLine(n)
 		if err := yaml.NodeToValue(n, c, yaml.Strict()); err != nil {
 			return nil, c.wrong("%s", yamlError(err))
 		}

@@ -66,7 +66,7 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 				differ++
 			}
 			if d.Differs || c.All {
-				if err := c.tell(p, d); err != nil {
+				if err := c.print(p, d); err != nil {
 					return err
 				}
 			}
@@ -78,7 +78,7 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-func (c *replayCmd) tell(p *command.Program, d *replayDoc) error {
+func (c *replayCmd) print(p *command.Program, d *replayDoc) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}

@@ -36,11 +36,11 @@ const TerminalClosed = "nobody"
 
 // NewAsker returns nil if there is no terminal. The caller closes it.
 func NewAsker(p *command.Program) *Asker {
-	person := p.Terminal.Ask()
-	if person == nil {
+	prompter := p.Terminal.Ask()
+	if prompter == nil {
 		return nil
 	}
-	return &Asker{Prompter: person, now: p.Clock, by: cmp.Or(p.Getenv("USER"), "person")}
+	return &Asker{Prompter: prompter, now: p.Clock, by: cmp.Or(p.Getenv("USER"), "person")}
 }
 
 // Ask shows an approval request and waits for the answer. The error is the cause of ctx: an
@@ -137,19 +137,19 @@ func scopeText(q approval.Request) bool { return !q.OnceOnly() }
 
 // parseKey turns a key into an answer, and reports whether the answer is complete.
 func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans *approval.Answer) (bool, error) {
-	said := func(d approval.Decision, words string) (bool, error) {
+	decide := func(d approval.Decision, words string) (bool, error) {
 		ans.Decision = d
 		a.Echo(words)
 		return true, nil
 	}
 	switch key {
 	case 'y':
-		return said(approval.Allow, "allow once")
+		return decide(approval.Allow, "allow once")
 	case 'n':
-		return said(approval.Deny, "deny")
+		return decide(approval.Deny, "deny")
 	case 's':
 		ans.Stop = true
-		return said(approval.Deny, "deny and stop")
+		return decide(approval.Deny, "deny and stop")
 	case 'm':
 		a.Echo("deny")
 		line, ok, err := a.Prompt(ctx, "tell the model why: ")

@@ -33,7 +33,7 @@ func aboutCommand(id, command string) approval.Request {
 }
 
 // Several sub-agents request approvals at the same time: a key answers the request on the screen and no other.
-func TestOneQuestionAtATime(t *testing.T) {
+func TestOneRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, screen, types := desk(t, 120)
 		answers := map[string]chan approval.Answer{}
@@ -97,7 +97,7 @@ func TestWaitingAskerCancelled(t *testing.T) {
 }
 
 // Output that arrives while a request is open is shown after the answer, so that the request stays visible.
-func TestOutputHeldDuringQuestion(t *testing.T) {
+func TestOutputHeldDuringRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, others, screen, types := desk(t, 120)
 		done := make(chan struct{})
@@ -147,7 +147,7 @@ func TestKeysFitTheScreen(t *testing.T) {
 }
 
 // Each of several questions is shown above its own keys.
-func TestQuestionsOfTheModelOneByOne(t *testing.T) {
+func TestModelQuestionsOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, screen, types := desk(t, 120)
 		var input strings.Builder

@@ -106,18 +106,18 @@ func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Cho
 		for i, c := range list {
 			a.ShowQuestion(func() { printChoice(a.Out, i, len(list), c) })
 			a.Flush()
-			said, err := a.pick(ctx, c, ans)
-			if said == nil || err != nil {
+			picked, err := a.pick(ctx, c, ans)
+			if picked == nil || err != nil {
 				return err
 			}
-			answers[c.Question] = said
+			answers[c.Question] = picked
 		}
 		if len(list) > 1 {
-			var said [][2]string
+			var picked [][2]string
 			for _, c := range list {
-				said = append(said, [2]string{c.Header, strings.Join(answers[c.Question], ", ")})
+				picked = append(picked, [2]string{c.Header, strings.Join(answers[c.Question], ", ")})
 			}
-			again, done, err := a.send(ctx, said, ans)
+			again, done, err := a.send(ctx, picked, ans)
 			if done || err != nil {
 				return err
 			}
@@ -153,8 +153,8 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 			return []string{c.Options[i].Label}, nil
 		case key == 'c' && c.Multi:
 			a.Echo("several")
-			if said, err := a.several(ctx, c); said != nil || err != nil {
-				return said, err
+			if picked, err := a.several(ctx, c); picked != nil || err != nil {
+				return picked, err
 			}
 		case key == 'o':
 			a.Echo("your own answer")
@@ -181,25 +181,25 @@ func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	var said []string
+	var picked []string
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(c.Options) {
 			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is not one of 1%s", word, joinMax(len(c.Options))))))
 			return nil, nil //nolint:nilerr // the question is asked again
 		}
-		if label := c.Options[n-1].Label; !slices.Contains(said, label) {
-			said = append(said, label)
+		if label := c.Options[n-1].Label; !slices.Contains(picked, label) {
+			picked = append(picked, label)
 		}
 	}
-	return said, nil
+	return picked, nil
 }
 
 // send shows all answers with their questions before they are sent. done: the user declined
 // instead.
-func (a *Asker) send(ctx context.Context, said [][2]string, ans *approval.Answer) (again, done bool, err error) {
+func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Answer) (again, done bool, err error) {
 	t := a.Out.Style
-	for _, one := range said {
+	for _, one := range answers {
 		a.Out.Line("  %s  %s", t.Dim(term.EscapeStrict(one[0])), term.EscapeStrict(one[1]))
 	}
 	for {

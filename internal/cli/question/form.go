@@ -102,13 +102,13 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(term.OneLine(err.Error()))))
 			return false, nil
 		}
-		var said [][2]string
+		var answers [][2]string
 		for i := range fields {
 			if v := content[fields[i].Name]; v != nil {
-				said = append(said, [2]string{fields[i].Name, tools.ValueText(&fields[i], v)})
+				answers = append(answers, [2]string{fields[i].Name, tools.ValueText(&fields[i], v)})
 			}
 		}
-		again, done, err := a.send(ctx, said, ans)
+		again, done, err := a.send(ctx, answers, ans)
 		if done || err != nil {
 			return done, err
 		}
@@ -242,18 +242,18 @@ func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMess
 	if err := json.Unmarshal(f.Content, &content); err != nil {
 		return nil, err
 	}
-	said := map[string][]string{}
+	values := map[string][]string{}
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return nil, fmt.Errorf("--field %s: want NAME=VALUE", text)
 		}
-		said[name] = append(said[name], value)
+		values[name] = append(values[name], value)
 	}
 	for i := range fields {
 		field := &fields[i]
-		list, there := said[field.Name]
-		delete(said, field.Name)
+		list, there := values[field.Name]
+		delete(values, field.Name)
 		switch {
 		case !there:
 			continue
@@ -268,7 +268,7 @@ func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMess
 			delete(content, field.Name)
 		}
 	}
-	for name := range said {
+	for name := range values {
 		return nil, fmt.Errorf("--field %s: the form has no such field", name)
 	}
 	in, err := f.Input(content)

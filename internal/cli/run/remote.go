@@ -168,14 +168,14 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	}
 	s.Mode = func() policy.Mode { return c.remoteMode(ctx, d, t, rules) }
 	view.Start(s)
-	var person *question.Asker
+	var asker *question.Asker
 	if c.OutputFormat == "text" {
-		if person = question.NewAsker(p); person != nil {
-			defer person.Close()
-			person.EnableSaving(p.Environment(), placeOf(cwd, in))
+		if asker = question.NewAsker(p); asker != nil {
+			defer asker.Close()
+			asker.EnableSaving(p.Environment(), placeOf(cwd, in))
 		}
 	}
-	ask, onAsk := remoteAsker(person, rules.OnAsk.Value)
+	ask, onAsk := remoteAsker(asker, rules.OnAsk.Value)
 	spec.Permissions.Unattended = string(onAsk)
 	run, err := d.Prepare(ctx, spec, p.Env)
 	if err != nil {
@@ -199,12 +199,12 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, own 
 			after = t.meta.Head
 		}
 		for e, err := range run.Events(away, after) {
-			told := own.add(e.Event)
-			if o, ok := told.(event.SessionOpened); ok && t.forked != "" { // interrupted by this command
+			shown := own.add(e.Event)
+			if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // interrupted by this command
 				o.Forked, o.Created = t.forked, false
-				told = o
+				shown = o
 			}
-			if !yield(told, c.lostError(t, err)) {
+			if !yield(shown, c.lostError(t, err)) {
 				return
 			}
 		}

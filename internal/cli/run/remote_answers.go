@@ -56,11 +56,11 @@ func (h *localAnswers) add(e event.Event) event.Event {
 
 // remoteAsker answers the approval requests of a run in the daemon, and handles those that no one
 // can answer.
-func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(context.Context, approval.Request) (approval.Answer, error), settings.UnattendedPolicy) {
+func remoteAsker(asker *question.Asker, onAsk settings.UnattendedPolicy) (func(context.Context, approval.Request) (approval.Answer, error), settings.UnattendedPolicy) {
 	switch {
-	case person != nil:
+	case asker != nil:
 		return func(ctx context.Context, q approval.Request) (approval.Answer, error) {
-			ans, err := person.Ask(ctx, q)
+			ans, err := asker.Ask(ctx, q)
 			if err == nil && ans.Actor == question.TerminalClosed { // a closed terminal is no answer: other clients can still answer
 				err = errSuspended(q)
 			}

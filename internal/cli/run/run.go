@@ -104,10 +104,10 @@ func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Reque
 	defer func() { _ = rt.Close() }()
 	who := compose.Askers{OnWorkspace: c.workspaceOpened(p)}
 	if c.OutputFormat == "text" {
-		if person := question.NewAsker(p); person != nil {
-			defer person.Close()
-			person.EnableSaving(p.Environment(), placeOf(r.Cwd, in))
-			who.Ask, who.Form = person.Ask, person.Form
+		if asker := question.NewAsker(p); asker != nil {
+			defer asker.Close()
+			asker.EnableSaving(p.Environment(), placeOf(r.Cwd, in))
+			who.Ask, who.Form = asker.Ask, asker.Form
 		}
 	}
 	a, err := rt.Agent(ctx, r, in, who)

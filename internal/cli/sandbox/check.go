@@ -53,7 +53,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		return s.CheckConfined(command.Line(c.Command), cwd)
 	})
-	return c.tell(p, newCheckDoc(denied, where))
+	return c.print(p, newCheckDoc(denied, where))
 }
 
 func newCheckDoc(denied error, where string) checkDoc {
@@ -67,7 +67,7 @@ func newCheckDoc(denied error, where string) checkDoc {
 	return checkDoc{Decision: "deny", Reason: d.Reason, Setting: d.Setting, Rule: d.Rule, Path: d.Path, File: where, Hint: d.Hint()}
 }
 
-func (c *checkCmd) tell(p *command.Program, d checkDoc) error {
+func (c *checkCmd) print(p *command.Program, d checkDoc) error {
 	out := command.End(outcome.OK)
 	if d.Decision == "deny" {
 		out = command.End(outcome.Denied)

@@ -39,10 +39,10 @@ func (c *allowCmd) reportRegistries(p *command.Program, list []registries.Regist
 		if slices.Contains(c.Host, r.Host) || !slices.Contains(c.Host, r.Name) && !c.Registries {
 			continue
 		}
-		whose := ""
+		origin := ""
 		if r.Project {
-			whose = ", a file of the project,"
+			origin = ", a file of the project,"
 		}
-		p.Warn("%s%s names the registry %s, which was not added; hint: if you trust it, run holdfast sandbox allow --host %s", r.Source(), whose, r.Host, r.Host)
+		p.Warn("%s%s names the registry %s, which was not added; hint: if you trust it, run holdfast sandbox allow --host %s", r.Source(), origin, r.Host, r.Host)
 	}
 }

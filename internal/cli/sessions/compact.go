@@ -64,7 +64,7 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		v.doc.Session, v.doc.ItemsBefore, v.doc.Items = m.ID, before, after
 		v.doc.Compacted = v.doc.TokensBefore > 0
-		return v.tell(c.JSON)
+		return v.print(c.JSON)
 	})
 }
 
@@ -108,7 +108,7 @@ func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.S
 	return a, made, v, nil
 }
 
-func (v *compactView) tell(asJSON bool) error {
+func (v *compactView) print(asJSON bool) error {
 	d := v.doc
 	if asJSON {
 		return v.p.Out.JSON(d, false)

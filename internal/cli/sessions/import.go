@@ -60,7 +60,7 @@ func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 	o.Progress = bar.read
 	var printing error
 	err = convert.ImportAll(ctx, sessions, found.Sources, o, func(r *convert.Report, err error) bool {
-		printing = c.tell(p, &sum, r, err)
+		printing = c.print(p, &sum, r, err)
 		bar.done()
 		return printing == nil
 	})
@@ -170,7 +170,7 @@ type importDoc struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
-func (c *importCmd) tell(p *command.Program, sum *importTotals, r *convert.Report, err error) error {
+func (c *importCmd) print(p *command.Program, sum *importTotals, r *convert.Report, err error) error {
 	sum.Items += r.Items
 	sum.Masked += r.Masked
 	sum.Bytes += r.Bytes

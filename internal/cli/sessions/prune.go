@@ -54,7 +54,7 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 			bytes += list[i].Meta.Size
 			done++
 		}
-		if err := c.tell(p, &list[i]); err != nil {
+		if err := c.print(p, &list[i]); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []prune
 	return outcome.Invalid("nothing was deleted", "")
 }
 
-func (c *pruneCmd) tell(p *command.Program, f *prune.Session) error {
+func (c *pruneCmd) print(p *command.Program, f *prune.Session) error {
 	d := prunedDoc{Session: f.Meta.ID, Title: cmp.Or(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Reason: f.KeptReason, Action: c.verb(), DryRun: c.DryRun}
 	if f.KeptReason != "" {
 		d.Action = "kept"

@@ -87,7 +87,7 @@ func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.S
 		return err
 	}
 	if c.DryRun {
-		return c.tell(p, m.ID, plan, "would be erased")
+		return c.print(p, m.ID, plan, "would be erased")
 	}
 	if !c.Yes && len(plan.Erased)+len(plan.Copies) > 0 {
 		if err := c.confirm(ctx, p, m, plan); err != nil {
@@ -98,7 +98,7 @@ func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.S
 	if err != nil {
 		return err
 	}
-	return c.tell(p, m.ID, did, "erased")
+	return c.print(p, m.ID, did, "erased")
 }
 
 // options returns what to erase.
@@ -259,7 +259,7 @@ func withContext(payload string) string {
 	return "…" + strings.ToValidUTF8(payload[at-80:], "")
 }
 
-func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, what string) error {
+func (c *redactCmd) print(p *command.Program, id string, r *session.Redaction, what string) error {
 	if c.JSON {
 		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
 		for _, e := range r.Erased {

@@ -38,7 +38,7 @@ func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil { // the other sessions can still be repaired
 			d.Error, d.OK = err.Error(), false
 		}
-		return d.OK, c.tell(p, d)
+		return d.OK, c.print(p, d)
 	})
 }
 
@@ -136,7 +136,7 @@ func (c *repairCmd) recover(ctx context.Context, s *session.Sessions, m session.
 	return l.Close()
 }
 
-func (c *repairCmd) tell(p *command.Program, d *repairDoc) error {
+func (c *repairCmd) print(p *command.Program, d *repairDoc) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}

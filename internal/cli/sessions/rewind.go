@@ -48,7 +48,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 				return err
 			}
 		}
-		return c.tell(p, m, doc)
+		return c.print(p, m, doc)
 	})
 }
 
@@ -145,7 +145,7 @@ func displayPath(folder, path string) string {
 	return path
 }
 
-func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *rewind.Report) error {
+func (c *rewindCmd) print(p *command.Program, m session.Meta, d *rewind.Report) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}

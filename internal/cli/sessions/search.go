@@ -60,7 +60,7 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.JSON {
 		return p.Out.JSON(found, p.Out.TTY)
 	}
-	c.tell(p, found)
+	c.print(p, found)
 	return nil
 }
 
@@ -76,7 +76,7 @@ func quotePhrase(args []string) string {
 	return b.String()
 }
 
-func (c *searchCmd) tell(p *command.Program, found *session.Hits) {
+func (c *searchCmd) print(p *command.Program, found *session.Hits) {
 	if len(found.Hits) == 0 {
 		p.Err.Line("nothing found")
 		if !c.All && c.Session == "" {

@@ -99,8 +99,8 @@ func runText(r session.Record) string {
 	if e.Via != "" {
 		b.WriteString(" via " + e.Via)
 	}
-	if said := cmp.Or(cmp.Or(e.Message, e.Input), e.Text); said != "" {
-		b.WriteString(": " + strings.Join(strings.Fields(said), " "))
+	if text := cmp.Or(cmp.Or(e.Message, e.Input), e.Text); text != "" {
+		b.WriteString(": " + strings.Join(strings.Fields(text), " "))
 	}
 	return b.String()
 }

@@ -71,7 +71,7 @@ func TestStateOfRuns(t *testing.T) {
 }
 
 // A session that waits for an approval of its sub-agent is "waiting", whether its own turn is open or not.
-func TestStateWhenASubagentAsks(t *testing.T) {
+func TestStateOfWaitingSubagent(t *testing.T) {
 	ctx, s := t.Context(), session.New(memory.New(), nil)
 	for id, owner := range map[string]string{"lead": "", "other": "", "sub": "lead", "idle": "lead"} {
 		l, err := s.Create(ctx, session.Opened{SessionID: id, Owner: owner, Created: time.Now()})

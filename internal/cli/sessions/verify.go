@@ -30,7 +30,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return false, err
 		}
-		return d.OK, c.tell(p, d)
+		return d.OK, c.print(p, d)
 	})
 }
 
@@ -46,7 +46,7 @@ func (c *verifyCmd) verify(ctx context.Context, s *session.Sessions, id string) 
 	return d, nil
 }
 
-func (c *verifyCmd) tell(p *command.Program, d verifyDoc) error {
+func (c *verifyCmd) print(p *command.Program, d verifyDoc) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}

@@ -115,12 +115,12 @@ func CheckTakesKey(p *command.Program, provider string, rules *settings.Settings
 // ReadKey asks for the key of a provider without echoing it, or reads it from standard input.
 func ReadKey(ctx context.Context, p *command.Program, provider string) (string, error) {
 	key := ""
-	if person := p.Terminal.Ask(); person != nil {
-		defer person.Close()
+	if prompter := p.Terminal.Ask(); prompter != nil {
+		defer prompter.Close()
 		if known, ok := providers.Lookup(provider); ok && known.KeyPage != "" {
-			person.Out.Line("create a key for %s at %s", provider, known.KeyPage)
+			prompter.Out.Line("create a key for %s at %s", provider, known.KeyPage)
 		}
-		line, ok, err := person.Secret(ctx, "key of "+provider+" (not echoed): ")
+		line, ok, err := prompter.Secret(ctx, "key of "+provider+" (not echoed): ")
 		switch {
 		case errors.Is(err, term.ErrEchoes):
 			return "", outcome.Invalid(err.Error(), "pipe the key: … | holdfast login "+provider)

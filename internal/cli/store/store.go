@@ -44,8 +44,8 @@ func (c *copyCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	defer closeTo()
 	r, err := c.copy(ctx, p, from.Store(), to.Store())
-	if told := c.tell(p, r); told != nil {
-		return told
+	if printErr := c.print(p, r); printErr != nil {
+		return printErr
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session
 	})
 }
 
-func (c *copyCmd) tell(p *command.Program, r *session.CopyReport) error {
+func (c *copyCmd) print(p *command.Program, r *session.CopyReport) error {
 	if c.JSON {
 		d := copyResult{
 			Sessions: r.Sessions, Changed: r.Changed, Records: r.Records, Bytes: r.Bytes, Erased: r.Erased,

@@ -107,7 +107,7 @@ func TestHookName(t *testing.T) {
 	}
 }
 
-func TestHooksInTheStream(t *testing.T) {
+func TestHooksInStream(t *testing.T) {
 	var out bytes.Buffer
 	p := &command.Program{Stdout: &out}
 	p.SetDefaults()

@@ -29,7 +29,7 @@ func screen(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 	return p, &b
 }
 
-func said(id, text string) event.ItemAppended {
+func assistantItem(id, text string) event.ItemAppended {
 	return event.ItemAppended{Item: transcript.Item{
 		ID: id, Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}},
 	}.MustEncode()}
@@ -54,15 +54,15 @@ func TestTextView(t *testing.T) {
 		want           string
 	}{
 		{"an answer as it comes", true, true, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.TextDelta{Text: "lo\x1b"}, said("1", "hello\x1b"),
+			event.TextDelta{Text: "hel"}, event.TextDelta{Text: "lo\x1b"}, assistantItem("1", "hello\x1b"),
 		}, "hello\\x1b\n"},
 		{"a pipe gets what is durable", false, false, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
+			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
 		}, "· anthropic: network: gone; retrying in 1.0 s\nhello\n"},
 		{"a terminal is told what is void", true, false, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
+			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
 		}, "hel\n· the text above is discarded: the model's stream broke off\n· anthropic: network: gone; retrying in 1.0 s\n\nhello\n"},
-		{"a model that does not stream", true, true, false, []event.Event{said("1", "hello")}, "hello\n"},
+		{"a model that does not stream", true, true, false, []event.Event{assistantItem("1", "hello")}, "hello\n"},
 		{"what opening found", false, false, false, []event.Event{
 			event.SessionOpened{ID: "s", Items: 1, Notices: []string{"turn-1 was interrupted\x07"}, Recovery: &session.Recovery{CutBytes: 7, TailFile: "torn.bin"}},
 		}, "· resuming session s, 1 item\n· turn-1 was interrupted\\x07\n· cut an incomplete record of 7 bytes off the log and saved it in torn.bin\n"},
@@ -107,7 +107,7 @@ func TestTextView(t *testing.T) {
 		{"verbose", false, false, true, []event.Event{
 			event.ThinkingDelta{Text: "so"},
 			event.ThinkingDelta{Text: "\x1b"},
-			said("1", "hi"),
+			assistantItem("1", "hi"),
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			exited("u", 0, 0),
 		}, "so\\x1b\nhi\n● Bash\n  └ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
@@ -117,7 +117,7 @@ func TestTextView(t *testing.T) {
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			exited("u", 1, 0),
 			event.Notice{Text: "n"},
-			said("1", "hi"),
+			assistantItem("1", "hi"),
 			event.Result{SessionID: "s", Reason: event.ReasonCompleted},
 		}, "hi\n"},
 		{"side by side", false, false, false, []event.Event{
@@ -174,7 +174,7 @@ func TestStreamEvents(t *testing.T) {
 		event.TextDelta{Text: "a"},
 		event.ThinkingDelta{Text: "b"},
 		event.TextDelta{Text: "c"},
-		said("1", "c"),
+		assistantItem("1", "c"),
 		event.ModelSwitched{From: "a", To: "b", Err: errAway},
 		event.CompactionStarted{Trigger: "auto"},
 		event.TranscriptRewritten{Mutator: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},

@@ -77,13 +77,13 @@ func containerWord(o *workspace.Overview) string {
 
 // printProblems prints each problem once, below the table.
 func printProblems(p *command.Program, list []workspace.Overview) {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for i := range list {
 		o := &list[i]
-		if o.Problem == "" || told[o.Problem] {
+		if o.Problem == "" || printed[o.Problem] {
 			continue
 		}
-		told[o.Problem] = true
+		printed[o.Problem] = true
 		p.Warn("%s", o.Problem)
 		if o.Hint != "" {
 			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(o.Hint))
@@ -108,12 +108,12 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 		if c.JSON {
 			return p.Out.JSON(o, p.Out.TTY)
 		}
-		c.tell(p, o)
+		c.print(p, o)
 		return c.sessions(ctx, p, o)
 	})
 }
 
-func (c *showCmd) tell(p *command.Program, o *workspace.Overview) {
+func (c *showCmd) print(p *command.Program, o *workspace.Overview) {
 	l := o.Limits
 	facts := [][2]string{
 		{"workspace", o.Slug},

@@ -34,7 +34,7 @@ func update(fields string) string {
 	return `< {"method":"session/update","params":{"sessionId":"s1","update":{` + fields + "}}}\n"
 }
 
-func says(text string) string {
+func messageChunk(text string) string {
 	return update(fmt.Sprintf(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}`, text))
 }
 
@@ -67,7 +67,7 @@ func TestWire(t *testing.T) {
 		{
 			name: "what is said in pieces is one item",
 			wire: fresh + update(`"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}`) +
-				says("One ") + says("two.") + begins(`"toolCallId":"c","title":"x","kind":"think","status":"completed"`) + says("Three.") + through,
+				messageChunk("One ") + messageChunk("two.") + begins(`"toolCallId":"c","title":"x","kind":"think","status":"completed"`) + messageChunk("Three.") + through,
 			want: []string{
 				"assistant thinks: Hm", "assistant: One two.", "running c", `use c think {"title":"x"}`, "result c completed", "assistant: Three.",
 			},
@@ -80,7 +80,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "numbers of another kind are no reason to miss the end",
-			wire: fresh + says("Done.") + `< {"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":1.5,"outputTokens":"many"}}}` + "\n",
+			wire: fresh + messageChunk("Done.") + `< {"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":1.5,"outputTokens":"many"}}}` + "\n",
 			want: []string{"assistant: Done."}, end: vendor.End{Text: "Done."},
 		},
 		{
@@ -122,7 +122,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "a command that goes on while the agent speaks", decide: allow,
-			wire: fresh + asks(0, `"toolCallId":"c","kind":"execute","rawInput":{"command":"serve"}`, yes) + says("It serves.") +
+			wire: fresh + asks(0, `"toolCallId":"c","kind":"execute","rawInput":{"command":"serve"}`, yes) + messageChunk("It serves.") +
 				changes(`"toolCallId":"c","status":"completed"`) + through,
 			want: []string{
 				`use c Bash {"command":"serve"}`, "permit c", "result c still running in the background",
@@ -170,7 +170,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "the process ends",
-			wire: fresh + says("So far") + begins(`"toolCallId":"c","kind":"read","locations":[{"path":"/work/a"}]`) + `< {"method":"sess`,
+			wire: fresh + messageChunk("So far") + begins(`"toolCallId":"c","kind":"read","locations":[{"path":"/work/a"}]`) + `< {"method":"sess`,
 			want: []string{
 				"assistant: So far", `notice not a message: {"method":"sess`, "running c", `use c Read {"file_path":"/work/a"}`,
 			},
@@ -178,7 +178,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "too many words",
-			wire: fresh + says("So") + `< {"id":3,"result":{"stopReason":"max_tokens"}}` + "\n",
+			wire: fresh + messageChunk("So") + `< {"id":3,"result":{"stopReason":"max_tokens"}}` + "\n",
 			want: []string{"assistant: So"},
 			end:  vendor.End{Failure: "the agent stopped before it finished: max_tokens"},
 		},
@@ -216,8 +216,8 @@ func TestBegin(t *testing.T) {
 	}{
 		{
 			name: "a session is loaded, and what was is not told again", resume: true,
-			wire: hello + `> {"id":2,"method":"session/load"}` + "\n" + says("as I said before") + `< {"id":2,"result":null}` + "\n" +
-				`> {"id":3,"method":"session/prompt"}` + "\n" + says("New.") + through,
+			wire: hello + `> {"id":2,"method":"session/load"}` + "\n" + messageChunk("as I said before") + `< {"id":2,"result":null}` + "\n" +
+				`> {"id":3,"method":"session/prompt"}` + "\n" + messageChunk("New.") + through,
 			want: []string{"began s1", "assistant: New."}, end: vendor.End{Text: "New."},
 		},
 		{
@@ -284,7 +284,7 @@ func TestBegin(t *testing.T) {
 }
 
 // An ID that is not valid as a session ID is ignored.
-func TestImproperSession(t *testing.T) {
+func TestInvalidSessionID(t *testing.T) {
 	for _, id := range []string{"", "a\nb", strings.Repeat("x", 513)} {
 		_, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, hello+
 			`> {"id":2,"method":"session/new"}`+"\n"+fmt.Sprintf(`< {"id":2,"result":{"sessionId":%q}}`, id)+"\n"), vendortest.Listen(t))
@@ -296,21 +296,21 @@ func TestImproperSession(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
-	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, fresh+says(long)+through), vendortest.Listen(t))
+	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, fresh+messageChunk(long)+through), vendortest.Listen(t))
 	if err != nil || end.Text != long {
 		t.Errorf("a text of %d bytes, %v", len(end.Text), err)
 	}
 }
 
 func FuzzWire(f *testing.F) {
-	var said strings.Builder
-	for line := range strings.Lines(fresh + says("x") + begins(`"toolCallId":"c","kind":"edit","content":[{"type":"diff","path":"/a","newText":"x"}]`) + through) {
+	var output strings.Builder
+	for line := range strings.Lines(fresh + messageChunk("x") + begins(`"toolCallId":"c","kind":"edit","content":[{"type":"diff","path":"/a","newText":"x"}]`) + through) {
 		if s, ok := strings.CutPrefix(line, "< "); ok {
-			said.WriteString(s)
+			output.WriteString(s)
 		}
 	}
-	f.Add(said.String())
-	f.Fuzz(func(t *testing.T, said string) {
-		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(said), vendortest.Listen(t))
+	f.Add(output.String())
+	f.Fuzz(func(t *testing.T, output string) {
+		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(output), vendortest.Listen(t))
 	})
 }

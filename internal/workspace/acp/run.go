@@ -20,10 +20,10 @@ import (
 
 // run is a running turn.
 type run struct {
-	turn  vendor.Turn
-	sink  vendor.Sink
-	stage *toolqueue.Turn
-	conn  *jsonrpc.Conn
+	turn vendor.Turn
+	sink vendor.Sink
+	uses *toolqueue.Turn
+	conn *jsonrpc.Conn
 
 	initialize, open, mode, model, prompt string // ids of our calls
 	hello                                 hello
@@ -32,7 +32,7 @@ type run struct {
 
 	text, thought strings.Builder // the streaming text
 	message       string          // the agent's id of the streaming message
-	said          string          // the last complete text
+	lastText      string          // the last complete text
 	calls         map[string]*call
 	plans         int
 	end           *vendor.End
@@ -40,13 +40,13 @@ type run struct {
 
 func newRun(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) *run {
 	return &run{
-		turn: t, sink: s, stage: toolqueue.New(ctx, s), calls: map[string]*call{},
+		turn: t, sink: s, uses: toolqueue.New(ctx, s), calls: map[string]*call{},
 		conn: jsonrpc.New(p.Stdout(), p.Stdin(), jsonrpc.Options{Version: true}),
 	}
 }
 
 func (r *run) close() {
-	r.stage.Close()
+	r.uses.Close()
 	r.conn.Close()
 }
 
@@ -61,7 +61,7 @@ func (r *run) serve() (vendor.End, error) {
 		var broken *jsonrpc.BrokenError
 		switch {
 		case errors.As(err, &broken):
-			err = r.stage.Notice(broken.Error())
+			err = r.uses.Notice(broken.Error())
 		case err != nil:
 			return vendor.End{}, errors.Join(err, r.finish())
 		case m.IsRequest():
@@ -82,11 +82,11 @@ func (r *run) finish() error {
 	if err := r.flush(); err != nil {
 		return err
 	}
-	if err := r.stage.Finish(); err != nil {
+	if err := r.uses.Finish(); err != nil {
 		return err
 	}
 	if r.end != nil && r.end.Failure == "" {
-		r.end.Text = r.said
+		r.end.Text = r.lastText
 	}
 	return nil
 }

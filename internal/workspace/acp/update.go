@@ -30,15 +30,15 @@ func (r *run) notification(m *jsonrpc.Message) error {
 			ID json.RawMessage `json:"requestId"`
 		}
 		if m.Decode(&q) == nil {
-			r.stage.Withdraw(string(q.ID))
+			r.uses.Withdraw(string(q.ID))
 		}
 		return nil
 	default:
-		return r.stage.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
+		return r.uses.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
 	}
 	var e updateEvent
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("invalid update")
+		return r.uses.Notice("invalid update")
 	}
 	if r.prompt == "" || e.Session != r.session {
 		return nil
@@ -54,16 +54,16 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		if slices.Contains(ignoredUpdates, u.Kind) {
 			return nil
 		}
-		return r.stage.NoticeOnce("unknown update type: " + lineio.Truncate(u.Kind, 80))
+		return r.uses.NoticeOnce("unknown update type: " + lineio.Truncate(u.Kind, 80))
 	}
 }
 
 // chunk handles a piece of text or thinking. It also means that the agent does not wait for a running command.
 func (r *run) chunk(u *update) error {
 	if u.Message == "" || u.Message != r.message {
-		r.stage.Settle()
+		r.uses.Settle()
 	}
-	if err := r.stage.Advance(func(*toolqueue.Use) string { return "" }); err != nil {
+	if err := r.uses.Advance(func(*toolqueue.Use) string { return "" }); err != nil {
 		return err
 	}
 	thinks := u.Kind == "agent_thought_chunk"
@@ -80,7 +80,7 @@ func (r *run) chunk(u *update) error {
 		if err := r.flush(); err != nil {
 			return err
 		}
-		return r.stage.Emit(part)
+		return r.uses.Emit(part)
 	case text.Text == "":
 		return nil
 	case thinks:
@@ -93,20 +93,20 @@ func (r *run) chunk(u *update) error {
 
 // flush emits the accumulated text as an item.
 func (r *run) flush() error {
-	r.stage.Think(r.thought.String())
+	r.uses.Think(r.thought.String())
 	r.thought.Reset()
 	if r.text.Len() == 0 {
 		return nil
 	}
-	r.said = r.text.String()
+	r.lastText = r.text.String()
 	r.text.Reset()
-	return r.stage.Emit(transcript.Text{Text: r.said})
+	return r.uses.Emit(transcript.Text{Text: r.lastText})
 }
 
 // called handles an update of a tool call.
 func (r *run) called(f *callFields, list json.RawMessage) error {
 	if f.ID == "" {
-		return r.stage.Notice("tool call without an id: " + lineio.Truncate(f.Title, 80))
+		return r.uses.Notice("tool call without an id: " + lineio.Truncate(f.Title, 80))
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -115,18 +115,18 @@ func (r *run) called(f *callFields, list json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	u := r.stage.Use(c.ID)
+	u := r.uses.Use(c.ID)
 	switch sdk.ToolCallStatus(c.Status) {
 	case sdk.ToolCallStatusCompleted, sdk.ToolCallStatusFailed:
 		if u.Detached() {
-			return r.stage.NoticeOnce(fmt.Sprintf("background task ended (%s): %s", c.ID, c.Status))
+			return r.uses.NoticeOnce(fmt.Sprintf("background task ended (%s): %s", c.ID, c.Status))
 		}
 		parts, isError := c.result()
-		return r.stage.Result(c.ID, parts, isError)
+		return r.uses.Result(c.ID, parts, isError)
 	case sdk.ToolCallStatusInProgress:
 		// Some agents report a call as running and then ask. A call with content is running.
 		if len(list) > 0 && u.IsPending() && f.Title == "" {
-			return r.stage.Run(c.ID)
+			return r.uses.Run(c.ID)
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (r *run) hold(f *callFields, list json.RawMessage) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.stage.AddUse(&toolqueue.Use{ID: c.ID, Name: name, Input: raw, Sub: c.Meta.Claude.Parent != "", Parent: c.Meta.Claude.Parent})
+	r.uses.AddUse(&toolqueue.Use{ID: c.ID, Name: name, Input: raw, Sub: c.Meta.Claude.Parent != "", Parent: c.Meta.Claude.Parent})
 	return c, nil
 }
 
@@ -164,8 +164,8 @@ func (r *run) planned(entries []planEntry) error {
 	}
 	r.plans++
 	id := "plan-" + strconv.Itoa(r.plans)
-	r.stage.AddUse(&toolqueue.Use{ID: id, Name: "TodoWrite", Input: raw})
-	return r.stage.Result(id, toolqueue.Text("noted"), false)
+	r.uses.AddUse(&toolqueue.Use{ID: id, Name: "TodoWrite", Input: raw})
+	return r.uses.Result(id, toolqueue.Text("noted"), false)
 }
 
 // request answers the agent's requests. Files and terminals are not offered, because the agent has its own in the
@@ -173,12 +173,12 @@ func (r *run) planned(entries []planEntry) error {
 func (r *run) request(m *jsonrpc.Message) error {
 	if m.Method != sdk.ClientMethodSessionRequestPermission {
 		r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-		return r.stage.NoticeOnce("unsupported request: " + lineio.Truncate(m.Method, 80))
+		return r.uses.NoticeOnce("unsupported request: " + lineio.Truncate(m.Method, 80))
 	}
 	var q permission
 	if err := m.Decode(&q); err != nil || q.Call.ID == "" || q.Session != r.session || r.prompt == "" {
 		r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "invalid permission request, or unknown tool call")
-		return r.stage.Notice("invalid permission request, or unknown tool call")
+		return r.uses.Notice("invalid permission request, or unknown tool call")
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	if u := r.stage.Use(c.ID); u.IsPending() && r.delegated() {
+	if u := r.uses.Use(c.ID); u.IsPending() && r.delegated() {
 		u.Sub = true
 	}
 	name, input := c.use()
@@ -201,7 +201,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 // delegated reports whether a sub-agent runs. The agent does not report which calls are the sub-agent's.
 func (r *run) delegated() bool {
 	for id, c := range r.calls {
-		u := r.stage.Use(id)
+		u := r.uses.Use(id)
 		if u == nil || u.IsPending() || u.Ended() {
 			continue
 		}
@@ -217,11 +217,11 @@ func (r *run) permit(m *jsonrpc.Message, q *permission, p vendor.Permission) err
 	id := slices.Clone(m.ID)
 	yes, no := q.choose(sdk.PermissionOptionKindAllowOnce), q.choose(sdk.PermissionOptionKindRejectOnce)
 	if yes == "" {
-		if err := r.stage.NoticeOnce("the agent offers no \"allow once\" option: " + lineio.Truncate(q.Call.Title, 80)); err != nil {
+		if err := r.uses.NoticeOnce("the agent offers no \"allow once\" option: " + lineio.Truncate(q.Call.Title, 80)); err != nil {
 			return err
 		}
 	}
-	return r.stage.Ask(string(id), p, func(a vendor.Answer) {
+	return r.uses.Ask(string(id), p, func(a vendor.Answer) {
 		switch {
 		case a.Allow && a.Input == nil && yes != "":
 			r.conn.Reply(id, selected(yes))

@@ -70,7 +70,7 @@ func (Driver) Transcript(session, dir string) string {
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := lineio.NewWriter(p.Stdin())
-	r := &run{ctx: ctx, turn: t, sink: s, out: w, permits: map[string]context.CancelFunc{}, told: map[string]bool{}}
+	r := &run{ctx: ctx, turn: t, sink: s, out: w, permits: map[string]context.CancelFunc{}, reported: map[string]bool{}}
 	defer func() {
 		stop()
 		w.Close()

@@ -54,23 +54,23 @@ func (t *tape) Stderr() string        { return "" }
 // notes is a sink that records its calls as text.
 type notes struct {
 	mu     sync.Mutex
-	told   []string
+	calls  []string
 	asked  []string
 	items  []transcript.Item
 	answer vendor.Answer
 }
 
-func (n *notes) tell(format string, args ...any) error {
+func (n *notes) record(format string, args ...any) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.told = append(n.told, fmt.Sprintf(format, args...))
+	n.calls = append(n.calls, fmt.Sprintf(format, args...))
 	return nil
 }
 
-func (n *notes) SessionStarted(id string) error { return n.tell("began %s", id[max(len(id)-4, 0):]) }
-func (n *notes) Delta(d vendor.Delta) error     { return n.tell("delta %s%s", d.Text, d.Thinking) }
-func (n *notes) Running(use string) error       { return n.tell("running %s", use) }
-func (n *notes) Notice(text string) error       { return n.tell("notice %s", text) }
+func (n *notes) SessionStarted(id string) error { return n.record("began %s", id[max(len(id)-4, 0):]) }
+func (n *notes) Delta(d vendor.Delta) error     { return n.record("delta %s%s", d.Text, d.Thinking) }
+func (n *notes) Running(use string) error       { return n.record("running %s", use) }
+func (n *notes) Notice(text string) error       { return n.record("notice %s", text) }
 
 func (n *notes) Item(it transcript.Item) error {
 	n.items = append(n.items, it)
@@ -88,7 +88,7 @@ func (n *notes) Item(it transcript.Item) error {
 			}
 		}
 	}
-	return n.tell("%s", word)
+	return n.record("%s", word)
 }
 
 func (n *notes) Permit(_ context.Context, p vendor.Permission) (vendor.Answer, error) {
@@ -112,7 +112,7 @@ func TestRecorded(t *testing.T) {
 	for _, c := range []struct {
 		file   string
 		resume bool
-		told   []string
+		calls  []string
 		asked  []string
 		end    vendor.End
 	}{
@@ -138,8 +138,8 @@ func TestRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(n.told, c.told) {
-				t.Errorf("told %q, want %q", n.told, c.told)
+			if !slices.Equal(n.calls, c.calls) {
+				t.Errorf("told %q, want %q", n.calls, c.calls)
 			}
 			slices.Sort(n.asked)
 			slices.Sort(c.asked)
@@ -166,10 +166,10 @@ const over = `{"type":"result","subtype":"success","is_error":false,"result":"ok
 
 func TestWire(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		wire []string
-		told []string
-		err  error
+		name  string
+		wire  []string
+		calls []string
+		err   error
 	}{
 		{"the same text twice", []string{
 			`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hello"}}}`,
@@ -207,8 +207,8 @@ func TestWire(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := &notes{}
 			_, _, err := replay(t, lines(c.wire...), vendor.Turn{}, n)
-			if !errors.Is(err, c.err) || !slices.Equal(n.told, c.told) {
-				t.Errorf("told %q, %v; want %q", n.told, err, c.told)
+			if !errors.Is(err, c.err) || !slices.Equal(n.calls, c.calls) {
+				t.Errorf("told %q, %v; want %q", n.calls, err, c.calls)
 			}
 		})
 	}

@@ -92,12 +92,12 @@ func deltas(t *testing.T, texts ...string) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range n.told {
+	for _, s := range n.calls {
 		if strings.HasPrefix(s, "delta ") {
 			got = append(got, s)
 		}
 	}
 	if strings.Join(got, "|") != strings.Join(want, "|") {
-		t.Errorf("%q", n.told)
+		t.Errorf("%q", n.calls)
 	}
 }

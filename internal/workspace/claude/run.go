@@ -31,10 +31,10 @@ type run struct {
 	began   bool
 	trouble string // an error text that the program sent as a model message
 
-	waiting sync.WaitGroup // pending permission requests
-	mu      sync.Mutex
-	permits map[string]context.CancelFunc // cancels by request id
-	told    map[string]bool               // unknown event types already reported
+	waiting  sync.WaitGroup // pending permission requests
+	mu       sync.Mutex
+	permits  map[string]context.CancelFunc // cancels by request id
+	reported map[string]bool               // unknown event types already reported
 }
 
 func (r *run) send(v any) {
@@ -90,10 +90,10 @@ func (r *run) handle(line []byte) error {
 
 // unknown reports an unknown type once.
 func (r *run) unknown(what string) error {
-	if r.told[what] {
+	if r.reported[what] {
 		return nil
 	}
-	r.told[what] = true
+	r.reported[what] = true
 	return r.sink.Notice(what)
 }
 

@@ -187,9 +187,9 @@ const greeting = `> {"id":1,"method":"initialize"}
 
 const (
 	began   = "began 01a20200-0000-7000-8000-000000000001"
-	mine    = `"threadId":"01a20200-0000-7000-8000-000000000001","turnId":"t1"`
+	ids     = `"threadId":"01a20200-0000-7000-8000-000000000001","turnId":"t1"`
 	theirs  = `"threadId":"01a20200-0000-7000-8000-000000000002","turnId":"t2"`
-	through = `< {"method":"turn/completed","params":{` + mine + `,"turn":{"id":"t1","status":"completed"}}}` + "\n"
+	through = `< {"method":"turn/completed","params":{` + ids + `,"turn":{"id":"t1","status":"completed"}}}` + "\n"
 )
 
 func event(method, of, more string) string {
@@ -211,10 +211,10 @@ func TestWire(t *testing.T) {
 	}{
 		{
 			name: "strange things are told once and passed over",
-			wire: "< this is no JSON\n< [1]\n< {}\n\n" + event("moon/phase", mine, `"x":1`) + event("moon/phase", mine, `"x":2`) +
-				whole(mine, `{"type":"hologram","id":"i1"}`) + event("thread/newThing", mine, `"x":2`) +
-				event("item/completed", mine, `"item":7`) +
-				event("configWarning", mine, `"summary":"Codex could not find bubblewrap on PATH."`) + through, // its sandbox is off
+			wire: "< this is no JSON\n< [1]\n< {}\n\n" + event("moon/phase", ids, `"x":1`) + event("moon/phase", ids, `"x":2`) +
+				whole(ids, `{"type":"hologram","id":"i1"}`) + event("thread/newThing", ids, `"x":2`) +
+				event("item/completed", ids, `"item":7`) +
+				event("configWarning", ids, `"summary":"Codex could not find bubblewrap on PATH."`) + through, // its sandbox is off
 			want: []string{
 				"notice not a message: this is no JSON", "notice not a message: [1]",
 				"notice not a message: {}", "notice unknown event type: moon/phase",
@@ -225,11 +225,11 @@ func TestWire(t *testing.T) {
 		{
 			name: "requests of unknown kinds are refused",
 			wire: `< {"id":"q","method":"moon/landing","params":{}}` + "\n" + `> {"id":"q"}` + "\n" +
-				`< {"id":"p","method":"item/permissions/requestApproval","params":{` + mine + `,"itemId":"i","permissions":{"network":{"enabled":true}}}}` + "\n" +
+				`< {"id":"p","method":"item/permissions/requestApproval","params":{` + ids + `,"itemId":"i","permissions":{"network":{"enabled":true}}}}` + "\n" +
 				`> {"id":"p","result":{"permissions":{},"scope":"turn"}}` + "\n" +
-				`< {"id":"c","method":"item/fileChange/requestApproval","params":{` + mine + `,"itemId":"unheard-of"}}` + "\n" +
+				`< {"id":"c","method":"item/fileChange/requestApproval","params":{` + ids + `,"itemId":"unheard-of"}}` + "\n" +
 				`> {"id":"c","result":{"decision":"decline"}}` + "\n" +
-				`< {"id":"e","method":"mcpServer/elicitation/request","params":{` + mine + `,"serverName":"s","message":"Your name?"}}` + "\n" +
+				`< {"id":"e","method":"mcpServer/elicitation/request","params":{` + ids + `,"serverName":"s","message":"Your name?"}}` + "\n" +
 				`> {"id":"e","result":{"action":"decline","content":null,"_meta":null}}` + "\n" + through,
 			want: []string{
 				"notice unknown request type: moon/landing",
@@ -248,11 +248,11 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "what is not asked about is told as running",
-			wire: begun(mine, `{"type":"webSearch","id":"w1","query":"weather"}`) +
-				whole(mine, `{"type":"webSearch","id":"w1","query":"weather"}`) +
-				begun(mine, `{"type":"commandExecution","id":"c1","command":"make"}`) +
-				event("item/commandExecution/outputDelta", mine, `"itemId":"c1","delta":"building\n"`) +
-				whole(mine, `{"type":"commandExecution","id":"c1","command":"make","status":"completed","aggregatedOutput":"building\n","exitCode":0}`) + through,
+			wire: begun(ids, `{"type":"webSearch","id":"w1","query":"weather"}`) +
+				whole(ids, `{"type":"webSearch","id":"w1","query":"weather"}`) +
+				begun(ids, `{"type":"commandExecution","id":"c1","command":"make"}`) +
+				event("item/commandExecution/outputDelta", ids, `"itemId":"c1","delta":"building\n"`) +
+				whole(ids, `{"type":"commandExecution","id":"c1","command":"make","status":"completed","aggregatedOutput":"building\n","exitCode":0}`) + through,
 			want: []string{
 				"running w1", `use w1 WebSearch {"action":null,"query":"weather"}`, "result w1 done",
 				"running c1", `use c1 Bash {"command":"make"}`, "result c1 building⏎",
@@ -260,12 +260,12 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "what a command wants besides is asked about as a part of it",
-			wire: begun(mine, `{"type":"commandExecution","id":"c1","command":"curl x"}`) +
-				`< {"id":1,"method":"item/commandExecution/requestApproval","params":{` + mine + `,"itemId":"c1","command":"curl x"}}` + "\n" +
+			wire: begun(ids, `{"type":"commandExecution","id":"c1","command":"curl x"}`) +
+				`< {"id":1,"method":"item/commandExecution/requestApproval","params":{` + ids + `,"itemId":"c1","command":"curl x"}}` + "\n" +
 				`> {"id":1,"result":{"decision":"accept"}}` + "\n" +
-				`< {"id":2,"method":"item/commandExecution/requestApproval","params":{` + mine + `,"itemId":"c1","command":"curl x","networkApprovalContext":{"host":"example.org","protocol":"https"}}}` + "\n" +
+				`< {"id":2,"method":"item/commandExecution/requestApproval","params":{` + ids + `,"itemId":"c1","command":"curl x","networkApprovalContext":{"host":"example.org","protocol":"https"}}}` + "\n" +
 				`> {"id":2,"result":{"decision":"accept"}}` + "\n" +
-				whole(mine, `{"type":"commandExecution","id":"c1","command":"curl x","status":"completed","exitCode":0}`) + through,
+				whole(ids, `{"type":"commandExecution","id":"c1","command":"curl x","status":"completed","exitCode":0}`) + through,
 			want: []string{
 				`use c1 Bash {"command":"curl x"}`, "permit c1",
 				`permit c1/1 of "c1": WebFetch {"url":"https://example.org"}`, "result c1 exit code 0",
@@ -273,14 +273,14 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "a sub-agent's commands are a part of what runs",
-			wire: begun(mine, `{"type":"collabAgentToolCall","id":"w","tool":"wait","prompt":"do it"}`) +
-				event("thread/tokenUsage/updated", mine, `"tokenUsage":{"total":{"inputTokens":3},"last":{"inputTokens":3}}`) +
+			wire: begun(ids, `{"type":"collabAgentToolCall","id":"w","tool":"wait","prompt":"do it"}`) +
+				event("thread/tokenUsage/updated", ids, `"tokenUsage":{"total":{"inputTokens":3},"last":{"inputTokens":3}}`) +
 				begun(theirs, `{"type":"commandExecution","id":"c9","command":"id"}`) +
 				`< {"id":1,"method":"item/commandExecution/requestApproval","params":{` + theirs + `,"itemId":"c9","command":"id"}}` + "\n" +
 				`> {"id":1,"result":{"decision":"accept"}}` + "\n" +
 				whole(theirs, `{"type":"commandExecution","id":"c9","command":"id","status":"completed","exitCode":0}`) +
 				whole(theirs, `{"type":"agentMessage","id":"m9","text":"I am a sub-agent."}`) +
-				whole(mine, `{"type":"collabAgentToolCall","id":"w","tool":"wait","status":"completed","agentsStates":{"a":"done"}}`) + through,
+				whole(ids, `{"type":"collabAgentToolCall","id":"w","tool":"wait","status":"completed","agentsStates":{"a":"done"}}`) + through,
 			want: []string{
 				"running w", `use w Agent {"action":"wait","prompt":"do it"}`, `permit c9 of "w": Bash {"command":"id"}`,
 				`result w {"a":"done"}`,
@@ -289,31 +289,31 @@ func TestWire(t *testing.T) {
 		},
 		{
 			name: "thoughts belong to the next item",
-			wire: whole(mine, `{"type":"reasoning","id":"r","summary":["first"],"content":["second"]}`) +
-				whole(mine, `{"type":"agentMessage","id":"m","text":"Said."}`) + through,
+			wire: whole(ids, `{"type":"reasoning","id":"r","summary":["first"],"content":["second"]}`) +
+				whole(ids, `{"type":"agentMessage","id":"m","text":"Said."}`) + through,
 			want: []string{"assistant thinks: first⏎⏎second", "assistant: Said."},
 			text: "Said.",
 		},
 		{
 			name: "an error of the model's",
-			wire: event("error", mine, `"error":{"message":"overloaded"},"willRetry":true`) +
-				event("error", mine, `"error":{"message":"no more"},"willRetry":false`) +
-				event("turn/completed", mine, `"turn":{"id":"t1","status":"failed","error":{"message":"no more","additionalDetails":"quota"}}`),
+			wire: event("error", ids, `"error":{"message":"overloaded"},"willRetry":true`) +
+				event("error", ids, `"error":{"message":"no more"},"willRetry":false`) +
+				event("turn/completed", ids, `"turn":{"id":"t1","status":"failed","error":{"message":"no more","additionalDetails":"quota"}}`),
 			want: []string{"notice overloaded (retrying)"},
 			end:  vendor.End{Failure: "no more: quota"},
 		},
 		{
 			name: "another turn's end is none",
 			wire: event("turn/completed", theirs, `"turn":{"id":"t2","status":"completed"}`) +
-				event("turn/completed", mine, `"turn":{"id":"t0","status":"completed"}`) +
-				whole(mine, `{"type":"agentMessage","id":"m","text":"Mine."}`) + through,
+				event("turn/completed", ids, `"turn":{"id":"t0","status":"completed"}`) +
+				whole(ids, `{"type":"agentMessage","id":"m","text":"Mine."}`) + through,
 			want: []string{"assistant: Mine."},
 			text: "Mine.",
 		},
 		{
 			name: "the process ends",
-			wire: whole(mine, `{"type":"reasoning","id":"r","summary":["so far"]}`) +
-				begun(mine, `{"type":"commandExecution","id":"c1","command":"make"}`) + `< {"method":"turn/comp`,
+			wire: whole(ids, `{"type":"reasoning","id":"r","summary":["so far"]}`) +
+				begun(ids, `{"type":"commandExecution","id":"c1","command":"make"}`) + `< {"method":"turn/comp`,
 			want: []string{
 				`notice not a message: {"method":"turn/comp`,
 				"running c1", "assistant thinks: so far", `use c1 Bash {"command":"make"}`,
@@ -337,7 +337,7 @@ func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
 	n := vendortest.Listen(t)
 	end, err := codex.Driver{}.Run(t.Context(), turn("x"),
-		vendortest.ReplayText(t, greeting+whole(mine, `{"type":"agentMessage","id":"m","text":"`+long+`"}`)+through), n)
+		vendortest.ReplayText(t, greeting+whole(ids, `{"type":"agentMessage","id":"m","text":"`+long+`"}`)+through), n)
 	if err != nil || end.Text != long {
 		t.Errorf("a text of %d bytes, %v", len(end.Text), err)
 	}
@@ -353,10 +353,10 @@ func TestWithdrawn(t *testing.T) {
 		return vendor.Answer{}, ctx.Err()
 	}
 	_, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, greeting+
-		begun(mine, `{"type":"commandExecution","id":"c1","command":"make"}`)+
-		`< {"id":7,"method":"item/commandExecution/requestApproval","params":{`+mine+`,"itemId":"c1","command":"make"}}`+"\n"+
-		event("serverRequest/resolved", mine, `"requestId":7`)+
-		event("turn/completed", mine, `"turn":{"id":"t1","status":"interrupted"}`)), n)
+		begun(ids, `{"type":"commandExecution","id":"c1","command":"make"}`)+
+		`< {"id":7,"method":"item/commandExecution/requestApproval","params":{`+ids+`,"itemId":"c1","command":"make"}}`+"\n"+
+		event("serverRequest/resolved", ids, `"requestId":7`)+
+		event("turn/completed", ids, `"turn":{"id":"t1","status":"interrupted"}`)), n)
 	if err != nil {
 		t.Error(err)
 	}
@@ -369,15 +369,15 @@ func FuzzWire(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		var said strings.Builder
+		var output strings.Builder
 		for line := range strings.Lines(string(b)) {
 			if s, ok := strings.CutPrefix(line, "< "); ok {
-				said.WriteString(s)
+				output.WriteString(s)
 			}
 		}
-		f.Add(said.String())
+		f.Add(output.String())
 	}
-	f.Fuzz(func(t *testing.T, said string) {
-		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(said), vendortest.Listen(t))
+	f.Fuzz(func(t *testing.T, output string) {
+		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(output), vendortest.Listen(t))
 	})
 }

@@ -17,33 +17,33 @@ var ignored = map[string]bool{
 }
 
 // item handles a started or completed item. For a sub-agent only items that need permission matter.
-func (r *run) item(it *item, mine, whole bool) error {
+func (r *run) item(it *item, ownThread, whole bool) error {
 	if ignored[it.Type] {
 		return nil
 	}
-	if mine && !whole {
-		if err := r.stage.Advance(r.printedBy); err != nil {
+	if ownThread && !whole {
+		if err := r.uses.Advance(r.printedBy); err != nil {
 			return err
 		}
 	}
 	if name, input, ok := r.use(it); ok {
-		return r.used(it, name, input, mine, whole)
+		return r.used(it, name, input, ownThread, whole)
 	}
-	if !mine || !whole {
+	if !ownThread || !whole {
 		return nil
 	}
 	switch it.Type {
 	case "agentMessage", "plan":
-		r.said = it.Text
-		return r.stage.Emit(toolqueue.Text(it.Text)...)
+		r.lastText = it.Text
+		return r.uses.Emit(toolqueue.Text(it.Text)...)
 	case "reasoning":
-		r.stage.Think(strings.Join(append(it.Summary, texts(it.Content)...), "\n\n"))
+		r.uses.Think(strings.Join(append(it.Summary, texts(it.Content)...), "\n\n"))
 	case "contextCompaction":
-		return r.stage.Notice("the agent has compacted its own transcript")
+		return r.uses.Notice("the agent has compacted its own transcript")
 	case "enteredReviewMode", "exitedReviewMode":
-		return r.stage.Emit(toolqueue.Text(it.Review)...)
+		return r.uses.Emit(toolqueue.Text(it.Review)...)
 	default:
-		return r.stage.NoticeOnce("unknown item type: " + lineio.Truncate(it.Type, 80))
+		return r.uses.NoticeOnce("unknown item type: " + lineio.Truncate(it.Type, 80))
 	}
 	return nil
 }
@@ -70,25 +70,25 @@ func (r *run) printedBy(u *toolqueue.Use) string {
 }
 
 // used handles a started or ended tool use.
-func (r *run) used(it *item, name string, input any, mine, whole bool) error {
+func (r *run) used(it *item, name string, input any, ownThread, whole bool) error {
 	if it.ID == "" {
-		return r.stage.Notice("tool use without an id: " + name)
+		return r.uses.Notice("tool use without an id: " + name)
 	}
 	raw, err := json.Marshal(input)
 	if err != nil {
-		return r.stage.Notice("invalid tool use: " + err.Error())
+		return r.uses.Notice("invalid tool use: " + err.Error())
 	}
-	r.stage.AddUse(&toolqueue.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
+	r.uses.AddUse(&toolqueue.Use{ID: it.ID, Name: name, Input: raw, Sub: !ownThread})
 	if !whole {
 		return nil
 	}
-	u := r.stage.Use(it.ID)
+	u := r.uses.Use(it.ID)
 	if u.Detached() {
-		return r.stage.Notice(fmt.Sprintf("background task ended (%s): %s", it.ID, outcome(it)))
+		return r.uses.Notice(fmt.Sprintf("background task ended (%s): %s", it.ID, outcome(it)))
 	}
 	content, isError := result(it)
 	delete(r.output, it.ID)
-	return r.stage.Result(it.ID, content, isError)
+	return r.uses.Result(it.ID, content, isError)
 }
 
 // use converts an item that is a tool use to the names and arguments of Claude Code's tools.

@@ -25,22 +25,22 @@ func (r *run) request(m *jsonrpc.Message) error {
 		return nil
 	case "item/tool/requestUserInput":
 		r.conn.Reply(m.ID, map[string]any{"answers": map[string]any{}})
-		return r.stage.NoticeOnce("the agent asked questions, which are not supported here")
+		return r.uses.NoticeOnce("the agent asked questions, which are not supported here")
 	}
 	r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-	return r.stage.NoticeOnce("unknown request type: " + lineio.Truncate(m.Method, 80))
+	return r.uses.NoticeOnce("unknown request type: " + lineio.Truncate(m.Method, 80))
 }
 
 // unreadable rejects an invalid request.
 func (r *run) unreadable(m *jsonrpc.Message) error {
 	r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "invalid request")
-	return r.stage.Notice("invalid request")
+	return r.uses.Notice("invalid request")
 }
 
 // ask has a use decided and answers with one of Codex's decisions: accept once, or decline.
 func (r *run) ask(m *jsonrpc.Message, p vendor.Permission) error {
 	id := slices.Clone(m.ID)
-	return r.stage.Ask(string(id), p, func(a vendor.Answer) {
+	return r.uses.Ask(string(id), p, func(a vendor.Answer) {
 		decision := "decline"
 		switch {
 		case a.Allow && a.Input == nil:
@@ -63,22 +63,22 @@ func (r *run) askCommand(m *jsonrpc.Message) error {
 		return r.unreadable(m)
 	}
 	p.Input = in
-	besides := q.Approval != ""
+	additional := q.Approval != ""
 	switch {
 	case q.Network != nil:
-		besides = true
+		additional = true
 		p.Tool = "WebFetch"
 		p.Input, _ = json.Marshal(map[string]any{"url": q.Network.Protocol + "://" + q.Network.Host}) // only strings: cannot fail
 	case q.Kind == "writeStdin":
-		besides = true
+		additional = true
 	}
-	u := r.stage.Use(q.Item)
-	if u != nil && u.IsPending() && !besides && u.Name == p.Tool && q.Command != "" {
+	u := r.uses.Use(q.Item)
+	if u != nil && u.IsPending() && !additional && u.Name == p.Tool && q.Command != "" {
 		u.Input = p.Input // the decision is about the requested arguments
 	}
-	if u != nil && u.IsPending() && besides {
+	if u != nil && u.IsPending() && additional {
 		// The use itself runs; the request is for something in addition.
-		if err := r.stage.Run(q.Item); err != nil {
+		if err := r.uses.Run(q.Item); err != nil {
 			return err
 		}
 	}
@@ -90,10 +90,10 @@ func (r *run) askChange(m *jsonrpc.Message) error {
 	if err := m.Decode(&q); err != nil {
 		return r.unreadable(m)
 	}
-	u := r.stage.Use(q.Item)
+	u := r.uses.Use(q.Item)
 	if u == nil || u.Name != "apply_patch" {
 		r.conn.Reply(m.ID, map[string]any{"decision": "decline"})
-		return r.stage.Notice("the agent requested permission for an unknown file change")
+		return r.uses.Notice("the agent requested permission for an unknown file change")
 	}
 	return r.ask(m, vendor.Permission{Use: q.Item, Tool: u.Name, Input: u.Input, Detail: q.Reason})
 }
@@ -119,15 +119,15 @@ func (r *run) askServer(m *jsonrpc.Message) error {
 		}
 		return a
 	}
-	use := r.stage.Find(func(u *toolqueue.Use) bool {
+	use := r.uses.Find(func(u *toolqueue.Use) bool {
 		return u.Name == "mcp__"+q.Server+"__"+q.Meta.Tool && same(u.Input, q.Meta.Params)
 	})
 	if q.Meta.Kind != "mcp_tool_call" || use == nil {
 		r.conn.Reply(m.ID, answer("decline"))
-		return r.stage.Notice("the server " + q.Server + " asked a question, which is not supported here: " + lineio.Truncate(q.Message, 200))
+		return r.uses.Notice("the server " + q.Server + " asked a question, which is not supported here: " + lineio.Truncate(q.Message, 200))
 	}
 	id := slices.Clone(m.ID)
-	return r.stage.Ask(string(id), vendor.Permission{Use: use.ID, Tool: use.Name, Input: use.Input, Detail: q.Message}, func(a vendor.Answer) {
+	return r.uses.Ask(string(id), vendor.Permission{Use: use.ID, Tool: use.Name, Input: use.Input, Detail: q.Message}, func(a vendor.Answer) {
 		switch {
 		case a.Allow && a.Input == nil:
 			r.conn.Reply(id, answer("accept"))

@@ -31,7 +31,7 @@ type codexEnv struct {
 
 const madeUpKey = "sk-" + "made-up-for-a-test"
 
-func newHouse(t *testing.T) *codexEnv {
+func newCodexEnv(t *testing.T) *codexEnv {
 	t.Helper()
 	r := &codexEnv{program: unpack(t), home: t.TempDir(), dir: t.TempDir()}
 	url := aimock.Start(t, "testdata/aimock.json")
@@ -106,7 +106,7 @@ func (r *codexEnv) run(t *testing.T, session, text string, decide vendor.Answer)
 }
 
 func TestReal(t *testing.T) {
-	r := newHouse(t)
+	r := newCodexEnv(t)
 	t.Run("resumes", r.resumes)
 	t.Run("asks", r.asks)
 }

@@ -18,32 +18,32 @@ import (
 
 // run is a running turn.
 type run struct {
-	turn  vendor.Turn
-	sink  vendor.Sink
-	stage *toolqueue.Turn
-	conn  *jsonrpc.Conn
+	turn vendor.Turn
+	sink vendor.Sink
+	uses *toolqueue.Turn
+	conn *jsonrpc.Conn
 
 	initialize, login, begin, start string // ids of our calls
 	thread, id                      string // ids of the session and of its current turn
 
-	said    string // the last message
-	output  map[string]*tail
-	trouble string // the last error without a retry
-	base    *counts
-	total   counts
-	calls   int
-	end     *vendor.End
+	lastText string // the last message
+	output   map[string]*tail
+	trouble  string // the last error without a retry
+	base     *counts
+	total    counts
+	calls    int
+	end      *vendor.End
 }
 
 func newRun(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) *run {
 	return &run{
-		turn: t, sink: s, stage: toolqueue.New(ctx, s), output: map[string]*tail{},
+		turn: t, sink: s, uses: toolqueue.New(ctx, s), output: map[string]*tail{},
 		conn: jsonrpc.New(p.Stdout(), p.Stdin(), jsonrpc.Options{}),
 	}
 }
 
 func (r *run) close() {
-	r.stage.Close()
+	r.uses.Close()
 	r.conn.Close()
 }
 
@@ -57,9 +57,9 @@ func (r *run) serve() (vendor.End, error) {
 		var broken *jsonrpc.BrokenError
 		switch {
 		case errors.As(err, &broken):
-			err = r.stage.Notice(broken.Error())
+			err = r.uses.Notice(broken.Error())
 		case err != nil:
-			return vendor.End{}, errors.Join(err, r.stage.Finish())
+			return vendor.End{}, errors.Join(err, r.uses.Finish())
 		case m.IsRequest():
 			err = r.request(m)
 		case m.Method != "":
@@ -71,7 +71,7 @@ func (r *run) serve() (vendor.End, error) {
 			return vendor.End{}, err
 		}
 	}
-	return *r.end, r.stage.Finish()
+	return *r.end, r.uses.Finish()
 }
 
 // answer handles the response to one of our calls and makes the next call.
@@ -194,22 +194,22 @@ var ignoredNotifications = []string{
 func (r *run) notification(m *jsonrpc.Message) error {
 	var e event
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("invalid notification " + lineio.Truncate(m.Method, 80) + "")
+		return r.uses.Notice("invalid notification " + lineio.Truncate(m.Method, 80) + "")
 	}
-	mine := e.Thread == "" || e.Thread == r.thread
+	ownThread := e.Thread == "" || e.Thread == r.thread
 	switch m.Method {
 	case "item/started", "item/completed":
 		var ev itemEvent
 		if err := m.Decode(&ev); err != nil {
-			return r.stage.Notice("invalid item")
+			return r.uses.Notice("invalid item")
 		}
-		return r.item(&ev.Item, mine, m.Method == "item/completed")
+		return r.item(&ev.Item, ownThread, m.Method == "item/completed")
 	case "serverRequest/resolved":
 		return r.resolved(m)
 	case "item/commandExecution/outputDelta":
 		return r.printed(m, e.Item)
 	}
-	if !mine {
+	if !ownThread {
 		return nil // a sub-agent's text is not part of the transcript
 	}
 	switch m.Method {
@@ -224,12 +224,12 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	case "warning", "guardianWarning", "configWarning", "deprecationNotice":
 		return r.warned(m)
 	case "thread/compacted":
-		return r.stage.Notice("the agent has compacted its own transcript")
+		return r.uses.Notice("the agent has compacted its own transcript")
 	}
 	if slices.ContainsFunc(ignoredNotifications, func(p string) bool { return strings.HasPrefix(m.Method, p) }) {
 		return nil
 	}
-	return r.stage.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
+	return r.uses.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
 }
 
 // resolved withdraws a request that was answered, by us or because it is obsolete.
@@ -238,7 +238,7 @@ func (r *run) resolved(m *jsonrpc.Message) error {
 		ID json.RawMessage `json:"requestId"`
 	}
 	if m.Decode(&q) == nil {
-		r.stage.Withdraw(string(q.ID))
+		r.uses.Withdraw(string(q.ID))
 	}
 	return nil
 }
@@ -262,16 +262,16 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 		Delta string `json:"delta"`
 	}
 	if err := m.Decode(&d); err != nil {
-		return r.stage.Notice("invalid output")
+		return r.uses.Notice("invalid output")
 	}
-	if r.stage.Use(id) == nil {
+	if r.uses.Use(id) == nil {
 		return nil
 	}
 	if r.output[id] == nil {
 		r.output[id] = &tail{}
 	}
 	r.output[id].add(d.Delta)
-	return r.stage.Run(id)
+	return r.uses.Run(id)
 }
 
 // spent handles the session's usage so far. Codex reports it after each model answer with its tool calls, and once
@@ -279,7 +279,7 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 func (r *run) spent(m *jsonrpc.Message, id string) error {
 	var u usageEvent
 	if err := m.Decode(&u); err != nil {
-		return r.stage.Notice("invalid usage")
+		return r.uses.Notice("invalid usage")
 	}
 	r.total = u.Usage.Total
 	if r.id == "" || id != r.id {
@@ -291,10 +291,10 @@ func (r *run) spent(m *jsonrpc.Message, id string) error {
 		r.base = &b
 	}
 	r.calls++
-	if err := r.stage.RunAll(); err != nil {
+	if err := r.uses.RunAll(); err != nil {
 		return err
 	}
-	r.stage.Settle()
+	r.uses.Settle()
 	return nil
 }
 
@@ -315,10 +315,10 @@ func (r *run) troubled(m *jsonrpc.Message) error {
 		Retry bool      `json:"willRetry"`
 	}
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("invalid error")
+		return r.uses.Notice("invalid error")
 	}
 	if e.Retry {
-		return r.stage.Notice(e.Error.text() + " (retrying)")
+		return r.uses.Notice(e.Error.text() + " (retrying)")
 	}
 	r.trouble = e.Error.text()
 	return nil
@@ -327,7 +327,7 @@ func (r *run) troubled(m *jsonrpc.Message) error {
 func (r *run) warned(m *jsonrpc.Message) error {
 	var w struct{ Message, Summary, Details string }
 	if err := m.Decode(&w); err != nil {
-		return r.stage.Notice("invalid warning")
+		return r.uses.Notice("invalid warning")
 	}
 	text := cmp.Or(w.Message, w.Summary)
 	if strings.Contains(text, "bubblewrap") {
@@ -336,7 +336,7 @@ func (r *run) warned(m *jsonrpc.Message) error {
 	if w.Details != "" {
 		text += ": " + w.Details
 	}
-	return r.stage.NoticeOnce(text)
+	return r.uses.NoticeOnce(text)
 }
 
 // completed ends the turn.
@@ -353,7 +353,7 @@ func (r *run) completed(m *jsonrpc.Message) error {
 	end := &vendor.End{Usage: r.usage(), Turns: r.calls}
 	switch e.Turn.Status {
 	case "completed":
-		end.Text = r.said
+		end.Text = r.lastText
 	case "interrupted":
 		end.Failure = cmp.Or(e.Turn.Error.text(), r.trouble, "interrupted")
 	default:

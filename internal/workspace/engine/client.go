@@ -93,9 +93,9 @@ func refusal(res *http.Response) error {
 	}
 	text := strings.TrimSpace(string(body))
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
-		var said struct{ Message string }
-		if json.Unmarshal(body, &said) == nil {
-			text = strings.TrimSpace(said.Message)
+		var response struct{ Message string }
+		if json.Unmarshal(body, &response) == nil {
+			text = strings.TrimSpace(response.Message)
 		}
 	}
 	if text == "" {

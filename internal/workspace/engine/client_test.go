@@ -189,7 +189,7 @@ func TestConnections(t *testing.T) {
 }
 
 // A lost connection is reported as ErrNoEngine; a canceled context returns the caller's error.
-func TestCut(t *testing.T) {
+func TestConnectionLost(t *testing.T) {
 	for _, sent := range []string{"", "HTTP/1.1 ", "\x15\x03\x01\x00\x02\x02"} {
 		e := dial(t, func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()

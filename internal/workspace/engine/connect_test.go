@@ -191,7 +191,7 @@ func TestConnectRefuses(t *testing.T) {
 	}
 }
 
-func TestInfoOfOthers(t *testing.T) {
+func TestInfoOtherEngines(t *testing.T) {
 	const limits = `"MemoryLimit":true,"PidsLimit":true}`
 	for _, tt := range []struct {
 		name, version, info string
@@ -232,7 +232,7 @@ func TestInfoOfOthers(t *testing.T) {
 }
 
 // An engine in a virtual machine may filter system calls only when configured.
-func TestInfoOfUnconfined(t *testing.T) {
+func TestInfoUnconfined(t *testing.T) {
 	e, err := Connect(t.Context(), fake(t, "1.45", map[string]string{
 		"version": `{"Version":"26.1"}`, "info": `{"SecurityOptions":["name=seccomp,profile=unconfined"],"MemoryLimit":true,"PidsLimit":true}`,
 	}))

@@ -86,8 +86,8 @@ func status(err error) int {
 }
 
 // unless returns "" for a detail that repeats the error.
-func unless(detail, said string) string {
-	if strings.Contains(strings.ToLower(detail), said) {
+func unless(detail, text string) string {
+	if strings.Contains(strings.ToLower(detail), text) {
 		return ""
 	}
 	return detail

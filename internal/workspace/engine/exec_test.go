@@ -109,7 +109,7 @@ func TestExecOutput(t *testing.T) {
 }
 
 // A stream that ends within a frame is an error.
-func TestExecCut(t *testing.T) {
+func TestExecTruncated(t *testing.T) {
 	e := dial(t, processes(t, func(conn net.Conn, _ *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded+frame(1, "whole")+frame(1, "half of it")[:12])
 	}))

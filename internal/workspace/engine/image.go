@@ -174,10 +174,10 @@ func (e *Engine) failImage(ctx context.Context, op, name string, err error) erro
 	if err == nil {
 		return nil
 	}
-	var said *streamError
-	if errors.As(err, &said) && ctx.Err() == nil {
-		out := &Error{Op: op, Name: name, Err: ErrRefused, Detail: said.Error()}
-		if low := strings.ToLower(said.text); strings.Contains(low, "pull access denied") || strings.Contains(low, "no such image") || strings.Contains(low, "manifest unknown") {
+	var streamErr *streamError
+	if errors.As(err, &streamErr) && ctx.Err() == nil {
+		out := &Error{Op: op, Name: name, Err: ErrRefused, Detail: streamErr.Error()}
+		if low := strings.ToLower(streamErr.text); strings.Contains(low, "pull access denied") || strings.Contains(low, "no such image") || strings.Contains(low, "manifest unknown") {
 			out.Err, out.Advice = ErrNoImage, "list the images with docker image ls, or get one with docker pull"
 		}
 		return out

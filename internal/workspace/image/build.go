@@ -210,7 +210,7 @@ func (b *build) send(ctx context.Context, total int64, write func(io.Writer) err
 		_ = in.CloseWithError(err) // nil is the tar's end
 		written <- err
 	}()
-	meter := &meter{Reader: out, total: total, tell: b.progress}
+	meter := &meter{Reader: out, total: total, report: b.progress}
 	err := read(meter)
 	_ = out.CloseWithError(io.ErrClosedPipe) // stops the writer
 	wrote := <-written
@@ -228,7 +228,7 @@ type meter struct {
 	io.Reader
 	n, total int64
 	last     time.Time
-	tell     func(Progress)
+	report   func(Progress)
 }
 
 func (m *meter) Read(b []byte) (int, error) {
@@ -236,7 +236,7 @@ func (m *meter) Read(b []byte) (int, error) {
 	m.n += int64(n)
 	if now := time.Now(); now.Sub(m.last) > time.Second {
 		m.last = now
-		m.tell(Progress{Stage: Send, Bytes: m.n, Total: max(m.n, m.total)})
+		m.report(Progress{Stage: Send, Bytes: m.n, Total: max(m.n, m.total)})
 	}
 	return n, err
 }

@@ -72,22 +72,22 @@ func remove(t testing.TB, e *engine.Engine, ref string) {
 	})
 }
 
-// heard collects the progress reports of a build.
-type heard struct {
+// progressLog collects the progress reports of a build.
+type progressLog struct {
 	mu  sync.Mutex
 	all []Progress
 }
 
-func (h *heard) tell(p Progress) {
+func (h *progressLog) report(p Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, p)
 }
 
 // last returns the last report.
-func (h *heard) last() Progress { return h.all[len(h.all)-1] }
+func (h *progressLog) last() Progress { return h.all[len(h.all)-1] }
 
-func (h *heard) has(stage string) bool {
+func (h *progressLog) has(stage string) bool {
 	return slices.ContainsFunc(h.all, func(p Progress) bool { return p.Stage == stage })
 }
 
@@ -102,8 +102,8 @@ func layers(t testing.TB, ref string) []string {
 func TestScratch(t *testing.T) {
 	e := machine(t)
 	s := specOf(t, e, Scratch)
-	var h heard
-	id, err := Build(t.Context(), e, s, h.tell)
+	var h progressLog
+	id, err := Build(t.Context(), e, s, h.report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,14 +122,14 @@ func TestScratch(t *testing.T) {
 		img.Protocol != supervisor.Protocol || len(img.Agents) != 0 || img.Base != "" || img.Size != b.size+int64(len(passwd+group)) {
 		t.Errorf("%+v", img)
 	}
-	h = heard{}
-	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || h.last().Text != s.Tag+" is up to date" || h.has(Send) {
+	h = progressLog{}
+	if again, err := Build(t.Context(), e, s, h.report); err != nil || again != id || h.last().Text != s.Tag+" is up to date" || h.has(Send) {
 		t.Errorf("%s, %v, %+v", again, err, h.all)
 	}
 	// Rebuilt by another process with another folder, the image is the same.
 	s.NoCache, s.Folder = true, t.TempDir()
-	h = heard{}
-	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || !h.has(Send) {
+	h = progressLog{}
+	if again, err := Build(t.Context(), e, s, h.report); err != nil || again != id || !h.has(Send) {
 		t.Errorf("%s, %v", again, err)
 	}
 	if list, err := List(t.Context(), e); err != nil || !slices.ContainsFunc(list, func(i Image) bool { return i.ID == id && i.Tags[0] == s.Tag }) {
@@ -235,16 +235,16 @@ func start(t *testing.T, e *engine.Engine, s engine.Spec) string {
 }
 
 // Concurrent builds of one name run one after the other, and the later ones find the image up to date.
-func TestOneAtATime(t *testing.T) {
+func TestConcurrentBuilds(t *testing.T) {
 	e := machine(t)
 	s := specOf(t, e, Scratch)
-	var h heard
+	var h progressLog
 	ids := make([]string, 4)
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
 			var err error
-			if ids[i], err = Build(t.Context(), e, s, h.tell); err != nil {
+			if ids[i], err = Build(t.Context(), e, s, h.report); err != nil {
 				t.Error(err)
 			}
 		})

@@ -20,8 +20,8 @@ func TestDebian(t *testing.T) {
 	s := specOf(t, e, Debian)
 	s.Base, s.Agents, s.Packages = tiny(t, e), []string{"claude@9.9.9", "codex@9.9.9"}, t.TempDir()
 	agents(t, s.Packages, runtime.GOARCH)
-	var h heard
-	id, err := Build(t.Context(), e, s, h.tell)
+	var h progressLog
+	id, err := Build(t.Context(), e, s, h.report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func TestDebian(t *testing.T) {
 	if c := got.Config; c.User != "4711:4711" || c.WorkingDir != Work || !slices.Contains(c.Env, "FROM=base") || !slices.Contains(c.Env, "DISABLE_AUTOUPDATER=1") {
 		t.Errorf("%+v", c)
 	}
-	h = heard{}
-	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || h.has(Send) {
+	h = progressLog{}
+	if again, err := Build(t.Context(), e, s, h.report); err != nil || again != id || h.has(Send) {
 		t.Errorf("%s, %v", again, err)
 	}
 	was := layers(t, id)

@@ -58,8 +58,8 @@ func bootstrap(t *testing.T, mirror string) *build {
 
 func TestDebootstrap(t *testing.T) {
 	b := bootstrap(t, "http://mirror.test/good")
-	var h heard
-	b.progress = h.tell
+	var h progressLog
+	b.progress = h.report
 	files, err := b.debootstrap(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -157,9 +157,9 @@ func TestDebootstrapReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(img.Size)
-	var h heard
+	var h progressLog
 	s.Binary = other(t, s.Binary)
-	if _, err := Build(t.Context(), e, s, h.tell); err != nil || h.has(Base) {
+	if _, err := Build(t.Context(), e, s, h.report); err != nil || h.has(Base) {
 		t.Errorf("the base is made again: %v", err)
 	}
 }

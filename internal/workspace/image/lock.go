@@ -25,7 +25,7 @@ func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, err
 	if err != nil {
 		return nil, &Error{Op: "build image", Err: err}
 	}
-	for told := false; ; {
+	for reported := false; ; {
 		got, err := diskfile.TryLock(f)
 		if err != nil {
 			_ = f.Close()
@@ -34,8 +34,8 @@ func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, err
 		if got {
 			break
 		}
-		if !told {
-			told = true
+		if !reported {
+			reported = true
 			wait()
 		}
 		select {

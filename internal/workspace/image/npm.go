@@ -30,14 +30,14 @@ func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	cmd := exec.CommandContext(ctx, npm, "pack", "--json", "--loglevel=error", "--ignore-scripts", "--pack-destination="+dir, "--", spec)
 	cmd.Dir = dir
 	cmd.WaitDelay = 5 * time.Second
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
 		return &Error{Op: "download package", Name: spec, Err: ctx.Err()}
 	}
 	if err != nil {
-		return fail(orElse(npmError(out), strings.TrimSpace(said.String()), err.Error()), "check the registry with npm ping")
+		return fail(orElse(npmError(out), strings.TrimSpace(stderr.String()), err.Error()), "check the registry with npm ping")
 	}
 	list, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(list) != 1 {
@@ -56,13 +56,13 @@ func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 
 // npmError returns the error in npm's output.
 func npmError(out []byte) string {
-	var said struct {
+	var report struct {
 		Error struct{ Code, Summary string }
 	}
-	if json.Unmarshal(out, &said) != nil || said.Error.Summary == "" {
+	if json.Unmarshal(out, &report) != nil || report.Error.Summary == "" {
 		return ""
 	}
-	return said.Error.Code + ": " + strings.Join(strings.Fields(said.Error.Summary), " ")
+	return report.Error.Code + ": " + strings.Join(strings.Fields(report.Error.Summary), " ")
 }
 
 func orElse(texts ...string) string {

@@ -41,7 +41,7 @@ func TestReader(t *testing.T) {
 }
 
 // A returned line is not changed by later reads.
-func TestReaderOwns(t *testing.T) {
+func TestReaderLinesAreCopies(t *testing.T) {
 	r := lineio.NewReader(iotest.OneByteReader(strings.NewReader("first\nsecond\n")))
 	a, _ := r.Next()
 	b, _ := r.Next()

@@ -87,7 +87,7 @@ func TestMeasureRacing(t *testing.T) {
 }
 
 // Measuring stops at the limit, also in a tree that keeps growing.
-func TestMeasureMost(t *testing.T) {
+func TestMeasureLimit(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5000 {
 		must(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o600))

@@ -98,7 +98,7 @@ func TestRemoveKinds(t *testing.T) {
 }
 
 // Names that are not an entry of the folder are rejected.
-func TestRemoveLeftAlone(t *testing.T) {
+func TestRemoveInvalidNames(t *testing.T) {
 	s := newScene(t)
 	_ = s.parent.Close()
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err == nil {

@@ -67,10 +67,10 @@ func (h inertProcess) Wait(ctx context.Context) (vendoragent.Exit, error) {
 	}
 }
 
-// tame returns a vendor agent for a hostile vendor.
-func tame(t testing.TB, w hostileVendor, o agent.Options, stays bool) (*guestEnv, *player, *[]inertProcess) {
+// vendorAgentOf returns a vendor agent for a hostile vendor.
+func vendorAgentOf(t testing.TB, w hostileVendor, o agent.Options, stays bool) (*vendorEnv, *testAgent, *[]inertProcess) {
 	t.Helper()
-	s, started := newStage(t), &[]inertProcess{}
+	s, started := newVendorEnv(t), &[]inertProcess{}
 	s.options.Vendor, s.options.Ready = w, nil
 	s.options.Start = func(context.Context, vendoragent.Spec) (vendoragent.Process, error) {
 		h := inertProcess{stays: stays, gone: make(chan struct{}), once: &sync.Once{}}
@@ -88,9 +88,9 @@ func use(id, name, input string) transcript.Item {
 	return transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: id, Name: name, Input: json.RawMessage(input)}}}
 }
 
-func result(id, said string, isError bool) transcript.Item {
+func result(id, text string, isError bool) transcript.Item {
 	return transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{
-		UseID: id, IsError: isError, Content: []transcript.Part{transcript.Text{Text: said}},
+		UseID: id, IsError: isError, Content: []transcript.Part{transcript.Text{Text: text}},
 	}}}
 }
 
@@ -101,9 +101,9 @@ func bash(id, line string) vendor.Permission {
 
 var yes = answering(approval.Answer{Decision: approval.Allow, Actor: "ann"})
 
-// TestWildVendors lists violations of the protocol by vendors, and the results of the turn.
-func TestWildVendors(t *testing.T) {
-	hello, asked, told := `{"command":"hello"}`, make(chan struct{}), make(chan struct{})
+// TestProtocolViolations lists violations of the protocol by vendors, and the results of the turn.
+func TestProtocolViolations(t *testing.T) {
+	hello, asked, reported := `{"command":"hello"}`, make(chan struct{}), make(chan struct{})
 	for _, c := range []struct {
 		name   string
 		o      agent.Options
@@ -113,14 +113,14 @@ func TestWildVendors(t *testing.T) {
 	}{
 		{"it asks, and does not wait for the no", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 			close(asked)
-			<-told
+			<-reported
 			return approval.Answer{Decision: approval.Deny}, nil
 		}}}, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", hello))
 			go func() { _, _ = s.Permit(ctx, bash("a", "hello")) }()
 			<-asked
 			err = errors.Join(err, s.Item(result("a", "done", false)))
-			close(told)
+			close(reported)
 			<-ctx.Done()
 			return vendor.End{}, errors.Join(err, context.Cause(ctx))
 		}, event.ReasonFailed, "without asking"},
@@ -198,17 +198,17 @@ func TestWildVendors(t *testing.T) {
 		}, event.ReasonCompleted, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, a, _ := tame(t, c.w, c.o, false)
+			s, a, _ := vendorAgentOf(t, c.w, c.o, false)
 			got := a.turn(t, "go")
 			if got.err != nil || got.res.Reason != c.reason {
 				t.Fatalf("%v, %+v", got.err, got.res)
 			}
-			said := got.notices() + "\n" + results(t, a)
+			output := got.notices() + "\n" + results(t, a)
 			if got.res.Err != nil {
-				said += got.res.Err.Error()
+				output += got.res.Err.Error()
 			}
-			if !strings.Contains(said, c.want) {
-				t.Errorf("%q is not in %.2000s", c.want, said)
+			if !strings.Contains(output, c.want) {
+				t.Errorf("%q is not in %.2000s", c.want, output)
 			}
 			if n := strings.Count(got.notices(), "\n"); n > 110 {
 				t.Errorf("%d notices", n)
@@ -232,7 +232,7 @@ func TestSilence(t *testing.T) {
 		"after a use":        func(s vendor.Sink) error { return s.Item(use("a", "Bash", `{"command":"x"}`)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, _ := tame(t, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
+			s, _, _ := vendorAgentOf(t, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 				err := say(s)
 				<-ctx.Done()
 				return vendor.End{}, errors.Join(err, context.Cause(ctx))
@@ -247,13 +247,13 @@ func TestSilence(t *testing.T) {
 }
 
 // Token counts and cost of a vendor are never negative and always finite.
-func TestWildNumbers(t *testing.T) {
+func TestInvalidNumbers(t *testing.T) {
 	for _, end := range []vendor.End{
 		{Text: "x", Usage: transcript.Usage{Input: math.MinInt64, Output: -5, CacheRead: math.MaxInt64}, Cost: -7},
 		{Text: "x", Usage: transcript.Usage{Input: math.MaxInt64, Output: math.MaxInt64}, Cost: 0},
 		{Text: "x"},
 	} {
-		_, a, _ := tame(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
+		_, a, _ := vendorAgentOf(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			it := text("x")
 			u := end.Usage
 			it.Usage = &u
@@ -270,13 +270,13 @@ func TestWildNumbers(t *testing.T) {
 }
 
 // The cost of a failed turn counts against the budget.
-func TestCostOfAFailure(t *testing.T) {
+func TestFailedTurnCost(t *testing.T) {
 	for name, say := range map[string]func(vendor.Sink) error{
 		"nothing": func(vendor.Sink) error { return nil },
 		"a text":  func(s vendor.Sink) error { return s.Item(text("well")) },
 		"a piece": func(s vendor.Sink) error { return s.Delta(vendor.Delta{Text: "well"}) },
 	} {
-		_, a, _ := tame(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
+		_, a, _ := vendorAgentOf(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Failure: "no credit", Cost: 2.5, Usage: transcript.Usage{Input: 70}}, say(s)
 		}, yes, false)
 		if r := a.turn(t, "go").res; r.Reason != event.ReasonFailed || r.CostUSD != 2.5 || r.Usage.Input != 70 {
@@ -353,7 +353,7 @@ func TestInterruptInEveryState(t *testing.T) {
 			if c.o != nil {
 				o = c.o(stop)
 			}
-			s, a, started := tame(t, c.w(stop), o, true)
+			s, a, started := vendorAgentOf(t, c.w(stop), o, true)
 			if got := a.turnIn(ctx, "go"); got.err != nil || got.res.Reason != event.ReasonInterrupted {
 				t.Errorf("%v, %+v", got.err, got.res)
 			}

@@ -21,7 +21,7 @@ import (
 )
 
 // transcriptOf returns the path of the file that the stand-in keeps for a session.
-func (s *guestEnv) transcriptOf(id string) string {
+func (s *vendorEnv) transcriptOf(id string) string {
 	return filepath.Join(s.home, ".claude", "projects", "-work", id+".jsonl")
 }
 
@@ -29,43 +29,43 @@ func (s *guestEnv) transcriptOf(id string) string {
 func TestLadder(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		spoil  func(t *testing.T, s *guestEnv, file string)
+		spoil  func(t *testing.T, s *vendorEnv, file string)
 		text   string
 		starts int    // of the second turn
 		reason string // of the new session
 	}{
-		{"resumed", func(*testing.T, *guestEnv, string) {}, "say two", 1, ""},
-		{"missing", func(t *testing.T, _ *guestEnv, file string) { must(t, os.Remove(file)) }, "say two", 1, "missing"},
-		{"a link", func(t *testing.T, _ *guestEnv, file string) {
+		{"resumed", func(*testing.T, *vendorEnv, string) {}, "say two", 1, ""},
+		{"missing", func(t *testing.T, _ *vendorEnv, file string) { must(t, os.Remove(file)) }, "say two", 1, "missing"},
+		{"a link", func(t *testing.T, _ *vendorEnv, file string) {
 			must(t, os.Rename(file, file+".real"))
 			must(t, os.Symlink(file+".real", file))
 		}, "say two", 1, "not a regular file"},
-		{"cut short", func(t *testing.T, _ *guestEnv, file string) {
+		{"cut short", func(t *testing.T, _ *vendorEnv, file string) {
 			b, err := os.ReadFile(file)
 			must(t, err)
 			must(t, os.WriteFile(file, b[len(b)-len(b)/3:], 0o600))
 		}, "say two", 1, "bytes, but had"},
-		{"a FIFO", func(t *testing.T, _ *guestEnv, file string) {
+		{"a FIFO", func(t *testing.T, _ *vendorEnv, file string) {
 			must(t, os.Remove(file))
 			must(t, syscall.Mkfifo(file, 0o600))
 		}, "say two", 1, "not a regular file"},
-		{"a linked folder", func(t *testing.T, s *guestEnv, _ string) {
+		{"a linked folder", func(t *testing.T, s *vendorEnv, _ string) {
 			projects := filepath.Join(s.home, ".claude", "projects")
 			must(t, os.Rename(projects, projects+"2"))
 			must(t, os.Symlink(projects+"2", projects))
 		}, "say two", 1, "not a regular file"},
-		{"the vendor refuses", func(_ *testing.T, s *guestEnv, _ string) {
+		{"the vendor refuses", func(_ *testing.T, s *vendorEnv, _ string) {
 			s.options.Ready = nil // it vanishes between the check and the start
 		}, "say two", 1, ""},
-		{"the vendor finds nothing", func(t *testing.T, s *guestEnv, file string) {
+		{"the vendor finds nothing", func(t *testing.T, s *vendorEnv, file string) {
 			s.options.Ready = nil
 			must(t, os.Remove(file))
 		}, "say two", 2, "No conversation found"},
-		{"it hangs", func(_ *testing.T, s *guestEnv, _ string) { s.options.Patience = 3 * time.Second }, "hang-on-resume", 2, "did not start"},
-		{"it dies before it says anything", func(*testing.T, *guestEnv, string) {}, "die-on-resume", 2, "exit code 3"},
+		{"it hangs", func(_ *testing.T, s *vendorEnv, _ string) { s.options.Patience = 3 * time.Second }, "hang-on-resume", 2, "did not start"},
+		{"it dies before it says anything", func(*testing.T, *vendorEnv, string) {}, "die-on-resume", 2, "exit code 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStage(t)
+			s := newVendorEnv(t)
 			first := s.agent("one", agent.Options{})
 			if got := first.turn(t, "say one"); got.err != nil {
 				t.Fatal(got.err)
@@ -124,11 +124,11 @@ func must(t *testing.T, err error) {
 }
 
 // A turn that has produced output or run a tool is never run again; a second failure is reported.
-func TestNoSecondTry(t *testing.T) {
+func TestNoRetryAfterOutput(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		starts     int
-		told       string
+		message    string
 		log        string
 	}{
 		{"after a tool ran", "die-in echo ran >> effects", 1, "exit code 5", "user assistant(1) decision:allow tool.started tool.finished tool vendor_ended closed:failed"},
@@ -137,11 +137,11 @@ func TestNoSecondTry(t *testing.T) {
 		{"when it says that the model failed", "refuse overloaded", 1, "overloaded", "user closed:failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStage(t)
+			s := newVendorEnv(t)
 			a := s.agent("one", allowing())
 			a.turn(t, "say one")
 			got := a.turn(t, c.text)
-			if got.res.Reason != event.ReasonFailed || got.res.Err == nil || !strings.Contains(got.res.Err.Error(), c.told) {
+			if got.res.Reason != event.ReasonFailed || got.res.Err == nil || !strings.Contains(got.res.Err.Error(), c.message) {
 				t.Fatalf("%+v", got.res)
 			}
 			if starts := len(s.calls()) - 1; starts != c.starts {
@@ -164,7 +164,7 @@ func TestNoSecondTry(t *testing.T) {
 }
 
 func TestOutOfMemory(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	s.oom = true
 	got := s.agent("one", agent.Options{}).turn(t, "die-saying half")
 	if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "ran out of memory") {
@@ -174,7 +174,7 @@ func TestOutOfMemory(t *testing.T) {
 
 // A failed start is reported with its reason, and the next turn works.
 func TestNotStarted(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	s.fail = errors.New("there is no engine for containers")
 	a := s.agent("one", agent.Options{})
 	got := a.turn(t, "say one")
@@ -191,7 +191,7 @@ func TestNotStarted(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	a := s.agent("one", agent.Options{})
 	a.turn(t, "say one")
 	ctx, stop := context.WithCancel(t.Context())
@@ -231,7 +231,7 @@ func TestInterrupt(t *testing.T) {
 
 // After an interrupt during a tool call, the tool result says that the outcome is unknown.
 func TestInterruptedTool(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	a := s.agent("one", allowing())
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -254,7 +254,7 @@ func TestInterruptedTool(t *testing.T) {
 
 // Input that arrives while the vendor agent works is sent to it afterwards.
 func TestSteering(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	a := s.agent("one", allowing())
 	submitted := false
 	var res event.Result
@@ -279,9 +279,9 @@ func TestSteering(t *testing.T) {
 }
 
 // If the transcript contains items that the vendor's session lacks, that session is not resumed.
-func TestInjectUnknownHistory(t *testing.T) {
+func TestUnknownItemsPreventResume(t *testing.T) {
 	t.Run("a rewrite", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		first := s.agent("one", agent.Options{})
 		first.turn(t, "say one")
 		first.turn(t, "say two")
@@ -297,7 +297,7 @@ func TestInjectUnknownHistory(t *testing.T) {
 		}
 	})
 	t.Run("a fork", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		first := s.agent("one", agent.Options{})
 		first.turn(t, "say one")
 		first.close()
@@ -310,7 +310,7 @@ func TestInjectUnknownHistory(t *testing.T) {
 		}
 	})
 	t.Run("a session from before", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		items := []transcript.Item{transcript.UserText("what was"), {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "this was"}}}}
 		must(t, s.sessions.Save(t.Context(), "old", items, nil))
 		a := s.agent("old", agent.Options{})
@@ -322,7 +322,7 @@ func TestInjectUnknownHistory(t *testing.T) {
 		}
 	})
 	t.Run("ephemeral", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		s.options.Ephemeral = true
 		a := s.agent("one", agent.Options{})
 		a.turn(t, "say one")
@@ -341,7 +341,7 @@ func host() {
 		panic(err)
 	}
 	t := &testing.T{}
-	s := stageIn(t, dir, session.New(store, nil))
+	s := vendorEnvIn(t, dir, session.New(store, nil))
 	s.agent("one", allowing()).turnIn(context.Background(), "run echo $$ > pid; sleep 600")
 }
 
@@ -368,7 +368,7 @@ func TestKilledHost(t *testing.T) {
 	store, err := sqlite.Open(filepath.Join(dir, "s.db"), nil)
 	must(t, err)
 	defer store.Close()
-	s := stageIn(t, dir, session.New(store, nil))
+	s := vendorEnvIn(t, dir, session.New(store, nil))
 	killGroupOf(t, pidFile) // as the supervisor does when its host is gone
 	a := s.agent("one", allowing())
 	got := a.turn(t, "say on")

@@ -16,7 +16,7 @@ import (
 // One turn of a session runs at a time: a second one fails without starting anything, and works after the
 // first has ended.
 func TestOneTurnAtATime(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	first, second := s.agent("one", agent.Options{}), s.agent("one", agent.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -8,7 +8,7 @@ import (
 )
 
 // A change of several files is one request per file, and a command is checked in its working folder.
-func TestRequestsOfOthers(t *testing.T) {
+func TestRequestsOfOtherVendors(t *testing.T) {
 	p := PathMap{Work: "/work", Home: "/home/agent", All: []PathMapping{{Host: "/src/project", Inside: "/work"}}}
 	for _, c := range []struct{ tool, input, want string }{
 		{"Bash", `{"command":"touch x","cwd":"/work/sub"}`, "command.execute touch x in /src/project/sub"},

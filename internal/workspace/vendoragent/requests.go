@@ -225,7 +225,7 @@ func (p PathMap) unseen(tool string, input json.RawMessage) string {
 	if err != nil || name == "" || name[0] != '/' {
 		return ""
 	}
-	if _, mine := p.Host(name); mine {
+	if _, known := p.Host(name); known {
 		return ""
 	}
 	if at, ok := p.Inside(name); ok {

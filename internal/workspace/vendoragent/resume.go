@@ -16,7 +16,7 @@ import (
 
 // begin starts a turn on the first rung of the ladder that works, and returns it once it has produced output or
 // has ended on the last rung.
-func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, system string, told func(string) bool) (*vendorTurn, error) {
+func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, system string, notify func(string) bool) (*vendorTurn, error) {
 	if x := g.current(); x != nil {
 		select {
 		case <-x.gone: // two processes must never write to one session
@@ -47,7 +47,7 @@ func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, sys
 		why = failed
 	}
 	if g.known.last != nil && !g.opt.Ephemeral {
-		if err := g.stepDown(ctx, why, told); err != nil {
+		if err := g.stepDown(ctx, why, notify); err != nil {
 			return nil, err
 		}
 	}
@@ -147,14 +147,14 @@ func newestMark(items []transcript.Encoded) vendorMark {
 }
 
 // stepDown records why the vendor's session is not resumed.
-func (g *VendorAgent) stepDown(ctx context.Context, why string, told func(string) bool) error {
+func (g *VendorAgent) stepDown(ctx context.Context, why string, notify func(string) bool) error {
 	if err := g.note(ctx, record.KindWorkspaceEvent, Event{
 		Event: EventResumeFailed, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID,
 		Vendor: g.opt.Vendor.Name(), Session: g.known.last.Session, Reason: why,
 	}); err != nil {
 		return err
 	}
-	if !told("the agent's own session could not be resumed (" + why + "); a new one gets the history") {
+	if !notify("the agent's own session could not be resumed (" + why + "); a new one gets the history") {
 		return errInterrupted
 	}
 	return nil
@@ -199,7 +199,7 @@ func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[stri
 	if err != nil {
 		return nil, "", err
 	}
-	x = newPlay(g.opt.Vendor, t, p, taken, g.opt.NewID)
+	x = newTurn(g.opt.Vendor, t, p, taken, g.opt.NewID)
 	x.silence = g.opt.Silence // set before any reader exists
 	g.replace(x)
 	patience := g.opt.Silence
@@ -317,11 +317,11 @@ func (x *vendorTurn) sessionID() string {
 func (x *vendorTurn) conclude() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.told = true
+	x.endKnown = true
 }
 
 func (x *vendorTurn) concluded() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.told
+	return x.endKnown
 }

@@ -25,7 +25,7 @@ import (
 // Each failure to resume creates one more generation with a new ID, in the same agent and in agents that
 // resume the session.
 func TestGenerations(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	a := s.agent("one", agent.Options{})
 	a.turn(t, "say one")
 	for i := range 4 {
@@ -75,7 +75,7 @@ func TestTwoProcesses(t *testing.T) {
 	store, err := sqlite.Open(filepath.Join(dir, "s.db"), nil)
 	must(t, err)
 	defer store.Close()
-	s := stageIn(t, dir, session.New(store, nil))
+	s := vendorEnvIn(t, dir, session.New(store, nil))
 	if got := s.agent("one", allowing()).turn(t, "say besides"); !errors.Is(got.err, session.ErrBusy) {
 		t.Errorf("%+v", got)
 	}
@@ -89,24 +89,24 @@ func TestTwoProcesses(t *testing.T) {
 
 // Nothing in a history can end the block that contains it.
 func TestHistory(t *testing.T) {
-	said := func(role transcript.Role, parts ...transcript.Part) transcript.Item {
+	item := func(role transcript.Role, parts ...transcript.Part) transcript.Item {
 		return transcript.Item{Role: role, Parts: parts}
 	}
 	text := func(s string) transcript.Part { return transcript.Text{Text: s} }
 	exchange := func(content transcript.Part) []transcript.Item {
-		return []transcript.Item{said(transcript.RoleUser, text("before")), said(transcript.RoleAssistant, content)}
+		return []transcript.Item{item(transcript.RoleUser, text("before")), item(transcript.RoleAssistant, content)}
 	}
 	tools := func(in, out string) []transcript.Item {
 		return []transcript.Item{
-			said(transcript.RoleUser, text("before")),
-			said(transcript.RoleAssistant, transcript.ToolUse{ID: "a", Name: "Bash", Input: []byte(in)}),
-			said(transcript.RoleTool, transcript.ToolResult{UseID: "a", Content: []transcript.Part{text(out)}}),
-			said(transcript.RoleAssistant, text("after")),
+			item(transcript.RoleUser, text("before")),
+			item(transcript.RoleAssistant, transcript.ToolUse{ID: "a", Name: "Bash", Input: []byte(in)}),
+			item(transcript.RoleTool, transcript.ToolResult{UseID: "a", Content: []transcript.Part{text(out)}}),
+			item(transcript.RoleAssistant, text("after")),
 		}
 	}
 	var long []transcript.Item
 	for i := range 5000 {
-		long = append(long, said(transcript.RoleUser, text(fmt.Sprintf("question %d %s", i, strings.Repeat("x", 50)))), said(transcript.RoleAssistant, text(fmt.Sprintf("answer %d", i))))
+		long = append(long, item(transcript.RoleUser, text(fmt.Sprintf("question %d %s", i, strings.Repeat("x", 50)))), item(transcript.RoleAssistant, text(fmt.Sprintf("answer %d", i))))
 	}
 	for _, c := range []struct {
 		name      string
@@ -127,7 +127,7 @@ func TestHistory(t *testing.T) {
 		{"thoughts alone", exchange(transcript.Thinking{Text: "secret thought"}), []string{"before"}, []string{"secret thought"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStage(t)
+			s := newVendorEnv(t)
 			must(t, s.sessions.Save(t.Context(), "old", c.items, nil))
 			if got := s.agent("old", agent.Options{}).turn(t, "say it"); got.res.Text != "it" {
 				t.Fatalf("%+v", got)
@@ -153,7 +153,7 @@ func TestHistory(t *testing.T) {
 
 // Images and files of the user are sent to the vendor unchanged, also after a history.
 func TestImageInput(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	a := s.agent("one", agent.Options{})
 	for _, after := range []string{"say one", "say two"} {
 		var res event.Result

@@ -15,7 +15,7 @@ import (
 // use is a vendor agent's tool use in progress.
 type use struct {
 	id, name string // the vendor's id; ours differs if the transcript already contains it
-	ours     string
+	loopID   string
 	input    []byte
 
 	asked  chan *request // receives the vendor's permission request for this use
@@ -26,7 +26,7 @@ type use struct {
 	running bool   // the vendor runs it without asking
 	asking  bool   // the vendor has asked
 	allowed bool   // the vendor was allowed to run it
-	begun   bool   // ours has started
+	begun   bool   // loopID has started
 	refusal string // set before denied is closed
 	result  transcript.ToolResult
 }
@@ -127,11 +127,11 @@ func (s sink) Item(it transcript.Item) error {
 			}
 			continue
 		case transcript.ToolUse:
-			ours, err := s.x.used(p)
+			loopID, err := s.x.used(p)
 			if err != nil {
 				return err
 			}
-			p.ID = ours
+			p.ID = loopID
 			parts = append(parts, p)
 			size += len(p.Input) + useSize
 			continue
@@ -150,23 +150,23 @@ func (s sink) Item(it transcript.Item) error {
 }
 
 // used records a tool use and returns our id for it.
-func (x *vendorTurn) used(p transcript.ToolUse) (ours string, err error) {
+func (x *vendorTurn) used(p transcript.ToolUse) (loopID string, err error) {
 	if p.ID == "" {
 		return "", fmt.Errorf("%w: a tool use without an id", errSink)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	u := x.newUse(p.ID)
-	if u.ours != "" {
+	if u.loopID != "" {
 		return "", fmt.Errorf("%w: the tool use %s appears twice", errSink, p.ID)
 	}
-	u.name, u.input, u.ours = p.Name, slices.Clone(p.Input), p.ID
-	if x.taken[u.ours] {
-		u.ours = p.ID + "-" + x.newID()
+	u.name, u.input, u.loopID = p.Name, slices.Clone(p.Input), p.ID
+	if x.taken[u.loopID] {
+		u.loopID = p.ID + "-" + x.newID()
 	}
-	x.taken[u.ours] = true
-	x.byID[u.ours] = u
-	return u.ours, nil
+	x.taken[u.loopID] = true
+	x.byID[u.loopID] = u
+	return u.loopID, nil
 }
 
 // resulted records the result of a tool use. why describes an irregularity.
@@ -174,7 +174,7 @@ func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	u := x.uses[r.UseID]
-	if u == nil || u.ours == "" {
+	if u == nil || u.loopID == "" {
 		return "received a result for an unknown tool use: " + r.UseID
 	}
 	select {
@@ -204,7 +204,7 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 	x.questions++
 	defer x.answered()
 	u := x.uses[p.Use]
-	below := u == nil || u.ours == ""
+	below := u == nil || u.loopID == ""
 	other := !below && p.Tool != "" && p.Tool != u.name
 	if below {
 		u = x.parent(p.Parent)
@@ -264,7 +264,7 @@ func (x *vendorTurn) denial(u *use) vendor.Answer {
 
 // parent finds the use a request belongs to: the one it names, or the only running one. The caller holds x.mu.
 func (x *vendorTurn) parent(id string) *use {
-	if u := x.uses[id]; id != "" && u != nil && u.ours != "" {
+	if u := x.uses[id]; id != "" && u != nil && u.loopID != "" {
 		return u
 	}
 	var only *use

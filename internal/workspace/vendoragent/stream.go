@@ -20,10 +20,10 @@ func (g *VendorAgent) Stream(ctx context.Context, req *model.Request) iter.Seq2[
 			yield(nil, err)
 			return
 		}
-		told := func(text string) bool { return yield(model.Notice{Text: text}, nil) }
+		notify := func(text string) bool { return yield(model.Notice{Text: text}, nil) }
 		x := g.current()
 		if x == nil || x.concluded() {
-			if x, err = g.begin(ctx, items, req.System, told); err != nil {
+			if x, err = g.begin(ctx, items, req.System, notify); err != nil {
 				yield(nil, err)
 				return
 			}

@@ -93,7 +93,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 			q.answer <- a
 		case q := <-u.nested: // this means that it runs
 			late.Stop()
-			go func() { q.answer <- t.judgeNested(c, q) }()
+			go func() { q.answer <- t.decideNested(c, q) }()
 		case <-u.done:
 			return x.resultOf(u), nil
 		case <-x.over:
@@ -141,18 +141,18 @@ func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.An
 
 // sameRequest reports whether the agent's request matches the decided call in everything that a guard and an
 // approver see; programs may add other arguments.
-func (t toolProxy) sameRequest(judged, asked json.RawMessage) bool {
-	if len(asked) == 0 || bytes.Equal(jsonscan.Compact(judged), jsonscan.Compact(asked)) {
+func (t toolProxy) sameRequest(allowed, asked json.RawMessage) bool {
+	if len(asked) == 0 || bytes.Equal(jsonscan.Compact(allowed), jsonscan.Compact(asked)) {
 		return true
 	}
-	a, errA := t.g.opt.Places.requests(t.name, judged)
+	a, errA := t.g.opt.Places.requests(t.name, allowed)
 	b, errB := t.g.opt.Places.requests(t.name, asked)
 	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the arguments of the other tools are opaque
 	return errA == nil && errB == nil && named && reflect.DeepEqual(a, b)
 }
 
-// judgeNested decides about a call below the running use, as a request of that use.
-func (t toolProxy) judgeNested(c *tool.Call, q *request) vendor.Answer {
+// decideNested decides about a call below the running use, as a request of that use.
+func (t toolProxy) decideNested(c *tool.Call, q *request) vendor.Answer {
 	if c.Ask == nil {
 		return vendor.Answer{Message: "no one can approve this"}
 	}

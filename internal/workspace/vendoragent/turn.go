@@ -66,11 +66,11 @@ type vendorTurn struct {
 	abortReason error // the violation for which it was stopped, or nil
 	exit        Exit
 	waited      bool // exit is set
-	told        bool // the loop knows how it ended, or no longer needs to know
+	endKnown    bool // the loop knows how it ended, or no longer needs to know
 }
 
-// newPlay runs a started process through a turn. taken are the ids of tool uses in the transcript.
-func newPlay(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, newID func() string) *vendorTurn {
+// newTurn runs a started process through a turn. taken are the ids of tool uses in the transcript.
+func newTurn(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, newID func() string) *vendorTurn {
 	x := &vendorTurn{
 		driver: d, turn: t, proc: p, newID: newID, taken: taken,
 		changed: make(chan struct{}, 1), over: make(chan struct{}), gone: make(chan struct{}),

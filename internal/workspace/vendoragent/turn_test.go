@@ -19,7 +19,7 @@ import (
 
 // A turn is recorded in the loop's order, and the next resumes the vendor's session.
 func TestTwoTurns(t *testing.T) {
-	s := newStage(t)
+	s := newVendorEnv(t)
 	a := s.agent("one", agent.Options{})
 	first := a.turn(t, "say hello there")
 	if first.err != nil || first.res.Reason != event.ReasonCompleted || first.text() != "hello there" || first.res.Text != "hello there" {
@@ -57,7 +57,7 @@ func TestPermission(t *testing.T) {
 		name, text, want string
 		o                agent.Options
 		made             string // a file that exists afterwards
-		told             string // in the result of the use
+		result           string // in the result of the use
 	}{
 		{"allowed", "run touch it; echo made", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started tool.finished tool assistant closed:completed", answering(yes), "it", "made"},
 		{"denied", "run touch it", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:deny tool assistant closed:completed", answering(no), "", "not today"},
@@ -68,7 +68,7 @@ func TestPermission(t *testing.T) {
 		{"a sub-agent's", "sub touch it; echo sub made", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started approval.asked approval.resolved decision:allow tool.finished tool assistant closed:completed", answering(yes), "it", "the sub-agent says: sub made"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStage(t)
+			s := newVendorEnv(t)
 			a := s.agent("one", c.o)
 			got := a.turn(t, c.text)
 			if got.err != nil || got.res.Reason != event.ReasonCompleted {
@@ -83,14 +83,14 @@ func TestPermission(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			if text := results(t, a); !strings.Contains(text, c.told) {
+			if text := results(t, a); !strings.Contains(text, c.result) {
 				t.Errorf("the use came to %q", text)
 			}
 		})
 	}
 }
 
-func results(t *testing.T, a *player) string {
+func results(t *testing.T, a *testAgent) string {
 	t.Helper()
 	var all []string
 	for _, e := range a.Snapshot().Items {
@@ -108,8 +108,8 @@ func results(t *testing.T, a *player) string {
 }
 
 // A vendor agent that requests two approvals at once gets both answers, one after the other.
-func TestTwoQuestionsAtOnce(t *testing.T) {
-	s := newStage(t)
+func TestTwoApprovalsAtOnce(t *testing.T) {
+	s := newVendorEnv(t)
 	asked := 0
 	a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 		asked++
@@ -131,8 +131,8 @@ func TestTwoQuestionsAtOnce(t *testing.T) {
 }
 
 // A denied use of a vendor agent that does not ask for approval ends its turn.
-func TestUnaskedAndDenied(t *testing.T) {
-	s := newStage(t)
+func TestDeniedWithoutRequest(t *testing.T) {
+	s := newVendorEnv(t)
 	rules, err := policy.ToolNames{"Bash"}.Deny()
 	if err != nil {
 		t.Fatal(err)
@@ -144,9 +144,9 @@ func TestUnaskedAndDenied(t *testing.T) {
 	}
 }
 
-func TestWhatGuestsSay(t *testing.T) {
+func TestVendorOutput(t *testing.T) {
 	t.Run("lines that make no sense", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		got := s.agent("one", agent.Options{}).turn(t, "noise")
 		if got.res.Text != "still here" || got.res.Reason != event.ReasonCompleted {
 			t.Fatalf("%+v", got)
@@ -158,14 +158,14 @@ func TestWhatGuestsSay(t *testing.T) {
 		}
 	})
 	t.Run("a line of 20 MB", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		got := s.agent("one", agent.Options{}).turn(t, "big 20000000")
 		if len(got.res.Text) != 20_000_000 {
 			t.Errorf("%d bytes came, %v", len(got.res.Text), got.res.Err)
 		}
 	})
 	t.Run("blocks", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		a := s.agent("one", agent.Options{})
 		got := a.turn(t, "blocks Hello | Bye")
 		var deltas []string
@@ -182,7 +182,7 @@ func TestWhatGuestsSay(t *testing.T) {
 		}
 	})
 	t.Run("an error in its own words", func(t *testing.T) {
-		s := newStage(t)
+		s := newVendorEnv(t)
 		got := s.agent("one", agent.Options{}).turn(t, "refuse API Error: 529 overloaded")
 		if got.res.Reason != event.ReasonFailed || !strings.Contains(got.res.Err.Error(), "529 overloaded") {
 			t.Errorf("%+v", got.res)
@@ -195,8 +195,8 @@ func TestWhatGuestsSay(t *testing.T) {
 
 // An open approval request is asked again by the next agent. The vendor process that made it is gone, so an
 // allowed call is not run, and the resumed agent is told so.
-func TestAQuestionLeftOpen(t *testing.T) {
-	s := newStage(t)
+func TestOpenApproval(t *testing.T) {
+	s := newVendorEnv(t)
 	leaving := agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{}, approval.ErrSuspend
 	}}}

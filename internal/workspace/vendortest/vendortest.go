@@ -95,7 +95,7 @@ func (n *RecordingSink) Delta(d vendor.Delta) error {
 func (n *RecordingSink) Running(use string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, told := n.uses[use]; told || n.running[use] {
+	if _, known := n.uses[use]; known || n.running[use] {
 		n.t.Errorf("the use %s is reported as running after its item", use)
 	}
 	n.running[use] = true
@@ -128,14 +128,14 @@ func (n *RecordingSink) Item(it transcript.Item) error {
 		case transcript.Thinking:
 			n.note("%s thinks: %s", it.Role, cut(p.Text))
 		case transcript.ToolUse:
-			if _, told := n.uses[p.ID]; told {
+			if _, known := n.uses[p.ID]; known {
 				n.t.Errorf("duplicate use %s", p.ID)
 			}
 			n.uses[p.ID] = false
 			n.note("use %s %s %s", p.ID, p.Name, cut(string(p.Input)))
 		case transcript.ToolResult:
-			if ended, told := n.uses[p.UseID]; ended || !told {
-				n.t.Errorf("unexpected result of the use %s (known %v, ended %v)", p.UseID, told, ended)
+			if ended, known := n.uses[p.UseID]; ended || !known {
+				n.t.Errorf("unexpected result of the use %s (known %v, ended %v)", p.UseID, known, ended)
 			}
 			n.uses[p.UseID] = true
 			word := "result"
@@ -154,11 +154,11 @@ func (n *RecordingSink) Item(it transcript.Item) error {
 func (n *RecordingSink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
 	n.mu.Lock()
 	n.asked = append(n.asked, p)
-	if _, told := n.uses[p.Use]; told && n.running[p.Use] {
+	if _, known := n.uses[p.Use]; known && n.running[p.Use] {
 		n.t.Errorf("permission requested for the use %s, which runs without asking", p.Use)
 	}
 	line := "permit " + p.Use
-	if _, told := n.uses[p.Use]; !told {
+	if _, known := n.uses[p.Use]; !known {
 		line += fmt.Sprintf(" of %q: %s %s", p.Parent, p.Tool, cut(string(p.Input)))
 	}
 	n.note("%s", line)
@@ -244,13 +244,13 @@ type message struct {
 }
 
 func play(t testing.TB, wire string, in io.Reader, out io.Writer) {
-	told := bufio.NewReader(in)
+	input := bufio.NewReader(in)
 	ids := map[string]json.RawMessage{} // the recorded id and the current one
 	for line := range strings.Lines(wire) {
 		line = strings.TrimSuffix(line, "\n")
-		said, ok := strings.CutPrefix(line, "< ")
+		text, ok := strings.CutPrefix(line, "< ")
 		if ok {
-			if _, err := fmt.Fprintln(out, renumber(said, ids)); err != nil {
+			if _, err := fmt.Fprintln(out, renumber(text, ids)); err != nil {
 				return // the driver stopped reading
 			}
 			continue
@@ -259,7 +259,7 @@ func play(t testing.TB, wire string, in io.Reader, out io.Writer) {
 		if !ok {
 			continue // a comment
 		}
-		got, err := told.ReadBytes('\n')
+		got, err := input.ReadBytes('\n')
 		if err != nil {
 			return // the driver is done
 		}

@@ -33,8 +33,8 @@ steps:
     text: And again.
 `
 
-func TestOwnTurns(t *testing.T) {
-	h := newHouse(t, twice)
+func TestBuiltinTurns(t *testing.T) {
+	h := newBuiltinEnv(t, twice)
 	a := h.agent()
 	names, res := h.run(t.Context(), a, "do it", nil)
 	if res.Reason != event.ReasonCompleted || res.Text != "First I look.\nMade." || res.Turns != 2 || res.SessionID != "s" || res.CostUSD <= 0 {
@@ -89,8 +89,8 @@ func TestOwnTurns(t *testing.T) {
 }
 
 // The process has no keys of the host in its environment, arguments or input.
-func TestOwnHasNoKeys(t *testing.T) {
-	h := newHouse(t, `
+func TestBuiltinHasNoKeys(t *testing.T) {
+	h := newBuiltinEnv(t, `
 steps:
   - tool_uses: [{tool: Bash, input: {command: "tr '\\0' '\\n' < /proc/$PPID/environ; env"}}]
   - text: "{{last_result}}"
@@ -110,7 +110,7 @@ steps:
   - text: "again"
 `
 
-func TestOwnAsks(t *testing.T) {
+func TestBuiltinApprovals(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		ask     func(ctx context.Context, q approval.Request) (approval.Answer, error)
@@ -130,7 +130,7 @@ func TestOwnAsks(t *testing.T) {
 		{"nobody", nil, false, 1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHouse(t, asks)
+			h := newBuiltinEnv(t, asks)
 			h.o.Spec.Run.Permissions.Mode, h.o.Ask = "default", tt.ask
 			_, res := h.run(t.Context(), h.agent(), "go", nil)
 			_, err := os.Stat(filepath.Join(h.dir, "asked.txt"))
@@ -151,8 +151,8 @@ func TestOwnAsks(t *testing.T) {
 }
 
 // An answer for the session creates a grant that applies to later turns of the session.
-func TestOwnGrants(t *testing.T) {
-	h := newHouse(t, asks)
+func TestBuiltinGrants(t *testing.T) {
+	h := newBuiltinEnv(t, asks)
 	asked := 0
 	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
@@ -174,8 +174,8 @@ func TestOwnGrants(t *testing.T) {
 }
 
 // Another client answers while the approver at this terminal is asked.
-func TestOwnAnsweredElsewhere(t *testing.T) {
-	h := newHouse(t, asks)
+func TestBuiltinAnsweredElsewhere(t *testing.T) {
+	h := newBuiltinEnv(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
 	over := make(chan struct{})
 	h.o.Ask = func(ctx context.Context, q approval.Request) (approval.Answer, error) {
@@ -202,8 +202,8 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 }
 
 // An open approval request is asked again by the next process and by the next agent.
-func TestOwnLeavesQuestion(t *testing.T) {
-	h := newHouse(t, asks)
+func TestBuiltinLeavesApproval(t *testing.T) {
+	h := newBuiltinEnv(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{}, approval.ErrSuspend
@@ -254,8 +254,8 @@ func (h *builtinEnv) reached(name string) {
 	}
 }
 
-func TestOwnKilled(t *testing.T) {
-	h := newHouse(t, long)
+func TestBuiltinKilled(t *testing.T) {
+	h := newBuiltinEnv(t, long)
 	a := h.agent()
 	_, res := h.run(t.Context(), a, "go", func(e event.Event) {
 		if _, ok := e.(event.ToolStarted); ok {
@@ -280,7 +280,7 @@ func TestOwnKilled(t *testing.T) {
 
 // A process whose host is gone ends by itself with everything it runs.
 func TestBuiltinHostGone(t *testing.T) {
-	h := newHouse(t, `
+	h := newBuiltinEnv(t, `
 steps:
   - tool_uses: [{tool: Bash, input: {command: "exec 9>held; echo on > pid; exec sleep 300", timeout: 600000}}]
 `)
@@ -311,10 +311,10 @@ steps:
 	h.verified()
 }
 
-func TestOwnInterrupted(t *testing.T) {
+func TestBuiltinInterrupted(t *testing.T) {
 	for _, how := range []string{"context", "Interrupt", "Close", "break"} {
 		t.Run(how, func(t *testing.T) {
-			h := newHouse(t, long)
+			h := newBuiltinEnv(t, long)
 			a := h.agent()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -385,8 +385,8 @@ func (f *full) Append(ctx context.Context, id string, b session.Batch) error {
 }
 
 // What the store has not accepted does not happen: the command is not run.
-func TestOwnFullStore(t *testing.T) {
-	h := newHouse(t, twice)
+func TestBuiltinFullStore(t *testing.T) {
+	h := newBuiltinEnv(t, twice)
 	f := &full{Store: h.store, left: 2} // opened; turn and input
 	h.o.Sessions = session.New(f, nil)
 	a := h.agent()
@@ -410,8 +410,8 @@ func TestOwnFullStore(t *testing.T) {
 }
 
 // Input that arrives during a turn is added after the tool round.
-func TestOwnSubmit(t *testing.T) {
-	h := newHouse(t, `
+func TestBuiltinSubmit(t *testing.T) {
+	h := newBuiltinEnv(t, `
 steps:
   - tool_uses: [{tool: Bash, input: {command: "echo on > on; until [ -e off ]; do sleep 0.01; done"}}]
   - expect: {user: besides}
@@ -438,8 +438,8 @@ steps:
 }
 
 // If the container cannot be started, no empty session is left.
-func TestOwnWithoutContainer(t *testing.T) {
-	h := newHouse(t, "steps: [{text: hello}, {text: again}]")
+func TestBuiltinWithoutContainer(t *testing.T) {
+	h := newBuiltinEnv(t, "steps: [{text: hello}, {text: again}]")
 	h.o.Session.SessionID = ""
 	away, released := true, 0
 	h.o.Ready = func(context.Context) (func(), error) {

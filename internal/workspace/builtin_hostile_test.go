@@ -23,7 +23,7 @@ import (
 )
 
 // A run's limit of model calls is enforced on the host and reported as the limit it was.
-func TestOwnBudget(t *testing.T) {
+func TestBuiltinBudget(t *testing.T) {
 	const step = "  - {text: more, tool_uses: [{tool: Bash, input: {command: 'true'}}]}\n"
 	for _, tt := range []struct {
 		name   string
@@ -35,7 +35,7 @@ func TestOwnBudget(t *testing.T) {
 		{"dollars", 0, 1e-6, event.ReasonBudget},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHouse(t, "price: {input: 1, output: 1}\nsteps:\n"+strings.Repeat(step, 9))
+			h := newBuiltinEnv(t, "price: {input: 1, output: 1}\nsteps:\n"+strings.Repeat(step, 9))
 			h.o.Spec.Run.Limits.MaxTurns, h.o.Spec.Run.Limits.MaxBudgetUSD = tt.turns, tt.usd
 			_, res := h.run(t.Context(), h.agent(), "go", nil)
 			if res.Reason != tt.reason || res.Turns > 2 || res.CostUSD <= 0 || len(res.ByModel) != 1 {
@@ -69,8 +69,8 @@ func (p *hostile) Wait(ctx context.Context) (supervisor.Exit, error) {
 	}
 }
 
-// lying returns an environment whose process is replaced by a hostile one.
-func lying(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
+// newHostileEnv returns an environment whose process is replaced by a hostile one.
+func newHostileEnv(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
 	t.Helper()
 	h := &builtinEnv{t: t, store: memory.New()}
 	h.sessions = session.New(h.store, nil)
@@ -98,7 +98,7 @@ func lying(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
 
 // The host does not pass on false statements of a process about its usage, its session and the mode.
 func TestHostileAgent(t *testing.T) {
-	h := lying(t, func(c *hostpipe.Client) {
+	h := newHostileEnv(t, func(c *hostpipe.Client) {
 		for _, e := range []event.Event{
 			event.TurnStarted{Turn: "turn-1"},
 			event.UsageUpdated{Model: "m", CostUSD: -5, Total: transcript.Usage{Input: -7}},
@@ -139,11 +139,11 @@ func TestHostileAgent(t *testing.T) {
 }
 
 // A process that sends too much data, in large or small messages, is cut off, and the turn reports it.
-func TestOwnFlood(t *testing.T) {
+func TestBuiltinFlood(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"large": strings.Repeat("x", 16<<20), "small": "x"} {
 		t.Run(name, func(t *testing.T) {
-			h := lying(t, func(c *hostpipe.Client) {
+			h := newHostileEnv(t, func(c *hostpipe.Client) {
 				for c.SendEvent(event.TextDelta{Text: text}) == nil {
 				}
 			})

@@ -86,8 +86,8 @@ func (p *process) Kill(context.Context) error {
 
 func (p *process) Close() error { _ = p.Kill(context.Background()); <-p.done; return nil }
 
-// guestEnv is a workspace on this machine: a home, a project, sessions.
-type guestEnv struct {
+// vendorEnv is a workspace on this machine: a home, a project, sessions.
+type vendorEnv struct {
 	t             testing.TB
 	home, project string
 	sessions      *session.Sessions
@@ -98,13 +98,13 @@ type guestEnv struct {
 	fail          error // of the next start
 }
 
-func newStage(t testing.TB) *guestEnv {
+func newVendorEnv(t testing.TB) *vendorEnv {
 	t.Helper()
-	return stageIn(t, t.TempDir(), session.New(memory.New(), nil))
+	return vendorEnvIn(t, t.TempDir(), session.New(memory.New(), nil))
 }
 
-func stageIn(t testing.TB, dir string, sessions *session.Sessions) *guestEnv {
-	s := &guestEnv{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), sessions: sessions}
+func vendorEnvIn(t testing.TB, dir string, sessions *session.Sessions) *vendorEnv {
+	s := &vendorEnv{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), sessions: sessions}
 	for _, d := range []string{s.home, s.project} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func stageIn(t testing.TB, dir string, sessions *session.Sessions) *guestEnv {
 }
 
 // ready does the workspace's check: a regular file, and no link on the way.
-func (s *guestEnv) ready(file string) (size int64, err error) {
+func (s *vendorEnv) ready(file string) (size int64, err error) {
 	dir := s.home
 	for part := range strings.SplitSeq(file, "/") {
 		dir = filepath.Join(dir, part)
@@ -136,7 +136,7 @@ func (s *guestEnv) ready(file string) (size int64, err error) {
 	return size, nil
 }
 
-func (s *guestEnv) start(_ context.Context, spec vendoragent.Spec) (vendoragent.Process, error) {
+func (s *vendorEnv) start(_ context.Context, spec vendoragent.Spec) (vendoragent.Process, error) {
 	if s.fail != nil {
 		return nil, s.fail
 	}
@@ -168,15 +168,15 @@ func (s *guestEnv) start(_ context.Context, spec vendoragent.Spec) (vendoragent.
 	return p, nil
 }
 
-// player is a vendor agent of the environment, for one session.
-type player struct {
+// testAgent is a vendor agent of the environment, for one session.
+type testAgent struct {
 	*agent.Agent
 	g *vendoragent.VendorAgent
 }
 
-func (p *player) close() { _ = p.Close(); p.g.Close() }
+func (p *testAgent) close() { _ = p.Close(); p.g.Close() }
 
-func (s *guestEnv) agent(id string, o agent.Options) *player {
+func (s *vendorEnv) agent(id string, o agent.Options) *testAgent {
 	s.t.Helper()
 	g, err := vendoragent.New(s.options)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *guestEnv) agent(id string, o agent.Options) *player {
 		s.t.Fatal(err)
 	}
 	g.Attach(a)
-	p := &player{a, g}
+	p := &testAgent{a, g}
 	s.t.Cleanup(p.close)
 	return p
 }
@@ -215,12 +215,12 @@ type turn struct {
 	err    error
 }
 
-func (p *player) turn(t testing.TB, text string) turn {
+func (p *testAgent) turn(t testing.TB, text string) turn {
 	t.Helper()
 	return p.turnIn(t.Context(), text)
 }
 
-func (p *player) turnIn(ctx context.Context, text string) (out turn) {
+func (p *testAgent) turnIn(ctx context.Context, text string) (out turn) {
 	for e, err := range p.Run(ctx, transcript.Text{Text: text}) {
 		if err != nil {
 			out.err = err
@@ -255,7 +255,7 @@ func (o turn) notices() string {
 }
 
 // short returns a session's records as words: kinds, roles and decisions.
-func (s *guestEnv) short(id string) string {
+func (s *vendorEnv) short(id string) string {
 	s.t.Helper()
 	var all []string
 	for r, err := range s.sessions.Records(s.t.Context(), id, session.Range{}) {
@@ -297,7 +297,7 @@ func (s *guestEnv) short(id string) string {
 	return strings.Join(all, " ")
 }
 
-func (s *guestEnv) mappings(id string) (all []vendoragent.Mapping) {
+func (s *vendorEnv) mappings(id string) (all []vendoragent.Mapping) {
 	s.t.Helper()
 	for r, err := range s.sessions.Records(s.t.Context(), id, session.Range{}) {
 		if err != nil {
@@ -314,7 +314,7 @@ func (s *guestEnv) mappings(id string) (all []vendoragent.Mapping) {
 	return all
 }
 
-func (s *guestEnv) calls() []claudetest.Call {
+func (s *vendorEnv) calls() []claudetest.Call {
 	s.t.Helper()
 	calls, err := claudetest.Calls(s.home)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // Changes of an agent to its folders do not prevent the next start, and links that it put there are not
 // followed.
-func TestMendFolders(t *testing.T) {
+func TestRepairFolders(t *testing.T) {
 	d := newDisk(t)
 	to := outside(t)
 	s := d.make(Settings{Slug: "a"})
@@ -37,7 +37,7 @@ func TestMendFolders(t *testing.T) {
 	h, err := d.lock(t.Context(), "test", "a")
 	okay(t, err)
 	defer h.Release()
-	okay(t, mendFolders(t.Context(), h.dir))
+	okay(t, repairFolders(t.Context(), h.dir))
 	left, err := os.ReadDir(run)
 	if err != nil || len(left) != 1 || left[0].Name() != "s" {
 		t.Errorf("%v, %v", left, err)
@@ -50,7 +50,7 @@ func TestMendFolders(t *testing.T) {
 	// A link in place of a folder is left for the check that reports a damaged workspace.
 	okay(t, os.Remove(d.dirs(s).Home))
 	okay(t, os.Symlink(to, d.dirs(s).Home))
-	okay(t, mendFolders(t.Context(), h.dir))
+	okay(t, repairFolders(t.Context(), h.dir))
 }
 
 // A container starts again whatever an agent did to the folders it shares with the host.
@@ -80,7 +80,7 @@ func TestContainerAfterSabotage(t *testing.T) {
 
 // Run settings of an image are ignored: no volume on the unlimited disk, no variable for the agents, no other
 // user or program.
-func TestImageThatSubverts(t *testing.T) {
+func TestImageSettingsIgnored(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1", `ENTRYPOINT ["/added"]`, `CMD ["nothing"]`, "USER 0:0", "VOLUME /data /home/agent",
 		"ENV LD_PRELOAD=/added", "ENV HTTP_PROXY=http://evil.test", `HEALTHCHECK CMD ["/added"]`, "WORKDIR /nowhere")
@@ -110,7 +110,7 @@ func TestImageThatSubverts(t *testing.T) {
 }
 
 // The container's log is shortened to one line.
-func TestLastWords(t *testing.T) {
+func TestContainerLogLine(t *testing.T) {
 	if got := lastWords("one\n  two\r\n"); got != "one two" {
 		t.Errorf("%q", got)
 	}

@@ -19,7 +19,7 @@ const busyWait = 10 * time.Second
 func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
 	want := vendoragent.Event{Event: vendoragent.EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
 	if d.again {
-		if told, err := d.isRecorded(ctx, sessions, id, want); told || err != nil {
+		if recorded, err := d.isRecorded(ctx, sessions, id, want); recorded || err != nil {
 			return false, err
 		}
 	}

@@ -64,7 +64,7 @@ func TestBuiltinKilledAnywhere(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
-			h := newHouse(t, "steps: [{text: never}]\n")
+			h := newBuiltinEnv(t, "steps: [{text: never}]\n")
 			h.o.Models = []model.Model{counting{commands}}
 			store, err := sqlite.Open(filepath.Join(t.TempDir(), "s.db"), nil)
 			if err != nil {

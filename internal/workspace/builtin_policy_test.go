@@ -23,7 +23,7 @@ steps:
 
 // A mode that is set between two turns applies to the next ones, whoever sets it and whatever mode the session
 // began in.
-func TestOwnModeHolds(t *testing.T) {
+func TestBuiltinModeBetweenTurns(t *testing.T) {
 	for name, set := range map[string]func(t *testing.T, h *builtinEnv, a *builtinAgent, c policy.Change) error{
 		"here": func(t *testing.T, _ *builtinEnv, a *builtinAgent, c policy.Change) error {
 			_, err := a.Change(t.Context(), c)
@@ -35,7 +35,7 @@ func TestOwnModeHolds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, everyTurn)
+			h := newBuiltinEnv(t, everyTurn)
 			a := h.agent() // in bypassPermissions
 			if _, res := h.run(t.Context(), a, "go", nil); len(res.Denials) != 0 {
 				t.Fatalf("%+v", res)
@@ -53,10 +53,10 @@ func TestOwnModeHolds(t *testing.T) {
 }
 
 // The host records the initial mode of a run; the process inside cannot write a record that allows something.
-func TestOwnModeOfTheStartIsOnRecord(t *testing.T) {
+func TestBuiltinInitialModeRecorded(t *testing.T) {
 	for _, mode := range []string{"acceptEdits", "dontAsk"} {
 		t.Run(mode, func(t *testing.T) {
-			h := newHouse(t, everyTurn)
+			h := newBuiltinEnv(t, everyTurn)
 			h.o.Spec.Run.Permissions.Mode = mode
 			for range 2 { // the second time it is recorded already
 				a := h.agent()

@@ -11,8 +11,8 @@ import (
 )
 
 // The turn of the built-in agent ends with its process, also while an approval request is pending.
-func TestOwnEndsWhileAQuestionWaits(t *testing.T) {
-	h := newHouse(t, "steps:\n  - tool_uses: [{tool: Bash, input: {command: touch made}}]\n  - text: done\n")
+func TestBuiltinEndsDuringApproval(t *testing.T) {
+	h := newBuiltinEnv(t, "steps:\n  - tool_uses: [{tool: Bash, input: {command: touch made}}]\n  - text: done\n")
 	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		h.mu.Lock()

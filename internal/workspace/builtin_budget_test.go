@@ -29,9 +29,9 @@ func (s *seen) Observe(session string, e event.Event) {
 
 // A budget that is exceeded by the last answer is also reported for an agent in a container, and observers get
 // its calls and their cost.
-func TestOwnTellsThatItsBudgetIsPassed(t *testing.T) {
+func TestBuiltinBudgetExceeded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")
+	h := newBuiltinEnv(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")
 	h.o.Spec.Run.Limits.MaxBudgetUSD = 1
 	s := &seen{}
 	h.o.Observers = []agent.LoopObserver{s}

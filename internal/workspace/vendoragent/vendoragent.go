@@ -146,14 +146,14 @@ func (g *VendorAgent) replace(x *vendorTurn) {
 }
 
 // find returns the use with one of our ids, nil if no process waits for it.
-func (g *VendorAgent) find(ours string) (*vendorTurn, *use) {
+func (g *VendorAgent) find(loopID string) (*vendorTurn, *use) {
 	x := g.current()
 	if x == nil {
 		return nil, nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x, x.byID[ours]
+	return x, x.byID[loopID]
 }
 
 // RenameUse changes the id of a use, because the log already contains the old one.
@@ -164,7 +164,7 @@ func (g *VendorAgent) RenameUse(from, to string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	u.ours = to
+	u.loopID = to
 	x.byID[to], x.taken[to] = u, true
 	delete(x.byID, from)
 }

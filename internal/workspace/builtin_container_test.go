@@ -63,7 +63,7 @@ func (c *contained) turn(text string, look func(event.Event)) *event.Result {
 
 // The built-in agent works on the project in the container: it asks for approval, its log is on the host, and
 // the next turn works after the container was killed during a tool call.
-func TestOwnInContainer(t *testing.T) {
+func TestBuiltinInContainer(t *testing.T) {
 	c := newContained(t, testimage.Scratch(t), `
 steps:
   - tool_uses: [{tool: Write, input: {file_path: /work/made.txt, content: "made inside"}}]
@@ -102,7 +102,7 @@ func (c *contained) verified() {
 
 // Commands are also confined in the container. If it is killed during a command, the outcome is unknown, and
 // the next turn is told so.
-func TestOwnCommandsInContainer(t *testing.T) {
+func TestBuiltinCommandsInContainer(t *testing.T) {
 	c := newContained(t, testimage.Debian(t), `
 steps:
   - tool_uses: [{tool: Bash, input: {command: "id -u; echo in > /work/in.txt; echo out > /home/agent/out.txt; cat /work/in.txt; ls /run/holdfast"}}]

@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// BenchmarkOwnTurn measures a turn of the built-in agent in a separate process, without a container: from the
+// BenchmarkBuiltinTurn measures a turn of the built-in agent in a separate process, without a container: from the
 // call of Run to the model's first text, and to the end.
-func BenchmarkOwnTurn(b *testing.B) {
-	h := newHouse(b, `
+func BenchmarkBuiltinTurn(b *testing.B) {
+	h := newBuiltinEnv(b, `
 steps:
   - {when: {any: true}, text: Hello.}
 `)
