@@ -27,10 +27,10 @@ var coveredElsewhere = map[string]caseClaim{
 	"cd-srv-042":        {`{"given": {"config file":"unknown field"}, "when": ["load"], "expect": {"error":"rejected"}}`, []string{"internal/settings.TestBadFiles"}, ""},
 	"cd-srv-043":        {`{"given": {"pid file":"points at a dead process"}, "when": ["status"], "expect": {"state":"stopped","file":"removed"}}`, []string{"internal/listen.TestStaleInfo"}, ""},
 	"cd-tool-002":       {`{"given": {"file":"CRLF with BOM"}, "when": ["edit one line"], "expect": {"CRLF and BOM":"preserved"}}`, []string{"internal/tool/files.TestEdit"}, ""},
-	"cd-tool-004":       {`{"given": {"expectedOccurrences":2,"occurs":2}, "when": ["edit"], "expect": {"both":"replaced"}}`, []string{"internal/tool/files.TestEdit"}, "no field says how many places are expected: replace_all replaces all, and without it several are an error"},
+	"cd-tool-004":       {`{"given": {"expectedOccurrences":2,"occurs":2}, "when": ["edit"], "expect": {"both":"replaced"}}`, []string{"internal/tool/files.TestEdit"}, "no field has the expected number of matches: replace_all replaces all, and without it several matches are an error"},
 	"cd-tool-005":       {`{"given": {"state":"two edits overlap"}, "when": ["edit"], "expect": {"error":"overlapping_edits with indices","file":"unchanged"}}`, []string{"internal/tool/files.TestMultiEdit"}, "edits are made one after the other, each on the outcome of the one before, and all or none"},
 	"cd-tool-008":       {`{"given": {"state":"parent missing, flag unset"}, "when": ["create"], "expect": {"error":"not_found"}}`, []string{"internal/tool/files.TestWrite"}, "missing folders are made, beneath the folders of the session only"},
-	"cd-tool-009":       {`{"given": {"state":"delete"}, "when": ["delete"], "expect": {"file":"moved to trash archive with metadata","restore":"possible"}}`, []string{"agent.TestFilesSavedInLog"}, "no tool deletes a file: a shell does; what a file was before a change of ours is in the log, and rewind brings it back"},
+	"cd-tool-009":       {`{"given": {"state":"delete"}, "when": ["delete"], "expect": {"file":"moved to trash archive with metadata","restore":"possible"}}`, []string{"agent.TestFilesSavedInLog"}, "only a shell deletes files; the content before a change by a tool is in the log, and rewind restores it"},
 	"cd-tool-014":       {`{"given": {"state":"patch same path twice"}, "when": ["apply"], "expect": {"error":"patch_parse_error"}}`, []string{"internal/tool/files.TestMultiEdit"}, "no tool takes patches: several edits of a file are made in order, all or none"},
 	"cd-tool-016":       {`{"given": {"state":"read binary"}, "when": ["read"], "expect": {"error":"binary_file with size and sha256","allowBinary":"base64"}}`, []string{"internal/tool/files.TestReadRefuses"}, ""},
 	"cd-tool-020":       {`{"given": {"state":"run_command prints 5 MB, forks, sleeps; timeout 1 s"}, "when": ["run"], "expect": {"stdout":"capped at 1 MiB","group":"SIGTERM then SIGKILL after 5 s","error":"timeout"}}`, []string{"internal/tool/shell.TestBashFlood", "internal/tool/shell.TestBashTimeout"}, ""},
@@ -105,7 +105,7 @@ func TestCorpusCasesAreClaimed(t *testing.T) {
 		}
 		for _, test := range trial.tests {
 			if !claims.tests[test] {
-				t.Errorf("%s is said to be tried by %s, which there is not", name, test)
+				t.Errorf("%s names the test %s, which does not exist", name, test)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func TestCorpusCasesAreClaimed(t *testing.T) {
 	for _, id := range slices.Sorted(maps.Keys(cases)) {
 		area := cases[id].Area
 		if !claims.keys[id] && !claims.keys[area] && coveredElsewhere[id].tests == nil && coveredElsewhere[area].tests == nil && uncovered[id] == "" {
-			t.Errorf("nobody claims %s (%s)", id, area)
+			t.Errorf("no test claims %s (%s)", id, area)
 		}
 	}
 }

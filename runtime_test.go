@@ -109,15 +109,15 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{"turn_started", "approval_asked", "approval_resolved", "tool_started", "tool_finished", "turn_finished"} {
 		if !slices.Contains(live, want) {
-			t.Errorf("%s was not told: %q", want, live)
+			t.Errorf("%s was not emitted: %q", want, live)
 		}
 	}
 	again, _ := types(t, run, 0)
 	if kept := slices.DeleteFunc(live, func(kind string) bool { return !slices.Contains(again, kind) }); !slices.Equal(kept, again) {
-		t.Errorf("the log tells %q, and live it was %q", again, live)
+		t.Errorf("the log has the events %q, and live they were %q", again, live)
 	}
 	if rest, _ := types(t, run, last); len(rest) > 0 {
-		t.Errorf("behind the end are %q", rest)
+		t.Errorf("after the end there are %q", rest)
 	}
 
 	// The same session accepts more input.
@@ -282,7 +282,7 @@ func TestCloseWithOpenApproval(t *testing.T) {
 	must(t, rt.Close())
 	<-ended
 	if _, err := os.Stat(filepath.Join(p.dir, "a.txt")); !os.IsNotExist(err) {
-		t.Errorf("nobody allowed it: %v", err)
+		t.Errorf("it was not allowed: %v", err)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 	}
 	if users != 21 || items != len(l.Items) {
-		t.Errorf("%d inputs are on record, %d items of %d were told", users, items, len(l.Items))
+		t.Errorf("%d inputs are recorded, %d items of %d were emitted", users, items, len(l.Items))
 	}
 }
 
@@ -342,7 +342,7 @@ func TestSubagentToolLimit(t *testing.T) {
 	must(t, err)
 	result := l.Items[2].JSON
 	if !strings.Contains(string(result), "I am here") {
-		t.Errorf("the sub-agent said %s", result)
+		t.Errorf("the sub-agent answered %s", result)
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "a.txt")); !os.IsNotExist(err) {
 		t.Errorf("it has Bash: %v", err)
@@ -425,7 +425,7 @@ func TestStartRefuses(t *testing.T) {
 	list, err := rt.Sessions().List(t.Context(), session.Query{})
 	must(t, err)
 	if len(list.Sessions) > 0 {
-		t.Errorf("left behind are %+v", list.Sessions)
+		t.Errorf("not removed: %+v", list.Sessions)
 	}
 	must(t, rt.Close())
 	must(t, rt.Close())

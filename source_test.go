@@ -81,7 +81,7 @@ func TestPackagesHaveComments(t *testing.T) {
 func TestPackageNames(t *testing.T) {
 	for pkg := range packageImports(t) {
 		if slices.Contains([]string{"util", "utils", "common", "helpers", "manager"}, path.Base(pkg)) {
-			t.Errorf("package %s has a name that says nothing", pkg)
+			t.Errorf("package %s has a meaningless name", pkg)
 		}
 	}
 }

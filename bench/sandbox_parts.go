@@ -57,7 +57,7 @@ func (b *bench) downloads(ctx context.Context) error {
 		b.add("proxy: "+name+" by "+kind, fmt.Sprintf("%.0f %%", 100*f.value), "direct loopback", times(f.value), least(0.8, "×", f.value))
 	}
 	if !found {
-		return errors.New("the benchmark of downloads tells no share of a direct one")
+		return errors.New("the download benchmark reports no share of a direct download")
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ type figures []figure
 func (f figures) find(name, unit string) (float64, error) {
 	i := slices.IndexFunc(f, func(x figure) bool { return x.name == name && x.unit == unit })
 	if i < 0 {
-		return 0, fmt.Errorf("the benchmark tells no %s of %s", unit, name)
+		return 0, fmt.Errorf("the benchmark reports no %s of %s", unit, name)
 	}
 	return f[i].value, nil
 }

@@ -96,7 +96,7 @@ func (s *sandboxBench) inProcess(folder, repository string) {
 		{nameWeaker, "≤ 1.2 ×", refused, spawn.Weaker, folder},
 		{nameNoSockets, "≤ 1.6 ×", usual, spawn.NoSockets, folder},
 		{nameKernel, "≤ 2.0 ×", usual, spawn.NoNetwork, folder},
-		{"network namespace, refusals told", "≤ 2.0 ×", usual, spawn.Told, folder},
+		{"network namespace, refusals reported", "≤ 2.0 ×", usual, spawn.Told, folder},
 		{nameListener, "≤ 2.4 ×", usual, spawn.Proxy, folder},
 		{"network namespace, by re-exec", "≤ 4.5 ×", again, spawn.NoNetwork, folder},
 		{nameOpen, "≤ 2.0 ×", usual, spawn.Open, folder},

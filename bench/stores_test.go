@@ -103,10 +103,10 @@ func TestServerURL(t *testing.T) {
 
 func TestGoal(t *testing.T) {
 	if most(1.5, "×", 1.5) != "≤ 1.5 ×" || most(40, "MB", 40.1) != "≤ 40 MB MISSED" || least(2, "×", 1.9) != "≥ 2 × MISSED" {
-		t.Error("a bound is not told as it should be")
+		t.Error("wrong text of a limit")
 	}
 	if goal("≤ 5 ms", true) != "≤ 5 ms" || goal("≤ 5 ms", false) != "≤ 5 ms MISSED" {
-		t.Error("a goal does not tell whether it is met")
+		t.Error("a goal does not report whether it is met")
 	}
 	if got := quartiles([]float64{1.3, 1.1, 1.2}, "×"); got != "1.20 × (1.15 to 1.25)" {
 		t.Error(got)

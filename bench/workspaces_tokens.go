@@ -113,7 +113,7 @@ func forget(home string) error {
 func (s *workspaceBench) standInTokens(ctx context.Context) error {
 	counts := map[string][]int{}
 	for _, way := range []string{byResume, byHistory} {
-		slug := "told-by-" + way
+		slug := "sent-by-" + way
 		if _, err := s.standIn(ctx, slug); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (s *workspaceBench) standInTokens(ctx context.Context) error {
 			return err
 		}
 	}
-	s.addWords("what the host tells the agent", counts[byResume], counts[byHistory], true)
+	s.addWords("text sent to the agent", counts[byResume], counts[byHistory], true)
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args
 		return m, err
 	}
 	if m.event == 0 {
-		return m, errors.New("the process of docker exec said nothing")
+		return m, errors.New("the process of docker exec printed nothing")
 	}
 	return m, nil
 }
@@ -175,7 +175,7 @@ const standIn = "stand-in"
 // vendorTurns does the same for a vendor agent. It measures until the agent's first output, because the loop's
 // own events do not come from the agent.
 func (s *workspaceBench) vendorTurns(ctx context.Context) error {
-	const slug = "guest"
+	const slug = "vendor"
 	id, err := s.standIn(ctx, slug)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (s *workspaceBench) vendorTurns(ctx context.Context) error {
 		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"say Hello."}]}}` + "\n"
 	var subject, theirs series
 	for i := range s.rounds(40, 8) {
-		m, err := s.vendorTurn(ctx, slug, fmt.Sprintf("guest-%d", i))
+		m, err := s.vendorTurn(ctx, slug, fmt.Sprintf("vendor-%d", i))
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	rounds := flag.Int("rounds", 5, "counted rounds, after one to warm up; of 200 calls a third of them")
-	words := flag.Int("turns", 20, "turns of the conversation that is resumed or told; 0 for none")
+	words := flag.Int("turns", 20, "turns of the conversation that is resumed or sent as a history; 0 for none")
 	only := flag.String("only", "", "programs, with commas; the control and holdfast are always there")
 	calls := flag.String("calls", "0,20,200,resume", "how many tool calls, with commas, and resume")
 	flag.Parse()
@@ -182,7 +182,7 @@ func conversation(ctx context.Context, s *server, all []*program, n int) {
 			continue
 		}
 		other := *p
-		other.home += "-told"
+		other.home += "-history"
 		other.dir = filepath.Join(other.home, "work")
 		talks := []*talk{{p: p, resume: true}, {p: &other}}
 		err := other.prepare(s.url)

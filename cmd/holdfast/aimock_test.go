@@ -102,7 +102,7 @@ func TestMainUseCaseWithAimock(t *testing.T) {
 	} {
 		t.Run(c.wire, func(t *testing.T) {
 			h := newHomeEnv(t, c.model, c.env...)
-			out := h.run("--output-format", "stream-json", "--include-partial-messages", "mend the greeting")
+			out := h.run("--output-format", "stream-json", "--include-partial-messages", "fix the greeting")
 			if h.read("greet.sh") != "#!/bin/sh\necho hello world\n" {
 				t.Errorf("greet.sh is %q", h.read("greet.sh"))
 			}
@@ -139,9 +139,9 @@ func TestMainUseCaseWithAimock(t *testing.T) {
 				t.Errorf("the list names %d forks of %s:\n%s", n, session, list)
 			}
 			show, _ := h.holdfast("sessions", "show", session)
-			for _, want := range []string{"mend the greeting", "Edit", "what did you change?"} {
+			for _, want := range []string{"fix the greeting", "Edit", "what did you change?"} {
 				if !strings.Contains(show, want) {
-					t.Errorf("show does not tell of %q:\n%s", want, show)
+					t.Errorf("show does not print %q:\n%s", want, show)
 				}
 			}
 			if n := len(h.items(session)); n != 10 {

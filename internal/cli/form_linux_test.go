@@ -39,8 +39,8 @@ func TestFormInTerminal(t *testing.T) {
 		"filled in": {"reserve", []string{
 			`the MCP server asker asks`, "", keys, "x", keys, "f", days, "\r", days, "we\r", days, "1, Tuesday\r", `meal .*: $`, "2\r", `note .*: $`, "\r", `on .*: $`, "tomorrow\r",
 			`on .*: $`, "2026-01-31\r", `quiet .*: $`, "n\r", `rows .*: $`, "\r", seat, "A1\r", seat, "1A\r", `days  mo, tu`, "", send, "y",
-		}, `it ended: the person said: accept \{"days":\["mo","tu"\],"meal":"bread","on":"2026-01-31","quiet":false,"rows":2,"seat":"1A"\}`},
-		"anew":               {"book", []string{keys, "f", `seat .*: $`, "2B\r", send, "b", `seat .*: $`, "3C\r", send, "y"}, `accept \{"seat":"3C"\}`},
+		}, `it ended: the answer is: accept \{"days":\["mo","tu"\],"meal":"bread","on":"2026-01-31","quiet":false,"rows":2,"seat":"1A"\}`},
+		"change answers":     {"book", []string{keys, "f", `seat .*: $`, "2B\r", send, "b", `seat .*: $`, "3C\r", send, "y"}, `accept \{"seat":"3C"\}`},
 		"as it is":           {"book", []string{`y accept the proposed values`, "y"}, `accept \{"seat":"1A"\}`},
 		"no":                 {"reserve", []string{keys, "n"}, `decline null`},
 		"no, after a look":   {"book", []string{keys, "f", `seat .*: $`, "2B\r", send, "n"}, `decline null`},

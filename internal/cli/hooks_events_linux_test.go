@@ -207,7 +207,7 @@ func (s *hookEnv) seen(name string) []map[string]any {
 		}
 		var in map[string]any
 		if err := json.Unmarshal(raw, &in); err != nil {
-			s.t.Errorf("%s was told no JSON: %v\n%s", name, err, raw)
+			s.t.Errorf("the input of %s is not JSON: %v\n%s", name, err, raw)
 			continue
 		}
 		list = append(list, in)
@@ -244,7 +244,7 @@ func TestEveryEventIsFired(t *testing.T) {
 		}
 		inputs := s.seen(string(event))
 		if len(inputs) == 0 {
-			t.Errorf("%s was never fired. The run said:\n%s", event, out)
+			t.Errorf("%s was never fired. The output of the run:\n%s", event, out)
 			continue
 		}
 		want := fields[string(event)]
@@ -262,7 +262,7 @@ func TestEveryEventIsFired(t *testing.T) {
 			}
 		}
 		if name := event.Spelled("seed"); name != string(event) && len(s.seen(name)) == 0 {
-			t.Errorf("%s was never fired in seed 000's dialect", name)
+			t.Errorf("%s was never fired in the Open Agent SDK's dialect", name)
 		}
 	}
 	for what, ok := range map[string]bool{
@@ -277,7 +277,7 @@ func TestEveryEventIsFired(t *testing.T) {
 		"the worktree":              s.hasField(hook.WorktreeRemove, "worktree_path", filepath.Join(s.project, ".holdfast/worktrees/x")),
 	} {
 		if !ok {
-			t.Errorf("no hook was told of %s", what)
+			t.Errorf("no hook got %s", what)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func manPage(root *cobra.Command) string {
 			}
 		}
 	}
-	b.WriteString(".Sh DESCRIPTION\nAn agent works in a folder with tools. Everything it says and does is recorded in the session's log\n" +
+	b.WriteString(".Sh DESCRIPTION\nAn agent works in a folder with tools. All its messages and actions are recorded in the session's log\n" +
 		"before it takes effect, so a session can be resumed after a crash.\n.Sh COMMANDS\n")
 	for _, c := range leaves {
 		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(c)), roff(c.Short))

@@ -28,7 +28,7 @@ func askingServer() {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type": "object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if answer, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult); ok {
 				content, err := json.Marshal(answer.Content)
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the person said: %s %s", answer.Action, content)}}}, err
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the answer is: %s %s", answer.Action, content)}}}, err
 			}
 			return &mcp.CallToolResult{RequestState: "asked", InputRequests: mcp.InputRequestMap{
 				"seat": &mcp.ElicitParams{Message: "Which seat?", RequestedSchema: json.RawMessage(schema)},

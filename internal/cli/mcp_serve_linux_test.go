@@ -124,7 +124,7 @@ func TestInspector(t *testing.T) {
 		t.Errorf("Bash: %v", write)
 	}
 	if _, err := os.Stat(filepath.Join(work, "made")); err == nil {
-		t.Error("a command ran that nobody allowed")
+		t.Error("a command ran that was not allowed")
 	}
 	sessions := run("sessions", "list")
 	if n := strings.Count(sessions, "MCP: "); n != 2 {

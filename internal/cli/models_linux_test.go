@@ -82,14 +82,14 @@ func TestLogin(t *testing.T) {
 	d.wants("", 0, "no keys are stored", "login")
 	d.wants("", 1, "no such key", "models", "corp")
 	if out := d.wants("wrong-key-1\n", 3, "corp rejected this key (HTTP 401: no such key: Bearer ***); it was not stored", "login", "corp"); strings.Contains(out, "wrong-key-1") {
-		t.Errorf("the key is told: %s", out)
+		t.Errorf("the key is printed: %s", out)
 	}
 	d.wants("", 0, "no keys are stored", "login")
 	d.wants("", 2, "no key on standard input", "login", "corp")
 	d.wants("a b\n", 2, "contains an invalid character", "login", "corp")
 	d.wants("made-up-key\n", 0, filepath.Join(d.dir, "home", "keys.json")+", which only you can read; there is no keyring here", "login", "corp")
 	if out := d.wants("", 0, `"provider":"corp","place":"file"`, "login", "--json"); strings.Contains(out, "made-up-key") {
-		t.Errorf("the key is told: %s", out)
+		t.Errorf("the key is printed: %s", out)
 	}
 	d.wants("", 0, "corp/big    200000", "models", "corp")
 	d.wants("", 0, `[{"model":"corp/big","context":200000},{"model":"corp/small"}]`, "models", "corp", "--json")

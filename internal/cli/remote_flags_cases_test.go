@@ -119,7 +119,7 @@ func takeOver(h *remoteEnv) {
 	}
 	defer log.Close()
 	if out, errs, code := h.run("second"); code == 0 {
-		h.t.Errorf("nobody was in the way: %s%s", out, errs)
+		h.t.Errorf("the session was not busy: %s%s", out, errs)
 	}
 	run1(h, "--takeover", "third")
 }
@@ -248,7 +248,7 @@ var proofs = map[string]fieldCheck{
 	"Environment.Variables": {check: func(h *remoteEnv, _, _ string, _ int) {
 		spec := h.recorded()
 		if b, _ := json.Marshal(spec); strings.Contains(string(b), "key-of-ann") || !slices.Contains(spec.Environment.Variables, "OPENAI_API_KEY") {
-			h.t.Errorf("on record is %s", b)
+			h.t.Errorf("the recorded value is %s", b)
 		}
 		h.env = environ(h.dir)
 		_, err := h.runtime().Make(h.t.Context(), runs.AgentRequest{Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}})

@@ -194,7 +194,7 @@ func (p *fieldCheck) try(t *testing.T, field []int) {
 	}
 	spec := h.recorded()
 	if spec == nil || reflect.ValueOf(spec).Elem().FieldByIndex(field).IsZero() {
-		t.Fatalf("it is not on record: %+v", spec)
+		t.Fatalf("it is not recorded: %+v", spec)
 	}
 	if p.built != nil && !p.built(h, h.made(spec)) {
 		t.Error("a daemon that restarts builds an agent without it")

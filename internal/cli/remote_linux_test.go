@@ -45,7 +45,7 @@ func TestRemoteAnswers(t *testing.T) {
 				t.Errorf("exit code %d, the command ran: %v; want %d, %v\n%s", code, made(dir), tt.code, tt.made, c.screen())
 			}
 			if strings.Contains(c.screen(), "answered:") {
-				t.Errorf("one's own answer is told: %s", c.screen())
+				t.Errorf("the user's own answer is printed: %s", c.screen())
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func TestNoSandboxManaged(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d\n%s", managed, code, want.Exit, errs)
 		}
 		if reported := strings.Contains(errs.String(), "--no-sandbox"); !reported {
-			t.Errorf("%s: nothing is told: %s", managed, errs)
+			t.Errorf("%s: no notice: %s", managed, errs)
 		}
 	}
 }

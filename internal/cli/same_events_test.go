@@ -24,22 +24,22 @@ var waysToRun = map[string]func(*runEnv) *observed{
 var notShown = map[string]string{
 	"tools_changed":      "an MCP server has to come or go",
 	"model_switched":     "there is one model",
-	"terminal_sequences": "hooks that ask for them run beside the events of a turn",
-	"notified":           "nobody is away",
+	"terminal_sequences": "hooks that send them run in parallel with the events of a turn",
+	"notified":           "the user is not away",
 }
 
 // shownDifferently lists the events that one way of running emits differently from the agent itself, and why:
 // a type of event, or a field of one ("type.field"). Everything else is the same.
 var shownDifferently = map[string]map[string]string{
 	"library": {
-		"session_opened":    "it is told before anybody can follow the run",
+		"session_opened":    "it is emitted before a client can follow the run",
 		"subagent/recorded": "they are in the logs of their own sessions",
 	},
 	"daemon": {
-		"subagent/provisional": "of sub-agents only what is on record is told to those who follow a daemon's run",
+		"subagent/provisional": "subscribers of a daemon's run get only recorded events of sub-agents",
 	},
 	"client": {
-		"subagent/provisional": "of sub-agents only what is on record is told to those who follow a daemon's run",
+		"subagent/provisional": "subscribers of a daemon's run get only recorded events of sub-agents",
 	},
 	"log pipe": {
 		"session_opened.created": "the host has created the session",
@@ -81,7 +81,7 @@ func TestSameEvents(t *testing.T) {
 	}
 	for _, name := range eventTypes(t) {
 		if covered[name] == (notShown[name] != "") {
-			t.Errorf("%s: told: %v; %q", name, covered[name], notShown[name])
+			t.Errorf("%s: emitted: %v; %q", name, covered[name], notShown[name])
 		}
 	}
 }
@@ -146,12 +146,12 @@ func (s *observed) onRecord(t *testing.T) {
 	}
 	for id := range logged {
 		if diff := cmp.Diff(lines(t, logged[id]), lines(t, emitted[id])); diff != "" {
-			t.Errorf("the log of %q -, what was told +:\n%s", id, diff)
+			t.Errorf("the log of %q -, the emitted events +:\n%s", id, diff)
 		}
 		delete(emitted, id)
 	}
 	for id := range emitted {
-		t.Errorf("what was told of %s is in no log", id)
+		t.Errorf("the emitted events of %s are in no log", id)
 	}
 }
 

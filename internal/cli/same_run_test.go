@@ -355,7 +355,7 @@ func (s *runEnv) handle() *observed {
 		return slices.DeleteFunc(slices.Clone(list), event.Provisional)
 	}
 	if diff := cmp.Diff(lines(s.t, kept(out.events)), lines(s.t, kept(again))); diff != "" {
-		s.t.Errorf("told -, read again +:\n%s", diff)
+		s.t.Errorf("emitted -, read again +:\n%s", diff)
 	}
 	stop()
 	sessions, closeStore, err := s.program().OpenStore(s.t.Context(), "")

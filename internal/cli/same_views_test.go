@@ -30,13 +30,13 @@ type shownAs struct {
 
 // Reasons of several types.
 const (
-	inProgress    = "the line of progress says that something goes on, not what"
+	inProgress    = "the progress line shows only that work continues"
 	inItem        = "the call is in the model's message, and its result in the next one, as Claude Code has it"
-	inResult      = "the result says it of the whole turn"
+	inResult      = "the result contains it for the whole turn"
 	noTurns       = "the turn is the command's, or the run's"
-	notInProtocol = "seed 002's protocol has nothing for it; GET /v1/sessions/{id}/events has it"
+	notInProtocol = "agentkit's protocol has no message for it; GET /v1/sessions/{id}/events has it"
 	internals     = "it is for telemetry"
-	byApprover    = "whoever is asked puts the question"
+	byApprover    = "the asker prints the request"
 	inRunEvents   = "the run's own messages say it"
 )
 
@@ -57,8 +57,8 @@ func shownBy() map[string]shownAs {
 		"tool_finished":     {text: finishedText, noStream: inItem, socket: finishedSocket},
 		"subagent":          {text: subagentText, stream: subagentStream, socket: subagentSocket},
 		"tools_changed":     {noText: internals, noStream: "only init lists tools, as Claude Code has it", noSocket: notInProtocol},
-		"compacting":        {noText: inProgress, stream: func(event.Event) []string { return []string{`system/status {"status":"compacting"}`} }, noSocket: "the record of what it came to says it"},
-		"mutation_finished": {text: rewrittenText, stream: rewrittenStream, noSocket: "retention, of the record of the rewrite, says it"},
+		"compacting":        {noText: inProgress, stream: func(event.Event) []string { return []string{`system/status {"status":"compacting"}`} }, noSocket: "the record of the result contains it"},
+		"mutation_finished": {text: rewrittenText, stream: rewrittenStream, noSocket: "retention, from the record of the rewrite, contains it"},
 		"usage_updated":     {noText: inResult, noStream: inResult, noSocket: inRunEvents},
 		"retrying":          {text: func(e event.Event) []string { return []string{e.(event.ModelRetrying).Err.Error(), "retrying in"} }, stream: retryingStream, socket: retryingSocket},
 		"model_switched": {text: func(e event.Event) []string {
@@ -68,7 +68,7 @@ func shownBy() map[string]shownAs {
 		"terminal_sequences": {text: func(event.Event) []string { return nil }, noStream: "a stream is no terminal", noSocket: "a client is no terminal"},
 		"notified":           {text: func(e event.Event) []string { return []string{e.(event.Notification).Body} }, stream: notifiedStream, socket: notifiedSocket},
 		"model_started":      {noText: inProgress, noStream: "Claude Code's message_start comes with the first delta", socket: modelSocket},
-		"model_finished":     {noText: internals, noStream: "the model's message says it", noSocket: "agent_output says it"},
+		"model_finished":     {noText: internals, noStream: "the model's message contains it", noSocket: "agent_output contains it"},
 		"notice":             {text: func(e event.Event) []string { return []string{e.(event.Notice).Text} }, stream: noticeStream, socket: noticeSocket},
 		"turn_finished":      {noText: inResult, noStream: inResult, noSocket: inRunEvents},
 		"result":             {text: resultMarks, stream: resultStream, noSocket: inRunEvents},

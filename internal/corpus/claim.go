@@ -24,7 +24,7 @@ func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case)
 			t.Run(c.ID, func(t *testing.T) {
 				run(t, c)
 				if list := c.unread(); len(list) > 0 && !t.Failed() && !t.Skipped() {
-					t.Errorf("the test does not read what the case says: %s", strings.Join(list, ", "))
+					t.Errorf("the test does not read these fields of the case: %s", strings.Join(list, ", "))
 				}
 			})
 		} else if why := named[c.ID]; why != "" {
@@ -96,7 +96,7 @@ func claim(cases []Case, handled map[string]func(*testing.T, Case), named map[st
 		case area:
 			plan[i], used[c.Area] = byArea, true
 		default:
-			problems = append(problems, fmt.Sprintf("nobody handles %s (%s): %s", c.ID, c.Area, c.Name))
+			problems = append(problems, fmt.Sprintf("no test handles %s (%s): %s", c.ID, c.Area, c.Name))
 		}
 	}
 	for key := range handled {

@@ -77,7 +77,7 @@ func TestClaim(t *testing.T) {
 		{"all", handlers{"a": run, "b-1": run}, nil, "+++", nil},
 		{"named", handlers{"a": run}, map[string]string{"b-1": "later"}, "++-", nil},
 		{"named beats area", handlers{"a": run, "b": run}, map[string]string{"a-2": "later"}, "+-+", nil},
-		{"nobody", handlers{"a": run}, nil, "++-", []string{"nobody handles b-1 (b): lonely"}},
+		{"no handler", handlers{"a": run}, nil, "++-", []string{"no test handles b-1 (b): lonely"}},
 		{"both", handlers{"a": run, "b-1": run}, map[string]string{"b-1": "later"}, "++-", []string{"b-1 is both handled and named"}},
 		{"no reason", handlers{"a": run}, map[string]string{"b-1": ""}, "++-", []string{"b-1 is named without a reason"}},
 		{

@@ -131,7 +131,7 @@ func must(t *testing.T, err error) {
 func (s *demoEnv) checkFixed(t *testing.T) {
 	t.Helper()
 	if out, err := sh(t, s.dir, "sh test.sh"); err != nil {
-		t.Errorf("the project is not mended: %v\n%s", err, out)
+		t.Errorf("the project is not fixed: %v\n%s", err, out)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestScriptKilled(t *testing.T) {
 				t.Errorf("the second process started %v, want %v", started, tt.want)
 			}
 			if !strings.Contains(text, "Done: all 8 tests pass") {
-				t.Errorf("the second process said: %s", text)
+				t.Errorf("the second process printed: %s", text)
 			}
 			s.checkFixed(t)
 		})

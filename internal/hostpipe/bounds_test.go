@@ -211,10 +211,10 @@ func TestChildren(t *testing.T) {
 	}{
 		{"its own", session.Opened{SessionID: "c1", Owner: "s", Project: "p"}, true},
 		{"a child's", session.Opened{SessionID: "c3", Owner: "c1", Project: "p"}, true},
-		{"nobody's", session.Opened{SessionID: "n1", Project: "p"}, false},
+		{"without an owner", session.Opened{SessionID: "n1", Project: "p"}, false},
 		{"named like a child", session.Opened{SessionID: "s.1", Project: "p"}, false},
 		{"of no project, as one of the host", session.Opened{SessionID: "n3", Owner: "s"}, false},
-		{"on behalf of somebody", session.Opened{SessionID: "n4", Owner: "s", Project: "p", User: "root"}, false},
+		{"for another user", session.Opened{SessionID: "n4", Owner: "s", Project: "p", User: "root"}, false},
 		{"created long ago", session.Opened{SessionID: "n5", Owner: "s", Project: "p", Created: time.Unix(0, 0)}, false},
 		{"of another project", session.Opened{SessionID: "n2", Owner: "s", Project: "q"}, false},
 	} {
@@ -278,14 +278,14 @@ func TestForgedRecords(t *testing.T) {
 		payload any
 		ok      bool
 	}{
-		{"a yes", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "person"}, false},
-		{"a yes for the session", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.AllowSession}, false},
-		{"a person's no", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "ada"}, false},
-		{"a no at the terminal", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout", Via: "terminal"}, false},
-		{"a no to no question", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout"}, false},
+		{"an allow", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "person"}, false},
+		{"an allow for the session", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.AllowSession}, false},
+		{"a user's deny", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "ada"}, false},
+		{"a deny at the terminal", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout", Via: "terminal"}, false},
+		{"a deny without a request", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout"}, false},
 		{"another model", record.KindMetaChanged, session.MetaPatch{Model: &word}, false},
 		{"a grant", record.KindPolicyChanged, grant(policy.Allow, ""), false},
-		{"a grant of an answer that is not there", record.KindPolicyChanged, grant(policy.Allow, "q"), false},
+		{"a grant of a missing answer", record.KindPolicyChanged, grant(policy.Allow, "q"), false},
 		{"a denial", record.KindPolicyChanged, grant(policy.Deny, ""), true},
 		{"a revocation", record.KindPolicyChanged, policy.Change{Revoke: "g"}, false},
 		{"the end of the run", record.KindPolicyChanged, policy.Change{Ended: true}, true},

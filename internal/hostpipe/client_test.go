@@ -100,7 +100,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	if _, _, err := say(t.Context(), b.c.Model(1, model.Info{}), "a"); err == nil {
-		t.Error("a model that is not there answers")
+		t.Error("a missing model answers")
 	}
 }
 

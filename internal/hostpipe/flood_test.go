@@ -196,11 +196,11 @@ func TestProcessThatNeverReads(t *testing.T) {
 	go func() { waits <- s.Submit(context.Background(), json.RawMessage(`{}`)) }()
 	stop()
 	if err := <-waits; !errors.Is(err, context.Canceled) {
-		t.Errorf("who has given up is told %v", err)
+		t.Errorf("the error of a canceled call is %v", err)
 	}
 	_ = inside.Close()
 	if err := <-waits; !errors.Is(err, ErrLost) {
-		t.Errorf("who waits is told %v", err)
+		t.Errorf("the error of a waiting call is %v", err)
 	}
 	served.Wait()
 	until(t, func() bool { return runtime.NumGoroutine() <= before+1 })
@@ -245,7 +245,7 @@ func TestTerminalSequences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := (<-events).(event.TerminalSequences); len(e.Sequences) != 2 || e.Sequences[0] != bell {
-		t.Errorf("told: %q", e.Sequences)
+		t.Errorf("events: %q", e.Sequences)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestInvalidRecords(t *testing.T) {
 		{"a key twice", `{"title":"a","title":"b"}`, record.KindMetaChanged, nil},
 		{"a key twice, in another case", `{"mode":"bypassPermissions","Mode":"plan"}`, record.KindPolicyChanged, nil},
 		{"a key twice, deeper", `{"id":"q","requests":[{"tool":"a","TOOL":"b"}]}`, record.KindApprovalAsked, nil},
-		{"a change that nobody can replay", `{"mode":"plan","later":1}`, record.KindPolicyChanged, nil},
+		{"a change that cannot be replayed", `{"mode":"plan","later":1}`, record.KindPolicyChanged, nil},
 		{"a question that cannot be read", `{"id":5}`, record.KindApprovalAsked, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestSecondFirstRecord(t *testing.T) {
 				first[0].Seq = 1
 				first[0].Seal(session.Digest{})
 				if err := b.c.Append(t.Context(), id, session.Batch{Epoch: epoch, Records: first}); err == nil {
-					t.Errorf("%s was opened anew", id)
+					t.Errorf("%s was opened again", id)
 				}
 			}
 			b.unharmed(id, m.Head)
@@ -268,7 +268,7 @@ func TestApprovalIDsAreUnique(t *testing.T) {
 			t.Errorf("open: %+v %v", open, err)
 		}
 		if err := forge(b, "s", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout"}); err != nil {
-			t.Errorf("a no of the loop itself: %v", err)
+			t.Errorf("a deny of the loop itself: %v", err)
 		}
 	})
 }

@@ -151,7 +151,7 @@ func TestItemsFromHostModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := (<-events).(event.ItemAppended); e.Item.Text() != "hello" || e.Seq != recs[0].Seq {
-		t.Errorf("told: %+v", e)
+		t.Errorf("event: %+v", e)
 	}
 	child, err := b.sessions.Create(t.Context(), session.Opened{Owner: b.log.ID()})
 	if err != nil {
@@ -165,7 +165,7 @@ func TestItemsFromHostModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := (<-events).(event.SubagentEvent).Event.(event.ItemAppended); e.Item.Text() != "a child's" {
-		t.Errorf("told: %+v", e)
+		t.Errorf("event: %+v", e)
 	}
 	if err := b.c.SendEvent(event.ItemAppended{Seq: 99}); err != nil {
 		t.Fatal(err)

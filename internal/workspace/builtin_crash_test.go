@@ -193,7 +193,7 @@ func (h *builtinEnv) ranOnce(commands int) {
 	}
 	for n := 1; n <= commands; n++ {
 		if use := fmt.Sprint("use", n); times[use] > 0 && !finished[use] {
-			h.t.Errorf("%s has run, and nothing is on record of how it ended", use)
+			h.t.Errorf("%s has run, and its end is not recorded", use)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (h *builtinEnv) start(_ context.Context, s supervisor.Spec) (agentProcess, 
 		return nil, err
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "theirs")
-	p.channel = os.NewFile(uintptr(fds[0]), "ours")
+	p.channel = os.NewFile(uintptr(fds[0]), "host")
 	p.cmd.ExtraFiles = []*os.File{theirs}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

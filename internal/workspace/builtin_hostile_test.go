@@ -117,15 +117,15 @@ func TestHostileAgent(t *testing.T) {
 		switch e := e.(type) {
 		case event.UsageUpdated:
 			if e.CostUSD != 0 || e.Total.Input != 0 {
-				t.Errorf("told: %+v", e)
+				t.Errorf("got: %+v", e)
 			}
 		case event.PolicyChanged:
 			if e.Change.Mode != policy.ModePlan {
-				t.Errorf("told: %+v", e)
+				t.Errorf("got: %+v", e)
 			}
 		case event.TerminalSequences:
 			if len(e.Sequences) > 0 {
-				t.Errorf("told: %+v", e)
+				t.Errorf("got: %+v", e)
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func TestBuiltinInitialModeRecorded(t *testing.T) {
 				}
 			}
 			if !slices.Equal(modes, []string{mode}) {
-				t.Errorf("on record: %q", modes)
+				t.Errorf("recorded: %q", modes)
 			}
 		})
 	}

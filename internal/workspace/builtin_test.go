@@ -142,7 +142,7 @@ func TestBuiltinApprovals(t *testing.T) {
 					t.Fatal(err)
 				}
 				if r.Kind == record.KindApprovalResolved && !strings.Contains(string(r.Payload), `"by":"`+tt.by+`"`) {
-					t.Errorf("the answer on record is %s", r.Payload)
+					t.Errorf("the recorded answer is %s", r.Payload)
 				}
 			}
 			h.verified()

@@ -35,7 +35,7 @@ func tryOutOfMemory(t *testing.T) {
 	}
 	again := ensure(t, w, "blog")
 	if again.ID != c.ID || !strings.Contains(again.Outdated, "memory") {
-		t.Errorf("somebody works in it: %+v", again)
+		t.Errorf("it is in use: %+v", again)
 	}
 	if exit := other.finish(t); exit.Code != 0 {
 		n, err := c.OOMKills(t.Context())

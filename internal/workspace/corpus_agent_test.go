@@ -15,7 +15,7 @@ import (
 
 // The files of an agent's sessions are checked, because an untrusted program wrote them.
 func TestCorpusTranscriptFiles(t *testing.T) {
-	const parsed = "internal/workspace/claude reads what the agent says"
+	const parsed = "internal/workspace/claude reads the agent's output"
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "trn"), map[string]func(*testing.T, corpus.Case){
 		"pa-trn-011": corpus.Test(`{"given": {"transcript in":"any encoded-cwd directory"}, "when": ["find"], "expect": {"found":true}}`, func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
@@ -52,7 +52,7 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 		}),
 	}, map[string]string{
 		"pa-trn-001": parsed, "pa-trn-003": parsed, "pa-trn-009": parsed, "pa-trn-019": parsed, "pa-trn-020": parsed,
-		"pa-trn-013": "internal/workspace/vendoragent tells the history from the host's log where the file is missing",
+		"pa-trn-013": "internal/workspace/vendoragent sends the history from the host's log if the file is missing",
 	})
 }
 

@@ -67,11 +67,11 @@ func TestDelete(t *testing.T) {
 	}
 	for id, want := range map[string]int{"one": 1, "wt-two": 1, "trashed": 1} {
 		if n := d.deletionRecords(id, s); n != want {
-			t.Errorf("session %s was told %d times", id, n)
+			t.Errorf("session %s has %d records of the deletion", id, n)
 		}
 	}
 	if d.deletionRecords("other", kept) != 0 {
-		t.Error("a session of another workspace was told")
+		t.Error("a session of another workspace has a record of the deletion")
 	}
 	noFile(t, d.at("a"))
 	if names, err := os.ReadDir(d.folder()); err != nil || len(names) != 1 {
@@ -149,7 +149,7 @@ func TestDeleteCrash(t *testing.T) {
 				next.completed(s)
 			}
 			if n := next.deletionRecords("one", s); n != 1 {
-				t.Errorf("the session was told %d times", n)
+				t.Errorf("the session has %d records of the deletion", n)
 			}
 			names, err := os.ReadDir(d.folder())
 			if want := map[bool]int{true: 1}[at == "renamed"]; err != nil || len(names) != want {

@@ -128,7 +128,7 @@ func TestE2EDeleteLinks(t *testing.T) {
 	}
 	v.okay(syscall.Mkfifo(filepath.Join(in, "fifo\nof\x1b[2Jlines"), 0o600))
 	if out := v.must("workspace", "du", "blog", "--json"); !strings.Contains(out, `"slug":"blog"`) {
-		t.Errorf("du says %s", out)
+		t.Errorf("du prints %s", out)
 	}
 	v.must("workspace", "delete", "blog", "--yes")
 	v.nothingLeft()

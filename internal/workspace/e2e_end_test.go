@@ -44,7 +44,7 @@ func TestE2EDelete(t *testing.T) {
 		t.Errorf("deleted without a confirmation: %d: %s", code, out)
 	}
 	if out := v.must("workspace", "delete", "blog", "--yes"); !strings.Contains(out, "recorded in 1 session") {
-		t.Errorf("delete says %s", out)
+		t.Errorf("delete prints %s", out)
 	}
 	v.nothingLeft()
 	v.made("kept")
@@ -55,7 +55,7 @@ func TestE2EDelete(t *testing.T) {
 		t.Errorf("a turn in it: %d: %s", code, out)
 	}
 	if out := v.must("sessions", "list", "--all", "--json"); !strings.Contains(out, `"message_count":4`) {
-		t.Errorf("its session is not there: %s", out)
+		t.Errorf("its session is missing: %s", out)
 	}
 	// a new workspace of the same name has none of the old one's sessions
 	v.must("workspace", "create", "blog", "--project", v.project)
@@ -111,7 +111,7 @@ func TestE2EDeleteWithoutEngine(t *testing.T) {
 		t.Errorf("a turn in a workspace that is half deleted: %s", out)
 	}
 	if out := v.must("workspace", "delete", "blog", "--yes", "--no-engine"); !strings.Contains(out, "was not checked") {
-		t.Errorf("delete says %s", out)
+		t.Errorf("delete prints %s", out)
 	}
 	if left, err := os.ReadDir(filepath.Join(v.home, "workspaces")); err != nil || len(left) != 0 {
 		t.Errorf("%v is left, %v", left, err)

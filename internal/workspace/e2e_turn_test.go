@@ -88,13 +88,13 @@ func TestE2ESettingsChange(t *testing.T) {
 	first := v.container()
 	v.must("workspace", "set", "blog", "--memory", "300m")
 	if out := v.must("workspace", "start", "blog"); !strings.Contains(out, "it will be recreated when idle") {
-		t.Errorf("start says %s", out)
+		t.Errorf("start prints %s", out)
 	}
 	if now := v.container(); !now.Outdated || now.ID != first.ID {
 		t.Errorf("%+v", now)
 	}
 	if out := v.must("workspace", "show", "blog"); !strings.Contains(out, "settings changed; the container is recreated at the next use") {
-		t.Errorf("show says %s", out)
+		t.Errorf("show prints %s", out)
 	}
 	v.release <- struct{}{}
 	c.wants(0, "wrote it")

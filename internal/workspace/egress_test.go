@@ -67,7 +67,7 @@ func TestNetwork(t *testing.T) {
 	_ = held.Close()
 	for get(second, "blog", site.URL) != "0 200\nwelcome" { // until the test ends at most
 		if t.Context().Err() != nil {
-			t.Fatal("nobody took over")
+			t.Fatal("no process took over")
 		}
 	}
 	// A file that the agent put in the socket's place is not followed.

@@ -40,7 +40,7 @@ func TestContainerEndsDuringApproval(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("the turn goes on without its container")
+		t.Fatal("the turn continues without its container")
 	}
 	<-withdrawn
 	m, err := x.sessions.Get(t.Context(), "one")

@@ -166,18 +166,18 @@ func tryConfigChange(t *testing.T) {
 		return again
 	}
 	more(300 << 20)
-	_ = same(true, "somebody works in it").Close()
+	_ = same(true, "it is in use").Close()
 	if s, err := w.ContainerState(t.Context(), "blog"); err != nil || !s.Outdated || s.Processes != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_ = c.Close()
-	_ = same(true, "a process runs that nobody holds the container for").Close()
+	_ = same(true, "a process runs without a holder of the container").Close()
 	working.finish(t)
-	c = same(false, "nobody works in it")
+	c = same(false, "it is not in use")
 	more(320 << 20)
-	_ = same(true, "somebody holds it").Close()
+	_ = same(true, "it has a holder").Close()
 	_ = c.Close()
-	c = same(false, "nobody holds it")
+	c = same(false, "it has no holder")
 	_ = c.Close()
 	// The same name may refer to another image.
 	if err := command("tag", testImage(t, e, "2"), image); err != nil {

@@ -158,7 +158,7 @@ func TestFilesWrite(t *testing.T) {
 	okay(t, err)
 	for _, name := range names(list) {
 		if strings.HasPrefix(name, ".holdfast") || name == "large" {
-			t.Errorf("%s was left behind", name)
+			t.Errorf("%s was not removed", name)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func fullDisk(t *testing.T, dir string) {
 		t.Errorf("create: %v", err)
 	}
 	if now := fmt.Sprint(inFolder(t, d.folder())); now != before {
-		t.Errorf("left behind: %s", now)
+		t.Errorf("not removed: %s", now)
 	}
 	_, err := d.Set(t.Context(), "a", func(s *Settings) error { s.Model = "another"; return nil })
 	if !errors.Is(err, unix.ENOSPC) {

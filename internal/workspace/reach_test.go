@@ -33,7 +33,7 @@ func TestUnreachableModelRejected(t *testing.T) {
 		"no network":          {AgentSpec{Kind: KindClaude}, Network{}, []string{"ANTHROPIC_BASE_URL=https://model.example.com"}, "has no network"},
 		"the vendor's":        {AgentSpec{Kind: KindClaude}, Network{}, []string{"ANTHROPIC_API_KEY=made-up"}, "https://api.anthropic.com cannot be reached"},
 		"another way there":   {AgentSpec{Kind: KindClaude}, Network{}, []string{"OTHER_KEY=made-up"}, ""},
-		"a program of ours":   {AgentSpec{Kind: KindClaude, Command: []string{"mine"}}, Network{}, []string{"ANTHROPIC_API_KEY=made-up"}, ""},
+		"a custom program":    {AgentSpec{Kind: KindClaude, Command: []string{"mine"}}, Network{}, []string{"ANTHROPIC_API_KEY=made-up"}, ""},
 		"let out":             {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=https://model.example.com"}, ""},
 		"looked at when used": {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=https://other.example.com"}, ""},
 	} {

@@ -206,7 +206,7 @@ func TestEphemeral(t *testing.T) {
 	}
 	got, err := w.Reconcile(t.Context())
 	if err != nil || len(got.Removed) != 0 || len(got.Problems) != 0 {
-		t.Errorf("somebody works in it: %+v, %v", got, err)
+		t.Errorf("it is in use: %+v, %v", got, err)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)

@@ -77,7 +77,7 @@ func TestResumable(t *testing.T) {
 				t.Skipf("no devices can be made here: %v", err)
 			}
 		}, ErrNotRegular},
-		{"a file that nobody may read", func(t *testing.T, file string) {
+		{"an unreadable file", func(t *testing.T, file string) {
 			testneed.User(t)
 			plain(t, file)
 			okay(t, os.Chmod(file, 0))

@@ -17,7 +17,7 @@ func TestArchive(t *testing.T) {
 		for _, e := range r.archiveEntries(b, sampleTexts(t)) {
 			name, ok := strings.CutPrefix(e.Name, "holdfast_0.9.0_"+b.OS+"_"+b.Arch+"/")
 			if !ok {
-				t.Errorf("%s lies beside the folder", e.Name)
+				t.Errorf("%s is next to the folder", e.Name)
 			}
 			if program := name == "holdfast"; program != (e.Mode == 0o755 && len(e.Data) > 0) {
 				t.Errorf("%s has mode %o", e.Name, e.Mode)

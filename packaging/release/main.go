@@ -45,7 +45,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	out := flags.String("out", "../../dist", "the folder for the files; it is made anew")
+	out := flags.String("out", "../../dist", "the folder for the files; an earlier release in it is removed")
 	root := flags.String("root", "../..", "the checkout")
 	systems := flags.String("systems", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
 	key := flags.String("key", os.Getenv("HOLDFAST_SIGNING_KEY"), "the file of the SSH key that signs, or of its public half if an agent has it; default $HOLDFAST_SIGNING_KEY")

@@ -23,7 +23,7 @@ const (
 	homepage    = "https://github.com/holdfast-dev/holdfast"
 	maintainer  = "Holdfast maintainers <holdfast-dev@users.noreply.github.com>"
 	summary     = "agents that remember, ask first and cannot step outside"
-	description = summary + "\nRuns AI agents whose sessions are logs that survive a crash, whose actions\npass rules and questions, and whose commands the kernel confines."
+	description = summary + "\nRuns AI agents with sessions that survive a crash, permission rules and\napprovals for their actions, and kernel-confined commands."
 )
 
 // copyright is the copyright file in Debian's format.

@@ -94,7 +94,7 @@ func printGrant(p *command.Program, g policy.Grant) {
 		covers += " in " + g.Cwd
 	}
 	p.Out.Line("%s  %s %s", term.Escape(g.ID), view.EffectText(t, g.Effect), term.Escape(term.OneLine(covers)))
-	p.Out.Line("  %s", t.Dim(term.Escape(fmt.Sprintf("%s, by %s at %s", g.Name, cmp.Or(g.By, "somebody"), g.At.Local().Format("2006-01-02 15:04:05")))))
+	p.Out.Line("  %s", t.Dim(term.Escape(fmt.Sprintf("%s, by %s at %s", g.Name, cmp.Or(g.By, "an unknown user"), g.At.Local().Format("2006-01-02 15:04:05")))))
 }
 
 func (c *grantsCmd) revoke(ctx context.Context, p *command.Program, s *session.Sessions, id string) error {

@@ -114,7 +114,7 @@ func TestOutputHeldDuringRequest(t *testing.T) {
 			others.Line("line %d", i)
 		}
 		if seen := screen.String(); !strings.HasSuffix(seen, "deny and stop: ") {
-			t.Errorf("the question is not what stands last:\n%s", seen)
+			t.Errorf("the request is not the last output:\n%s", seen)
 		}
 		types("y\n")
 		<-done

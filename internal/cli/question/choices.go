@@ -213,7 +213,7 @@ func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Ans
 			a.Echo("sent")
 			return false, false, nil
 		case 'b':
-			a.Echo("anew")
+			a.Echo("change answers")
 			return true, false, nil
 		case 'n', 's':
 			_, err := a.refuse(ctx, key, "no answer", "", ans)

@@ -264,7 +264,7 @@ func ScopeText(s approval.Scope) string {
 
 // AnswerText describes an answer in one line: "allow by ann (cli): because".
 func AnswerText(a approval.Answer) string {
-	s := string(a.Decision) + " by " + cmp.Or(a.Actor, "somebody")
+	s := string(a.Decision) + " by " + cmp.Or(a.Actor, "an unknown user")
 	if a.Via != "" {
 		s += " (" + a.Via + ")"
 	}

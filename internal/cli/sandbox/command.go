@@ -27,7 +27,7 @@ type allowCmd struct {
 }
 
 func (c *allowCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Write, "write", "", "PATH", "A folder or file that commands may write, besides the project. It must exist. Repeatable.")
+	b.Flag(&c.Write, "write", "", "PATH", "A folder or file that commands may write, in addition to the project. It must exist. Repeatable.")
 	b.Flag(&c.Read, "read", "", "PATH", "A secret file that commands may read, such as ~/.npmrc with its tokens. Repeatable.")
 	b.Flag(&c.Host, "host", "", "HOST", "A host that commands may connect to: example.com, *.example.com, a registry such as @npm, or an address with its port. Repeatable.")
 	b.Flag(&c.Registries, "registries", "", "", "The private package registries in your own .npmrc, pip.conf, go env, settings.xml and Cargo config.toml.")
@@ -128,8 +128,8 @@ type execCmd struct {
 
 func (c *execCmd) Declare(b *command.Builder) {
 	b.Flag(&c.text, "settings", "", "FILE|JSON", "Use only these sandbox settings: a settings file or its sandbox block. Default: the project's and your settings.")
-	b.Flag(&c.words, "write", "", "PATH", "Only this folder may be written, besides /tmp and caches. Repeatable. Default: the current folder.")
-	b.Flag(&c.words, "read", "", "PATH", "Only this folder may be read, besides the files that programs need to start. Repeatable. Default: everything except secrets.")
+	b.Flag(&c.words, "write", "", "PATH", "Commands may write only this folder, /tmp and caches. Repeatable. Default: the current folder.")
+	b.Flag(&c.words, "read", "", "PATH", "Commands may read only this folder and the files that programs need to start. Repeatable. Default: everything except secrets.")
 	b.Flag(&c.words, "deny", "", "PATH", "This folder may not be read or written. Repeatable.")
 	b.Flag(&c.words, "allow-domain", "", "HOST", "This host may be reached through the proxy: api.example.com, *.example.com, @npm. Repeatable. Default: none.")
 	b.Flag(&c.words, "env", "", "NAME[=VALUE]", "Pass this environment variable to the command. Repeatable.")

@@ -42,7 +42,7 @@ func TestHooksInText(t *testing.T) {
 		{"a notification", false, false, false, event.Notification{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
 		{"without a title", false, false, false, event.Notification{Body: "asked", Level: "warning"}, "· asked\n"},
 		{"quiet notification", false, true, false, event.Notification{Body: "asked", Level: "info"}, ""},
-		{"an error is told", false, true, false, event.Notification{Body: "broken", Level: "error"}, "· broken\n"},
+		{"an error is printed", false, true, false, event.Notification{Body: "broken", Level: "error"}, "· broken\n"},
 		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped the run (UserPromptSubmit, ./ask.sh): not today\n"},
 		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.Error{HookEvent: string(hook.Stop), Hook: "f"}}, "holdfast: a hook stopped the run (Stop, f)\n"},
 		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped the run\n"},

@@ -59,7 +59,7 @@ func TestTextView(t *testing.T) {
 		{"a pipe gets what is durable", false, false, false, []event.Event{
 			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
 		}, "· anthropic: network: gone; retrying in 1.0 s\nhello\n"},
-		{"a terminal is told what is void", true, false, false, []event.Event{
+		{"a terminal shows that text is discarded", true, false, false, []event.Event{
 			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, assistantItem("1", "hello"),
 		}, "hel\n· the text above is discarded: the model's stream broke off\n· anthropic: network: gone; retrying in 1.0 s\n\nhello\n"},
 		{"a model that does not stream", true, true, false, []event.Event{assistantItem("1", "hello")}, "hello\n"},
@@ -92,7 +92,7 @@ func TestTextView(t *testing.T) {
 			event.ToolStarted{Use: "v", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 			event.ToolFinished{Use: "v", Tool: "Bash", IsError: true, Outcome: "not-run"},
 		}, "● Bash  make\n  └ continues in the background\n● Bash  ls\n  └ not run  0 ms\n"},
-		{"a call that never ran and says much", false, false, true, []event.Event{
+		{"a call that never ran, with a long message", false, false, true, []event.Event{
 			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},
 			}}.MustEncode()},

@@ -65,7 +65,7 @@ func TestWire(t *testing.T) {
 		err    error
 	}{
 		{
-			name: "what is said in pieces is one item",
+			name: "a text in chunks is one item",
 			wire: fresh + update(`"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}`) +
 				messageChunk("One ") + messageChunk("two.") + begins(`"toolCallId":"c","title":"x","kind":"think","status":"completed"`) + messageChunk("Three.") + through,
 			want: []string{
@@ -115,13 +115,13 @@ func TestWire(t *testing.T) {
 			want: []string{"notice the agent offers no \"allow once\" option: ls", `use c Bash {"command":"ls"}`, "permit c"},
 		},
 		{
-			name: "a command that the agent does not tell is judged by its kind", decide: allow,
+			name: "a command without its text is decided by its kind", decide: allow,
 			wire: fresh + asks(0, `"toolCallId":"c","title":"ls","kind":"execute","rawInput":{"Command":"rm"}`, yes) +
 				changes(`"toolCallId":"c","status":"completed"`) + through,
 			want: []string{`use c execute {"input":{"Command":"rm"},"title":"ls"}`, "permit c", "result c completed"},
 		},
 		{
-			name: "a command that goes on while the agent speaks", decide: allow,
+			name: "a command that runs while the agent answers", decide: allow,
 			wire: fresh + asks(0, `"toolCallId":"c","kind":"execute","rawInput":{"command":"serve"}`, yes) + messageChunk("It serves.") +
 				changes(`"toolCallId":"c","status":"completed"`) + through,
 			want: []string{
@@ -154,7 +154,7 @@ func TestWire(t *testing.T) {
 			},
 		},
 		{
-			name: "strange things are told once and passed over",
+			name: "unknown messages are reported once and skipped",
 			wire: fresh + "< hello there\n" + update(`"sessionUpdate":"dream"`) + update(`"sessionUpdate":"dream"`) +
 				update(`"sessionUpdate":"tool_call","title":"nameless"`) + update(`"sessionUpdate":"tool_call","toolCallId":7`) +
 				`< {"method":"moon/phase"}` + "\n" + update(`"sessionUpdate":"usage_update"`) +
@@ -215,7 +215,7 @@ func TestBegin(t *testing.T) {
 		end    vendor.End
 	}{
 		{
-			name: "a session is loaded, and what was is not told again", resume: true,
+			name: "a session is loaded, and its history is not repeated", resume: true,
 			wire: hello + `> {"id":2,"method":"session/load"}` + "\n" + messageChunk("as I said before") + `< {"id":2,"result":null}` + "\n" +
 				`> {"id":3,"method":"session/prompt"}` + "\n" + messageChunk("New.") + through,
 			want: []string{"began s1", "assistant: New."}, end: vendor.End{Text: "New."},
@@ -231,12 +231,12 @@ func TestBegin(t *testing.T) {
 			end: vendor.End{Failure: "the agent cannot resume a session", ResumeFailed: true},
 		},
 		{
-			name: "a session that is not there", resume: true,
+			name: "a missing session", resume: true,
 			wire: hello + `> {"id":2,"method":"session/load"}` + "\n" + `< {"id":2,"error":{"code":-32002,"message":"Session not found"}}` + "\n",
 			end:  vendor.End{Failure: "Session not found (code -32002)", ResumeFailed: true},
 		},
 		{
-			name: "an agent that nobody has logged in",
+			name: "an agent without a login",
 			wire: able(`{}`) + `> {"id":2,"method":"session/new"}` + "\n" + `< {"id":2,"error":{"code":-32000,"message":"Authentication required"}}` + "\n",
 			end:  vendor.End{Failure: "the agent is not logged in (Authentication required (code -32000)); its login methods: OAuth"},
 		},
@@ -261,7 +261,7 @@ func TestBegin(t *testing.T) {
 			want: []string{"began s1"}, end: vendor.End{Failure: "the agent rejected the model big: no such model (code -32602)"},
 		},
 		{
-			name: "a model that nobody can choose", model: "big",
+			name: "a model that cannot be chosen", model: "big",
 			wire: able(`{}`) + `> {"id":2,"method":"session/new"}` + "\n" + `< {"id":2,"result":{"sessionId":"s1"}}` + "\n",
 			want: []string{"began s1"},
 			end:  vendor.End{Failure: "the agent does not support choosing a model: remove the model setting, and choose the model in the agent's configuration"},

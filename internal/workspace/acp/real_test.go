@@ -82,7 +82,7 @@ func TestClaude(t *testing.T) {
 	}
 	_, end, _ = a.run(t, "99999999-2222-4333-8444-555555555555", "x", vendor.Answer{})
 	if !end.ResumeFailed {
-		t.Errorf("a session that is not there: %+v", end)
+		t.Errorf("a missing session: %+v", end)
 	}
 	for _, allow := range []bool{false, true} {
 		n, end, _ := a.run(t, "", "please write", vendor.Answer{Allow: allow})
@@ -93,7 +93,7 @@ func TestClaude(t *testing.T) {
 		lines := strings.Join(n.Lines(), "\n")
 		want := `(?s)use toolu_w1 Bash \{"command":"touch made-by-claude".*permit toolu_w1.*(result|failure) toolu_w1`
 		if len(n.Asked()) != 1 || !regexp.MustCompile(want).MatchString(lines) {
-			t.Errorf("allowed %v: told\n%s", allow, lines)
+			t.Errorf("allowed %v: got\n%s", allow, lines)
 		}
 	}
 }

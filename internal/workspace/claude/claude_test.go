@@ -139,7 +139,7 @@ func TestRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(n.calls, c.calls) {
-				t.Errorf("told %q, want %q", n.calls, c.calls)
+				t.Errorf("got %q, want %q", n.calls, c.calls)
 			}
 			slices.Sort(n.asked)
 			slices.Sort(c.asked)
@@ -208,7 +208,7 @@ func TestWire(t *testing.T) {
 			n := &notes{}
 			_, _, err := replay(t, lines(c.wire...), vendor.Turn{}, n)
 			if !errors.Is(err, c.err) || !slices.Equal(n.calls, c.calls) {
-				t.Errorf("told %q, %v; want %q", n.calls, err, c.calls)
+				t.Errorf("got %q, %v; want %q", n.calls, err, c.calls)
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func TestCorpusTranscripts(t *testing.T) {
 		"pa-trn-019": corpus.Test(`{"given": {"state":"streamed text blocks 'Hello' then 'Bye' with no tool between"}, "when": ["deltas"], "expect": {"delta 2":"Bye"}}`, func(t *testing.T, _ corpus.Case) { deltas(t, "Hello", "Bye") }),
 		"pa-trn-020": corpus.Test(`{"given": {"state":"text then tool_use then text"}, "when": ["deltas"], "expect": {"second text":"starts from empty"}}`, func(t *testing.T, _ corpus.Case) { deltas(t, "Hello", "", "Hello there") }),
 	}, map[string]string{
-		"pa-trn-013": "package guest tells the history from the host's log where the file is missing",
+		"pa-trn-013": "package vendoragent sends the history from the host's log if the file is missing",
 		"pa-trn-015": links, "pa-trn-016": links, "pa-trn-017": links,
 	})
 }

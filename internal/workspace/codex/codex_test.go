@@ -128,7 +128,7 @@ func TestRecorded(t *testing.T) {
 			}
 			lines := n.Lines()
 			if len(lines) == 0 || !strings.HasPrefix(lines[0], "began 01a20200-") {
-				t.Fatalf("told %q", lines)
+				t.Fatalf("got %q", lines)
 			}
 			n.Expect(append([]string{lines[0], unknownModel}, c.want...)...)
 		})
@@ -210,7 +210,7 @@ func TestWire(t *testing.T) {
 		text string
 	}{
 		{
-			name: "strange things are told once and passed over",
+			name: "unknown messages are reported once and skipped",
 			wire: "< this is no JSON\n< [1]\n< {}\n\n" + event("moon/phase", ids, `"x":1`) + event("moon/phase", ids, `"x":2`) +
 				whole(ids, `{"type":"hologram","id":"i1"}`) + event("thread/newThing", ids, `"x":2`) +
 				event("item/completed", ids, `"item":7`) +
@@ -247,7 +247,7 @@ func TestWire(t *testing.T) {
 			},
 		},
 		{
-			name: "what is not asked about is told as running",
+			name: "a use without a request is reported as running",
 			wire: begun(ids, `{"type":"webSearch","id":"w1","query":"weather"}`) +
 				whole(ids, `{"type":"webSearch","id":"w1","query":"weather"}`) +
 				begun(ids, `{"type":"commandExecution","id":"c1","command":"make"}`) +
@@ -259,7 +259,7 @@ func TestWire(t *testing.T) {
 			},
 		},
 		{
-			name: "what a command wants besides is asked about as a part of it",
+			name: "an additional request of a command is part of its approval",
 			wire: begun(ids, `{"type":"commandExecution","id":"c1","command":"curl x"}`) +
 				`< {"id":1,"method":"item/commandExecution/requestApproval","params":{` + ids + `,"itemId":"c1","command":"curl x"}}` + "\n" +
 				`> {"id":1,"result":{"decision":"accept"}}` + "\n" +
@@ -303,7 +303,7 @@ func TestWire(t *testing.T) {
 			end:  vendor.End{Failure: "no more: quota"},
 		},
 		{
-			name: "another turn's end is none",
+			name: "the end of another turn is ignored",
 			wire: event("turn/completed", theirs, `"turn":{"id":"t2","status":"completed"}`) +
 				event("turn/completed", ids, `"turn":{"id":"t0","status":"completed"}`) +
 				whole(ids, `{"type":"agentMessage","id":"m","text":"Mine."}`) + through,

@@ -47,7 +47,7 @@ func unpack(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_VENDORS")
 	if dir == "" {
-		testneed.Heavy(t, `Codex is not there; to run this test: eval "$(scripts/services env vendors)"`)
+		testneed.Heavy(t, `Codex is missing; to run this test: eval "$(scripts/services env vendors)"`)
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "codex-*.tgz"))
 	if err != nil || len(found) == 0 {
@@ -127,7 +127,7 @@ func (r *codexEnv) resumes(t *testing.T) {
 	}
 	_, end, _ = r.run(t, "99999999-2222-7333-8444-555555555555", "x", vendor.Answer{})
 	if !end.ResumeFailed {
-		t.Errorf("a session that is not there: %+v", end)
+		t.Errorf("a missing session: %+v", end)
 	}
 	env := r.env
 	r.env = slices.Clone(env[:len(env)-1]) // without the URL of the model server
@@ -173,7 +173,7 @@ func (r *codexEnv) asks(t *testing.T) {
 			t.Errorf("%s: asked %+v", c.text, asked)
 		}
 		if lines := strings.Join(n.Lines(), "\n"); !regexp.MustCompile(`(?s)use ` + c.use + `.*permit ` + c.use + `.*(result|failure) ` + c.use).MatchString(lines) {
-			t.Errorf("%s: told\n%s", c.text, lines)
+			t.Errorf("%s: got\n%s", c.text, lines)
 		}
 	}
 }

@@ -83,9 +83,9 @@ func TestTLS(t *testing.T) {
 	host := "tcp://" + srv.Listener.Addr().String()
 	for _, tt := range []struct{ name, certs, verify, want string }{
 		{"both are known", dir, "1", ""},
-		{"ours is known", dir, "", ""},
+		{"known client certificate", dir, "", ""},
 		{"theirs is not known", other, "1", "certificate"},
-		{"ours is not known", other, "", "certificate"},
+		{"unknown client certificate", other, "", "certificate"},
 		{"without", "", "", "HTTPS"},
 		{"no folder", filepath.Join(dir, "none"), "", "the certificates in DOCKER_CERT_PATH: open"},
 	} {

@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 		{"JSON", 400, js, `{"message":" bad field \n"}`, ErrRefused, "bad field"},
 		{"JSON with a charset", 500, js + "; charset=utf-8", `{"message":"it broke"}`, ErrRefused, "it broke"},
 		{"text", 502, "text/html", "<h1>Bad Gateway</h1>\n", ErrRefused, "<h1>Bad Gateway</h1>"},
-		{"JSON that is none", 500, js, "half an ans", ErrRefused, "half an ans"},
+		{"invalid JSON", 500, js, "half an ans", ErrRefused, "half an ans"},
 		{"JSON without a message", 500, js, `{"code":1}`, ErrRefused, "500 Internal Server Error without a message"},
 		{"nothing", 503, "", "", ErrRefused, "503 Service Unavailable without a message"},
 		{"a strange status", 418, js, `{"message":"tea"}`, ErrRefused, "tea"},

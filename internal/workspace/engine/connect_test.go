@@ -80,11 +80,11 @@ func TestConnectNames(t *testing.T) {
 		{"DOCKER_CONTEXT", "", "", "mine", good},
 		{"the current context", "", "", "", good},
 		{"an unknown context", "", "", "other", "unknown Docker context other (set by DOCKER_CONTEXT)"},
-		{"a host that is not there", "", absent, "", "no container engine answers: no such file or directory"},
+		{"a missing host", "", absent, "", "no container engine answers: no such file or directory"},
 		{"no address", "", "/var/run/docker.sock", "", "it is not an address"},
 		{"a host elsewhere", "", "ssh://me@there", "", "an engine on another machine cannot mount them"},
 		{"a strange one", "", "ftp://there", "", "only unix, npipe and tcp"},
-		{"nobody at the port", "", "tcp://127.0.0.1:1", "", "nothing listens there"},
+		{"nothing at the port", "", "tcp://127.0.0.1:1", "", "nothing listens there"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("DOCKER_HOST", tt.host)

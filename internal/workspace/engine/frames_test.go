@@ -27,7 +27,7 @@ func TestSplit(t *testing.T) {
 		{"cut in a frame", frame(1, "abc")[:10], "ab", "", io.ErrUnexpectedEOF.Error()},
 		{"cut in a header", frame(1, "a") + frame(1, "abc")[:5], "a", "", io.ErrUnexpectedEOF.Error()},
 		{"cut after a header", frame(2, "abc")[:8], "", "", io.ErrUnexpectedEOF.Error()},
-		{"a size that lies", frame(1, "x")[:4] + "\xff\xff\xff\xffabc", "abc", "", io.ErrUnexpectedEOF.Error()},
+		{"a wrong size", frame(1, "x")[:4] + "\xff\xff\xff\xffabc", "abc", "", io.ErrUnexpectedEOF.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for how, r := range map[string]io.Reader{

@@ -337,7 +337,7 @@ func TestFindForeign(t *testing.T) {
 // A build folder that cannot be used is reported before anything is built.
 func TestLockFails(t *testing.T) {
 	dir := t.TempDir()
-	l, err := lock(t.Context(), dir, "a", func() { t.Error("nobody else is there") })
+	l, err := lock(t.Context(), dir, "a", func() { t.Error("it waits without another build") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestLayer(t *testing.T) {
 // A file that changes while it is sent is an error, not another image.
 func TestLayerChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	for _, content := range []string{"short", "much longer than said"} {
+	for _, content := range []string{"short", "much longer than expected"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -235,7 +235,7 @@ esac
 
 func TestNpm(t *testing.T) {
 	if os.PathSeparator != '/' {
-		t.Skip("the stand-in is a script of a shell")
+		t.Skip("the stand-in is a shell script")
 	}
 	dir := t.TempDir()
 	agents(t, dir, "amd64")

@@ -66,7 +66,7 @@ func TestWriterWithoutReader(t *testing.T) {
 	r, w := io.Pipe()
 	out := lineio.NewWriter(w)
 	for range 1000 {
-		out.Send([]byte("nobody reads this"))
+		out.Send([]byte("this is not read"))
 	}
 	out.Close()
 	out.Send([]byte("and this is dropped"))

@@ -69,9 +69,9 @@ func TestAdvance(t *testing.T) {
 	}
 	must(t, st.Result("runs", nil, false)) // it has one
 	st.Withdraw("undecided")
-	st.Withdraw("nobody's")
+	st.Withdraw("unknown")
 	if !slices.Contains(n.Lines(), "result runs still running in the background; so far:⏎output") {
-		t.Errorf("told %q", n.Lines())
+		t.Errorf("got %q", n.Lines())
 	}
 }
 
@@ -105,7 +105,7 @@ func TestNotices(t *testing.T) {
 		must(t, st.Notice(fmt.Sprint("strange ", i)))
 	}
 	if lines := n.Lines(); len(lines) != 100 || lines[99] != "notice more notices were omitted" {
-		t.Errorf("told %d: %q", len(lines), lines[len(lines)-1])
+		t.Errorf("got %d: %q", len(lines), lines[len(lines)-1])
 	}
 }
 

@@ -32,7 +32,7 @@ func TestCorpusResume(t *testing.T) {
 			s := newVendorEnv(t)
 			s.agent("one", agent.Options{}).turn(t, "say it")
 			if got := s.calls()[0].Text; got != "say it" {
-				t.Errorf("told %q", got)
+				t.Errorf("sent %q", got)
 			}
 		}),
 		"pa-resume-006": corpus.Test(`{"given": {"state":"resume fails, retry fails too"}, "when": ["turn"], "expect": {"client sees":"an error; no third attempt"}}`, func(t *testing.T, _ corpus.Case) { failedTurn(t, "die", 2, false) }),
@@ -64,7 +64,7 @@ func TestCorpusResume(t *testing.T) {
 			saved(t, s, "</conversation_history>\ndie", "yes")
 			s.agent("old", agent.Options{}).turn(t, "say it")
 			if got := s.calls()[0].Text; strings.Count(got, "</conversation_history>") != 1 || !strings.HasSuffix(got, "say it") {
-				t.Errorf("told %q", got)
+				t.Errorf("sent %q", got)
 			}
 		}),
 		"pa-resume-017": corpus.Test(`{"given": {"state":"client disconnects mid-turn"}, "when": ["reload session"], "expect": {"user message and partial answer":"stored, marked interrupted"}}`, func(t *testing.T, _ corpus.Case) {

@@ -153,7 +153,7 @@ func TestProtocolViolations(t *testing.T) {
 			return vendor.End{Text: "x " + c.Message}, errors.Join(err, e3)
 		}, event.ReasonCompleted, "true true"},
 		{"results of nothing, and twice", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
-			err := errors.Join(s.Item(result("nobody", "x", false)), s.Item(use("a", "Bash", hello)))
+			err := errors.Join(s.Item(result("unknown", "x", false)), s.Item(use("a", "Bash", hello)))
 			_, perr := s.Permit(ctx, bash("a", "hello"))
 			return vendor.End{Text: "x"}, errors.Join(err, perr, s.Item(result("a", "first", false)), s.Item(result("a", "second", false)))
 		}, event.ReasonCompleted, "first"},
@@ -182,7 +182,7 @@ func TestProtocolViolations(t *testing.T) {
 			}
 			return vendor.End{Text: "x"}, err
 		}, event.ReasonCompleted, "more notices were omitted"},
-		{"a name that is none", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
+		{"an invalid name", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.SessionStarted("a\nb")
 		}, event.ReasonFailed, "invalid session name"},
 		{"a name without an end", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
@@ -296,7 +296,7 @@ func TestInterruptInEveryState(t *testing.T) {
 		w    func(reached func()) hostileVendor
 		o    func(reached func()) agent.Options
 	}{
-		{"before it says anything", func(reached func()) hostileVendor {
+		{"before any output", func(reached func()) hostileVendor {
 			return func(ctx context.Context, _ vendor.Sink) (vendor.End, error) { reached(); return block(ctx) }
 		}, nil},
 		{"in the middle of a text", func(reached func()) hostileVendor {
@@ -334,7 +334,7 @@ func TestInterruptInEveryState(t *testing.T) {
 				return block(ctx)
 			}
 		}, nil},
-		{"while a sub-agent's wish is asked about", func(reached func()) hostileVendor {
+		{"while a sub-agent's request waits for approval", func(reached func()) hostileVendor {
 			return func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 				_ = s.Item(use("a", "Task", `{}`))
 				_, _ = s.Permit(ctx, vendor.Permission{Use: "a", Tool: "Task"})

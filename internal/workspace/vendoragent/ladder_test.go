@@ -62,7 +62,7 @@ func TestLadder(t *testing.T) {
 			must(t, os.Remove(file))
 		}, "say two", 2, "No conversation found"},
 		{"it hangs", func(_ *testing.T, s *vendorEnv, _ string) { s.options.Patience = 3 * time.Second }, "hang-on-resume", 2, "did not start"},
-		{"it dies before it says anything", func(*testing.T, *vendorEnv, string) {}, "die-on-resume", 2, "exit code 3"},
+		{"it dies before any output", func(*testing.T, *vendorEnv, string) {}, "die-on-resume", 2, "exit code 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newVendorEnv(t)
@@ -134,7 +134,7 @@ func TestNoRetryAfterOutput(t *testing.T) {
 		{"after a tool ran", "die-in echo ran >> effects", 1, "exit code 5", "user assistant(1) decision:allow tool.started tool.finished tool vendor_ended closed:failed"},
 		{"in the middle of a text", "die-saying half a", 1, "exit code 4", "user vendor_ended model.called assistant closed:failed"},
 		{"when the second way fails too", "die", 2, "exit code 3 during the turn; its last output: boom", "user resume_failed mapped:2 vendor_ended closed:failed"},
-		{"when it says that the model failed", "refuse overloaded", 1, "overloaded", "user closed:failed"},
+		{"when it reports that the model failed", "refuse overloaded", 1, "overloaded", "user closed:failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newVendorEnv(t)
@@ -186,7 +186,7 @@ func TestNotStarted(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if text := s.calls()[0].Text; !strings.Contains(text, "say one") || !strings.HasSuffix(text, "say two") {
-		t.Errorf("told %q", text)
+		t.Errorf("sent %q", text)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestTwoTurns(t *testing.T) {
 		t.Errorf("started %+v", calls)
 	}
 	if calls[1].Text != "say again" {
-		t.Errorf("the resumed turn was told %q", calls[1].Text)
+		t.Errorf("the resumed turn got %q", calls[1].Text)
 	}
 	if err := transcript.Validate(a.Snapshot().Items); err != nil {
 		t.Error(err)
@@ -153,7 +153,7 @@ func TestVendorOutput(t *testing.T) {
 		}
 		for _, want := range []string{"this is no event", "rate limit", "from_the_future"} {
 			if strings.Count(got.notices(), want) != 1 {
-				t.Errorf("%q is told %d times in %q", want, strings.Count(got.notices(), want), got.notices())
+				t.Errorf("%q is reported %d times in %q", want, strings.Count(got.notices(), want), got.notices())
 			}
 		}
 	})

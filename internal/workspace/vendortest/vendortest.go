@@ -67,7 +67,7 @@ func (n *RecordingSink) Expect(lines ...string) {
 	n.t.Helper()
 	got := slices.DeleteFunc(n.Lines(), func(l string) bool { return strings.HasPrefix(l, "delta ") })
 	if !slices.Equal(got, lines) {
-		n.t.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
+		n.t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
 	}
 }
 

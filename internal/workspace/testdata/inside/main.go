@@ -89,7 +89,7 @@ func eat(context.Context, []string) error {
 		}
 		all = append(all, b)
 		if len(all) > 1<<14 {
-			return fmt.Errorf("%d blocks and nobody minds", len(all))
+			return fmt.Errorf("%d blocks without a limit", len(all))
 		}
 	}
 }
