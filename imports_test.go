@@ -376,12 +376,12 @@ func TestForbidden(t *testing.T) {
 // forbidden returns why pkg may not import imp, or "".
 func forbidden(pkg, imp string) string {
 	within := func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }
-	if own, ok := strings.CutPrefix(imp+"/", module+"/"); ok {
-		own = path.Clean(own)
-		if group, ok := strings.CutPrefix(own, "internal/cli/"); ok && strings.HasPrefix(pkg, "internal/cli/") && !slices.Contains(sharedByGroups, group) {
+	if rest, ok := strings.CutPrefix(imp+"/", module+"/"); ok {
+		rest = path.Clean(rest)
+		if group, ok := strings.CutPrefix(rest, "internal/cli/"); ok && strings.HasPrefix(pkg, "internal/cli/") && !slices.Contains(sharedByGroups, group) {
 			return "a command group imports no other group"
 		}
-		switch to, known := layers[own]; {
+		switch to, known := layers[rest]; {
 		case !known:
 			return "it has no floor"
 		case to >= layers[pkg]:
@@ -422,9 +422,9 @@ func TestFlagFilesDoNoWork(t *testing.T) {
 		}
 		withFlags++
 		for _, imp := range importsOf(t, f) {
-			own, inModule := strings.CutPrefix(imp, module+"/")
-			group, isGroup := strings.CutPrefix(own, "internal/cli/")
-			if imp == module || inModule && !slices.Contains(flagImports, own) && (!isGroup || slices.Contains(sharedByGroups, group)) {
+			rest, inModule := strings.CutPrefix(imp, module+"/")
+			group, isGroup := strings.CutPrefix(rest, "internal/cli/")
+			if imp == module || inModule && !slices.Contains(flagImports, rest) && (!isGroup || slices.Contains(sharedByGroups, group)) {
 				t.Errorf("%s has flags and imports %s: move what does the work to another file", name, imp)
 			}
 		}

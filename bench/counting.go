@@ -45,7 +45,7 @@ func (c counted) minus(o counted) counted {
 // newCounting listens on an address that the containers' proxy can reach: the proxy does not connect to this
 // machine's loopback address.
 func newCounting(answer string) (*counting, error) {
-	host, err := ownAddress()
+	host, err := externalAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func newCounting(answer string) (*counting, error) {
 	return c, nil
 }
 
-// ownAddress returns an address of this machine that is not a loopback address, or "".
-func ownAddress() (string, error) {
+// externalAddress returns an address of this machine that is not a loopback address, or "".
+func externalAddress() (string, error) {
 	addrs, err := net.InterfaceAddrs()
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {

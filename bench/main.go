@@ -8,7 +8,7 @@
 //	                               sandbox, hooks, audit, daemon, workspaces (containers, warm and words)
 //	go run -C bench . -quick       smaller sessions, fewer rounds
 //
-// It is a module of its own and measures the checkout that it lies in.
+// It is a module of its own and measures the checkout that contains it.
 //
 // Stores on servers are measured when there are some:
 //

@@ -80,12 +80,12 @@ func (m *mount) flags(folder, twin, empty string) []string {
 	case !strings.HasPrefix(m.at, folder+"/"):
 		return nil
 	}
-	own := twin + strings.TrimPrefix(m.at, folder)
+	path := twin + strings.TrimPrefix(m.at, folder)
 	switch {
-	case unix.Access(own, unix.F_OK) != nil: // a protected name: bubblewrap creates an empty file there
-		return []string{"--ro-bind", "/dev/null", own}
+	case unix.Access(path, unix.F_OK) != nil: // a protected name: bubblewrap creates an empty file there
+		return []string{"--ro-bind", "/dev/null", path}
 	case m.readOnly:
-		return []string{"--ro-bind", own, own}
+		return []string{"--ro-bind", path, path}
 	}
-	return []string{"--bind", own, own}
+	return []string{"--bind", path, path}
 }

@@ -11,12 +11,12 @@ import (
 func hookedRoom(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	dir, env = room(t, oneCommand)
-	own := filepath.Join(dir, ".holdfast")
-	if err := os.Mkdir(own, 0o700); err != nil {
+	settingsDir := filepath.Join(dir, ".holdfast")
+	if err := os.Mkdir(settingsDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	const text = `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true\r# \u202eall good\nexit 2", "sandbox": "write"}]}]}}`
-	if err := os.WriteFile(filepath.Join(own, "settings.json"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(settingsDir, "settings.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir, env

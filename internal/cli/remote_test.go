@@ -148,11 +148,11 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 			t.Fatal(err)
 		}
 	}
-	own := filepath.Join(work, ".claude", "skills", "own") // is ignored, with a warning
-	if err := os.MkdirAll(own, 0o700); err != nil {
+	skillDir := filepath.Join(work, ".claude", "skills", "own") // is ignored, with a warning
+	if err := os.MkdirAll(skillDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, own, "SKILL.md", "---\nname: own\ndescription: is not trusted\n---\nHi.\n")
+	write(t, skillDir, "SKILL.md", "---\nname: own\ndescription: is not trusted\n---\nHi.\n")
 	env := environ(dir, "HOLDFAST_MODEL=scripted/../play.yaml")
 	if daemon {
 		_, stop := serve(t, dir, env)

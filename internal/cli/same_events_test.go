@@ -184,16 +184,16 @@ func askedBy(e event.Event) string {
 // contains them.
 var differs = regexp.MustCompile(`\b01[0-9A-Z]{24}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|/tmp/hf\d+/d+|\b[0-9a-f]{64}\b`)
 
-// ownFields are fields that differ from run to run: times, durations, positions in the log, who has answered
+// varyingFields are fields that differ from run to run: times, durations, positions in the log, who has answered
 // and how, and the estimated tokens of a request, because tools have other descriptions in a container.
-var ownFields = []string{"tokens_before", "tokens_after", "took_ms", "took_model_ms", "delay_ms", "ms", "seq", "time", "asked_at", "at", "by", "via", "grant"}
+var varyingFields = []string{"tokens_before", "tokens_after", "took_ms", "took_model_ms", "delay_ms", "ms", "seq", "time", "asked_at", "at", "by", "via", "grant"}
 
 // unstyled removes those fields of an event's JSON. Hints for errors are added where the error leaves a
 // program, so only the messages are equal.
 func unstyled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, name := range ownFields {
+		for _, name := range varyingFields {
 			delete(v, name)
 		}
 		if e, ok := v["error"].(map[string]any); ok {
@@ -216,7 +216,7 @@ func unstyled(v any) any {
 // the run, where they may precede their cause. Deltas are joined, because their boundaries do not matter.
 func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 	t.Helper()
-	var own, subs, asked []string
+	var main, subs, asked []string
 	for _, e := range whole(list) {
 		_, sub := e.(event.SubagentEvent)
 		in := "subagent/recorded"
@@ -236,10 +236,10 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 		} else if sub {
 			subs = append(subs, line)
 		} else {
-			own = append(own, line)
+			main = append(main, line)
 		}
 	}
-	return slices.Concat(own, subs, asked)
+	return slices.Concat(main, subs, asked)
 }
 
 // leftOf returns an event's JSON without some fields, and without what differs.

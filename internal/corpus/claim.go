@@ -82,13 +82,13 @@ func claim(cases []Case, handled map[string]func(*testing.T, Case), named map[st
 	plan = make([]func(*testing.T, Case), len(cases))
 	for i, c := range cases {
 		ids[c.ID] = true
-		byID, own := handled[c.ID]
+		byID, hasOwn := handled[c.ID]
 		byArea, area := handled[c.Area]
 		why, skip := named[c.ID]
 		switch {
-		case own && skip:
+		case hasOwn && skip:
 			problems = append(problems, fmt.Sprintf("%s is both handled and named", c.ID))
-		case own:
+		case hasOwn:
 			plan[i], used[c.ID] = byID, true
 		case skip && why == "":
 			problems = append(problems, fmt.Sprintf("%s is named without a reason", c.ID))

@@ -222,7 +222,7 @@ func (k *call) wait(ctx context.Context, r *request) (answer, error) {
 	}
 }
 
-// cancel tells the host that the response is no longer needed.
+// cancel informs the host that the response is no longer needed.
 func (c *Client) cancel(id uint64) {
 	_ = c.f.write(&request{ID: id, Op: opCancel}, nil) // if the connection is lost, there is nothing to cancel
 }

@@ -16,7 +16,7 @@ import (
 
 // ServeOptions configures what the process in the container can use.
 type ServeOptions struct {
-	// Session is the one session that may be read and written, besides those that it owns. It exists, and the
+	// Session is the one session that may be read and written, in addition to those that it owns. It exists, and the
 	// caller holds its lease: Lease, zero in a store without leases. Sessions opened by the process are written
 	// under that lease.
 	Session string

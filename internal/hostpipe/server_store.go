@@ -122,7 +122,7 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 		return &l, err
 	}
 	if r.Session == s.o.Session {
-		return s.ownLease()
+		return s.hostLease()
 	}
 	if err := s.bounds.writable(ctx, r.Session); err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 	return &l, nil
 }
 
-// ownLease returns the lease of the main session, which the host holds for the process.
-func (s *Server) ownLease() (*session.Lease, error) {
+// hostLease returns the lease of the main session, which the host holds for the process.
+func (s *Server) hostLease() (*session.Lease, error) {
 	if s.o.Lease.Epoch == 0 {
 		return nil, &session.Error{Op: "acquire", Session: s.o.Session, Err: session.ErrUnsupported}
 	}

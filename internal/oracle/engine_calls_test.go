@@ -38,8 +38,8 @@ func TestEngineCalls(t *testing.T) {
 	labels := map[string]string{"l": "v", "m": ""}
 	for _, tt := range []struct {
 		name, answer string
-		ours         func(context.Context, *engine.Engine) (any, error)
-		theirs       func(context.Context, *client.Client) (any, error)
+		holdfast     func(context.Context, *engine.Engine) (any, error)
+		official     func(context.Context, *client.Client) (any, error)
 	}{
 		{
 			"inspect container", containerAnswer,
@@ -231,13 +231,13 @@ func TestEngineCalls(t *testing.T) {
 			s := newEngineServer(t)
 			s.answers[""] = tt.answer
 			e, c := both(t, s)
-			a, err1 := tt.ours(t.Context(), e)
-			ours := s.taken()
-			b, err2 := tt.theirs(t.Context(), c)
+			a, err1 := tt.holdfast(t.Context(), e)
+			holdfast := s.taken()
+			b, err2 := tt.official(t.Context(), c)
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
-			sameRequests(t, ours, s.taken())
+			sameRequests(t, holdfast, s.taken())
 			if text, ok := b.(string); ok { // the engine client's text, without surrounding white space
 				b = strings.TrimSpace(text)
 			}

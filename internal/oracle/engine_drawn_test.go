@@ -21,7 +21,7 @@ func drawLabels(rt *rapid.T, name string) map[string]string {
 func TestEngineCreate(t *testing.T) {
 	s := newEngineServer(t)
 	s.answers[""] = `{"Id":"c1"}`
-	ours, theirs := both(t, s)
+	holdfast, official := both(t, s)
 	text := rapid.StringMatching(`[a-zA-Z0-9/:é]{1,12}`)
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := engine.Spec{
@@ -37,12 +37,12 @@ func TestEngineCreate(t *testing.T) {
 		if rapid.Bool().Draw(rt, "tmpfs") {
 			spec.Tmpfs = []engine.Tmpfs{{Target: "/tmp", Size: 1 << 20, Mode: 0o755, UID: 5, GID: 6}}
 		}
-		id, err := ours.Create(t.Context(), spec)
+		id, err := holdfast.Create(t.Context(), spec)
 		if err != nil || id != "c1" {
 			t.Fatal(id, err)
 		}
 		a := s.taken()
-		r, err := theirs.ContainerCreate(t.Context(), created(spec))
+		r, err := official.ContainerCreate(t.Context(), created(spec))
 		if err != nil || r.ID != id {
 			t.Fatal(r, err)
 		}
@@ -90,13 +90,13 @@ func TestEngineBuild(t *testing.T) {
 	s := newEngineServer(t)
 	id := "sha256:" + strings.Repeat("1", 64)
 	s.answers["build"] = `{"stream":"Step 1/1\n"}{"aux":{"ID":"` + id + `"}}`
-	ours, theirs := both(t, s)
+	holdfast, official := both(t, s)
 	rapid.Check(t, func(rt *rapid.T) {
 		o := engine.BuildOptions{
 			Ref: "a/b:c", Dockerfile: rapid.SampledFrom([]string{"", "a/Dockerfile"}).Draw(rt, "file"), Labels: drawLabels(rt, "labels"), Args: drawLabels(rt, "args"),
 			Fresh: rapid.Bool().Draw(rt, "fresh"), Network: rapid.SampledFrom([]string{"", "none", "default", "host"}).Draw(rt, "network"),
 		}
-		if got, err := ours.Build(t.Context(), strings.NewReader("a tar"), o); err != nil || got != id {
+		if got, err := holdfast.Build(t.Context(), strings.NewReader("a tar"), o); err != nil || got != id {
 			t.Fatal(got, err)
 		}
 		a := s.taken()
@@ -107,14 +107,14 @@ func TestEngineBuild(t *testing.T) {
 		for k, v := range o.Args {
 			args[k] = &v
 		}
-		r, err := theirs.ImageBuild(t.Context(), strings.NewReader("a tar"), client.ImageBuildOptions{
+		r, err := official.ImageBuild(t.Context(), strings.NewReader("a tar"), client.ImageBuildOptions{
 			Dockerfile: o.Dockerfile, Labels: o.Labels, BuildArgs: args, NoCache: o.Fresh, NetworkMode: o.Network, Remove: true, ForceRemove: true,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = r.Body.Close()
-		if _, err := theirs.ImageTag(t.Context(), client.ImageTagOptions{Source: id, Target: o.Ref}); err != nil {
+		if _, err := official.ImageTag(t.Context(), client.ImageTagOptions{Source: id, Target: o.Ref}); err != nil {
 			t.Fatal(err)
 		}
 		sameRequests(t, a, s.taken())
@@ -124,7 +124,7 @@ func TestEngineBuild(t *testing.T) {
 // Both clients parse the name of an image alike, or reject it.
 func TestEngineReferences(t *testing.T) {
 	s := newEngineServer(t)
-	ours, theirs := both(t, s)
+	holdfast, official := both(t, s)
 	hex := rapid.StringMatching(`[0-9a-f]{63,65}|[0-9a-f]{96}|[0-9a-f]{128}|[0-9A-F]{64}|[0-9a-f]{32}`)
 	name := rapid.Custom(func(rt *rapid.T) string {
 		host := rapid.SampledFrom([]string{"", "", "docker.io/", "index.docker.io/", "localhost/", "library/", "Host/", "x.y:5/", "[::1]:5/", "[::1]/", "a__b.c/", "-a.b/", "x.y:/", "a:b/", "127.0.0.1:1/", "é.x/"}).Draw(rt, "host")
@@ -135,9 +135,9 @@ func TestEngineReferences(t *testing.T) {
 	})
 	source := rapid.OneOf(rapid.Just("debian"), name, hex, rapid.Map(hex, func(h string) string { return "sha384:" + h }), rapid.Map(hex, func(h string) string { return "sha256:" + h }))
 	same := func(from, to string) {
-		err1 := ours.Tag(t.Context(), from, to)
+		err1 := holdfast.Tag(t.Context(), from, to)
 		a := s.taken()
-		_, err2 := theirs.ImageTag(t.Context(), client.ImageTagOptions{Source: from, Target: to})
+		_, err2 := official.ImageTag(t.Context(), client.ImageTagOptions{Source: from, Target: to})
 		if (err1 == nil) != (err2 == nil) {
 			t.Fatalf("%q as %q: %v, by Docker's client: %v", from, to, err1, err2)
 		}

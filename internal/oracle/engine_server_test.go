@@ -104,20 +104,20 @@ func (s *engineServer) set(change func(s *engineServer)) {
 // both connects the engine client and Docker's.
 func both(t *testing.T, s *engineServer) (*engine.Engine, *client.Client) {
 	t.Helper()
-	ours, err := engine.Connect(t.Context(), s.host)
+	holdfast, err := engine.Connect(t.Context(), s.host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := client.New(client.WithHost(s.host))
+	official, err := client.New(client.WithHost(s.host))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(ours.Close(), theirs.Close()) })
-	return ours, theirs
+	t.Cleanup(func() { _ = errors.Join(holdfast.Close(), official.Close()) })
+	return holdfast, official
 }
 
 // sameBody compares two bodies as Docker's own types read them.
-func sameBody(t *testing.T, path, ours, theirs string) {
+func sameBody(t *testing.T, path, holdfast, official string) {
 	t.Helper()
 	var a, b any
 	switch {
@@ -128,26 +128,26 @@ func sameBody(t *testing.T, path, ours, theirs string) {
 	case strings.HasSuffix(path, "/start") && strings.Contains(path, "/exec/"):
 		a, b = &container.ExecStartRequest{}, &container.ExecStartRequest{}
 	default:
-		if ours != theirs {
-			t.Errorf("%s: the body is %q, Docker's client sends %q", path, ours, theirs)
+		if holdfast != official {
+			t.Errorf("%s: the body is %q, Docker's client sends %q", path, holdfast, official)
 		}
 		return
 	}
-	if err := errors.Join(json.Unmarshal([]byte(ours), a), json.Unmarshal([]byte(theirs), b)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(holdfast), a), json.Unmarshal([]byte(official), b)); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%s: the body is\n%s\nDocker's client sends\n%s", path, ours, theirs)
+		t.Errorf("%s: the body is\n%s\nDocker's client sends\n%s", path, holdfast, official)
 	}
 }
 
-func sameRequests(t *testing.T, ours, theirs []asked) {
+func sameRequests(t *testing.T, holdfast, official []asked) {
 	t.Helper()
-	if len(ours) != len(theirs) {
-		t.Fatalf("%d requests, Docker's client sends %d: %+v, %+v", len(ours), len(theirs), ours, theirs)
+	if len(holdfast) != len(official) {
+		t.Fatalf("%d requests, Docker's client sends %d: %+v, %+v", len(holdfast), len(official), holdfast, official)
 	}
-	for i, a := range ours {
-		b := theirs[i]
+	for i, a := range holdfast {
+		b := official[i]
 		sameBody(t, a.path, a.body, b.body)
 		if a.body, b.body = "", ""; !reflect.DeepEqual(a, b) {
 			t.Errorf("asked is %+v, by Docker's client %+v", a, b)

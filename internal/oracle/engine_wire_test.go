@@ -25,21 +25,21 @@ func TestEngineVersions(t *testing.T) {
 	s := newEngineServer(t)
 	for _, version := range []string{"", "1.41", "1.44", "1.51", client.MaxAPIVersion, "1.57", "1.100", "2.0", "1.40", "1.39", "1", "x", "1.x", "1.44.1"} {
 		s.set(func(s *engineServer) { s.version = version })
-		theirs, err := client.New(client.WithHost(s.host))
+		official, err := client.New(client.WithHost(s.host))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err2 := theirs.Ping(t.Context(), client.PingOptions{NegotiateAPIVersion: true})
-		ours, err1 := engine.Connect(t.Context(), s.host)
+		_, err2 := official.Ping(t.Context(), client.PingOptions{NegotiateAPIVersion: true})
+		holdfast, err1 := engine.Connect(t.Context(), s.host)
 		if err1 != nil || err2 != nil {
 			if (err1 == nil) != (err2 == nil) && version != "1.40" {
 				t.Errorf("%q: %v, by Docker's client: %v", version, err1, err2)
 			}
 			continue
 		}
-		_, _ = ours.Platform(t.Context())
+		_, _ = holdfast.Platform(t.Context())
 		a := s.taken()
-		_, _ = theirs.ServerVersion(t.Context(), client.ServerVersionOptions{})
+		_, _ = official.ServerVersion(t.Context(), client.ServerVersionOptions{})
 		sameRequests(t, a, s.taken())
 	}
 }
@@ -47,14 +47,14 @@ func TestEngineVersions(t *testing.T) {
 // Both clients return the same kind of error for a failure, with the same message.
 func TestEngineErrors(t *testing.T) {
 	s := newEngineServer(t)
-	ours, theirs := both(t, s)
+	holdfast, official := both(t, s)
 	for _, code := range []int{304, 400, 401, 403, 404, 409, 500, 501, 503} {
 		for _, answer := range []struct{ kind, body string }{
 			{"application/json", `{"message":"the words of the engine"}`}, {"text/plain", "the words of the engine\n"}, {"", ""}, {"application/json", "{}"},
 		} {
 			s.set(func(s *engineServer) { s.status, s.kind, s.answers[""] = code, answer.kind, answer.body })
-			err1 := ours.Unpause(t.Context(), "x")
-			_, err2 := theirs.ContainerUnpause(t.Context(), "x", client.ContainerUnpauseOptions{})
+			err1 := holdfast.Unpause(t.Context(), "x")
+			_, err2 := official.ContainerUnpause(t.Context(), "x", client.ContainerUnpauseOptions{})
 			var want error
 			switch {
 			case err2 == nil:
@@ -80,9 +80,9 @@ func TestEngineErrors(t *testing.T) {
 func TestEngineEvents(t *testing.T) {
 	s := newEngineServer(t)
 	s.answers[""] = `{"Type":"container","Action":"die","Actor":{"ID":"c1","Attributes":{"name":"a","l":"v"}},"time":1,"timeNano":1000000005}` + "\n"
-	ours, theirs := both(t, s)
+	holdfast, official := both(t, s)
 	var got engine.Event
-	for ev, err := range ours.Watch(t.Context(), map[string]string{"l": "v"}) {
+	for ev, err := range holdfast.Watch(t.Context(), map[string]string{"l": "v"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestEngineEvents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	f := labelled(map[string]string{"l": "v"}).Add("type", "container").Add("event", "create", "start", "oom", "die", "stop", "pause", "unpause", "destroy")
-	r := theirs.Events(ctx, client.EventsListOptions{Filters: f})
+	r := official.Events(ctx, client.EventsListOptions{Filters: f})
 	m := <-r.Messages
 	sameRequests(t, a, s.taken())
 	want := engine.Event{ID: m.Actor.ID, Name: m.Actor.Attributes["name"], Labels: m.Actor.Attributes, Action: string(m.Action), Time: time.Unix(0, m.TimeNano)}
@@ -106,7 +106,7 @@ func TestEngineEvents(t *testing.T) {
 func TestEngineStreams(t *testing.T) {
 	s := newEngineServer(t)
 	s.answers["exec"] = `{"Id":"e1"}`
-	ours, theirs := both(t, s)
+	holdfast, official := both(t, s)
 	rapid.Check(t, func(rt *rapid.T) {
 		input := rapid.SliceOfN(rapid.Byte(), 0, 50).Draw(rt, "input")
 		var sent strings.Builder
@@ -122,7 +122,7 @@ func TestEngineStreams(t *testing.T) {
 				_, _ = io.WriteString(conn, sent.String())
 			}
 		})
-		st, err := ours.Exec(t.Context(), "x", engine.ExecSpec{Command: []string{"cat", "é"}, User: "1:1", Dir: "/d"})
+		st, err := holdfast.Exec(t.Context(), "x", engine.ExecSpec{Command: []string{"cat", "é"}, User: "1:1", Dir: "/d"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,11 +134,11 @@ func TestEngineStreams(t *testing.T) {
 		}
 		a := s.taken()
 
-		made, err := theirs.ExecCreate(t.Context(), "x", client.ExecCreateOptions{User: "1:1", Cmd: []string{"cat", "é"}, WorkingDir: "/d", AttachStdin: true, AttachStdout: true, AttachStderr: true})
+		made, err := official.ExecCreate(t.Context(), "x", client.ExecCreateOptions{User: "1:1", Cmd: []string{"cat", "é"}, WorkingDir: "/d", AttachStdin: true, AttachStdout: true, AttachStderr: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := theirs.ExecAttach(t.Context(), made.ID, client.ExecAttachOptions{})
+		r, err := official.ExecAttach(t.Context(), made.ID, client.ExecAttachOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

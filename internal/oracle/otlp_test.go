@@ -31,16 +31,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// theirs are OpenTelemetry's own exporters, and what they sent last.
-type theirs struct {
+// official contains OpenTelemetry's own exporters, and what they sent last.
+type official struct {
 	spans   sdktrace.SpanExporter
 	metrics *otlpmetrichttp.Exporter
 	body    []byte
 }
 
-func newTheirs(t testing.TB) *theirs {
+func newTheirs(t testing.TB) *official {
 	t.Helper()
-	x := &theirs{}
+	x := &official{}
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { x.body, _ = io.ReadAll(r.Body) }))
 	t.Cleanup(s.Close)
 	var err error
@@ -61,12 +61,12 @@ type failer interface {
 func same(t failer, got, want []byte, a, b proto.Message) {
 	t.Helper()
 	if err := proto.Unmarshal(got, a); err != nil {
-		t.Fatalf("ours cannot be read: %v", err)
+		t.Fatalf("holdfast cannot be read: %v", err)
 	}
 	if err := proto.Unmarshal(want, b); err != nil {
-		t.Fatalf("theirs cannot be read: %v", err)
+		t.Fatalf("official cannot be read: %v", err)
 	}
-	for _, m := range []proto.Message{a, b} { // theirs are unordered
+	for _, m := range []proto.Message{a, b} { // the official ones are unordered
 		if r, ok := m.(*colltraces.ExportTraceServiceRequest); ok {
 			slices.SortFunc(r.GetResourceSpans(), func(a, b *tracepb.ResourceSpans) int {
 				return strings.Compare(prototext.Format(a), prototext.Format(b))
@@ -74,14 +74,14 @@ func same(t failer, got, want []byte, a, b proto.Message) {
 		}
 	}
 	if !proto.Equal(a, b) {
-		t.Fatalf("ours:\n%s\ntheirs:\n%s", prototext.Format(a), prototext.Format(b))
+		t.Fatalf("holdfast:\n%s\ntheirs:\n%s", prototext.Format(a), prototext.Format(b))
 	}
 	if len(got) != len(want) {
-		t.Fatalf("ours has %d bytes, theirs %d", len(got), len(want))
+		t.Fatalf("holdfast has %d bytes, official %d", len(got), len(want))
 	}
 }
 
-func (x *theirs) compareSpans(t failer, stubs tracetest.SpanStubs) {
+func (x *official) compareSpans(t failer, stubs tracetest.SpanStubs) {
 	t.Helper()
 	if err := x.spans.ExportSpans(context.Background(), stubs.Snapshots()); err != nil {
 		t.Fatalf("%v", err)
@@ -89,7 +89,7 @@ func (x *theirs) compareSpans(t failer, stubs tracetest.SpanStubs) {
 	same(t, otelwire.EncodeSpans(stubs.Snapshots()), x.body, &colltraces.ExportTraceServiceRequest{}, &colltraces.ExportTraceServiceRequest{})
 }
 
-func (x *theirs) compareMetrics(t failer, all *metricdata.ResourceMetrics) {
+func (x *official) compareMetrics(t failer, all *metricdata.ResourceMetrics) {
 	t.Helper()
 	if err := x.metrics.Export(context.Background(), all); err != nil {
 		t.Fatalf("%v", err)
@@ -122,16 +122,16 @@ func TestSpansMatchSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 15: 2}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled, TraceState: state})
-	far := own.WithSpanID(trace.SpanID{4}).WithRemote(true)
+	spanContext := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 15: 2}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled, TraceState: state})
+	far := spanContext.WithSpanID(trace.SpanID{4}).WithRemote(true)
 	res := func(name string) *resource.Resource {
 		return resource.NewWithAttributes("https://example.org/"+name, attribute.String("service.name", name))
 	}
 	scope := instrumentation.Scope{Name: "n", Version: "1", SchemaURL: "https://example.org/s", Attributes: attribute.NewSet(attribute.Int("a", 1))}
 	full := tracetest.SpanStub{
-		Name: "full", SpanContext: own, Parent: far, StartTime: when, EndTime: when.Add(time.Hour), Attributes: every,
+		Name: "full", SpanContext: spanContext, Parent: far, StartTime: when, EndTime: when.Add(time.Hour), Attributes: every,
 		Events: []sdktrace.Event{{Name: "e", Time: when, Attributes: every, DroppedAttributeCount: 3}, {}},
-		Links:  []sdktrace.Link{{SpanContext: far, Attributes: every, DroppedAttributeCount: 4}, {SpanContext: own}},
+		Links:  []sdktrace.Link{{SpanContext: far, Attributes: every, DroppedAttributeCount: 4}, {SpanContext: spanContext}},
 		Status: sdktrace.Status{Code: codes.Error, Description: "broke"}, DroppedAttributes: 5, DroppedEvents: 6, DroppedLinks: -7,
 		Resource: res("a"), InstrumentationScope: scope,
 	}
@@ -152,7 +152,7 @@ func TestSpansMatchSDK(t *testing.T) {
 	}
 	for kind := trace.SpanKind(-1); kind < 8; kind++ {
 		for _, code := range []codes.Code{codes.Unset, codes.Ok, codes.Error, 9} {
-			x.compareSpans(t, tracetest.SpanStubs{{SpanKind: kind, Status: sdktrace.Status{Code: code}, SpanContext: own}})
+			x.compareSpans(t, tracetest.SpanStubs{{SpanKind: kind, Status: sdktrace.Status{Code: code}, SpanContext: spanContext}})
 		}
 	}
 	if m := otelwire.EncodeSpans(nil); m != nil {

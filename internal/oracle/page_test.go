@@ -64,32 +64,32 @@ func TestPageMatchesExporter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := sdkmetric.NewManualReader()
-	p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithReader(own),
+	manual := sdkmetric.NewManualReader()
+	p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithReader(manual),
 		sdkmetric.WithResource(resource.NewSchemaless(attribute.String("service.name", "holdfast"), attribute.String("service.version", "1"))))
 	record(t, p.Meter("m"))
-	theirs, err := registry.Gather()
+	official, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var data metricdata.ResourceMetrics
-	if err := own.Collect(t.Context(), &data); err != nil {
+	if err := manual.Collect(t.Context(), &data); err != nil {
 		t.Fatal(err)
 	}
 	parser := expfmt.NewTextParser(pmodel.LegacyValidation)
-	ours, err := parser.TextToMetricFamilies(bytes.NewReader(otelwire.Page(&data)))
+	holdfast, err := parser.TextToMetricFamilies(bytes.NewReader(otelwire.Page(&data)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]*dto.MetricFamily{}
-	for _, f := range theirs {
+	for _, f := range official {
 		want[f.GetName()] = f
 	}
-	if a, b := slices.Sorted(maps.Keys(ours)), slices.Sorted(maps.Keys(want)); !slices.Equal(a, b) {
-		t.Fatalf("ours   %q\ntheirs %q", a, b)
+	if a, b := slices.Sorted(maps.Keys(holdfast)), slices.Sorted(maps.Keys(want)); !slices.Equal(a, b) {
+		t.Fatalf("holdfast   %q\ntheirs %q", a, b)
 	}
 	for name, f := range want {
-		got := ours[name]
+		got := holdfast[name]
 		if got.GetType() != f.GetType() || got.GetHelp() != f.GetHelp() {
 			t.Errorf("%s: %v %q, want %v %q", name, got.GetType(), got.GetHelp(), f.GetType(), f.GetHelp())
 		}

@@ -112,13 +112,13 @@ func (s *redisServer) answers(f func([]string) string) {
 
 // both returns the clients, with the settings of session/redis.
 func (s *redisServer) both(t *testing.T, user, password string, db int) (*redis.Client, *goredis.Client) {
-	ours := redis.New(redis.Options{Addr: s.addr, User: user, Password: password, Database: db, Timeout: 10 * time.Second})
-	theirs := goredis.NewClient(&goredis.Options{
+	holdfast := redis.New(redis.Options{Addr: s.addr, User: user, Password: password, Database: db, Timeout: 10 * time.Second})
+	official := goredis.NewClient(&goredis.Options{
 		Addr: s.addr, Username: user, Password: password, DB: db, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
 		ContextTimeoutEnabled: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	t.Cleanup(func() { ours.Close(); theirs.Close() })
-	return ours, theirs
+	t.Cleanup(func() { holdfast.Close(); official.Close() })
+	return holdfast, official
 }
 
 // Both clients greet a server alike, also an old one.
@@ -130,16 +130,16 @@ func TestGreetingLikeGoRedis(t *testing.T) {
 		s.mu.Unlock()
 		for _, who := range []struct{ user, password string }{{"", ""}, {"", "made-up"}, {"u", "made-up"}} {
 			for _, db := range []int{0, 3} {
-				ours, theirs := s.both(t, who.user, who.password, db)
-				if _, err := ours.Do(t.Context(), "PING"); err != nil {
+				holdfast, official := s.both(t, who.user, who.password, db)
+				if _, err := holdfast.Do(t.Context(), "PING"); err != nil {
 					t.Fatal(err)
 				}
 				got := s.take()
-				if err := theirs.Ping(t.Context()).Err(); err != nil {
+				if err := official.Ping(t.Context()).Err(); err != nil {
 					t.Fatal(err)
 				}
 				if want := s.take(); !reflect.DeepEqual(got, want) {
-					t.Errorf("%+v, database %d: ours %q, theirs %q", who, db, got, want)
+					t.Errorf("%+v, database %d: holdfast %q, official %q", who, db, got, want)
 				}
 			}
 		}
@@ -156,10 +156,10 @@ func TestCommandsLikeGoRedis(t *testing.T) {
 		}
 		return "*0\r\n"
 	})
-	ours, theirs := s.both(t, "", "", 0)
+	holdfast, official := s.both(t, "", "", 0)
 	ctx := t.Context()
-	_, _ = ours.Do(ctx, "PING")
-	_ = theirs.Do(ctx, "PING")
+	_, _ = holdfast.Do(ctx, "PING")
+	_ = official.Do(ctx, "PING")
 	s.take()
 	argument := rapid.OneOf(
 		rapid.Map(rapid.String(), func(v string) any { return v }), rapid.Map(rapid.SliceOf(rapid.Byte()), func(v []byte) any { return v }),
@@ -172,14 +172,14 @@ func TestCommandsLikeGoRedis(t *testing.T) {
 		known = rapid.Bool().Draw(rt, "known")
 		command := append([]any{"XADD"}, args...)
 
-		_, _ = ours.Do(ctx, command...)
-		_, _ = ours.Run(ctx, redis.NewScript(source), "key", args)
-		_, _ = ours.Pipeline(ctx, command, redis.NewScript(source).Call(false, "key", args))
+		_, _ = holdfast.Do(ctx, command...)
+		_, _ = holdfast.Run(ctx, redis.NewScript(source), "key", args)
+		_, _ = holdfast.Pipeline(ctx, command, redis.NewScript(source).Call(false, "key", args))
 		got := s.take()
 
-		_ = theirs.Do(ctx, command...)
-		_ = goredis.NewScript(source).Run(ctx, theirs, []string{"key"}, args...)
-		pipe := theirs.Pipeline()
+		_ = official.Do(ctx, command...)
+		_ = goredis.NewScript(source).Run(ctx, official, []string{"key"}, args...)
+		pipe := official.Pipeline()
 		_ = pipe.Do(ctx, command...)
 		_ = goredis.NewScript(source).EvalSha(ctx, pipe, []string{"key"}, args...)
 		_, _ = pipe.Exec(ctx)
@@ -187,7 +187,7 @@ func TestCommandsLikeGoRedis(t *testing.T) {
 		// go-redis has separate connections for pipelines.
 		want := slices.DeleteFunc(s.take(), func(c []string) bool { return c[0] == "HELLO" })
 		if !reflect.DeepEqual(got, want) {
-			rt.Fatalf("ours %q\ntheirs %q", got, want)
+			rt.Fatalf("holdfast %q\ntheirs %q", got, want)
 		}
 	})
 }
@@ -238,26 +238,26 @@ func plain(v any) any {
 // Both clients decode an answer alike.
 func TestAnswersLikeGoRedis(t *testing.T) {
 	s := serveRedis(t)
-	ours, theirs := s.both(t, "", "", 0)
+	holdfast, official := s.both(t, "", "", 0)
 	ctx := context.Background()
-	_, _ = ours.Do(ctx, "PING")
-	_ = theirs.Do(ctx, "PING")
+	_, _ = holdfast.Do(ctx, "PING")
+	_ = official.Do(ctx, "PING")
 	rapid.Check(t, func(rt *rapid.T) {
 		text := respValue(3).Draw(rt, "answer")
 		s.answers(func([]string) string { return text })
-		got, err := ours.Do(ctx, "GET")
+		got, err := holdfast.Do(ctx, "GET")
 		if err != nil {
 			got = err
 			if e, ok := errors.AsType[redis.Error](err); ok {
 				got = e
 			}
 		}
-		want, err := theirs.Do(ctx, "GET").Result()
+		want, err := official.Do(ctx, "GET").Result()
 		if err != nil {
 			want = err
 		}
 		if !reflect.DeepEqual(got, plain(want)) {
-			rt.Fatalf("%q: ours %#v, theirs %#v", text, got, plain(want))
+			rt.Fatalf("%q: holdfast %#v, official %#v", text, got, plain(want))
 		}
 	})
 }
@@ -271,8 +271,8 @@ func TestChannelsLikeGoRedis(t *testing.T) {
 		}
 		return "+OK\r\n"
 	})
-	ours, theirs := s.both(t, "", "", 0)
-	sub := ours.Subscriber()
+	holdfast, official := s.both(t, "", "", 0)
+	sub := holdfast.Subscriber()
 	sub.Subscribe("c")
 	for range 2 {
 		if channel, err := sub.Next(); channel != "c" || err != nil {
@@ -281,7 +281,7 @@ func TestChannelsLikeGoRedis(t *testing.T) {
 	}
 	sub.Close()
 	got := s.take()
-	other := theirs.Subscribe(t.Context(), "c")
+	other := official.Subscribe(t.Context(), "c")
 	defer other.Close()
 	for range 2 {
 		if _, err := other.Receive(t.Context()); err != nil {
@@ -289,6 +289,6 @@ func TestChannelsLikeGoRedis(t *testing.T) {
 		}
 	}
 	if want := s.take(); !reflect.DeepEqual(got, want) {
-		t.Errorf("ours %q, theirs %q", got, want)
+		t.Errorf("holdfast %q, official %q", got, want)
 	}
 }

@@ -71,9 +71,9 @@ func TestRequestsLikeMinIO(t *testing.T) {
 		{"http://127.0.0.1:80", "us-east-1", "bucket", s3.Auto},
 		{"http://[::1]:9000", "us-east-1", "bucket", s3.Auto},
 	} {
-		ours, theirs := &recorder{}, &recorder{}
+		holdfast, official := &recorder{}, &recorder{}
 		client, err := s3.New(s3.Options{
-			Bucket: c.bucket, Endpoint: c.endpoint, Region: c.region, Style: c.style, Transport: ours,
+			Bucket: c.bucket, Endpoint: c.endpoint, Region: c.region, Style: c.style, Transport: holdfast,
 			Keys: credentials.Static(sigv4.Keys{ID: "id", Secret: "made up"}),
 		})
 		if err != nil {
@@ -82,7 +82,7 @@ func TestRequestsLikeMinIO(t *testing.T) {
 		scheme, host, _ := strings.Cut(c.endpoint, "://")
 		lookup := map[s3.Style]minio.BucketLookupType{s3.Auto: minio.BucketLookupAuto, s3.InPath: minio.BucketLookupPath, s3.InHost: minio.BucketLookupDNS}
 		other, err := minio.New(host, &minio.Options{
-			Creds: minioCredentials.NewStaticV4("id", "made up", ""), Secure: scheme == "https", Transport: theirs,
+			Creds: minioCredentials.NewStaticV4("id", "made up", ""), Secure: scheme == "https", Transport: official,
 			Region: c.region, BucketLookup: lookup[c.style], MaxRetries: 1,
 		})
 		if err != nil {
@@ -134,8 +134,8 @@ func TestRequestsLikeMinIO(t *testing.T) {
 				},
 			} {
 				_, _ = do[0](), do[1]() // a range of an empty answer is an error
-				if !slices.Equal(ours.last, theirs.last) || len(ours.last) == 0 {
-					t.Errorf("%s %q of %+v:\nours   %q\ntheirs %q", name, key, c, ours.last, theirs.last)
+				if !slices.Equal(holdfast.last, official.last) || len(holdfast.last) == 0 {
+					t.Errorf("%s %q of %+v:\nours   %q\ntheirs %q", name, key, c, holdfast.last, official.last)
 				}
 			}
 		}
@@ -184,11 +184,11 @@ func TestProfilesLikeMinIO(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			write("config", c.config)
 			write("credentials", c.keys)
-			theirs, theirErr := minioCredentials.NewFileAWSCredentials("", c.profile).GetWithContext(nil)
-			ours, ourErr := credentials.Profile(c.profile).Get(t.Context())
-			want := sigv4.Keys{ID: theirs.AccessKeyID, Secret: theirs.SecretAccessKey, Token: theirs.SessionToken}
-			if ours != want || (ourErr == nil) != (theirErr == nil) {
-				t.Errorf("ours   %+v, %v\ntheirs %+v, %v", ours, ourErr, want, theirErr)
+			official, theirErr := minioCredentials.NewFileAWSCredentials("", c.profile).GetWithContext(nil)
+			holdfast, ourErr := credentials.Profile(c.profile).Get(t.Context())
+			want := sigv4.Keys{ID: official.AccessKeyID, Secret: official.SecretAccessKey, Token: official.SessionToken}
+			if holdfast != want || (ourErr == nil) != (theirErr == nil) {
+				t.Errorf("holdfast   %+v, %v\ntheirs %+v, %v", holdfast, ourErr, want, theirErr)
 			}
 		})
 	}

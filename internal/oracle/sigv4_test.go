@@ -89,16 +89,16 @@ func wire(r *http.Request) []string {
 
 func sameAsMinIO(t failer, q request) {
 	t.Helper()
-	theirs := q.make(t)
-	theirs.Header.Set("X-Amz-Content-Sha256", q.hash)
-	theirs = signer.SignV4(*theirs, q.keys.ID, q.keys.Secret, q.keys.Token, q.region)
-	at, err := time.Parse("20060102T150405Z", theirs.Header.Get("X-Amz-Date"))
+	official := q.make(t)
+	official.Header.Set("X-Amz-Content-Sha256", q.hash)
+	official = signer.SignV4(*official, q.keys.ID, q.keys.Secret, q.keys.Token, q.region)
+	at, err := time.Parse("20060102T150405Z", official.Header.Get("X-Amz-Date"))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	ours := q.make(t)
-	sigv4.Signer{Service: "s3", Region: q.region}.Sign(ours, q.keys, q.hash, at)
-	if a, b := wire(ours), wire(theirs); !slices.Equal(a, b) {
+	holdfast := q.make(t)
+	sigv4.Signer{Service: "s3", Region: q.region}.Sign(holdfast, q.keys, q.hash, at)
+	if a, b := wire(holdfast), wire(official); !slices.Equal(a, b) {
 		t.Fatalf("%q\nours   %q\ntheirs %q", q.key, a, b)
 	}
 }
@@ -118,19 +118,19 @@ func TestSignatureLikeAWS(t *testing.T) {
 	same := func(t failer, service string, q request) {
 		t.Helper()
 		at := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
-		theirs, ours := q.make(t), q.make(t)
+		official, holdfast := q.make(t), q.make(t)
 		s3 := service == "s3"
 		if s3 {
-			theirs.Header.Set("X-Amz-Content-Sha256", q.hash)
+			official.Header.Set("X-Amz-Content-Sha256", q.hash)
 		}
 		err := awssigner.NewSigner().SignHTTP(context.Background(), aws.Credentials{
 			AccessKeyID: q.keys.ID, SecretAccessKey: q.keys.Secret, SessionToken: q.keys.Token,
-		}, theirs, q.hash, service, q.region, at, func(o *awssigner.SignerOptions) { o.DisableURIPathEscaping = s3 })
+		}, official, q.hash, service, q.region, at, func(o *awssigner.SignerOptions) { o.DisableURIPathEscaping = s3 })
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		sigv4.Signer{Service: service, Region: q.region}.Sign(ours, q.keys, q.hash, at)
-		if a, b := ours.Header.Get("Authorization"), theirs.Header.Get("Authorization"); a != b {
+		sigv4.Signer{Service: service, Region: q.region}.Sign(holdfast, q.keys, q.hash, at)
+		if a, b := holdfast.Header.Get("Authorization"), official.Header.Get("Authorization"); a != b {
 			t.Fatalf("%s %q\nours   %s\ntheirs %s", service, q.key, a, b)
 		}
 	}

@@ -101,7 +101,7 @@ func (c *contained) verified() {
 }
 
 // Commands are also confined in the container. If it is killed during a command, the outcome is unknown, and
-// the next turn is told so.
+// the next turn gets that information.
 func TestBuiltinCommandsInContainer(t *testing.T) {
 	c := newContained(t, testimage.Debian(t), `
 steps:

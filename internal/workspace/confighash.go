@@ -39,7 +39,7 @@ func (w *Workspaces) containerName(slug string) string {
 	return "holdfast-" + w.homeHash()[:8] + "-" + slug
 }
 
-// places are the host folders that a container gets besides those of the settings. An empty home means a home in
+// places are the host folders that a container gets in addition to those of the settings. An empty home means a home in
 // memory.
 type places struct{ home, run, project string }
 

@@ -27,7 +27,7 @@ const (
 
 // Errors of containers.
 var (
-	ErrForeign   = errors.New("the container was not created by holdfast") // it has the name of one of ours without our labels
+	ErrForeign   = errors.New("the container was not created by holdfast") // it has a workspace's name without Holdfast's labels
 	ErrNoImage   = engine.ErrNoImage
 	ErrNoAnswer  = errors.New("the container's supervisor does not answer")
 	ErrWrongUser = errors.New("the agent has no access to the folder") // which has another owner

@@ -104,7 +104,7 @@ func hintOf(err error) string {
 
 // ensure brings the container to the state of spec. The caller holds the workspace's lock.
 func (c *Container) ensure(ctx context.Context, spec engine.Spec) error {
-	found, err := c.w.ownContainer(ctx, c.engine, c.Slug)
+	found, err := c.w.workspaceContainer(ctx, c.engine, c.Slug)
 	if err != nil {
 		return err
 	}

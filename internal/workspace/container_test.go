@@ -171,7 +171,7 @@ func tryNothingSecret(t *testing.T) {
 	}
 }
 
-// Where sockets of the host do not work in containers, a bridge process beside the supervisor is used.
+// Where sockets of the host do not work in containers, a bridge process next to the supervisor is used.
 func TestBridge(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")

@@ -135,9 +135,9 @@ func (w *Workspaces) isEphemeral(c engine.Container) bool {
 	return CheckSlug(slug) == nil && CheckSlug(id) == nil && c.Name == w.containerName(slug)+"."+id
 }
 
-// ownContainer returns the container of a workspace, or nil if there is none. It returns [ErrForeign] if a
+// workspaceContainer returns the container of a workspace, or nil if there is none. It returns [ErrForeign] if a
 // container that is not Holdfast's has its name.
-func (w *Workspaces) ownContainer(ctx context.Context, e *engine.Engine, slug string) (*engine.Container, error) {
+func (w *Workspaces) workspaceContainer(ctx context.Context, e *engine.Engine, slug string) (*engine.Container, error) {
 	name := w.containerName(slug)
 	c, err := e.Inspect(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {

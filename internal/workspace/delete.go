@@ -111,11 +111,11 @@ type deletion struct {
 
 func (d *deletion) failed(step string, err error) error {
 	e := &Error{Op: "delete", Slug: d.slug, Err: err, Detail: "it stopped at: " + step, Advice: "fix this and run again: holdfast workspace delete " + d.slug}
-	if own, ok := errors.AsType[*Error](err); ok {
-		e.Err, e.Path = own.Err, own.Path
-		e.Detail = own.Detail
-		if own.Advice != "" {
-			e.Advice = own.Advice
+	if inner, ok := errors.AsType[*Error](err); ok {
+		e.Err, e.Path = inner.Err, inner.Path
+		e.Detail = inner.Detail
+		if inner.Advice != "" {
+			e.Advice = inner.Advice
 		}
 	}
 	return e

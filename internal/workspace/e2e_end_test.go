@@ -155,24 +155,24 @@ func TestE2EEngineRestarts(t *testing.T) {
 		t.Skip("starts an engine: make test-all")
 	}
 	t.Parallel()
-	own := workspace.StartEngine(t, "{}")
-	e, err := engine.Connect(t.Context(), own.Host())
+	separate := workspace.StartEngine(t, "{}")
+	e, err := engine.Connect(t.Context(), separate.Host())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	v := newE2EOn(t, e, own.Host(), "")
+	v := newE2EOn(t, e, separate.Host(), "")
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write one")
-	own.Kill()
+	separate.Kill()
 	if out, code := v.run("run", "--workspace", "blog", "-c", "say no"); code != 10 || !strings.Contains(out, "hint:") {
 		t.Errorf("without the engine: %d: %s", code, out)
 	}
-	own.Start()
+	separate.Start()
 	v.turn("on", "-c", "say on")
 	c := v.begin("run", "--workspace", "blog", "-c", "--permission-mode", "acceptEdits", "wait")
 	v.waits()
-	own.Kill()
-	own.Start()
+	separate.Kill()
+	separate.Start()
 	v.release <- struct{}{}
 	switch c.ended() {
 	case 0: // the run did not notice

@@ -23,27 +23,27 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 	if err != nil {
 		return nil, err
 	}
-	own, s, err := w.makeEphemeral(ctx, slug)
+	folder, s, err := w.makeEphemeral(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
 	img, err := w.image(ctx, e, s)
 	if err != nil {
-		return nil, errors.Join(err, own.remove(ctx))
+		return nil, errors.Join(err, folder.remove(ctx))
 	}
-	spec := w.spec(s, places{run: filepath.Join(own.path, runName), project: w.dirs(s).Project}, img.ID, info)
-	spec.Name += "." + own.id // a workspace name has no dot
-	spec.Labels[labelEphemeral] = own.id
+	spec := w.spec(s, places{run: filepath.Join(folder.path, runName), project: w.dirs(s).Project}, img.ID, info)
+	spec.Name += "." + folder.id // a workspace name has no dot
+	spec.Labels[labelEphemeral] = folder.id
 	spec.Remove = true
 	spec = tmpfsVolumes(spec, s, img.Volumes)
-	c := &Container{Slug: slug, Name: spec.Name, Settings: *s, w: w, engine: e, run: filepath.Join(own.path, runName)}
-	release, err := w.openProxy(ctx, own.dir, s)
+	c := &Container{Slug: slug, Name: spec.Name, Settings: *s, w: w, engine: e, run: filepath.Join(folder.path, runName)}
+	release, err := w.openProxy(ctx, folder.dir, s)
 	if err != nil {
-		return nil, errors.Join(err, own.remove(ctx))
+		return nil, errors.Join(err, folder.remove(ctx))
 	}
 	c.end = func(ctx context.Context) error {
 		release()
-		return errors.Join(e.Remove(ctx, spec.Name), own.remove(ctx))
+		return errors.Join(e.Remove(ctx, spec.Name), folder.remove(ctx))
 	}
 	if err := c.replace(ctx, spec); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -60,7 +60,7 @@ type ephemeral struct {
 }
 
 // makeEphemeral creates the folder and returns the settings it is for.
-func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephemeral, s *Settings, err error) {
+func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (folder *ephemeral, s *Settings, err error) {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
 		return nil, nil, err
@@ -79,31 +79,31 @@ func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephem
 	if err := h.dir.Mkdir(ephemeralName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, nil, err
 	}
-	own = &ephemeral{id: newID()}
-	own.path = filepath.Join(w.folder(), slug, ephemeralName, own.id)
-	if own.parent, err = openFolder(h.dir, ephemeralName); err != nil {
+	folder = &ephemeral{id: newID()}
+	folder.path = filepath.Join(w.folder(), slug, ephemeralName, folder.id)
+	if folder.parent, err = openFolder(h.dir, ephemeralName); err != nil {
 		return nil, nil, err
 	}
 	// Created under the workspace's lock, which Reconcile takes too.
-	if err = own.parent.Mkdir(own.id, 0o700); err == nil {
-		own.dir, err = openFolder(own.parent, own.id)
+	if err = folder.parent.Mkdir(folder.id, 0o700); err == nil {
+		folder.dir, err = openFolder(folder.parent, folder.id)
 	}
 	if err == nil {
-		own.lock, err = openLock(own.dir)
+		folder.lock, err = openLock(folder.dir)
 	}
 	if err == nil {
-		_, err = diskfile.TryLock(own.lock)
+		_, err = diskfile.TryLock(folder.lock)
 		if errors.Is(err, errors.ErrUnsupported) {
 			err = nil
 		}
 	}
 	if err == nil {
-		err = makeForAgent(own.dir, runName)
+		err = makeForAgent(folder.dir, runName)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, own.remove(ctx))
+		return nil, nil, errors.Join(err, folder.remove(ctx))
 	}
-	return own, s, nil
+	return folder, s, nil
 }
 
 // remove removes the folder.

@@ -231,7 +231,7 @@ func TestHostileContainer(t *testing.T) {
 	if left, err := os.ReadDir(d.folder()); err != nil || len(left) != 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
-	if c, err := d.ownContainer(t.Context(), e, "a"); c != nil || err != nil {
+	if c, err := d.workspaceContainer(t.Context(), e, "a"); c != nil || err != nil {
 		t.Errorf("its container: %+v, %v", c, err)
 	}
 }

@@ -131,13 +131,13 @@ func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any
 			places = append(places, place{socket, "the engine's socket"})
 		}
 	}
-	for _, own := range places {
-		if !filepath.IsAbs(own.path) {
+	for _, protected := range places {
+		if !filepath.IsAbs(protected.path) {
 			continue
 		}
-		for _, at := range []string{filepath.Clean(own.path), resolved(own.path)} {
-			if below(at, p, filepath.Separator) || below(p, at, filepath.Separator) && own.name == "HOLDFAST_HOME" {
-				return refuse("choose a folder outside it", "%s overlaps %s (%s)", p, at, own.name)
+		for _, at := range []string{filepath.Clean(protected.path), resolved(protected.path)} {
+			if below(at, p, filepath.Separator) || below(p, at, filepath.Separator) && protected.name == "HOLDFAST_HOME" {
+				return refuse("choose a folder outside it", "%s overlaps %s (%s)", p, at, protected.name)
 			}
 		}
 	}

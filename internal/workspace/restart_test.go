@@ -16,13 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// ownEngine is an engine that a test may kill.
-type ownEngine struct {
+// separateEngine is an engine that a test may kill.
+type separateEngine struct {
 	t   *testing.T
 	dir string
 }
 
-func startEngine(t *testing.T, settings string) *ownEngine {
+func startEngine(t *testing.T, settings string) *separateEngine {
 	t.Helper()
 	script := os.Getenv("HOLDFAST_TEST_DOCKER_ENGINE")
 	testneed.Root(t, "starting a container engine")
@@ -52,13 +52,13 @@ func startEngine(t *testing.T, settings string) *ownEngine {
 	if err != nil || !strings.HasPrefix(line, "engine answers") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	return &ownEngine{t, dir}
+	return &separateEngine{t, dir}
 }
 
-func (o *ownEngine) host() string { return "unix://" + filepath.Join(o.dir, "docker.sock") }
+func (o *separateEngine) host() string { return "unix://" + filepath.Join(o.dir, "docker.sock") }
 
 // kill kills dockerd, like a crash.
-func (o *ownEngine) kill() {
+func (o *separateEngine) kill() {
 	o.t.Helper()
 	b, err := os.ReadFile(filepath.Join(o.dir, "docker.pid"))
 	if err != nil {
@@ -77,7 +77,7 @@ func (o *ownEngine) kill() {
 	}
 }
 
-func (o *ownEngine) start() {
+func (o *separateEngine) start() {
 	o.t.Helper()
 	if out, err := exec.Command(filepath.Join(o.dir, "run")).CombinedOutput(); err != nil {
 		o.t.Fatalf("%v: %s", err, out)
@@ -99,8 +99,8 @@ func TestEngineRestart(t *testing.T) {
 				t.Skip("starts an engine: make test-all tries both ways")
 			}
 			t.Parallel()
-			own := startEngine(t, tt.settings)
-			e, err := engine.Connect(t.Context(), own.host())
+			separate := startEngine(t, tt.settings)
+			e, err := engine.Connect(t.Context(), separate.host())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,14 +111,14 @@ func TestEngineRestart(t *testing.T) {
 			c := ensure(t, w, "blog")
 			output(t, w, "blog", "write", "/home/agent/note", "kept")
 			working := begin(t, c, "wait")
-			own.kill()
+			separate.kill()
 			if exit, err := working.p.Wait(brief(t)); tt.lives && err == nil {
 				t.Errorf("it ended with the engine: %+v", exit)
 			}
 			if _, err := w.Ensure(t.Context(), "blog"); !errors.Is(err, ErrNoEngine) {
 				t.Errorf("without the engine: %v", err)
 			}
-			own.start()
+			separate.start()
 			again := ensure(t, w, "blog")
 			if again.ID != c.ID {
 				t.Error("another container")

@@ -37,7 +37,7 @@ func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 // allOf lists the containers of a workspace, including ephemeral ones. It returns [ErrForeign] if a container that
 // is not Holdfast's has one of their names.
 func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
-	if _, err := w.ownContainer(ctx, e, slug); err != nil {
+	if _, err := w.workspaceContainer(ctx, e, slug); err != nil {
 		return nil, err
 	}
 	list, err := w.list(ctx, e, slug)
@@ -131,7 +131,7 @@ func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, er
 	if err != nil {
 		return out, err
 	}
-	found, err := w.ownContainer(ctx, e, slug)
+	found, err := w.workspaceContainer(ctx, e, slug)
 	if found == nil || err != nil {
 		return out, err
 	}

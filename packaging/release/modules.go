@@ -59,8 +59,8 @@ func (r *release) describe(ctx context.Context, b *build) error {
 		b.modules = append(b.modules, m)
 		return nil
 	}
-	own := module{Path: b.info.Main.Path, Version: "v" + r.Version, Source: "https://" + b.info.Main.Path}
-	errs := []error{add(own, r.root, folders[own.Path])}
+	main := module{Path: b.info.Main.Path, Version: "v" + r.Version, Source: "https://" + b.info.Main.Path}
+	errs := []error{add(main, r.root, folders[main.Path])}
 	for _, d := range b.info.Deps {
 		if d.Replace != nil {
 			d = d.Replace

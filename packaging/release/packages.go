@@ -116,9 +116,9 @@ func (r *release) writePackages(b *build, texts map[string][]byte) error {
 			}
 			contents = append(contents, &files.Content{Source: from, Destination: at, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.Time, Owner: "root", Group: "root"}})
 		}
-		for _, own := range []string{"/usr/share/doc/holdfast", "/usr/share/licenses/holdfast"} {
-			if slices.ContainsFunc(contents, func(c *files.Content) bool { return strings.HasPrefix(c.Destination, own+"/") }) {
-				contents = append(contents, &files.Content{Destination: own, Type: files.TypeDir, FileInfo: &files.ContentFileInfo{Mode: 0o755, MTime: r.Time, Owner: "root", Group: "root"}})
+		for _, dir := range []string{"/usr/share/doc/holdfast", "/usr/share/licenses/holdfast"} {
+			if slices.ContainsFunc(contents, func(c *files.Content) bool { return strings.HasPrefix(c.Destination, dir+"/") }) {
+				contents = append(contents, &files.Content{Destination: dir, Type: files.TypeDir, FileInfo: &files.ContentFileInfo{Mode: 0o755, MTime: r.Time, Owner: "root", Group: "root"}})
 			}
 		}
 		info := nfpm.WithDefaults(&nfpm.Info{

@@ -17,7 +17,7 @@ import (
 func TestInstalled(t *testing.T) {
 	r, builds := sample(t, "")
 	texts := sampleTexts(t)
-	for format, own := range map[string][]string{
+	for format, names := range map[string][]string{
 		"deb": {"doc/holdfast/copyright", "doc/holdfast/changelog.gz", "doc/holdfast/THIRD_PARTY_NOTICES.txt", "zsh/vendor-completions/_holdfast"},
 		"rpm": {"licenses/holdfast/LICENSE", "licenses/holdfast/THIRD_PARTY_NOTICES.txt", "zsh/site-functions/_holdfast"},
 		"apk": {"licenses/holdfast/LICENSE", "licenses/holdfast/THIRD_PARTY_NOTICES.txt", "zsh/site-functions/_holdfast"},
@@ -28,7 +28,7 @@ func TestInstalled(t *testing.T) {
 		}
 		want := []string{"/usr/bin/holdfast", "/usr/lib/systemd/user/holdfast.service", "/usr/lib/systemd/user/holdfast.socket",
 			"/usr/share/man/man1/holdfast.1.gz", "/usr/share/bash-completion/completions/holdfast", "/usr/share/fish/vendor_completions.d/holdfast.fish"}
-		for _, name := range own {
+		for _, name := range names {
 			want = append(want, "/usr/share/"+name)
 		}
 		for _, name := range want {

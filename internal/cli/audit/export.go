@@ -104,11 +104,11 @@ func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []eviden
 	if err != nil {
 		return nil, nil, err
 	}
-	own := make([]evidenceLog, len(metas), len(metas)+len(list))
+	local := make([]evidenceLog, len(metas), len(metas)+len(list))
 	for i, m := range metas {
-		own[i] = evidenceLog{sessions, m.ID, &m}
+		local[i] = evidenceLog{sessions, m.ID, &m}
 	}
-	return append(own, list...), all, nil
+	return append(local, list...), all, nil
 }
 
 type exportResult struct {

@@ -40,7 +40,7 @@ type Program struct {
 	Clock  func() time.Time       // default time.Now
 
 	// Managed is the managed settings file; default settings.DefaultManaged. No environment
-	// variable sets it: whoever can set a variable could otherwise bypass the managed settings.
+	// variable sets it: a user who can set a variable could otherwise bypass the managed settings.
 	Managed string
 
 	// Executable returns the program that the demo starts as its child; default os.Executable.

@@ -74,8 +74,8 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	var layers []string
 	for _, l := range before.Layers {
-		own := l.Layer == layernames.Local && !c.Project && !c.User || l.Layer == layernames.Project && !c.Local && !c.User || l.Layer == layernames.User && !c.Local && !c.Project
-		if own && slices.ContainsFunc(before.Rules, func(r policy.RuleSource) bool { return r.Text == c.Rule && r.File == l.File }) {
+		target := l.Layer == layernames.Local && !c.Project && !c.User || l.Layer == layernames.Project && !c.Local && !c.User || l.Layer == layernames.User && !c.Local && !c.Project
+		if target && slices.ContainsFunc(before.Rules, func(r policy.RuleSource) bool { return r.Text == c.Rule && r.File == l.File }) {
 			layers = append(layers, l.Layer)
 		}
 	}

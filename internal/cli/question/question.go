@@ -64,7 +64,7 @@ func PrintQuestion(p *term.Printer, q approval.Request, now time.Time) {
 	printUntil(p, q, now)
 }
 
-// forPerson prints a request that only a user can answer: a plan, questions of the model, or an MCP
+// printForPerson prints a request that only a user can answer: a plan, questions of the model, or an MCP
 // form.
 func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, plan string, form *forms.Form, now time.Time) {
 	t := p.Style

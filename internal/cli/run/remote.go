@@ -181,16 +181,16 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	if err != nil {
 		return outcome.FromError(err), err
 	}
-	own := &localAnswers{ask: ask, as: d.Info().Caller.Name}
+	answers := &localAnswers{ask: ask, as: d.Info().Caller.Name}
 	if ask != nil {
-		run.SetAsker(own.answer)
+		run.SetAsker(answers.answer)
 	}
-	return c.drive(ctx, c.remoteEvents(ctx, run, t, own), view, func() {})
+	return c.drive(ctx, c.remoteEvents(ctx, run, t, answers), view, func() {})
 }
 
 // remoteEvents returns the events of a run in the daemon. It forwards an interrupt and waits for
 // the run to end.
-func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, own *localAnswers) iter.Seq2[event.Event, error] {
+func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, answers *localAnswers) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		away := context.WithoutCancel(ctx)
 		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // if the daemon is gone, the events end, too
@@ -199,7 +199,7 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, own 
 			after = t.meta.Head
 		}
 		for e, err := range run.Events(away, after) {
-			shown := own.add(e.Event)
+			shown := answers.add(e.Event)
 			if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // interrupted by this command
 				o.Forked, o.Created = t.forked, false
 				shown = o

@@ -182,18 +182,18 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 }
 
 // boxes returns the settings of a line: its own, or those of the command line.
-func (b *batch) boxes(own []byte) ([]compiledSettings, error) {
-	if own == nil {
+func (b *batch) boxes(settingsJSON []byte) ([]compiledSettings, error) {
+	if settingsJSON == nil {
 		if b.given == nil {
 			return nil, errors.New("the line has no settings, and --settings is not given")
 		}
 		return b.given, nil
 	}
-	if got, ok := b.compiled[string(own)]; ok {
+	if got, ok := b.compiled[string(settingsJSON)]; ok {
 		return got.list, got.err
 	}
 	var c compiledEntry
-	one, err := readCompiled(b.p, own, "--settings", b.cwd)
+	one, err := readCompiled(b.p, settingsJSON, "--settings", b.cwd)
 	if c.err = err; err == nil {
 		c.list = []compiledSettings{one}
 	} else {
@@ -202,6 +202,6 @@ func (b *batch) boxes(own []byte) ([]compiledSettings, error) {
 	if len(b.compiled) >= maxCompiled {
 		clear(b.compiled)
 	}
-	b.compiled[string(own)] = c
+	b.compiled[string(settingsJSON)] = c
 	return c.list, c.err
 }

@@ -1,7 +1,7 @@
 // Package acp drives any agent that speaks the Agent Client Protocol: JSON-RPC in lines on the agent's standard
 // input and output.
 //
-//	► initialize          (we offer no files and no terminals: the agent is in the container)
+//	► initialize          (without files and terminals: the agent is in the container)
 //	► session/new, or session/resume or session/load ─► SessionStarted
 //	► session/set_model, session/set_mode              (if it supports them)
 //	► session/prompt

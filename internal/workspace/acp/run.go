@@ -25,7 +25,7 @@ type run struct {
 	uses *toolqueue.Turn
 	conn *jsonrpc.Conn
 
-	initialize, open, mode, model, prompt string // ids of our calls
+	initialize, open, mode, model, prompt string // ids of the driver's calls
 	hello                                 hello
 	opened                                opened
 	session                               string
@@ -97,7 +97,7 @@ func (r *run) fail(format string, args ...any) *vendor.End {
 	return r.end
 }
 
-// answer handles the response to one of our calls and makes the next call.
+// answer handles the response to one of the driver's calls and makes the next call.
 func (r *run) answer(m *jsonrpc.Message) error {
 	switch {
 	case m.IsResponse(r.prompt):

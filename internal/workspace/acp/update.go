@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ignoredUpdates are updates without information for us.
+// ignoredUpdates are updates without needed information.
 var ignoredUpdates = []string{
 	"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
 	"session_info_update", "usage_update",

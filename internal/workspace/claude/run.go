@@ -216,7 +216,7 @@ func (r *run) flush() error {
 	return r.sink.Item(*it)
 }
 
-// user handles tool results. Other user messages repeat our input.
+// user handles tool results. Other user messages repeat the driver's input.
 func (r *run) user(e *event) error {
 	if e.Message == nil || e.Parent != "" {
 		return nil

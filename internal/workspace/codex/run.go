@@ -23,7 +23,7 @@ type run struct {
 	uses *toolqueue.Turn
 	conn *jsonrpc.Conn
 
-	initialize, login, begin, start string // ids of our calls
+	initialize, login, begin, start string // ids of the driver's calls
 	thread, id                      string // ids of the session and of its current turn
 
 	lastText string // the last message
@@ -74,7 +74,7 @@ func (r *run) serve() (vendor.End, error) {
 	return *r.end, r.uses.Finish()
 }
 
-// answer handles the response to one of our calls and makes the next call.
+// answer handles the response to one of the driver's calls and makes the next call.
 func (r *run) answer(m *jsonrpc.Message) error {
 	switch {
 	case m.Error != nil:
@@ -182,7 +182,7 @@ func input(parts []transcript.Part) []map[string]any {
 	return out
 }
 
-// ignoredNotifications are notifications without information for us.
+// ignoredNotifications are notifications without needed information.
 var ignoredNotifications = []string{
 	"account/", "app/", "attestation/", "fs/", "fuzzyFileSearch/", "hook/", "externalAgentConfig/", "item/plan/delta",
 	"item/autoApprovalReview/", "item/commandExecution/terminalInteraction", "item/fileChange/", "item/mcpToolCall/",
@@ -232,7 +232,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	return r.uses.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
 }
 
-// resolved withdraws a request that was answered, by us or because it is obsolete.
+// resolved withdraws a request that the driver answered, or that is obsolete.
 func (r *run) resolved(m *jsonrpc.Message) error {
 	var q struct {
 		ID json.RawMessage `json:"requestId"`

@@ -61,11 +61,11 @@ func tlsConfig(env func(string) string) (*tls.Config, error) {
 	fail := func(err error) (*tls.Config, error) {
 		return nil, fmt.Errorf("read the certificates in DOCKER_CERT_PATH: %w", err)
 	}
-	own, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
 	if err != nil {
 		return fail(err)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
 	if env("DOCKER_TLS_VERIFY") == "" {
 		config.InsecureSkipVerify = true // same as Docker's own programs
 		return config, nil

@@ -28,8 +28,8 @@ var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "a
 
 // openBinary checks a program: it must be a static ELF file for Linux, and holdfast. "" is the running program.
 func openBinary(path, arch string) (*binary, error) {
-	own := path == ""
-	if own {
+	isSelf := path == ""
+	if isSelf {
 		if runtime.GOOS != "linux" {
 			return nil, notFit("this program", "it is for "+runtime.GOOS, arch)
 		}

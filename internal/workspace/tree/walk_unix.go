@@ -36,7 +36,7 @@ type walker struct {
 	ctx   context.Context
 	v     visitor
 	stack []frame // from the top to the current folder
-	open  int     // index of the first open frame, besides the top
+	open  int     // index of the first open frame, not counting the top
 }
 
 // frame is a folder on the path from the top to the current folder.

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Mapping is the payload of a vendor.mapped record: from here on this id is the vendor's session of our session.
+// Mapping is the payload of a vendor.mapped record: from here on this id is the vendor's session for the Holdfast session.
 // Each generation has an id that was never used before.
 type Mapping struct {
 	Vendor      string `json:"vendor"`

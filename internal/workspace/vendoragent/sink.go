@@ -14,13 +14,13 @@ import (
 
 // use is a vendor agent's tool use in progress.
 type use struct {
-	id, name string // the vendor's id; ours differs if the transcript already contains it
+	id, name string // the vendor's id; loopID differs if the transcript already contains it
 	loopID   string
 	input    []byte
 
 	asked  chan *request // receives the vendor's permission request for this use
 	nested chan *request // receives requests of processes below this use
-	denied chan struct{} // closed when our use was denied
+	denied chan struct{} // closed when the loop denied the use
 	done   chan struct{} // closed when there is a result
 
 	running bool   // the vendor runs it without asking
@@ -149,7 +149,7 @@ func (s sink) Item(it transcript.Item) error {
 	return s.x.put(message{item: &it, size: size})
 }
 
-// used records a tool use and returns our id for it.
+// used records a tool use and returns the loop's id for it.
 func (x *vendorTurn) used(p transcript.ToolUse) (loopID string, err error) {
 	if p.ID == "" {
 		return "", fmt.Errorf("%w: a tool use without an id", errSink)

@@ -16,7 +16,7 @@ import (
 // How long a process may take to exit by itself: after its turn is over, and after it fell silent and its exit
 // explains why.
 const (
-	exitTimeout  = 2 * time.Second // it may take longer after it was told to end
+	exitTimeout  = 2 * time.Second // it may take longer after it was asked to end
 	drainTimeout = 3 * time.Second
 	killTimeout  = 10 * time.Second // and then until all of it is gone
 )
@@ -56,7 +56,7 @@ type vendorTurn struct {
 	notices     int
 	questions   int             // number of pending requests
 	uses        map[string]*use // by the vendor's id
-	byID        map[string]*use // by our id
+	byID        map[string]*use // by the loop's id
 	taken       map[string]bool // ids that the transcript already contains
 	session     string          // as the vendor confirmed it
 	active      bool            // it has produced output or an action

@@ -194,7 +194,7 @@ func TestVendorOutput(t *testing.T) {
 }
 
 // An open approval request is asked again by the next agent. The vendor process that made it is gone, so an
-// allowed call is not run, and the resumed agent is told so.
+// allowed call is not run, and the resumed agent gets that information.
 func TestOpenApproval(t *testing.T) {
 	s := newVendorEnv(t)
 	leaving := agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {

@@ -145,7 +145,7 @@ func (g *VendorAgent) replace(x *vendorTurn) {
 	g.turn = x
 }
 
-// find returns the use with one of our ids, nil if no process waits for it.
+// find returns the use with a loop's id, nil if no process waits for it.
 func (g *VendorAgent) find(loopID string) (*vendorTurn, *use) {
 	x := g.current()
 	if x == nil {

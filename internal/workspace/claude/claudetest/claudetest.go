@@ -157,7 +157,7 @@ func (p *program) input(args []string) string {
 	}
 }
 
-// listen reads the responses to our requests.
+// listen reads the responses to the fake's requests.
 func (p *program) listen(in *bufio.Reader) {
 	for {
 		line, err := in.ReadBytes('\n')
