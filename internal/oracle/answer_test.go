@@ -52,7 +52,7 @@ func FuzzAnswer(f *testing.F) {
 		case n == 0 && message == "":
 			want = "<nil>"
 		case n == 0:
-			want = "it accepted all and warned: " + said
+			want = "it accepted all and warned: " + message
 		}
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
