@@ -7,16 +7,20 @@ import "strings"
 var dangerousVariables = []string{
 	// which program, library or start-up file
 	"PATH", "LD_*", "DYLD_*", "BASH_ENV", "ENV", "ZDOTDIR", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "IFS", "CDPATH",
-	"PROMPT_COMMAND", "PS4", "SHELL", "HOME", "XDG_*", "GCONV_PATH", "LOCPATH", "TERMINFO", "TMPDIR",
+	"PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELL", "GLOBIGNORE", "EXECIGNORE", "FPATH", "INPUTRC", "HOME", "XDG_*", "GCONV_*", "LOCPATH", "NLSPATH", "TERMINFO", "TERMCAP", "TZDIR", "TMPDIR",
 	// programs that other programs start
-	"EDITOR", "VISUAL", "PAGER", "*_PAGER", "*_EDITOR", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "SUDO_ASKPASS", "SSH_*",
+	"EDITOR", "VISUAL", "PAGER", "*_PAGER", "*_EDITOR", "BROWSER", "LESS*", "MANPAGER", "MANOPT", "MANPATH", "*_ASKPASS", "SSH_*",
+	"FCEDIT", "TEXEDIT", "HGEDITOR", "RSYNC_*", "CVS_RSH", "SVN_SSH", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS",
+	// options and start-up files of programs, which may name other programs
+	"TAR_OPTIONS", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "EXINIT", "VIMINIT", "GVIMINIT", "PSQLRC", "SQLITE_HISTORY", "MYSQL_HOME", "SCREENRC", "SYSSCREENRC",
+	"XINITRC", "WGETRC", "OPENSSL_CONF", "GNUPGHOME",
 	// version control, compilers, package managers
 	"GIT_*", "HG*", "CC", "CXX", "CPP", "LD", "AR", "AS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS",
 	"GOFLAGS", "GOROOT", "GOPATH", "GOENV", "GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOINSECURE", "GOPRIVATE", "GOTOOLCHAIN", "GOSUMDB", "CGO_*",
 	"RUSTC*", "RUSTFLAGS", "RUSTDOC*", "CARGO*", "NPM_CONFIG_*", "npm_config_*", "YARN_*", "PNPM_*", "PIP_*", "UV_*", "POETRY_*", "BUNDLE_*", "GEM_*",
 	// interpreters
-	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "DENO_*", "BUN_*",
-	"PYTHON*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "PHP_INI_SCAN_DIR", "PHPRC", "LUA_*", "JAVA_*", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MAVEN_*", "GRADLE_*",
+	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_REPL_EXTERNAL_MODULE", "DENO_*", "BUN_*",
+	"PYTHON*", "PERL5*", "PERLLIB", "RUBY*", "PHP*", "LUA_*", "JULIA_*", "GUILE_*", "R_PROFILE*", "R_ENVIRON*", "AWKPATH", "AWKLIBPATH", "TCLLIBPATH", "JAVA_*", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MAVEN_*", "GRADLE_*",
 	// to which server it connects, and as which user
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_*", "CURL_*", "REQUESTS_CA_BUNDLE",
 	"DOCKER_*", "KUBECONFIG", "AWS_*", "AZURE_*", "GOOGLE_*", "CLOUDSDK_*", "ANSIBLE_*", "TF_*", "HOLDFAST_*",

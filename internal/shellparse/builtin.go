@@ -32,7 +32,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 	if slices.Contains(evaluators, name) {
 		for _, a := range args {
 			if i := strings.IndexByte(a.text, '['); a.static && i > 0 && syntax.ValidName(a.text[:i]) || name == "let" {
-				f.substituting(a.text)
+				f.expression(s, a.text[max(i, 0):])
 			}
 		}
 	}

@@ -11,7 +11,7 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 	slot := f.reserve()
 	name := c.Variant.Value
 	words := []word{{text: name, static: true}}
-	export, odd := name == "export", name == "readonly"
+	export, odd, integer := name == "export", name == "readonly", false
 	for _, a := range c.Args {
 		switch {
 		case a.Naked && a.Name == nil:
@@ -23,31 +23,32 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 					continue
 				}
 				if at := strings.IndexByte(w.text, '['); at > 0 {
-					f.substituting(w.text[at:])
+					f.expression(s, w.text[at:])
 				}
 				if flags, ok := strings.CutPrefix(w.text, "-"); ok {
 					export = export || strings.ContainsRune(flags, 'x')
 					odd = odd || strings.ContainsAny(flags, "ilucraA")
+					integer = integer || strings.ContainsRune(flags, 'i')
 					if strings.ContainsRune(flags, 'n') && name != "export" {
 						f.unclear("a name that refers to another variable")
 					}
 					s.exportFun = s.exportFun || export && strings.ContainsRune(flags, 'f')
 				} else if n, value, ok := strings.Cut(w.text, "="); ok {
-					f.attribute(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd)
+					f.attribute(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd, integer)
 				} else {
-					f.declareEmpty(s, name, w.text, export, odd)
+					f.declareEmpty(s, name, w.text, export, odd, integer)
 				}
 			}
 		case a.Naked:
 			words = append(words, word{text: f.written(a), static: true})
-			f.declareEmpty(s, name, a.Name.Value, export, odd)
+			f.declareEmpty(s, name, a.Name.Value, export, odd, integer)
 		default:
 			w := f.value(s, a)
 			words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static})
 			if odd && w.static {
 				f.substituting(w.text)
 			}
-			f.attribute(s, name, a.Name.Value, w, export, odd)
+			f.attribute(s, name, a.Name.Value, w, export, odd, integer)
 		}
 	}
 	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.written(c), ";"), nil, nil, &effects{safe: true})
@@ -78,13 +79,13 @@ func tainting(c *syntax.DeclClause) bool {
 }
 
 // declareEmpty declares a variable without a value.
-func (f *frame) declareEmpty(s *scope, decl, name string, export, odd bool) {
+func (f *frame) declareEmpty(s *scope, decl, name string, export, odd, integer bool) {
 	v := f.lookup(s, name)
-	f.attribute(s, decl, name, word{text: v.text, static: v.known, glob: v.glob}, export, odd)
+	f.attribute(s, decl, name, word{text: v.text, static: v.known, glob: v.glob}, export, odd, integer)
 }
 
 // attribute sets the value and attributes of a declared variable.
-func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool) {
+func (f *frame) attribute(s *scope, decl, name string, w word, export, odd, integer bool) {
 	if !syntax.ValidName(name) {
 		return
 	}
@@ -94,10 +95,13 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool)
 	if s.call != nil && decl != "export" && decl != "readonly" {
 		s.call.locals = append(s.call.locals, name)
 	}
+	if integer {
+		f.expression(s, w.text)
+	}
 	f.assign(s, name, w, export)
 	if odd {
 		v := s.vars[name]
-		v.odd, v.known = true, v.known && decl == "readonly"
+		v.odd, v.integer, v.known = true, v.integer || integer, v.known && decl == "readonly"
 		s.set(name, v)
 	}
 }
@@ -122,6 +126,9 @@ func (f *frame) value(s *scope, a *syntax.Assign) word {
 	}
 	if a.Append {
 		v := f.lookup(s, a.Name.Value)
+		if v.integer {
+			f.expression(s, w.text)
+		}
 		w.static = w.static && v.known && len(v.text)+len(w.text) <= MaxLine
 		w.text = v.text + w.text
 		f.spend(len(w.text))

@@ -51,6 +51,7 @@ type effects struct {
 	unclear string          // why its commands cannot be determined: the reading is not static
 	output  *string         // its certain output (echo, printf), for a pipe to a shell or xargs
 	names   *[]word         // it prints names of files below these folders, each terminated by a NUL
+	taints  []string        // names of dangerous variables that it sets for the commands that it runs
 	sets    map[string]word // variables that it sets (export, printf -v; read makes them unknown)
 }
 

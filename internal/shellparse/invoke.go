@@ -203,6 +203,11 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 		default:
 			inner = prefixed.child()
 		}
+		for _, name := range e.taints {
+			if !slices.Contains(inner.tainted, name) {
+				inner.tainted = append(slices.Clip(inner.tainted), name)
+			}
+		}
 		if e.moveTo != nil {
 			dirs := moved(inner.dirs, e.moveTo)
 			if inner == s {

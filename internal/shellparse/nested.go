@@ -115,23 +115,24 @@ func (f *frame) evaluate(s *scope, x syntax.Node) {
 			return false
 		case *syntax.BinaryArithm:
 			if w, ok := n.X.(*syntax.Word); ok && assigns(n.Op) {
+				if n.Op != syntax.Assgn {
+					f.evaluate(s, w)
+				}
 				f.target(s, w)
 			}
 		case *syntax.UnaryArithm:
 			if w, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.Inc || n.Op == syntax.Dec) {
+				f.evaluate(s, w)
 				f.target(s, w)
 			}
 		case *syntax.ParamExp:
-			if n.Param != nil && syntax.ValidName(n.Param.Value) {
+			if n.Param != nil {
 				f.subscript(s, n.Param.Value)
 			}
 		case *syntax.Lit:
-			name, _, _ := strings.Cut(n.Value, "[")
-			if syntax.ValidName(name) {
-				f.subscript(s, name)
-			}
+			f.expression(s, n.Value)
 		case *syntax.SglQuoted:
-			f.substituting(n.Value)
+			f.expression(s, n.Value)
 		}
 		return true
 	})
@@ -164,8 +165,45 @@ func (f *frame) target(s *scope, w *syntax.Word) {
 	}
 }
 
-// subscript records a variable whose value would run a command when it is evaluated.
-func (f *frame) subscript(s *scope, name string) { f.substituting(f.lookup(s, name).text) }
+// subscript records a variable or a parameter whose value would run a command when it
+// is evaluated.
+func (f *frame) subscript(s *scope, name string) {
+	switch {
+	case syntax.ValidName(name):
+		f.expression(s, f.lookup(s, name).text)
+	case s.params == nil:
+	case name == "@" || name == "*":
+		for _, w := range *s.params {
+			f.expression(s, w.text)
+		}
+	default:
+		if n, used := digits(name, 10, 4); used == len(name) && int(n) < len(*s.params) {
+			f.expression(s, (*s.params)[n].text)
+		}
+	}
+}
+
+// expression records that text would run a command when it is evaluated as an
+// arithmetic expression. The shell evaluates the values of the variables in it, and
+// the variables in those.
+func (f *frame) expression(s *scope, text string) {
+	f.substituting(text)
+	if len(s.vars) > 0 && text != "" {
+		f.references(s, text, map[string]bool{})
+	}
+}
+
+func (f *frame) references(s *scope, text string, seen map[string]bool) {
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isNameRune(r) }) {
+		if v, ok := s.vars[name]; ok && v.text != "" && !seen[name] {
+			seen[name] = true
+			f.substituting(v.text)
+			f.references(s, v.text, seen)
+		}
+	}
+}
+
+func isNameRune(r rune) bool { return r < 0x80 && isNameByte(byte(r)) }
 
 func (f *frame) substituting(text string) {
 	if strings.Contains(text, "$(") || strings.IndexByte(text, '`') >= 0 || strings.Contains(text, "${") {

@@ -52,7 +52,10 @@ func (f *frame) assign(s *scope, name string, w word, export bool) {
 	if _, ok := s.vars[name]; !ok && len(s.vars) >= maxVars {
 		f.stop("too many variables in the command line")
 	}
-	v := value{text: w.text, known: w.static, glob: w.glob, exported: export || old.exported, odd: old.odd}
+	v := value{text: w.text, known: w.static, glob: w.glob, exported: export || old.exported, odd: old.odd, integer: old.integer}
+	if old.integer {
+		f.expression(s, w.text)
+	}
 	if !w.static || old.odd || slices.Contains(volatileVars, name) {
 		v.text, v.known, v.glob = "", false, false
 	}

@@ -1,6 +1,9 @@
 package shellparse
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // interpreters handles the arguments of programs with their own language.
 func (c *call) interpreters() {
@@ -41,6 +44,13 @@ func (c *call) interpreters() {
 	case "vim":
 		c.vim()
 	case "ed":
+		c.remaining = slices.DeleteFunc(slices.Clone(c.remaining), func(w word) bool {
+			line, ok := strings.CutPrefix(w.text, "!") // in place of a file: its output is edited
+			if ok {
+				c.line(word{text: line, static: w.static}, c.via+" !", stdin{})
+			}
+			return ok
+		})
 		switch c.inv.in.kind {
 		case stdinKnown:
 			c.edCode(c.inv.in.text)

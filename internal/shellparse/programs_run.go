@@ -17,7 +17,11 @@ func (c *call) dropAssigns() {
 		if !ok || !isName(name) {
 			return
 		}
-		if c.unsafe = c.unsafe || dangerous(name); slices.Contains(commandVars, name) && value != "" {
+		if dangerous(name) {
+			c.unsafe = true
+			c.out.taints = append(c.out.taints, name)
+		}
+		if slices.Contains(commandVars, name) && value != "" {
 			c.line(word{text: value, static: w.static}, name, stdin{})
 		}
 		if why := unclearValue(name, word{text: value, static: w.static}); why != "" {
@@ -173,7 +177,7 @@ func (c *call) shellReads(via string) {
 }
 
 func (c *call) trace() {
-	if w, ok := c.value("-o"); ok && strings.HasPrefix(strings.TrimLeft(w.text, `"`), "|") {
+	if w, ok := c.value("-o"); ok && strings.IndexAny(strings.TrimLeft(w.text, `"`), "|!") == 0 {
 		c.line(word{text: strings.TrimLeft(w.text, "|!"), static: w.static}, c.via+" -o", stdin{})
 	}
 }

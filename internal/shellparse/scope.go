@@ -14,6 +14,7 @@ type value struct {
 	glob     bool // text is a pattern; the value is one of its matches
 	exported bool
 	odd      bool // read-only, or changed by its attributes when set
+	integer  bool // what it is set to is evaluated as an expression
 }
 
 // function is a function that is defined, or may be.
@@ -89,7 +90,7 @@ func (s *scope) set(name string, v value) {
 
 // forget makes a variable unknown.
 func (s *scope) forget(name string) {
-	s.set(name, value{exported: s.vars[name].exported, odd: s.vars[name].odd})
+	s.set(name, value{exported: s.vars[name].exported, odd: s.vars[name].odd, integer: s.vars[name].integer})
 }
 
 // forgetAll makes every variable and the folder unknown.
@@ -170,13 +171,13 @@ func (s *scope) merge(b *scope) {
 	vars := map[string]value{}
 	for name, v := range s.vars {
 		if w, ok := b.vars[name]; !ok || v != w {
-			v = value{exported: v.exported || w.exported, odd: v.odd || w.odd}
+			v = value{exported: v.exported || w.exported, odd: v.odd || w.odd, integer: v.integer || w.integer}
 		}
 		vars[name] = v
 	}
 	for name, w := range b.vars {
 		if _, ok := s.vars[name]; !ok {
-			vars[name] = value{exported: w.exported, odd: w.odd}
+			vars[name] = value{exported: w.exported, odd: w.odd, integer: w.integer}
 		}
 	}
 	s.vars, s.sharedVars = vars, false

@@ -111,7 +111,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 		f.declare(s, c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			return f.stmt(s, c.Stmt, in)
+			return f.stmt(s, timed(c.Stmt), in)
 		}
 	case *syntax.CoprocClause:
 		f.stmt(s.subshell(), c.Stmt, &stdin{kind: stdinUnknown})
@@ -133,6 +133,19 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 		f.unclear("unsupported syntax: " + f.written(cmd))
 	}
 	return output{}
+}
+
+// timed removes the "--" that ends the options of the keyword time. The parser reads it as
+// the name of a command.
+func timed(st *syntax.Stmt) *syntax.Stmt {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(call.Args) < 2 || call.Args[0].Lit() != "--" {
+		return st
+	}
+	bare, inner := *st, *call
+	inner.Args = call.Args[1:]
+	bare.Cmd = &inner
+	return &bare
 }
 
 // unknown returns the input of a command that shares it with others.
