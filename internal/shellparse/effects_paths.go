@@ -198,10 +198,16 @@ func (c *call) into(dir word, from []word, tree bool) {
 		base := path.Base(w.text)
 		ext := path.Ext(base)
 		certain := len(from) > 1 || c.instead || dir.text == "." || dir.text == ".." || strings.HasSuffix(dir.text, "/")
+		if w.static && w.glob && base == w.text[len(w.text)-len(base):] && !strings.HasPrefix(base, "/") {
+			c.addPath(word{text: literalPattern(strings.TrimSuffix(dir.text, "/")) + "/" + base, static: true, glob: true}, dir.text, Write, FromArgument, tree)
+			continue
+		}
 		if !w.static || w.glob || base == "/" || base == "." || base == ".." ||
 			!certain && (base == path.Base(dir.text) || ext != "" && ext == path.Ext(dir.text)) {
 			continue
 		}
-		c.addPath(word{text: strings.TrimSuffix(dir.text, "/") + "/" + base, static: true}, dir.text, Write, FromArgument, tree)
+		file := word{text: strings.TrimSuffix(dir.text, "/") + "/" + base, static: true}
+		c.addPath(file, dir.text, Write, FromArgument, tree)
+		c.backups(file)
 	}
 }

@@ -225,6 +225,9 @@ func (p *program) addOption(token string) {
 	o.unsafe = o.unsafe || o.writes || strings.IndexByte("wWmMxlcuoH", byte(o.role)) >= 0
 	p.harms = p.harms || o.unsafe
 	spellings := strings.Split(names, "/")
+	if names == "-/" { // chpst has this option
+		spellings = []string{names}
+	}
 	if !p.marks.once && len(spellings) == 1 && len(names) > 2 && names[1] != '-' {
 		if o.value || o.attached {
 			panic("shellparse: the row of " + p.name + " gives a value to several options: " + token)

@@ -1,6 +1,10 @@
 package shellparse
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // programs handles the arguments of programs for files and text.
 func (c *call) programs() {
@@ -28,10 +32,8 @@ func (c *call) programs() {
 	case "patch":
 		c.addPath(word{text: ".", static: true}, "patch", Read|Write, FromArgument, true)
 	case "split":
-		if w, ok := c.value("-f"); ok && c.prog.name == "csplit" {
-			c.addPath(w, w.text, Write, FromArgument, true)
-		}
-		if len(c.remaining) < 2 && !c.has("--filter") {
+		c.parts()
+		if c.prog.name == "split" && len(c.args) > 0 && !slices.ContainsFunc(c.out.paths, func(u use) bool { return u.access&Write != 0 }) && !c.has("--filter") {
 			c.addPath(word{text: ".", static: true}, "split", Write, FromArgument, true)
 		}
 	case "date":
@@ -95,7 +97,16 @@ func (c *call) copies() {
 			c.addPath(w, w.text, Read|Write, FromArgument, true) // a folder includes everything in it
 		}
 	}
-	c.into(dir, from, c.tree)
+	c.into(dir, from, c.tree || c.prog.name == "mv")
+	c.backups(dir)
+	if base := path.Base(dir.text); c.prog.name == "mv" && len(from) == 1 && base != "." && base != ".." && !contains("/ /tmp /var/tmp", dir.text) && !strings.HasSuffix(dir.text, "/") && !c.has("-t") {
+		c.addPath(dir, dir.text, Write, FromArgument, true) // a folder gets this name, with everything in it
+	}
+	if c.has("--parents") {
+		for _, w := range from {
+			c.addPath(word{text: dir.text + "/" + w.text, static: dir.static && w.static, glob: w.glob}, dir.text, Write, FromArgument, c.tree)
+		}
+	}
 }
 
 // mode: "-x" is a mode, too.
@@ -160,6 +171,9 @@ func (c *call) mktemp() {
 		name = word{text: dir.text + "/" + name.text, static: dir.static && name.static}
 	case len(c.remaining) == 0 || c.has("-t"):
 		name = word{text: "/tmp/" + name.text, static: name.static}
+	}
+	if w, ok := c.value("--suffix"); ok {
+		name = word{text: name.text + w.text, static: name.static && w.static}
 	}
 	if !c.has("-u") {
 		c.addPath(name, name.text, Write, FromArgument, c.has("-d"))

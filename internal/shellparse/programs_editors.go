@@ -146,6 +146,7 @@ func (c *call) sed() {
 	}
 	for _, w := range c.remaining {
 		c.as(w, w.text, c.touched(roleRead))
+		c.sedBackup(w)
 	}
 	if c.unknown != "" {
 		c.out.unclear = "unknown flag " + c.unknown + " of sed"

@@ -44,7 +44,8 @@ setfacl | | w* | -bkdnLPS -m/--modify: -M/--modify-file:r -x/--remove: -X/--remo
 xattr | | -* | -d -w -c -r -l -p
 lsattr,getfacl,getcap,getfattr | safe | r* | -RaVdvplcesnt -n: -m: -e: -d
 setcap,setfattr | | - w* | -r+ -q -v -n: -x: -n: -h
-mknod,mkfifo | | w -* | -m/--mode: -Z
+mknod | | w -* | -m/--mode: -Z
+mkfifo | | w* | -m/--mode: -Z
 dd | =dd | -* | --
 sync,fsync | | r* | -d -f --data --file-system
 patch | =patch | m r | -bcefElNnRstTuvZ -d/--directory:d -D: -F/--fuzz: -g: -i/--input:r -o/--output:w -p/--strip: -r/--reject-file:w -V: -Y: -z/--suffix: -B/--prefix: -x: --dry-run --backup --binary --forward --reverse --force --batch --ignore-whitespace --merge? --posix --quiet --silent --verbose --remove-empty-files --unified --context --no-backup-if-mismatch --follow-symlinks --backup-if-mismatch --ed!

@@ -74,6 +74,9 @@ func (c *call) nets() {
 		if f, ok := c.value("-f"); lists && ok {
 			c.addPath(f, f.text, Read, FromArgument, false)
 			c.given = nil
+		} else if ok {
+			c.beside(f, ".pub")
+			c.beside(f, "-cert.pub")
 		}
 		c.out.safe = lists && c.unknown == "" && !c.unclear
 		if lists && !c.has("-H") && !c.has("-R") {
@@ -134,7 +137,11 @@ func (c *call) localURL(w word) {
 		if strings.HasPrefix(p, "//") {
 			p = fileURL("file:" + p)
 		}
-		c.addPath(word{text: p, static: w.static}, w.text, Read, FromArgument, false)
+		access := Read
+		if c.has("-T") { // curl uploads into the file
+			access |= Write
+		}
+		c.addPath(word{text: p, static: w.static}, w.text, access, FromArgument, false)
 	}
 }
 

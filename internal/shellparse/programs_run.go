@@ -179,6 +179,16 @@ func (c *call) shellReads(via string) {
 func (c *call) trace() {
 	if w, ok := c.value("-o"); ok && strings.IndexAny(strings.TrimLeft(w.text, `"`), "|!") == 0 {
 		c.line(word{text: strings.TrimLeft(w.text, "|!"), static: w.static}, c.via+" -o", stdin{})
+	} else if ok {
+		forks := 0
+		for i := range c.given {
+			if n := c.given[i].name; n == "-f" || n == "--output-separately" {
+				forks++
+			}
+		}
+		if forks > 1 || c.has("--output-separately") {
+			c.starting(w) // a file for each process
+		}
 	}
 }
 

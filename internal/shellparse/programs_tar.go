@@ -34,7 +34,11 @@ func (c *call) archives() {
 				c.addPath(w, w.text, Read, FromArgument, c.tree)
 			}
 			c.remaining = nil
+		} else {
+			c.packed()
 		}
+	case "rsync":
+		c.rsync()
 	case "sevenzip":
 		c.sevenZip()
 	case "cpio":

@@ -109,7 +109,7 @@ bundle,bundler | alters | @ | --verbose --no-color
 bundle exec,bundler exec | wrapper | c | --keep-file-descriptors --gemfile:x
 bundle list,bundle show,bundle check,bundle outdated,bundle info | safe | -* | --paths --name-only --strict --dry-run --gemfile:r --path
 rbenv exec,pyenv exec,nodenv exec,goenv exec,jenv exec,asdf exec,nodist exec | wrapper | c | --
-rbenv,pyenv,nodenv,goenv,jenv,asdf | alters | @ | --
+rbenv,pyenv,nodenv,goenv,jenv,asdf,nodist | alters | @ | --
 rbenv versions,rbenv version,pyenv versions,pyenv version,pyenv which,rbenv which,nodenv versions,asdf current,asdf list,asdf where,pyenv root | safe | -* | --bare
 mise,rtx | alters | @ | -C/--cd:d -E/--env: -q/--quiet -v/--verbose -y/--yes
 mise exec,mise x,rtx exec,rtx x | wrapper =tools | c | -c/--command:l -C/--cd:d -j/--jobs: --raw -q -v -y

@@ -238,10 +238,20 @@ func (w *world) writesTo(r *Reading, p string) bool {
 		for _, q := range c.Paths {
 			switch {
 			case q.Access&Write == 0:
-			case q.Path == "" || q.Path == p, q.Tree && under(q.Path, p):
+			case q.Path == "" || q.Pattern == "" && (q.Path == p || q.Tree && under(q.Path, p)):
 				return true
 			case !was && under(p, q.Path):
 				return true
+			case strings.Contains(q.Path, "XXX"): // mktemp puts letters there
+				if ok, err := filepath.Match(strings.ReplaceAll(q.Path, "X", "?"), p); ok && err == nil {
+					return true
+				}
+			case q.Pattern != "":
+				if ok, err := filepath.Match(q.Pattern, p); ok && err == nil {
+					return true
+				}
+			case !was && (c.Name == "gcc" || c.Name == "cc") && q.Path == filepath.Dir(p):
+				return true // what a compiler makes where it runs has many names
 			}
 		}
 	}
