@@ -177,7 +177,7 @@ func (t *translation) codexFiles(key, root string, n jsontree.Node) {
 		path := m.Key
 		if strings.HasPrefix(path, ":") && m.Value.Kind == jsontree.Object {
 			if path != ":workspace_roots" && path != ":project_roots" {
-				t.unsupported(dotted(key, path), m.At, "unknown setting")
+				t.unsupported(key+"."+dotted(path), m.At, "unknown setting")
 				continue
 			}
 			t.codexFiles(key+"."+dotted(path), ".", m.Value)

@@ -24,12 +24,16 @@ func (t *translation) codexRules(calls jsontree.Node) {
 }
 
 // decisions maps the decisions of Codex's rules to effects.
-var decisions = map[string]string{"": "allow", "allow": "allow", "prompt": "ask", "forbidden": "deny", "deny": "deny"}
+var decisions = map[string]string{"allow": "allow", "prompt": "ask", "forbidden": "deny", "deny": "deny"}
 
 // decision returns the list of rules that a call belongs in.
 func (t *translation) decision(call *jsontree.Node) (string, bool) {
-	word := ""
+	word := "allow" // Codex allows a rule without a decision
 	if d := call.Member("decision"); d != nil {
+		if d.Kind != jsontree.Text {
+			t.refuse(call.At, "the decision is %s, want a string", d.Show())
+			return "", false
+		}
 		word = d.Text
 	}
 	effect, ok := decisions[word]
