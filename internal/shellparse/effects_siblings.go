@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// This file has the files that programs write beside those that are named: backups,
-// parts, and compressed files.
+// This file finds the files that programs write in addition to those that are named:
+// backups, parts, and compressed files.
 
 // literalPattern is text as a pattern that only matches the text.
 func literalPattern(text string) string {
@@ -23,8 +23,8 @@ func literalPattern(text string) string {
 	return b.String()
 }
 
-// beside adds the file that has the name of w and a suffix.
-func (c *call) beside(w word, suffix string) {
+// suffixed adds the file that has the name of w and a suffix.
+func (c *call) suffixed(w word, suffix string) {
 	if w.static && w.glob {
 		suffix = literalPattern(suffix)
 	}
@@ -71,7 +71,7 @@ func (c *call) sedBackup(w word) {
 		}
 		c.addPath(word{text: name, static: w.static}, w.text, Write, FromArgument, false)
 	default:
-		c.beside(w, suffix.text)
+		c.suffixed(w, suffix.text)
 	}
 }
 
@@ -89,7 +89,7 @@ func (c *call) rsync() {
 	}
 	for _, name := range []string{"--write-batch", "--only-write-batch"} {
 		if w, ok := c.value(name); ok {
-			c.beside(w, ".sh")
+			c.suffixed(w, ".sh")
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (c *call) packed() {
 				c.addPath(word{text: strings.TrimSuffix(w.text, short) + ".tar", static: w.static, glob: w.glob}, w.text, Write, FromArgument, false)
 			}
 		case !unpacks:
-			c.beside(w, suffix)
+			c.suffixed(w, suffix)
 		}
 	}
 }

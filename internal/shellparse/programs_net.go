@@ -75,8 +75,8 @@ func (c *call) nets() {
 			c.addPath(f, f.text, Read, FromArgument, false)
 			c.given = nil
 		} else if ok {
-			c.beside(f, ".pub")
-			c.beside(f, "-cert.pub")
+			c.suffixed(f, ".pub")
+			c.suffixed(f, "-cert.pub")
 		}
 		c.out.safe = lists && c.unknown == "" && !c.unclear
 		if lists && !c.has("-H") && !c.has("-R") {
