@@ -59,7 +59,7 @@ type Fork struct {
 
 // Rewind describes a rewind: the target, and whether files, transcript or both are restored.
 type Rewind struct {
-	Target     string   `json:"to,omitempty" jsonschema:"the state after this record (its seq), item (its id) or turn (its id, or turn:3; turn:0 is before the first)"`
+	Target     string   `json:"to,omitempty" jsonschema:"the state after this record (its seq), item (its id) or turn (its id, or turn:3; turn:0 is before the first, turn:-1 before the last)"`
 	ToRewrite  string   `json:"to_rewrite,omitempty" jsonschema:"or the state before this rewrite, such as a compaction: the seq of its record, or last for the newest"`
 	Files      bool     `json:"files,omitempty" jsonschema:"rewind the files; without files and transcript both are rewound, or with to_rewrite the transcript"`
 	Transcript bool     `json:"transcript,omitempty" jsonschema:"rewind the transcript"`

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -15,6 +16,7 @@ import (
 //
 //	12        record number 12
 //	turn:3    the end of the third turn; turn:0 is before the first
+//	turn:-1   before the last turn; turn:-2 is before the last two
 //	ID        an item of the transcript, or the end of the turn with this id
 //
 // It returns ErrInvalid if there is none.
@@ -37,8 +39,11 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	}
 	turn := int64(-1)
 	if n, ok := strings.CutPrefix(what, "turn:"); ok {
-		if turn, err = strconv.ParseInt(n, 10, 32); err != nil || turn < 0 {
+		if turn, err = strconv.ParseInt(n, 10, 32); err != nil {
 			return 0, bad("%q is not a turn number", n)
+		}
+		if turn < 0 {
+			return beforeLast(ctx, s, id, -turn, bad)
 		}
 	}
 	w := target{what: what, turn: turn}
@@ -59,6 +64,23 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 		return 0, bad("no turn %d; the last turn is %d", turn, w.turns)
 	}
 	return 0, bad("no item and no turn has the id %.100q", what)
+}
+
+// beforeLast returns the record before the last n turns began.
+func beforeLast(ctx context.Context, s *session.Sessions, id string, n int64, bad func(string, ...any) error) (int64, error) {
+	var turns int64
+	for r, err := range s.Records(ctx, id, session.Range{Reverse: true}) {
+		if err != nil {
+			return 0, err
+		}
+		if r.Kind != record.KindTurnOpened {
+			continue
+		}
+		if turns++; turns == n {
+			return r.Seq - 1, nil
+		}
+	}
+	return 0, bad("turn:-%d is before the first turn; the session has %s", n, term.Count(int(turns), "turn"))
 }
 
 // target searches for a record, from the first record on.

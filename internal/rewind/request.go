@@ -28,7 +28,7 @@ type Request struct {
 // Check completes a request about a session, or returns an error if it is invalid.
 func (r *Request) Check(session string) error {
 	if (r.Target == "") == (r.ToRewrite == "") {
-		return outcome.Invalid("missing target: give one of --to and --to-rewrite", "holdfast sessions show "+term.Quote(session)+" lists the ids; add --records or --rewrites for the numbers")
+		return outcome.Invalid("missing target: give one of --to and --to-rewrite", "to undo the last turn: --to turn:-1. holdfast sessions show "+term.Quote(session)+" lists the ids of items; add --records or --rewrites for the numbers")
 	}
 	if !r.Files && !r.Transcript {
 		r.Transcript, r.Files = true, r.Target != ""

@@ -358,13 +358,13 @@ func TestFind(t *testing.T) {
 	first := turn(record.KindTurnOpened, "t1")
 	item := h.says("i1")
 	ended := turn(record.KindTurnClosed, "t1")
-	turn(record.KindTurnOpened, "t2")
+	second := turn(record.KindTurnOpened, "t2")
 	h.must(h.log.Rewrite(t.Context(), session.Rewrite{Reason: "x", Items: []json.RawMessage{[]byte(`{"role":"user","id":"s1","parts":[]}`)}}))
 	summary := h.log.Head()
 	last := h.says("i2")
 	for what, want := range map[string]int64{
 		"3": 3, "turn:0": first - 1, "turn:1": ended, "turn:2": last, "t1": ended, "i1": item, "s1": summary,
-		"turn:3": 0, "turn:x": 0, "0": 0, "-1": 0, "1000": 0, "nothing": 0, "": 0,
+		"turn:-1": second - 1, "turn:-2": first - 1, "turn:-3": 0, "turn:3": 0, "turn:x": 0, "0": 0, "-1": 0, "1000": 0, "nothing": 0, "": 0,
 	} {
 		got, err := Find(t.Context(), d.s, h.log.ID(), what)
 		if got != want || (want == 0) != errors.Is(err, session.ErrInvalid) {

@@ -177,7 +177,7 @@ type forkCmd struct {
 
 func (c *forkCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Point, "at", "", "POINT", "Keep the transcript up to this item (its id), turn (its id, or turn:3) or record (its number), as sessions rewind --to.")
+	b.Flag(&c.Point, "at", "", "POINT", "Keep the transcript up to this item (its id), turn (its id, or turn:3; turn:-1 is before the last turn) or record (its number), as sessions rewind --to.")
 	b.Flag(&c.Index, "up-to", "", "N", "Keep the transcript up to and including the item at index N, counted from 0.")
 	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
 	b.Flag(&c.ID, "id", "", "ID", "The fork's id. Default: a new id.")
@@ -202,7 +202,7 @@ type rewindCmd struct {
 
 func (c *rewindCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Target, "to", "", "POINT", "Rewind to the state right after this record (number), item (id) or turn (id, or turn:3; turn:0 is before the first turn).")
+	b.Flag(&c.Target, "to", "", "POINT", "Rewind to the state right after this record (number), item (id) or turn (id, or turn:3). turn:0 is before the first turn, turn:-1 before the last one.")
 	b.Flag(&c.ToRewrite, "to-rewrite", "", "N", "Rewind to the transcript before the rewrite in record N, such as a compaction; last is the newest rewrite. sessions show --rewrites lists them.")
 	b.Flag(&c.Files, "files", "", "", "Rewind only the files, unless --transcript is also given.")
 	b.Flag(&c.Transcript, "transcript", "", "", "Rewind only the transcript, unless --files is also given.")

@@ -139,10 +139,10 @@ func TestTextView(t *testing.T) {
 		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\n"},
 		{"the end", false, false, false, []event.Event{
 			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Duration: time.Second},
-		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\nresume: holdfast run --store x -c \"…\"\n"},
+		}, "session s · 2 model calls · 5 tokens · $0.50 · 1.0 s\nresume: holdfast run --store x -c \"…\"\n"},
 		{"an end without an answer", false, false, false, []event.Event{
 			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Duration: time.Second},
-		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\nsession s · 0 turns · 0 tokens · 1.0 s\nresume: holdfast run --store x -r s \"…\"\n"},
+		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\nsession s · 0 model calls · 0 tokens · 1.0 s\nresume: holdfast run --store x -r s \"…\"\n"},
 		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
 		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
 	} {
