@@ -39,7 +39,7 @@ func TestAllOrNothing(t *testing.T) {
 			d.put("b", "")
 			d.put("b/c", "x")
 		}, Options{Force: true}},
-		{"a link now", "somewhere else", func(d *rewindEnv, h *editor) {
+		{"a link now", "leads to another place", func(d *rewindEnv, h *editor) {
 			h.edits("b", "b1")
 			d.put("b", "")
 			d.must(os.Symlink("a", d.path("b")))

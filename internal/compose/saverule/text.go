@@ -101,7 +101,7 @@ func WriteRule(e *env.Env, p Target, layer string, effect policy.Effect, rule st
 
 // String returns a sentence with the file and the line.
 func (k *Rule) String() string {
-	is := map[policy.Effect]string{policy.Allow: "allowed", policy.Ask: "subject to approval", policy.Deny: "denied"}
+	is := map[policy.Effect]string{policy.Allow: "allowed", policy.Ask: "set to ask", policy.Deny: "denied"}
 	states := ""
 	for i, e := range k.Effects {
 		if i > 0 {
