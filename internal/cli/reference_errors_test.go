@@ -14,7 +14,7 @@ import (
 var whatToDo = map[string]string{
 	"ok":                     "",
 	"failed":                 "Read the message and the hint; find the message below.",
-	"usage":                  "Read `holdfast COMMAND --help`, or the route in [http.md](http.md).",
+	"usage":                  "Read `holdfast COMMAND --help`, or the route in the [HTTP reference](http.md).",
 	"denied":                 "`holdfast policy explain TOOL INPUT` shows which rule or mode denies a call.",
 	"approval":               "Answer it: `holdfast approvals list`, then `holdfast approvals allow ID`.",
 	"limit":                  "Resume with a higher `--max-turns` or `--max-budget-usd`.",
@@ -83,7 +83,7 @@ These codes are of HTTP requests only. A command of the command line that receiv
 `+outcomes(outcome.Requests())+`
 ## Messages
 
-The messages with a hint, by what they are about. [texts.md](../texts.md) has all messages.
+The messages with a hint, by what they are about. [All texts](../texts.md) has all messages.
 `+b.String())
 }
 

@@ -103,7 +103,8 @@ Every command ends with one of these exit codes. The code is also in JSON errors
 
 `+docgen.Table([]string{"exit", "code", "meaning"}, rows)+`
 `+"`workspace exec` and `sandbox exec`"+` end with the exit code of the command that they run. A denied tool call does not end a run:
-the model receives the denial, and the run can still end with 0.
+the model receives the denial and continues. The run then ends with 3 if the policy or a hook denied a call, or if no one could answer,
+and with 0 if only the user denied calls.
 `)
 }
 

@@ -177,9 +177,9 @@ func (c *addCmd) Help() string {
   holdfast mcp add files -- mcp-server-filesystem .
   holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
 
-Programs run in the sandbox. A program that downloads itself at start, such as npx -y, needs its
-registry in sandbox.network.allowedDomains and a writable cache; or download it once with
-holdfast mcp fetch.`
+Programs run in the sandbox and reach only the hosts in sandbox.network.allowedDomains, by default
+none. If the server is started with npx, uvx or another launcher, download it once:
+holdfast mcp fetch NAME.`
 }
 
 // addJSONCmd is `holdfast mcp add-json`.

@@ -261,9 +261,10 @@ func (c *pruneCmd) Declare(b *command.Builder) {
 
 func (c *pruneCmd) Help() string {
 	return `Old sessions move to the trash, where nothing is lost: sessions list --trash lists them, and
-sessions restore restores one. With --empty-trash, old sessions in the trash are deleted. Running
-sessions and sessions waiting for approval are kept. Nothing is pruned automatically unless
-cleanupPeriodDays is set for the daemon.
+sessions restore restores one. With --empty-trash, sessions that have been in the trash for the time
+of --older-than are deleted. Running sessions and sessions waiting for approval are kept. If your
+settings contain cleanupPeriodDays, the daemon prunes once a day; otherwise nothing is pruned
+automatically.
 
   holdfast sessions prune --older-than 90d --dry-run
   holdfast sessions prune --older-than 90d --all --keep-tagged
