@@ -22,7 +22,7 @@ var whatToDo = map[string]string{
 	"busy":                   "Wait until the other process ends, or use `--takeover`.",
 	"corrupt":                "`holdfast sessions verify SESSION`, then `holdfast sessions repair SESSION`. If a newer version wrote the log, install it.",
 	"not_found":              "`holdfast sessions list --all` or `holdfast workspace list`.",
-	"no_engine":              "Start Docker or Podman; build the image with `holdfast workspace image build`.",
+	"no_engine":              "Start Docker; build the image with `holdfast workspace image build`.",
 	"full":                   "Delete files in the workspace, or raise `--disk` with `holdfast workspace set`.",
 	"exec_failed":            "Read the message; `holdfast doctor` checks the sandbox.",
 	"exec_denied":            "Check the mode of the file and the sandbox settings.",
@@ -59,7 +59,7 @@ func TestReferenceErrors(t *testing.T) {
 	var b strings.Builder
 	for section, rows := range errorRows(t) {
 		if len(rows) > 0 {
-			fmt.Fprintf(&b, "\n### %s\n\n%s", sections[section].name, docgen.Table([]string{"message", "what to do", "from"}, rows))
+			fmt.Fprintf(&b, "\n### %s\n\n%s", sections[section].name, docgen.Table([]string{"message", "what to do"}, rows))
 		}
 	}
 	docgen.Page(t, "reference/errors.md", `# Errors
@@ -110,7 +110,7 @@ func errorRows(t *testing.T) [][][]string {
 		i := slices.IndexFunc(sections, func(s struct{ name, packages string }) bool {
 			return s.packages == "" || slices.ContainsFunc(strings.Fields(s.packages), func(p string) bool { return m.Package == p || strings.HasPrefix(m.Package, p+"/") })
 		})
-		rows[i] = append(rows[i], []string{docgen.Text(docgen.Plain(m.Text)), docgen.Text(docgen.Plain(m.Hint)), docgen.Code(m.Package)})
+		rows[i] = append(rows[i], []string{docgen.Text(docgen.Plain(m.Text)), docgen.Text(docgen.Plain(m.Hint))})
 	}
 	for _, r := range rows {
 		slices.SortFunc(r, func(a, b []string) int { return strings.Compare(a[0], b[0]) })

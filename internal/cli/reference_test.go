@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,10 @@ func commandSection(t *testing.T, c *cobra.Command, level int) string {
 	})
 	b.WriteString("\n" + docgen.Table([]string{"flag", "meaning"}, rows))
 	for _, group := range command.Exclusives(c) {
+		group = slices.DeleteFunc(group, func(name string) bool { return c.Flags().Lookup(name).Hidden })
+		if len(group) < 2 {
+			continue
+		}
 		b.WriteString("\nUse at most one of `--" + strings.Join(group, "`, `--") + "`.\n")
 	}
 	for _, s := range subcommands {

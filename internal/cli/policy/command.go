@@ -176,7 +176,7 @@ type addCmd struct {
 }
 
 func (c *addCmd) Help() string {
-	return `The rule applies from the next run. See docs/reference/permissions.md for the rule syntax.
+	return `The rule applies from the next run. See docs/reference/rules.md for the rule syntax.
 If several rules match a call, deny wins over ask, and ask over allow. Prints the file and the
 line; the rest of the file does not change.
 

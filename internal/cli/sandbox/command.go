@@ -30,7 +30,7 @@ func (c *allowCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Write, "write", "", "PATH", "A folder or file that commands may write, in addition to the project. It must exist. Repeatable.")
 	b.Flag(&c.Read, "read", "", "PATH", "A secret file that commands may read, such as ~/.npmrc with its tokens. Repeatable.")
 	b.Flag(&c.Host, "host", "", "HOST", "A host that commands may connect to: example.com, *.example.com, a registry such as @npm, or an address with its port. Repeatable.")
-	b.Flag(&c.Registries, "registries", "", "", "The private package registries in your own .npmrc, pip.conf, go env, settings.xml and Cargo config.toml.")
+	b.Flag(&c.Registries, "registries", "", "", "The private package registries in your own .npmrc, .yarnrc.yml, pip.conf, uv.toml, go env, settings.xml and Cargo config.toml.")
 	b.Include(&c.SettingsLayerFlags)
 	b.Include(&c.JSONFlag)
 }

@@ -221,7 +221,7 @@ func (c *imageBuildCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Variant, "variant", "", "NAME", "The image variant: scratch (only this program, no shell) or debian. Default: scratch.", "scratch", "debian")
 	b.Words(&c.Agents, "with", "", "AGENT", "For debian: vendor agents to install with npm: claude, codex, each with @VERSION or in the tested version.")
 	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: a base image of the engine. Default: build one with debootstrap, which needs root.")
-	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name. Default: holdfast/workspace:VARIANT, also used by workspaces that name no image.")
+	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name. Default: holdfast/workspace:VARIANT and holdfast/workspace:latest, which is the default of workspaces.")
 	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast binary for Linux. Default: this program.")
 	b.Flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
 	b.Flag(&c.Suite, "suite", "", "NAME", "The Debian release for debootstrap. Default: bookworm.")
