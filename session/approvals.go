@@ -30,7 +30,7 @@ func (f *replayer) asked(r *Record) {
 // text returns a string field of the payload, or "".
 func (r *Record) text(field string) string { return payloadText(r.Payload, field) }
 
-// resolved takes in the answer to an approval request. The first answer wins.
+// resolved processes the answer to an approval request. The first answer wins.
 func (f *replayer) resolved(r *Record) {
 	id := r.text("id")
 	i := slices.IndexFunc(f.s.OpenApprovals, func(q Record) bool { return q.text("id") == id })
@@ -111,7 +111,7 @@ func (f *replayer) leaveParent() {
 	f.s.OpenApprovals, f.s.Answered = nil, nil
 }
 
-// askedElsewhere takes in approval requests for this session's tool uses that are in another log.
+// askedElsewhere processes approval requests for this session's tool uses that are in another log.
 func (f *replayer) askedElsewhere(asked []Record, answered []AnsweredApproval) {
 	f.s.OpenApprovals = append(f.s.OpenApprovals, asked...)
 	for _, a := range answered {

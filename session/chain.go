@@ -84,8 +84,8 @@ func (s *Sessions) ancestors(ctx context.Context, m Meta, after int64) iter.Seq2
 	}
 }
 
-// parents is ancestors including parents of which m shares no record, because the fork starts
-// before their first one. Such a segment has last < first.
+// parents is like ancestors, but includes parents that share no record with m because the fork
+// starts before their first record. Such a segment has last < first.
 func (s *Sessions) parents(ctx context.Context, m Meta, after int64) iter.Seq2[segment, error] {
 	return func(yield func(segment, error) bool) {
 		damaged := func(detail string) {

@@ -12,7 +12,7 @@ import (
 // erased maps the seqs of erased records to their replacements; nil means no replacement.
 type erased map[int64]json.RawMessage
 
-// note takes in a redacted record. With later, existing entries are kept.
+// note adds the replacements of a redacted record. If later is true, existing entries are kept.
 func (e *erased) note(payload json.RawMessage, later bool) error {
 	var p record.Redacted
 	if err := json.Unmarshal(payload, &p); err != nil {
@@ -64,7 +64,7 @@ func (e *erasures) effective(r *Record) *Record {
 	return &read
 }
 
-// redacted takes in a redacted record. The erased records before it were sent to a model with
+// redacted processes a redacted record. The erased records before it were sent to a model with
 // other content, so request marks up to there no longer apply.
 func (f *replayer) redacted(r *Record) error {
 	f.marks = nil

@@ -211,7 +211,7 @@ func leftOf(s *State) NotInherited {
 	return left
 }
 
-// Notice returns a notice for the user; "" if the fork lacks nothing.
+// Notice returns a notice for the user, or "" if the fork lacks nothing.
 func (l NotInherited) Notice(id string) string {
 	var what []string
 	if l.Mode != "" {

@@ -80,7 +80,7 @@ type Rewrite struct {
 	By            string            `json:"by,omitempty"` // the mutator's name
 	Notes         []string          `json:"notes,omitempty"`
 	Items         []json.RawMessage `json:"items,omitempty"` // the whole new transcript
-	TruncateAfter string            `json:"cut,omitempty"`   // or: drop everything after the item with this id
+	TruncateAfter string            `json:"cut,omitempty"`   // instead of Items: drop everything after the item with this id
 	// Messages is the number of items in the new transcript.
 	Messages int `json:"messages"`
 }

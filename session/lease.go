@@ -27,7 +27,7 @@ type Lease struct {
 
 	// Remaining is how much longer the holder may have work in progress, as far as the store
 	// knows: by its own clock or by a lock of the operating system. 0 or less: no longer. Stores
-	// set it in leases they return and do not store it; nil if they cannot tell.
+	// set it in leases they return and do not store it. It is nil if they cannot tell.
 	Remaining *time.Duration `json:"left,omitempty"`
 }
 
@@ -53,7 +53,7 @@ func (l Lease) Remains(now int64) Lease {
 	return l
 }
 
-// WithLiveness returns l with Remaining set from the state of the holder's lock; nil if that is
+// WithLiveness returns l with Remaining set from the state of the holder's lock, or nil if that is
 // not known.
 func (l Lease) WithLiveness(locked, known bool) Lease {
 	l.Remaining = nil

@@ -57,7 +57,7 @@ func (p listPlace) String() string {
 }
 
 // Place returns the session before the first one of the page: its ID, CreatedAt and UpdatedAt.
-// found is false for the first page. ErrInvalid if q.After is not a cursor.
+// found is false for the first page. Place returns ErrInvalid if q.After is not a cursor.
 func (q *Query) Place() (m Meta, found bool, err error) {
 	p, found, err := q.place()
 	if !found {

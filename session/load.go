@@ -27,8 +27,8 @@ type Loaded struct {
 }
 
 // Load reads a session's transcript, or its last items. It takes no lease and changes nothing.
-// ErrNotFound if there is no such session. The cost of reading the last items does not grow with
-// the session.
+// It returns ErrNotFound if there is no such session. The cost of reading the last items does not
+// grow with the session.
 //
 // A damaged record is left out and reported in Notices; [Sessions.Restore] and [Log.Snapshot]
 // return ErrCorrupt for such a session.
@@ -199,8 +199,8 @@ func lostTail(m Meta, at int64) error {
 	}
 }
 
-// effective returns a record with the replacement of its payload. Reading backwards, the records
-// with the replacements come first, except those that a parent got after the fork.
+// effective returns a record with the replacement of its payload. A backward read reaches the
+// records with the replacements first, except those that a parent got after the fork.
 func (b *reverseReader) effective(r Record) Record {
 	instead, ok := b.erased[r.Seq]
 	if !ok && r.Payload == nil && !b.parentsRead {

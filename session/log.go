@@ -72,7 +72,7 @@ func (l *Log) Recovery() *Recovery { return l.recovery }
 // Sessions returns the set of sessions that the log was opened from.
 func (l *Log) Sessions() *Sessions { return l.s }
 
-// Lease returns the lease that the log was opened with; zero if the store has no leases.
+// Lease returns the lease that the log was opened with, or zero if the store has no leases.
 func (l *Log) Lease() Lease {
 	l.lost.Lock()
 	defer l.lost.Unlock()
@@ -80,7 +80,7 @@ func (l *Log) Lease() Lease {
 }
 
 // Append adds the drafts as one batch at the end of the log, and returns them as records once they
-// are durable. It first takes in shared records that others appended. Errors: ErrConflict if
+// are durable. It first reads the shared records that others appended. Errors: ErrConflict if
 // another writer appended any other record, ErrFenced if the lease was taken over, ErrFull,
 // ErrPoisoned, ErrClosed.
 //
@@ -278,7 +278,7 @@ func (l *Log) known(seq int64) {
 	l.unread = slices.DeleteFunc(l.unread, func(r Record) bool { return r.Seq <= seq })
 }
 
-// takeIn folds shared records that others appended. The log is locked.
+// takeIn applies shared records that others appended. The log is locked.
 func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	var added []Record
 	want := l.Meta()

@@ -51,7 +51,7 @@ type Delta struct {
 	Updated       time.Time  `json:"-"`                    // of the last record
 	Prompt        string     `json:"prompt,omitempty"`     // becomes FirstPrompt if that is empty
 	Replaced      *string    `json:"replaced,omitempty"`   // always becomes FirstPrompt, before Prompt
-	Patch         *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed, later ones winning
+	Patch         *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed; later values replace earlier ones
 	Head          int64      `json:"-"`                    //
 	Digest        Digest     `json:"-"`                    //
 	LastModel     string     `json:"last_model,omitempty"` // becomes Model unless the patch sets it
@@ -163,7 +163,7 @@ func (d *Delta) add(r *Record) error {
 	return nil
 }
 
-// addSealed takes in a record with an encrypted or masked payload.
+// addSealed adds a record with an encrypted or masked payload.
 func (d *Delta) addSealed(r *Record) error {
 	var (
 		one Delta
@@ -220,7 +220,7 @@ func (d *Delta) merge(one *Delta) {
 	}
 }
 
-// relist takes the list fields from a redacted record.
+// relist replaces the list fields by those of a redacted record.
 func (d *Delta) relist(l *record.Listed) error {
 	var patch MetaPatch
 	if l.Patch != nil {

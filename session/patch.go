@@ -27,14 +27,14 @@ func ignoreMissing(err error) error {
 }
 
 // Relocate records that the session's folder has moved, and the project it now belongs to.
-// ErrNotFound if there is no such session.
+// It returns ErrNotFound if there is no such session.
 func (s *Sessions) Relocate(ctx context.Context, id, cwd, project string) error {
 	return s.Patch(ctx, id, MetaPatch{CWD: &cwd, Project: &project})
 }
 
 // Patch changes metadata by a meta.changed record, without a lease. It leaves out fields that
-// already have their value and writes nothing if none is left. ErrNotFound if there is no such
-// session.
+// already have their value and writes nothing if none is left. It returns ErrNotFound if there is
+// no such session.
 func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error {
 	rid := s.opt.NewID()
 	for {

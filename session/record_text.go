@@ -13,13 +13,13 @@ type kindText struct {
 	Holds string   // the fields with text, "" if none
 	Needs []string // the fields that stay because resuming needs them
 	// NotWholeReason is why a record of this kind cannot be erased whole by its seq, and
-	// KeptReason is why a mask does not change it either; "" if it can be erased.
+	// KeptReason is why a mask does not change it either. Both are "" if the record can be erased.
 	NotWholeReason, KeptReason string
 }
 
 const (
 	whyOpened    = "the first record describes the session"
-	whyStructure = "it records the progress of the work and none of its content"
+	whyStructure = "it records the progress of the work, not its content"
 	whyPolicy    = "permissions depend on it"
 	whyAccess    = "it is an access record and belongs to no session"
 	whyElsewhere = "it is needed to find work in other sessions"

@@ -38,8 +38,8 @@ type Redaction struct {
 // Erasure is a record that is erased, or one that could not be.
 type Erasure struct {
 	Session     string          // the session of the record
-	Record      Record          // as it was before; if it is left and has no Seq: the whole session
-	Replacement json.RawMessage // the new payload; nil: none
+	Record      Record          // the record before the erasure; in Remaining, a zero Seq means the whole session
+	Replacement json.RawMessage // the new payload, or nil
 	Reason      string          // why it could not be erased
 }
 
@@ -61,10 +61,10 @@ func leftover(session string, r *Record, why string) Erasure {
 // Redact first appends a [record.Redacted] record, then erases the payloads. It redacts the
 // session itself last: if it is interrupted, redacting again does the rest.
 //
-// It takes the lease: ErrBusy while the session runs. ErrUnsupported if the store is not an
-// [Eraser]. ErrInvalid for a seq that cannot be erased: the structure of the log (turns, tools,
-// policy, the first record) and open approval requests. With Mask such records are reported in
-// Remaining.
+// It takes the lease and returns ErrBusy while the session runs. It returns ErrUnsupported if the
+// store is not an [Eraser], and ErrInvalid for a seq that cannot be erased: the structure of the
+// log (turns, tools, policy, the first record) and open approval requests. With Mask such records
+// are reported in Remaining.
 func (s *Sessions) Redact(ctx context.Context, id string, o RedactOptions) (found *Redaction, err error) {
 	if len(o.Seqs) == 0 && o.Mask == nil {
 		return nil, &Error{Op: "redact", Session: id, Err: ErrInvalid, Detail: "no records selected", Hint: "set Seqs or Mask"}

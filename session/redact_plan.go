@@ -60,8 +60,8 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 	return p, p.read(ctx, f.known)
 }
 
-// decide plans the records that repeat the selected ones and those the mask matches. main: this is
-// the session that Redact was called for.
+// decide adds to the plan the records that repeat the selected ones, and those that the mask
+// matches. main: this is the session that Redact was called for.
 func (p *redactionPlan) decide(n *namedText, main bool) error {
 	if n.some() {
 		if err := p.repeats(n, main); err != nil {
@@ -76,7 +76,7 @@ func (p *redactionPlan) decide(n *namedText, main bool) error {
 	return nil
 }
 
-// read takes in the records with their replacements.
+// read reads the records with their replacements.
 func (p *redactionPlan) read(ctx context.Context, known erased) error {
 	p.known = known
 	for r, err := range p.s.store.Read(ctx, p.meta.ID, Range{Until: p.meta.Head}) {
@@ -133,7 +133,7 @@ func (p *redactionPlan) planRecords(n *namedText) error {
 	return nil
 }
 
-// answers plans the answers to the planned approval requests.
+// answers adds to the plan the answers to its approval requests.
 func (p *redactionPlan) answers() {
 	asked := map[string]bool{}
 	for i := range p.records {
@@ -161,13 +161,13 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 		return "it has the replacements of other records; use their numbers", ""
 	case r.Kind == record.KindRewrite:
 		if held, err := heldItems(r); err != nil || len(held) == 0 {
-			return "it cuts the transcript and has none of its content", ""
+			return "it cuts the transcript and contains none of its text", ""
 		}
 	}
 	return notErasableReason(r.Kind), ""
 }
 
-// empty plans to erase a whole record and notes its items, tool uses and texts.
+// empty adds a whole record to the plan, and adds its items, tool uses and texts to n.
 func (p *redactionPlan) empty(r *Record, n *namedText) error {
 	held, err := heldItems(r)
 	if err != nil {
@@ -189,7 +189,8 @@ func (p *redactionPlan) empty(r *Record, n *namedText) error {
 	return nil
 }
 
-// repeats plans records with the same items, about the same tool uses, or with the same text.
+// repeats adds to the plan the records with the same items, about the same tool uses, or with the
+// same text.
 func (p *redactionPlan) repeats(n *namedText, main bool) error {
 	uses := slices.Clone(n.uses[p.meta.ID])
 	for id := range p.shares {
@@ -310,7 +311,7 @@ func (n *namedText) erasedFields(payload json.RawMessage) json.RawMessage {
 	return b
 }
 
-// masked plans every record that the mask matches.
+// masked adds to the plan every record that the mask matches.
 func (p *redactionPlan) masked() {
 	for i := range p.records {
 		r := &p.records[i]
@@ -329,7 +330,7 @@ func (p *redactionPlan) masked() {
 	}
 }
 
-// carry plans the erasure of earlier redacted records whose replacements change, and keeps their
+// carry adds to the plan the earlier redacted records whose replacements change, and keeps their
 // other replacements.
 func (p *redactionPlan) carry() {
 	var old []int64

@@ -179,7 +179,7 @@ func (r *redaction) addParents() {
 	}
 }
 
-// addDeletedParents takes in what is erased in a deleted parent.
+// addDeletedParents adds what is erased in a deleted parent.
 func (p *redactionPlan) addDeletedParents(dead *redactionPlan) {
 	for seq, instead := range dead.targets {
 		if seq > p.shares[dead.meta.ID] {
@@ -206,7 +206,7 @@ func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
 		r.found.Copies = append(r.found.Copies, list...)
 	}
 	if n == len(r.found.Copies) {
-		e.Records = nil // copies are not searched by them
+		e.Records = nil // nothing was found, so the records are not needed to erase the copies
 	}
 	r.held = append(r.held, e)
 	return nil
@@ -310,7 +310,7 @@ func (l *Log) redact(ctx context.Context, p *redactionPlan) error {
 	return l.erase(ctx, slices.Compact(seqs))
 }
 
-// some reports whether there is anything to do.
+// some reports whether the plan contains anything to do.
 func (p *redactionPlan) some() bool {
 	if len(p.targets) > 0 || len(p.unfinished) > 0 {
 		return true

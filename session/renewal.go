@@ -81,8 +81,9 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 }
 
 // mayEnd reports whether it is worth waiting for a held session: the store cannot tell whether the
-// holder is alive, the holder's own expiry has passed, and the lease was not renewed since we
-// first looked. A holder that does not renew for a whole TTL while we look has ended.
+// holder is alive, the holder's own expiry has passed, and the lease was not renewed since this
+// process first saw it. A holder that does not renew the lease for a whole TTL while this process
+// watches has ended.
 func (l *Log) mayEnd(first, busy *BusyError) bool {
 	h := busy.Lease
 	return h.Remaining == nil && !l.s.opt.Clock().Before(h.Expires) &&
@@ -101,7 +102,8 @@ func remaining(held Lease) time.Duration {
 }
 
 // leaseEnded reports whether a lease has ended, as far as is known. If the store cannot tell, a
-// lease counts as ended when it did not change for its whole TTL on our own monotonic clock.
+// lease counts as ended when it did not change for its whole TTL by the monotonic clock of this
+// process.
 func (s *Sessions) leaseEnded(id string, held Lease) bool {
 	if held.Remaining != nil {
 		return *held.Remaining <= 0
@@ -163,7 +165,8 @@ func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 	return held, nil
 }
 
-// begin starts the time of a lease that was requested at the given time of our own clock.
+// begin starts the time of a lease that was requested at the given time by the clock of this
+// process.
 func (l *Log) begin(requested time.Time) {
 	l.changed = make(chan struct{}, 1)
 	l.taken, l.take = context.WithCancelCause(context.Background())

@@ -62,7 +62,7 @@ type masker interface{ Masks() bool }
 // replication copies from one store to another.
 type replication struct {
 	from, to *Sessions
-	deleted  []string     // sessions found that from keeps only for their forks
+	deleted  []string     // sessions that the source keeps only for their forks
 	parents  []replicated // copied before their forks
 }
 
@@ -119,7 +119,7 @@ func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error
 	}
 	l.keepLease()
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := l.mendCopy(ctx); err != nil {
+	if err := l.repairCopy(ctx); err != nil {
 		return err
 	}
 	prev := Record{Seq: m.ParentSeq}
@@ -154,8 +154,8 @@ func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error
 	return nil
 }
 
-// mendCopy lets the store cut a torn append.
-func (l *Log) mendCopy(ctx context.Context) error {
+// repairCopy lets the store cut a torn append.
+func (l *Log) repairCopy(ctx context.Context) error {
 	if r, ok := As[Recoverer](l.s.store); ok {
 		_, err := r.Recover(ctx, l.id)
 		if err != nil && !errors.Is(err, ErrNotFound) {

@@ -98,7 +98,7 @@ func (s *replication) delete(ctx context.Context, id string) error {
 	return err
 }
 
-// forks lists the forks of every session in from, including deleted ones.
+// forks lists the forks of every session in the source store, including deleted ones.
 func (s *replication) forks(ctx context.Context) (map[string][]string, error) {
 	p, err := s.from.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *replication) forks(ctx context.Context) (map[string][]string, error) {
 			seen[m.ID] = true
 			forks[m.Parent] = append(forks[m.Parent], m.ID)
 			if m, err = s.from.lookup(ctx, m.Parent); errors.Is(err, ErrNotFound) {
-				break // damaged: reported by whoever reads it
+				break // damaged: the error is reported when the record is read
 			} else if err != nil {
 				return nil, err
 			}

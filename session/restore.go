@@ -169,7 +169,7 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 }
 
 // Newest returns the id of the project's last updated session that does not work for another's
-// run; "" if there is none. An empty project matches any. A session that failed before its first
+// run, or "" if there is none. An empty project matches any. A session that failed before its first
 // answer, for example because of a wrong key, is returned only if there is no other.
 func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
 	p, err := s.store.List(ctx, Query{Project: project, Unowned: true, Limit: 50})
@@ -270,8 +270,8 @@ func (r *Restored) notice(format string, args ...any) {
 	r.Notices = append(r.Notices, fmt.Sprintf(format, args...))
 }
 
-// applyAt appends drafts at the folded head and folds them. ErrConflict if another writer appended
-// meanwhile: an answer to an approval request, a change of mode.
+// applyAt appends drafts at the folded head and folds them. It returns ErrConflict if another
+// writer appended meanwhile: an answer to an approval request, a change of mode.
 func (r *Restored) applyAt(ctx context.Context, f *replayer, drafts []Draft) error {
 	if len(drafts) == 0 {
 		return nil
@@ -343,14 +343,14 @@ func (r *Restored) compare(now Opened) {
 	for _, d := range []struct{ what, was, is string }{
 		{"folder", m.CWD, now.CWD}, {"model", m.Model, now.Model},
 	} {
-		if d.was != "" && d.is != "" && d.was != d.is && !dated(d.was, d.is) {
+		if d.was != "" && d.is != "" && d.was != d.is && !isDated(d.was, d.is) {
 			r.notice("the session's %s changed from %s to %s", d.what, d.was, d.is)
 		}
 	}
 }
 
-// dated reports whether was is the dated name of the model is, as providers return it.
-func dated(was, is string) bool {
-	rest, ok := strings.CutPrefix(was, is+"-")
+// isDated reports whether full is the name of a model followed by a date, as providers return it.
+func isDated(full, name string) bool {
+	rest, ok := strings.CutPrefix(full, name+"-")
 	return ok && strings.Trim(rest, "0123456789-") == ""
 }

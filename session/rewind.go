@@ -15,7 +15,7 @@ import (
 const reasonReturn = "return"
 
 // StateAt returns the state of a session right after a record, with the replacements of payloads
-// erased since. It takes no lease. ErrInvalid if there is no record with this number.
+// erased since. It takes no lease. It returns ErrInvalid if there is no record with this number.
 func (s *Sessions) StateAt(ctx context.Context, id string, seq int64) (*State, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {

@@ -87,7 +87,7 @@ func (s *Sessions) Store() Store { return s.store }
 func (s *Sessions) NewID() string { return s.opt.NewID() }
 
 // Create starts a session and opens its log. If o.SessionID is empty, the id is a new UUID.
-// ErrExists if the id is taken.
+// It returns ErrExists if the id is taken.
 func (s *Sessions) Create(ctx context.Context, o Opened) (*Log, error) {
 	return s.create(ctx, o)
 }
@@ -165,8 +165,8 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 	return l, nil
 }
 
-// Get returns a session's meta. ErrNotFound if there is none, ErrCorrupt if none of its records
-// can be read.
+// Get returns a session's meta. It returns ErrNotFound if there is none, ErrCorrupt if none of its
+// records can be read.
 func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
 	m, err := s.getDamaged(ctx, id)
 	if err == nil && m.Lost() {
@@ -220,8 +220,9 @@ func (s *Sessions) Check(ctx context.Context) error {
 // List lists sessions, newest first.
 func (s *Sessions) List(ctx context.Context, q Query) (Page, error) { return s.store.List(ctx, q) }
 
-// Delete permanently removes a session, except the records that its forks need. ErrBusy if another
-// process runs it, ErrNotFound if there is none, ErrUnsupported if the store cannot delete.
+// Delete permanently removes a session, except the records that its forks need. It returns ErrBusy
+// if another process runs it, ErrNotFound if there is none, ErrUnsupported if the store cannot
+// delete.
 func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if err := CheckID(id); err != nil {
 		return err

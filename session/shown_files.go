@@ -19,7 +19,7 @@ type shownFiles struct {
 	files []record.FileShown
 }
 
-// saw records the files that a call showed or wrote.
+// saw stores which files a call showed or wrote.
 func (f *replayer) saw(t *record.ToolFinished) {
 	files := t.FilesShown
 	for _, c := range t.Changes {
@@ -34,7 +34,7 @@ func (f *replayer) saw(t *record.ToolFinished) {
 	f.pending[t.Use] = files
 }
 
-// shows records that an item shows the files of its calls, unless its payload was replaced.
+// shows stores that an item shows the files of its calls, unless its payload was replaced.
 func (f *replayer) shows(e transcript.Encoded, whole bool) {
 	if len(f.pending) == 0 {
 		return

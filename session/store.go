@@ -27,7 +27,7 @@ type Store interface {
 
 	// Read yields the session's own records (a fork's parent has the rest) in the order that r requests. It sees everything that was
 	// acknowledged before the call. For a record that cannot be read it yields one ErrCorrupt with the record's Seq, and continues with the
-	// next record. ErrNotFound for an unknown id. Deleted sessions can be read, because forks need them.
+	// next record. It returns ErrNotFound for an unknown id. Deleted sessions can be read, because forks need them.
 	Read(ctx context.Context, id string, r Range) iter.Seq2[Record, error]
 
 	// List returns sessions and a cursor for the next page. They are sorted by updated, then created, then id, all descending.
@@ -81,19 +81,19 @@ type Leaser interface {
 	// one. The decision and the change are one atomic step. A lease that was taken from another holder has its Previous set. Returned
 	// leases have Remaining set if the store knows it from its own clock, never from the caller's.
 	Acquire(ctx context.Context, id string, h Lease, steal func(Lease) bool) (Lease, error)
-	// Renew stores l with its new expiry. ErrFenced if a newer lease exists.
+	// Renew stores l with its new expiry. It returns ErrFenced if a newer lease exists.
 	Renew(ctx context.Context, id string, l Lease) error
 	// Release ends the lease. If a newer lease exists, Release only removes its Previous.
 	Release(ctx context.Context, id string, l Lease) error
-	// Held returns the lease of id as it is stored, expired or not; nil if there is none or it was
+	// Held returns the lease of id as it is stored, expired or not, or nil if there is none or it was
 	// released. It changes nothing, and the session need not exist.
 	Held(ctx context.Context, id string) (*Lease, error)
 }
 
 // Deleter is a store that can delete. Records that forks of the session need stay readable for
 // them. Everything else is removed from the medium, including a parent that was kept only for its
-// last fork. ErrNotFound if there is no such session or it is already deleted. Links are removed,
-// not followed.
+// last fork. It returns ErrNotFound if there is no such session or it is already deleted. Links are
+// removed, not followed.
 type Deleter interface {
 	Delete(ctx context.Context, id string) error
 }
@@ -104,7 +104,7 @@ type sweeper interface {
 	Sweep(ctx context.Context) (int, error)
 }
 
-// Rebuilder is a store whose metas can be replaced by metas rebuilt from the log.
+// Rebuilder is a store whose session metadata can be replaced by metadata rebuilt from the log.
 type Rebuilder interface {
 	PutMeta(ctx context.Context, m Meta) error
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Trash moves a session and the sessions that work for its run to the trash, so that lists leave
-// them out. Nothing is deleted; [Sessions.Untrash] restores them. ErrBusy if one of them is
-// running. A session that is already in the trash stays unchanged.
+// them out. Nothing is deleted; [Sessions.Untrash] restores them. It returns ErrBusy if one of them
+// is running. A session that is already in the trash stays unchanged.
 func (s *Sessions) Trash(ctx context.Context, id string) error {
 	at := s.opt.Clock().UTC().Format(time.RFC3339)
 	return s.family(ctx, id, func(m Meta) error {

@@ -90,8 +90,8 @@ func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verif
 }
 
 // Rebuild replaces a session's meta by the one computed from its records, and returns it.
-// ErrUnsupported if the store is not a [Rebuilder]. It takes the lease, so that no other process
-// writes meanwhile.
+// It returns ErrUnsupported if the store is not a [Rebuilder]. It takes the lease, so that no other
+// process writes meanwhile.
 func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 	b, ok := As[Rebuilder](s.store)
 	if !ok {
@@ -224,8 +224,8 @@ func (v *verifier) erased(m Meta) {
 	}
 }
 
-// same reports whether two metas are equal. After an erasure, the actual size is smaller than the
-// counted one.
+// same reports whether two metadata values are equal. After an erasure, the actual size is smaller
+// than the counted one.
 func (m Meta) same(o Meta, erased bool) bool {
 	if !m.CreatedAt.Equal(o.CreatedAt) || !m.UpdatedAt.Equal(o.UpdatedAt) {
 		return false

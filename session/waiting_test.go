@@ -364,7 +364,7 @@ func TestRebuildCountsQuestions(t *testing.T) {
 			}
 			b, ok := session.As[session.Rebuilder](store)
 			if !ok {
-				t.Skip("the store is no session.Rebuilder; another that is runs this by itself")
+				t.Skip("the store does not implement session.Rebuilder, which this test needs")
 			}
 			wrong := right
 			wrong.OpenApprovals = 5

@@ -68,7 +68,7 @@ func compile(p Pattern) (pattern, error) {
 	case err != nil:
 		return bad("%v", err)
 	case p.Starts && len(p.Words) == 0, p.WordStart && !p.Starts:
-		return bad("starts requires words, and apart requires starts")
+		return bad("the field Starts requires Words, and WordStart requires Starts")
 	case re.MatchString(""):
 		return bad("the expression %q matches the empty text; it must match at least one character", p.Expr)
 	case p.Replacement != "" && re.MatchString(p.Replacement):

@@ -26,7 +26,7 @@ type Access struct {
 	Expires *time.Time `json:"expires,omitempty"`  // of the token or the link
 	Reason  string     `json:"reason,omitempty"`   // why it was refused
 	Failed  bool       `json:"failed,omitempty"`   // it was recorded first, and then failed
-	Omitted int        `json:"left_out,omitempty"` // number of rejected credentials since the previous record that have no record
+	Omitted int        `json:"left_out,omitempty"` // number of credentials rejected since the previous record and not recorded separately
 }
 
 // fill sets the fields of the entry.

@@ -18,9 +18,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Checkpoint signs the current content of the trail and returns the signed note; the previous
-// one if nothing was added since. The first call creates the key. ErrCorrupt if leaves that an
-// earlier checkpoint covers were changed.
+// Checkpoint signs the current content of the trail and returns the signed note, or the previous
+// note if nothing was added since. The first call creates the key. It returns ErrCorrupt if leaves
+// that an earlier checkpoint covers were changed.
 func (t *Trail) Checkpoint() ([]byte, error) {
 	t.signing.Lock()
 	defer t.signing.Unlock()
@@ -42,7 +42,7 @@ func (t *Trail) Checkpoint() ([]byte, error) {
 	defer unlock()
 	signed, err := t.sign()
 	if err != nil {
-		hint := "free disk space, and make the folder and its files your own and writable"
+		hint := "free disk space, and make sure that you own the folder and its files and can write to them"
 		if errors.Is(err, session.ErrCorrupt) || errors.Is(err, errNoCheckpoint) {
 			hint = inspectHint
 		}
@@ -171,7 +171,7 @@ func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size i
 			return 0, root, err
 		}
 		if h.size != from.size || h.root() != from.root {
-			return 0, root, fmt.Errorf("%w: the first %d leaves are not the signed ones", session.ErrCorrupt, from.size)
+			return 0, root, fmt.Errorf("%w: the first %d leaves differ from the signed leaves", session.ErrCorrupt, from.size)
 		}
 	}
 	if err := t.add(&h, from.size, from.bytes, end); err != nil {

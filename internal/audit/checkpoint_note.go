@@ -81,7 +81,7 @@ func readCheckpoint(dir string) (checkpoint, []byte, error) {
 	return c, signed, nil
 }
 
-// splitNotes splits a list of notes. torn is what follows the last complete one.
+// splitNotes splits a list of notes. torn is the rest after the last complete note.
 func splitNotes(b []byte) (notes [][]byte, torn []byte) {
 	for len(b) > 0 {
 		i := bytes.Index(b, []byte("\n\n— "))

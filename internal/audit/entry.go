@@ -47,7 +47,7 @@ const (
 	actionRewind = "rewind" // a file is restored; its digests are those before and after
 	actionOpen   = "open"   // a session
 	actionFork   = "fork"   // a session from another
-	actionErased = "erased" // the kind of entry is erased
+	actionErased = "erased" // the record was erased, so the kind of entry is unknown
 
 	actionStart     = "start"     // a run
 	actionContinue  = "continue"  // an ended run
@@ -66,8 +66,8 @@ const (
 )
 
 // Outcomes of an effect. The outcome of an answer is the decision: "allow", "deny",
-// "allow-session", "deny-session"; of hooks ok or error; of a grant and a mode the value that
-// was granted or set.
+// "allow-session", "deny-session"; the outcome of hooks is ok or error; the outcome of a grant or a
+// mode is the value that was granted or set.
 const (
 	outcomeOK      = "ok"
 	outcomeError   = "error"

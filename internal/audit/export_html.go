@@ -119,7 +119,7 @@ func (e *Entry) why(b *strings.Builder) {
 	}
 }
 
-// proof writes the remaining fields, folded.
+// proof writes the remaining fields in a collapsed part.
 func (e *Entry) proof(b *strings.Builder) {
 	b.WriteString(`<details><summary>proof</summary><dl>`)
 	for _, f := range [...][2]string{
@@ -152,7 +152,7 @@ func (e *Entry) hookLines() []string {
 	return list
 }
 
-// class returns a word as a CSS class; "" for anything else.
+// class returns a word as a CSS class, or "" for anything else.
 func class(s string) string {
 	for _, r := range s {
 		if (r < 'a' || r > 'z') && r != '-' {

@@ -165,8 +165,8 @@ func (e *Entry) status() (int, string) {
 	return statusOK, "Success"
 }
 
-// ocsfActor returns the account that the session runs for, and the decider: a person as the
-// user, anything else as the application.
+// ocsfActor returns the account that the session runs for, and who decided: a person is the user,
+// anything else is the application.
 func (e *Entry) ocsfActor() object {
 	a := object{"session": object{"uid": e.Session}, "app_name": "holdfast"}
 	switch {

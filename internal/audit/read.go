@@ -98,7 +98,7 @@ func (r *reader) seal(e *Entry) error {
 	return nil
 }
 
-// record takes in a record and returns the entries that are complete with it.
+// record processes a record and returns the entries that it completes.
 func (r *reader) record(rec *session.Record) ([]Entry, error) {
 	if err := r.check(rec); err != nil {
 		return nil, r.named(err)

@@ -27,7 +27,7 @@ var evidence = map[session.Kind]string{
 	record.KindAccess:           KindAccess,
 }
 
-// entry makes the entry of a record; nil if it has none.
+// entry makes the entry of a record, or returns nil if it has none.
 func (r *reader) entry(rec *session.Record) (*Entry, error) {
 	if rec.Kind == session.KindItem {
 		return nil, r.item(rec.Payload)

@@ -40,7 +40,7 @@ func (r *reader) question(payload json.RawMessage, e *Entry) error {
 	return nil
 }
 
-// answer takes in the answer to an approval request. The first answer wins.
+// answer processes the answer to an approval request. The first answer wins.
 func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	var ans approval.Answer
 	if err := json.Unmarshal(payload, &ans); err != nil {
@@ -73,7 +73,7 @@ func (r *reader) questionOf(d *policy.Decision) (questionState, bool) {
 	return questionState{}, false
 }
 
-// behalf returns the account, and the agent unless it is the main one.
+// behalf returns on whose behalf a call runs: the account, and the agent unless it is the main one.
 func (r *reader) behalf(agent string) string {
 	switch {
 	case agent == "":

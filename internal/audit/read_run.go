@@ -57,7 +57,7 @@ func (v *runEvent) fill(e *Entry) {
 	}
 }
 
-// who returns the client that requested it, or the program itself.
+// who returns the actor of the event: the client that requested it, or the program itself.
 func (v *runEvent) who() Actor {
 	if v.By == "" && v.Via == "" {
 		return Actor{Kind: actorProgram}

@@ -24,8 +24,8 @@ type TrailOptions struct {
 	Name string
 }
 
-// Trail is the audit trail next to a store: the last record of each log after every append.
-// Several programs may append to one trail at the same time. It is a [session.AppendObserver]
+// Trail is the audit trail next to a store. After every append it records the last record of the
+// log. Several programs may append to one trail at the same time. It is a [session.AppendObserver]
 // and safe for concurrent use.
 //
 // A checkpoint is signed after every 1,024 leaves of this Trail and by Close.
@@ -122,7 +122,7 @@ func (t *Trail) open() (err error) {
 func (t *Trail) file(name string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(t.folder, name), flags|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
-		return nil, trailError("open trail", t.folder, err, "a file of the trail cannot be opened", "make the folder and its files your own and writable")
+		return nil, trailError("open trail", t.folder, err, "a file of the trail cannot be opened", "make sure that you own the folder and its files and can write to them")
 	}
 	return f, nil
 }

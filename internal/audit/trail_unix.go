@@ -12,7 +12,7 @@ import (
 // openFlags keep an open from following a link and from leaking into a child process.
 const openFlags = unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// private reports whether a folder's mode shows who can write to it.
+// private is true if a folder's mode shows who can write to it on this system.
 const private = true
 
 // unlinked reports whether a file no longer has a name.

@@ -42,7 +42,7 @@ func (r *Report) AddAccess(access *Report) {
 	}
 }
 
-// Finding is a fault. The first one of a session is where the fault begins.
+// Finding is a fault. The first finding of a session shows where the fault begins.
 type Finding struct {
 	Session string `json:"session,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`  // the first bad record, or 0
@@ -152,7 +152,7 @@ func some(ids []string) string {
 	return strings.Join(ids[:few], ", ") + ", …"
 }
 
-// metas lists the sessions of the store.
+// metas returns the metadata of the sessions in the store.
 func (v *verifyRun) metas() (map[string]session.Meta, error) {
 	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, WithTrash: true, ID: v.o.Session})
 	if errors.Is(err, session.ErrCorrupt) {

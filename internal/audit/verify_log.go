@@ -296,7 +296,7 @@ func (l *logCheck) compare(r *session.Record) {
 			l.fault(s.seq, s.leaf, fmt.Sprintf("record %d is missing: leaf %d names it", s.seq, s.leaf))
 		case s.digest != r.Digest:
 			first := max(l.good, l.m.ParentSeq) + 1
-			l.fault(first, s.leaf, records(first, s.seq)+fmt.Sprintf(" not what leaf %d names: the hash chain was recomputed", s.leaf))
+			l.fault(first, s.leaf, records(first, s.seq)+fmt.Sprintf(" inconsistent with leaf %d: the hash chain was recomputed", s.leaf))
 		default:
 			l.good = s.seq
 		}
@@ -366,8 +366,8 @@ func (l *logCheck) sameMeta() bool {
 	return a == b
 }
 
-// erasures looks for missing payloads that no redacted record names, or only one that is not
-// in the trail: a leaf is written before anything is erased.
+// erasures finds missing payloads that no redacted record in the trail names. The leaf of a
+// redacted record is written before anything is erased.
 func (l *logCheck) erasures() {
 	if l.m.Deleted { // the record that names them may have been removed too
 		return

@@ -77,7 +77,7 @@ var tampering = []struct {
 		}
 		reseal(r, 6)
 		return r
-	}, 7, true, "record 7 is not what leaf 7 names: the hash chain was recomputed"},
+	}, 7, true, "record 7 is inconsistent with leaf 7: the hash chain was recomputed"},
 	{"a removed tail", func(r []session.Record) []session.Record {
 		return r[:11]
 	}, 12, true, "records 12 to 18 are missing: leaf"},
@@ -94,22 +94,22 @@ var tampering = []struct {
 		r[4].Seq, r[5].Seq = 5, 6
 		reseal(r, 4)
 		return r
-	}, 5, true, "record 5 is not what leaf 5 names"},
+	}, 5, true, "record 5 is inconsistent with leaf 5"},
 	{"a rewritten chain", func(r []session.Record) []session.Record {
 		forge(&r[6])
 		reseal(r, 6)
 		return r
-	}, 7, true, "record 7 is not what leaf 7 names: the hash chain was recomputed"},
+	}, 7, true, "record 7 is inconsistent with leaf 7: the hash chain was recomputed"},
 	{"a chain rewritten from the first", func(r []session.Record) []session.Record {
 		r[0].Payload = bytes.Replace(r[0].Payload, []byte("/src"), []byte("/etc"), 1)
 		reseal(r, 0)
 		return r
-	}, 1, true, "record 1 is not what leaf 1 names"},
+	}, 1, true, "record 1 is inconsistent with leaf 1"},
 	{"a chain rewritten within a batch", func(r []session.Record) []session.Record {
 		r[15].Payload = bytes.Replace(r[15].Payload, []byte("two"), []byte("owt"), 1)
 		reseal(r, 15)
 		return r
-	}, 15, true, "records 15 to 17 are not what leaf"},
+	}, 15, true, "records 15 to 17 are inconsistent with leaf"},
 	{"a record more", func(r []session.Record) []session.Record {
 		x := r[6]
 		r = slices.Insert(r, 6, x)
@@ -118,7 +118,7 @@ var tampering = []struct {
 		}
 		reseal(r, 6)
 		return r
-	}, 8, true, "record 8 is not what leaf 8 names"},
+	}, 8, true, "record 8 is inconsistent with leaf 8"},
 	{"an erased payload", func(r []session.Record) []session.Record {
 		r[6].Payload = nil
 		return r

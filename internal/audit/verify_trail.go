@@ -101,7 +101,7 @@ func trailFile(dir, name string) ([]byte, error) {
 	return b, err
 }
 
-// verifier returns the key to verify notes with; nil if there is none.
+// verifier returns the key to verify notes with, or nil if there is none.
 func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	stored, err := trailFile(v.dir, verifierName)
 	if err != nil {
@@ -324,13 +324,13 @@ func (w *treeWalk) reach(end int64) {
 	}
 }
 
-// differs reports which leaf is not the signed one, if the tree's file shows it.
+// differs reports which leaf differs from the signed leaf, if the tree's file shows it.
 func (w *treeWalk) differs(c claim) {
 	if w.mismatch > w.good {
 		w.v.find(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
 		return
 	}
-	f := Finding{Detail: fmt.Sprintf("leaves %d to %d are not the signed ones (%s)", w.good+1, c.size, c.from)}
+	f := Finding{Detail: fmt.Sprintf("leaves %d to %d differ from the signed leaves (%s)", w.good+1, c.size, c.from)}
 	if w.good < c.size {
 		f.Leaf = w.good + 1
 	}
@@ -352,7 +352,7 @@ func (w *treeWalk) finish() {
 	case w.v.r.Key != "" && !w.v.signed:
 		w.v.note("a key exists but no checkpoint: a crash interrupted the first signature, or all checkpoints were removed")
 	case w.mismatch != 0 && !w.bad && len(w.claims) == 0:
-		w.v.find(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed; the leaf is the signed one"})
+		w.v.find(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed, but the leaf equals the signed leaf"})
 	case w.truncated && covered > 0:
 		w.v.note("the file %s is shorter than the last checkpoint; it will be recreated from the leaves", treeName)
 	case covered == 0 && w.size > 0:

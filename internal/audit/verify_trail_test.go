@@ -72,7 +72,7 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 		{"a leaf edited, and the tree removed", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte { return bytes.Replace(b, []byte("beta"), []byte("bete"), 1) })
 			check(t, os.Remove(filepath.Join(s.trailDir(), treeName)))
-		}, 1, "are not the signed ones"},
+		}, 1, "differ from the signed leaves"},
 		{"a line that is no leaf", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte {
 				l := splitLines(b)
@@ -114,7 +114,7 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 				b[0] ^= 1
 				return b
 			})
-		}, 1, "the file tree was changed; the leaf is the signed one"},
+		}, 1, "the file tree was changed, but the leaf equals the signed leaf"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := whole.copy(t)

@@ -29,7 +29,7 @@ type Task struct {
 	Run      int      // differs for each child, so that ids never repeat
 	Rounds   int      // number of prompts
 	NoSync   bool     // make fsync and fdatasync do nothing
-	Early    bool     // acknowledge before the store does
+	Early    bool     // report an acknowledgement before the store gives it
 	Person   bool     // an approver in the child answers approval requests
 	Report   string   // a file to report to, instead of descriptor 3
 	Past     string   // for "check": a file with the reports of earlier children

@@ -27,7 +27,7 @@
 //
 // A fifth kind is about operations of a user or a model that take more than one step, such as
 // a rewind of files or a worktree: the program is killed in the middle. No process of it may
-// survive, every log must verify, everything it acknowledged must be in them, and repeating
+// survive, every log must verify, everything it acknowledged must be in the logs, and repeating
 // the operation must complete it.
 //
 // A sixth kind makes the store of two daemons unavailable, fills its disk, or removes its

@@ -22,7 +22,7 @@ func CheckPairing(items []transcript.Encoded) error {
 					}
 				}
 				if at < 0 {
-					return fmt.Errorf("item %d answers %q, which nobody asked just before", i, id)
+					return fmt.Errorf("item %d answers %q, but no open tool use has this id", i, id)
 				}
 				open = append(open[:at:at], open[at+1:]...)
 			}

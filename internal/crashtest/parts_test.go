@@ -132,8 +132,8 @@ func TestCheckPairing(t *testing.T) {
 		{"dangling", []transcript.Item{user, uses("a")}, "never got a result"},
 		{"half", []transcript.Item{uses("a", "b"), result("a")}, "never got a result"},
 		{"between", []transcript.Item{uses("a"), user, result("a")}, "waits for its result"},
-		{"orphan", []transcript.Item{user, result("a")}, "nobody asked"},
-		{"twice", []transcript.Item{uses("a"), result("a"), result("a")}, "nobody asked"},
+		{"orphan", []transcript.Item{user, result("a")}, "no open tool use"},
+		{"twice", []transcript.Item{uses("a"), result("a"), result("a")}, "no open tool use"},
 		{"again", []transcript.Item{uses("a"), result("a"), uses("a"), result("a")}, "again"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestVerifySeesDamage(t *testing.T) {
 		{"none", func(*testing.T, Evidence, *Ledger) {}, ""},
 		{"record lost", func(_ *testing.T, e Evidence, _ *Ledger) {
 			e.Add([]Ack{{Session: "s", Seq: 99, ID: "x"}})
-		}, "is not there"},
+		}, "is missing"},
 		{"record changed", func(_ *testing.T, e Evidence, _ *Ledger) {
 			a := e["s"][2]
 			a.Digest[0] ^= 1
@@ -169,7 +169,7 @@ func TestVerifySeesDamage(t *testing.T) {
 			e.Add([]Ack{{Session: "gone", Seq: 1, ID: "x"}})
 		}, "no such session"},
 		{"tool repeated", func(t *testing.T, _ Evidence, l *Ledger) { note(t, l, "use-s-1-1") }, "ran 2 times"},
-		{"start missing", func(t *testing.T, _ Evidence, l *Ledger) { note(t, l, "use-s-1-99") }, "not on record"},
+		{"start missing", func(t *testing.T, _ Evidence, l *Ledger) { note(t, l, "use-s-1-99") }, "start is not recorded"},
 		{"lie about a run", func(t *testing.T, _ Evidence, l *Ledger) {
 			if err := l.f.Truncate(0); err != nil {
 				t.Fatal(err)

@@ -87,7 +87,7 @@ type reorder struct {
 
 func (r *reorder) String() string {
 	return fmt.Sprintf("%d crash points in %d recordings of %d writes, flushes and acks; before them %d writes were not flushed, of which %d were kept (%d torn); "+
-		"%d records acknowledged by then, %d lost (%d crash points with loss, %d file systems not mounted); %d more on disk than told; %.1f crash points/s",
+		"%d records acknowledged by then, %d lost (%d crash points with loss, %d file systems not mounted); %d more on disk than reported; %.1f crash points/s",
 		r.tally.Trials, r.n, r.entries, r.unflushed, r.kept, r.torn, r.tally.Acked, r.tally.Lost, r.tally.Broken, r.dead, r.tally.Unacked,
 		float64(r.tally.Trials)/r.took.Seconds())
 }

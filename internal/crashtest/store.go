@@ -16,7 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// Stores are the kinds that [OpenStore] opens in a folder, Servers those at a URL.
+// Stores lists the kinds of stores that [OpenStore] opens in a folder, and Servers the kinds that
+// it opens at a URL.
 var (
 	Stores  = []string{"sqlite", "file"}
 	Servers = []string{"postgres", "mysql", "redis", "s3"}

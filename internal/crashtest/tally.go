@@ -20,7 +20,7 @@ type Totals struct {
 
 func (t *Totals) String() string {
 	return fmt.Sprintf("%d trials, %d struck before the end; %d records acknowledged (%d too late to count), %d lost (%d trials with loss); "+
-		"%d more on disk than told; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated, %d of unknown outcome",
+		"%d more on disk than reported; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated, %d of unknown outcome",
 		t.Trials, t.Killed, t.Acked, t.Late, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran, t.Unknown)
 }
 

@@ -78,7 +78,7 @@ func (f *Finding) compare(id string, recs []session.Record, acked map[int64]Ack)
 	for seq, a := range acked {
 		if seq > int64(len(recs)) {
 			f.Lost++
-			f.wrong("session %s: record %d was acknowledged and is not there", id, seq)
+			f.wrong("session %s: record %d was acknowledged but is missing", id, seq)
 		} else if r := recs[seq-1]; r.Digest != a.Digest || r.ID != a.ID {
 			f.Lost++
 			f.wrong("session %s: record %d is not the one that was acknowledged", id, seq)
@@ -110,7 +110,7 @@ func (f *Finding) meta(ctx context.Context, sessions *session.Sessions, id strin
 	}
 	got, err := sessions.Get(ctx, id)
 	if err != nil {
-		f.wrong("session %s has records and no metadata: %v", id, err)
+		f.wrong("session %s has records but no metadata: %v", id, err)
 		return
 	}
 	delta, err := session.Fold(recs)
@@ -119,7 +119,7 @@ func (f *Finding) meta(ctx context.Context, sessions *session.Sessions, id strin
 		return
 	}
 	if want := (session.Meta{}).Apply(delta); !sameMeta(got, want) {
-		f.wrong("session %s: the metadata is\n%+v and the records fold to\n%+v", id, got, want)
+		f.wrong("session %s: the metadata is\n%+v but the records give\n%+v", id, got, want)
 	}
 }
 

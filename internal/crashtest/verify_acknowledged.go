@@ -25,7 +25,7 @@ func VerifyPast(ctx context.Context, store session.Store, p *Acknowledged) *Find
 	for _, id := range slices.Sorted(maps.Keys(p.Acked)) {
 		f.leases(ctx, store, p, id)
 		if err := p.next(ctx, sessions, id); err != nil {
-			f.wrong("session %s does not go on: %v", id, err)
+			f.wrong("session %s cannot be continued: %v", id, err)
 		}
 	}
 	again := &Finding{}
@@ -42,7 +42,7 @@ func (f *Finding) all(ctx context.Context, sessions *session.Sessions, p *Acknow
 		case errors.Is(err, session.ErrNotFound) && p.Deleting[id]:
 			continue
 		case err == nil && p.Deleted[id]:
-			f.wrong("session %s was deleted and is there, with %d records", id, len(recs))
+			f.wrong("session %s was deleted but still exists with %d records", id, len(recs))
 			continue
 		case err != nil:
 			f.wrong("session %s: %v", id, err)
@@ -67,7 +67,7 @@ func parents(acked map[int64]Ack) int {
 func (f *Finding) erased(id string, recs []session.Record, seqs []int64) {
 	for _, seq := range seqs {
 		if seq <= int64(len(recs)) && recs[seq-1].Payload != nil {
-			f.wrong("session %s: record %d was erased and has its payload", id, seq)
+			f.wrong("session %s: record %d was erased but still has its payload", id, seq)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (f *Finding) report(ctx context.Context, sessions *session.Sessions, id str
 		f.wrong("session %s: verify: record %d: %s", id, fault.Seq, fault.Detail)
 	}
 	if r.MetaDiffers {
-		f.wrong("session %s: the metadata is\n%+v and the records fold to\n%+v", id, r.Meta, r.Rebuilt)
+		f.wrong("session %s: the metadata is\n%+v but the records give\n%+v", id, r.Meta, r.Rebuilt)
 	}
 }
 
@@ -104,11 +104,11 @@ func (f *Finding) leases(ctx context.Context, store session.Store, p *Acknowledg
 		return
 	}
 	if got.Epoch <= p.Leases[id] {
-		f.wrong("session %s: the lease has epoch %d, and %d was given out", id, got.Epoch, p.Leases[id])
+		f.wrong("session %s: the lease has epoch %d, but epoch %d was already used", id, got.Epoch, p.Leases[id])
 	}
 	p.Leases[id] = got.Epoch
 	if err := leaser.Release(ctx, id, got); err != nil {
-		f.wrong("session %s: its lease cannot be given back: %v", id, err)
+		f.wrong("session %s: its lease cannot be released: %v", id, err)
 	}
 }
 

@@ -37,10 +37,10 @@ func (a *ApprovalState) Stage() string {
 }
 
 // ReadApprovals reads all approval requests of a session from a store, and the ledger at path.
-// run is the session that it works for, whose log has them, or its own id. unasked are the tool
-// uses whose approval request was prevented by a kill: a model's answer is recorded before its
-// approval requests, in a separate append (in another log for a sub-agent). Such a call must not
-// have run; if it did, that is an error.
+// run is the session whose log has the requests: the session that it works for, or itself. unasked
+// are the tool uses whose approval request was prevented by a kill: a model's answer is recorded
+// before its approval requests, in a separate append (in another log for a sub-agent). Such a call
+// must not have run; if it did, that is an error.
 func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger string) (list []*ApprovalState, unasked []string, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
@@ -73,7 +73,7 @@ func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger str
 	}
 	for _, use := range r.unasked {
 		if n := ran[id][use].Times; n > 0 {
-			return nil, nil, fmt.Errorf("session %s: nobody was asked about %s, and it ran %d times", id, use, n)
+			return nil, nil, fmt.Errorf("session %s: %s ran %d times without an approval request", id, use, n)
 		}
 	}
 	return r.list, r.unasked, nil
@@ -86,7 +86,7 @@ type asking struct {
 	unasked     []string
 }
 
-// addOf takes in a record of the run's log: an approval request of the session's agent, or an
+// addOf processes a record of the run's log: an approval request of the session's agent, or an
 // answer to one.
 func (r *asking) addOf(id string, rec session.Record) error {
 	switch rec.Kind {
@@ -127,7 +127,7 @@ func (r *asking) add(rec session.Record) error {
 		}
 		a := r.byID[ans.RequestID]
 		if a == nil {
-			return fmt.Errorf("nobody asked %s", ans.RequestID)
+			return fmt.Errorf("%s answers no approval request", ans.RequestID)
 		}
 		if len(a.Answers) == 0 {
 			r.answered[ans.RequestID] = rec.Time
@@ -142,7 +142,7 @@ func (r *asking) add(rec session.Record) error {
 			a.Started++
 			a.Early = a.Early || len(a.Answers) == 0 || rec.Time.Before(r.answered[a.Question.ID])
 		} else if s.Tool == "Effect" {
-			return fmt.Errorf("%s started and nobody was asked", s.Use)
+			return fmt.Errorf("%s started without an approval request", s.Use)
 		}
 	case session.KindItem:
 		return r.item(rec)
@@ -184,7 +184,7 @@ func (a *ApprovalState) Check(over bool) error {
 	case a.Started > 1 || a.Runs.Times > 1:
 		return fmt.Errorf("%s started %d times and ran %d times", use, a.Started, a.Runs.Times)
 	case a.Runs.Times > a.Started:
-		return fmt.Errorf("%s ran and its start is not on record", use)
+		return fmt.Errorf("%s ran but its start is not recorded", use)
 	case len(a.Answers) == 0 && over:
 		return fmt.Errorf("%s was never answered", use)
 	case len(a.Answers) == 0:
@@ -194,7 +194,7 @@ func (a *ApprovalState) Check(over bool) error {
 	case over && a.Result == "":
 		return fmt.Errorf("%s has no result", use)
 	case over && a.Answers[0].Decision.Allows() && a.Runs.Times == 0 && a.Result != history.OutcomeUnknown:
-		return fmt.Errorf("%s was allowed and never ran; the model was told %q", use, a.Result)
+		return fmt.Errorf("%s was allowed but never ran; the model was told %q", use, a.Result)
 	}
 	return nil
 }

@@ -31,12 +31,12 @@ func TestApprovalStateCheck(t *testing.T) {
 		{"started before the answer", ApprovalState{Answers: yes, Started: 1, Early: true}, false, "running", "before there was an answer"},
 		{"started twice", ApprovalState{Answers: yes, Started: 2}, false, "running", "started 2 times"},
 		{"ran twice", ApprovalState{Answers: yes, Started: 1, Runs: Runs{Times: 2}}, false, "running", "ran 2 times"},
-		{"ran without a start", ApprovalState{Answers: yes, Runs: once}, false, "answered", "its start is not on record"},
+		{"ran without a start", ApprovalState{Answers: yes, Runs: once}, false, "answered", "its start is not recorded"},
 		{"denied and started", ApprovalState{Answers: no, Started: 1}, false, "running", "denied and started"},
 		{"denied", ApprovalState{Answers: no, Result: "permission denied"}, true, "done", ""},
 		{"ran", ApprovalState{Answers: yes, Started: 1, Runs: once, Result: "ran"}, true, "done", ""},
 		{"no result", ApprovalState{Answers: yes, Started: 1, Runs: once}, true, "running", "no result"},
-		{"never ran", ApprovalState{Answers: yes, Result: history.NotRun}, true, "done", "allowed and never ran"},
+		{"never ran", ApprovalState{Answers: yes, Result: history.NotRun}, true, "done", "allowed but never ran"},
 		{"cut off", ApprovalState{Answers: yes, Started: 1, Result: history.OutcomeUnknown}, true, "done", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 			f.wrong("session %s: %s ran %d times", id, use, r.Times)
 		}
 		if started[use] == 0 && !r.Late {
-			f.wrong("session %s: %s ran and its start is not on record", id, use)
+			f.wrong("session %s: %s ran but its start is not recorded", id, use)
 		}
 	}
 }
@@ -62,13 +62,13 @@ func (f *Finding) results(id string, r session.Record, ran map[string]Runs) erro
 			f.Unknown++
 		case history.NotRun:
 			if r.Times > 0 && !r.Late {
-				f.wrong("session %s: the model was told that %s did not run, and it did", id, res.UseID)
+				f.wrong("session %s: the model was told that %s did not run, but it ran", id, res.UseID)
 			}
 		default:
 			if told := strings.HasPrefix(res.Text(), "ran"); told && r.Times == 0 {
-				f.wrong("session %s: the model was told that %s ran, and it did not", id, res.UseID)
+				f.wrong("session %s: the model was told that %s ran, but it did not run", id, res.UseID)
 			} else if !told && r.Times > 0 {
-				f.wrong("session %s: the model was told %q about %s, and it ran", id, res.Text(), res.UseID)
+				f.wrong("session %s: the model was told %q about %s, but it ran", id, res.Text(), res.UseID)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func (m *checkingModel) Stream(_ context.Context, req *model.Request) iter.Seq2[
 	return func(yield func(model.Event, error) bool) {
 		items, err := m.check(req)
 		if err != nil {
-			m.report.Fault("session %s cannot go on: %v", m.id, err)
+			m.report.Fault("session %s cannot continue: %v", m.id, err)
 			yield(nil, &model.Error{Kind: model.ErrorInvalid, Provider: "crashtest", Message: err.Error()})
 			return
 		}

@@ -25,7 +25,7 @@ func workLog(ctx context.Context, j job) (err error) {
 	}()
 	j.report.Recovered(restored.Log.Recovery())
 	if err := CheckPairing(restored.State.Items); err != nil {
-		j.report.Fault("session %s cannot go on: %v", j.id, err)
+		j.report.Fault("session %s cannot continue: %v", j.id, err)
 		return err
 	}
 	j.report.Resumed(j.id)

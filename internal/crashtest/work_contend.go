@@ -150,6 +150,6 @@ func (c *contender) begin(ctx context.Context, o Command) (err error) {
 		if !o.Patient || !errors.Is(err, session.ErrBusy) {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond) // as an impatient user would, by hand
+		time.Sleep(5 * time.Millisecond) // retry like a user who runs the command again
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// workAsk runs an agent whose tool needs approvals. With person, the agent answers them
+// workAsk runs an agent whose tool needs approvals. If Task.Person is set, the agent answers them
 // itself; otherwise it waits for another program.
 func workAsk(ctx context.Context, j job) (err error) {
 	tools, err := j.slowTools()

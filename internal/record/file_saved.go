@@ -108,8 +108,8 @@ func (f *FileSaved) Describe(mode fs.FileMode, size int64, digest string) {
 	f.Existed, f.Mode, f.Size, f.Digest = true, strconv.FormatUint(uint64(mode.Perm()), 8), size, digest
 }
 
-// SetContent sets the content of the file, or SameAs if a record already has it; at has the seq of those
-// records by digest. A nil content means that the file is too large.
+// SetContent sets the content of the file, or SameAs if a record already has it; at maps digests to
+// the seqs of those records. A nil content means that the file is too large.
 func (f *FileSaved) SetContent(content []byte, at map[string]int64) {
 	if seq, ok := at[f.Digest]; ok {
 		f.SameAs = seq

@@ -27,7 +27,7 @@ type Conn struct {
 	interrupted bool
 }
 
-// connect dials a server. The connection is not greeted yet.
+// connect dials a server. The caller then calls greet.
 func (o *Options) connect(ctx context.Context, network, addr string) (*Conn, error) {
 	plain := &net.Dialer{Timeout: o.Dial, KeepAlive: 30 * time.Second}
 	var c net.Conn

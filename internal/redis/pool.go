@@ -143,7 +143,7 @@ func (p *pool) drop(c *Conn) {
 	c.close()
 }
 
-// retire closes idle connections. Those in use are closed when they are returned.
+// retire closes idle connections. Connections in use are closed when they are returned.
 func (p *pool) retire() {
 	p.end()
 	p.mu.Lock()

@@ -11,10 +11,10 @@ import (
 // Limits of a reply. Announced sizes are not trusted: memory is allocated as bytes arrive.
 const (
 	maxLine  = 64 << 10  // bytes of a status, an error or a number
-	maxBulk  = 512 << 20 // bytes of one string, as Redis has it
+	maxBulk  = 512 << 20 // bytes of one string; Redis has the same limit
 	maxDepth = 16        // lists in lists
 	maxReply = 1 << 30   // estimated bytes of a reply in memory
-	perValue = 64        // of which for each value in addition to its bytes
+	perValue = 64        // estimated bytes of a value besides its content
 )
 
 // Command is the name of a command and its arguments: strings, bytes, integers, booleans

@@ -33,7 +33,7 @@ import (
 // Options configures a client: the bucket, its location and the identity.
 type Options struct {
 	Bucket   string
-	Endpoint string // scheme and host; "" is Amazon's, over HTTPS
+	Endpoint string // scheme and host; "" means Amazon S3 over HTTPS
 	Region   string // "" is that of the endpoint's name, or else the one reported by the server
 	Style    Style
 	Keys     *credentials.Chain

@@ -13,7 +13,7 @@ import (
 // endpoint is the location of a bucket.
 type endpoint struct {
 	scheme  string
-	address string // host and port; "" is Amazon's in the region
+	address string // host and port; "" means the host of Amazon S3 in the region
 	service string // as it is signed
 	region  string // from the host name, else us-east-1
 	named   bool   // the bucket may be part of the host name

@@ -20,8 +20,8 @@ type Error struct {
 	Code      string // "NoSuchKey", …
 	Message   string
 	RequestID string
-	// Region is the bucket's region, if the server reports it. WrongRegion says that the request went to another
-	// one.
+	// Region is the bucket's region, if the server reports it. WrongRegion means that the request
+	// went to a server of another region.
 	Region      string
 	WrongRegion bool
 	// Unsigned says that there were no keys to sign the request.

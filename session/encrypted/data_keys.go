@@ -167,7 +167,7 @@ func (r *keyCache) newKey() *dataKey {
 	return r.current
 }
 
-// keyOf reads the data key of a session from its first record; nil if the session has no record.
+// keyOf reads the data key of a session from its first record, or returns nil if the session has no record.
 func (s *Store) keyOf(ctx context.Context, id string) (*dataKey, error) {
 	if k := s.ring.known(id); k != nil {
 		return k, nil

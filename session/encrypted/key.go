@@ -89,8 +89,8 @@ func passphrase(words string, factor int) (*Key, error) {
 const keychainService = "holdfast store key"
 
 // Keychain reads an age identity from the system's keychain: the login keychain of macOS, the
-// credential manager of Windows, the Secret Service of a Linux desktop. ErrNotFound if it has none
-// with this name, see [NewKeychain].
+// credential manager of Windows, the Secret Service of a Linux desktop. It returns ErrNotFound if
+// the keychain has no key with this name; see [NewKeychain].
 func Keychain(name string) (*Key, error) {
 	text, err := keyring.Get(keychainService, name)
 	if errors.Is(err, keyring.ErrNotFound) {
@@ -108,7 +108,8 @@ func Keychain(name string) (*Key, error) {
 }
 
 // NewKeychain creates an age identity, stores it in the system's keychain and returns it.
-// ErrExists if there is one with this name: replacing it would lose the data it decrypts.
+// It returns ErrExists if there is one with this name: replacing it would lose the data it
+// decrypts.
 func NewKeychain(name string) (*Key, error) {
 	switch _, err := keyring.Get(keychainService, name); {
 	case err == nil:
@@ -128,8 +129,8 @@ func NewKeychain(name string) (*Key, error) {
 
 // WithRecipients returns the key with further recipients (age1…) for which new data keys are also
 // wrapped, such as a colleague or an offline backup key. A store that is opened with different
-// recipients starts a new data key. ErrInvalid for an invalid recipient, and for a passphrase,
-// which cannot be combined.
+// recipients starts a new data key. It returns ErrInvalid for an invalid recipient, and for a
+// passphrase, which cannot be combined.
 func (k *Key) WithRecipients(recipients ...string) (*Key, error) {
 	out := *k
 	out.recipients = append([]age.Recipient(nil), k.recipients...)

@@ -69,8 +69,8 @@ func (s *Store) filter(ctx context.Context, q session.Query) (session.Page, erro
 	}
 }
 
-// openMetas decrypts the texts of metas. One that cannot be decrypted is shown as unreadable, so
-// that it does not hide the others.
+// openMetas decrypts the texts in the metadata of sessions. A text that cannot be decrypted is
+// shown as unreadable, so that it does not hide the others.
 func (s *Store) openMetas(ctx context.Context, metas []session.Meta) error {
 	for i := range metas {
 		if err := s.openMeta(ctx, &metas[i]); err != nil {
@@ -110,7 +110,7 @@ func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 	return nil
 }
 
-// keyNamed returns the data key with that id, from the cache or the session; nil if it is not
+// keyNamed returns the data key with that id, from the cache or the session, or nil if it is not
 // available.
 func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, error) {
 	if key == "" {

@@ -83,7 +83,7 @@ func (b *sessionSealer) sealText(field, text string) string {
 	return textMark + b.key + "." + base64.RawURLEncoding.EncodeToString(b.seal([]byte("meta\n"+field), []byte(text)))
 }
 
-// textKey returns the id of the data key of a list text; "" if it is not encrypted.
+// textKey returns the id of the data key of a list text, or "" if it is not encrypted.
 func textKey(text string) string {
 	rest, ok := strings.CutPrefix(text, textMark)
 	key, _, found := strings.Cut(rest, ".")

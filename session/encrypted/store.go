@@ -67,7 +67,7 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 // searched is the number of sessions searched for a data key of this key.
 const searched = 64
 
-// newest returns the newest data key made by this key; nil if the newest sessions have none. The
+// newest returns the newest data key made by this key, or nil if the newest sessions have none. The
 // error is that of the newest session that is not damaged.
 func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 	q := session.Query{Worktrees: true, WithTrash: true, Limit: 16}
@@ -163,7 +163,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	b, ok := session.As[session.Rebuilder](s.inner)
 	if !ok {
-		return unsupported("put meta", m.ID, "the store cannot replace metas")
+		return unsupported("put meta", m.ID, "the store cannot replace session metadata")
 	}
 	k, err := s.keyOf(ctx, m.ID)
 	if err != nil {

@@ -19,7 +19,7 @@ func identityMark(identity string) []byte {
 	return sum[:]
 }
 
-// mark returns an identity's mark for a data key; nil if there are no marks.
+// mark returns an identity's mark for a data key, or nil if there are no marks.
 func (k *Key) mark(d *dataKey) []byte {
 	if len(k.makers) == 0 {
 		return nil

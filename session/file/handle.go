@@ -316,7 +316,7 @@ func (h *handle) saveMark() {
 }
 
 // Recover implements [session.Recoverer]: it checks the log, moves a torn tail to a separate file
-// and reports that. ErrCorrupt if valid records follow a damaged one.
+// and reports that. It returns ErrCorrupt if valid records follow a damaged one.
 func (s *Store) Recover(ctx context.Context, id string) (*session.Recovery, error) {
 	h, err := s.use("open", id)
 	if err != nil {

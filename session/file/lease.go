@@ -54,7 +54,7 @@ func (h *handle) readLease() error {
 	return err
 }
 
-// openLease opens and reads a lease file; nil if there is none.
+// openLease opens and reads a lease file, or returns nil if there is none.
 func (s *Store) openLease(dir *os.Root, id string) (*os.File, leaseFile, error) {
 	f, err := s.disk.open(dir, leaseName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -245,7 +245,7 @@ func (s *Store) epochFloor() (int64, error) {
 	if err != nil {
 		return 0, &session.Error{
 			Op: "read lease", Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
-			Hint: "write into it a number greater than the epochs in all lease files",
+			Hint: "write a number to the file that is greater than the epochs in all lease files",
 		}
 	}
 	return floor, nil

@@ -68,8 +68,8 @@ func (s *Store) one(id string) (session.Page, error) {
 	return session.Page{}, nil
 }
 
-// PutMeta implements [session.Rebuilder]: it replaces the cached meta by m. ErrConflict if m does
-// not belong to the log's current head.
+// PutMeta implements [session.Rebuilder]: it replaces the cached meta by m. It returns ErrConflict
+// if m does not belong to the log's current head.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	h, err := s.use("put meta", m.ID)
 	if err != nil {

@@ -89,7 +89,7 @@ type foldResult struct {
 	detail  string
 }
 
-// fold continues from m to limit. It takes in complete batches only; in a trimmed log the last
+// fold continues from m to limit. It reads complete batches only; in a trimmed log the last
 // batch need not be complete. Bytes after the resulting End are a torn tail.
 func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (foldResult, error) {
 	out := foldResult{logSummary: m}

@@ -65,8 +65,8 @@ type Store struct {
 }
 
 // Open opens the store in dir, and creates it with mode 0700 if it does not exist. The caller
-// closes it. ErrNewer if a newer version wrote it, ErrReadOnly if it does not exist and cannot be
-// created.
+// closes it. It returns ErrNewer if a newer version wrote it, ErrReadOnly if it does not exist and
+// cannot be created.
 func Open(dir string, o *Options) (*Store, error) {
 	return open(dir, o, diskOps{})
 }
@@ -196,8 +196,8 @@ func (s *Store) use(op, id string) (*handle, error) {
 	return h, nil
 }
 
-// release returns a handle, and closes the one idle for longest if there are too many. A poisoned
-// handle is kept, so that the poison is not forgotten.
+// release gives a handle back. If too many handles are open, it closes the one that was idle for
+// longest. A poisoned handle is kept, so that the poison is not forgotten.
 func (s *Store) release(h *handle) {
 	s.mu.Lock()
 	h.refs--

@@ -118,8 +118,8 @@ func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 }
 
 // drain receives values immediately and passes them on in lists, until in is closed. The system's
-// watcher must never wait for us: it may hold the lock that Enter and Leave need, while we wait
-// for the lock that they are called under.
+// watcher must never wait for this goroutine: it may hold the lock that Enter and Leave need, while
+// this goroutine waits for the lock that they are called under.
 func drain[T any](done *sync.WaitGroup, in <-chan T) <-chan []T {
 	out := make(chan []T)
 	done.Go(func() {

@@ -14,7 +14,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	return q.Select(s.metas(q.ID))
 }
 
-// metas returns the metas of all sessions, or of one.
+// metas returns the metadata of all sessions, or of one.
 func (s *Store) metas(id string) []session.Meta {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

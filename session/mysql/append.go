@@ -225,7 +225,7 @@ func (t *tx) insert(num int64, records []session.Record) error {
 	return nil
 }
 
-// refusal returns why a batch did not fit; nil if it is already stored.
+// refusal returns why a batch did not fit, or nil if it is already stored.
 func (t *tx) refusal(id string, b *session.Batch) error {
 	again, err := dialect.Refusal(t, id, b)
 	switch {
@@ -237,9 +237,9 @@ func (t *tx) refusal(id string, b *session.Batch) error {
 	return t.settle()
 }
 
-// settle makes sure that what can be seen is on the medium. InnoDB shows a commit to others before
-// it has synced it, but a later commit syncs all earlier ones. settle therefore commits a change
-// that has no other effect: it skips an epoch.
+// settle makes sure that everything other connections can see is on disk. InnoDB shows a commit to
+// others before it has synced it, but a later commit syncs all earlier ones. settle therefore
+// commits a change that has no other effect: it skips an epoch.
 func (t *tx) settle() error {
 	_, err := t.exec("UPDATE epochs SET last = last + 1 WHERE one = 1")
 	return err

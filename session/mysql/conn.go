@@ -118,7 +118,7 @@ func checkVersion(version string) error {
 	}
 	return &session.Error{
 		Op: "open store", Err: session.ErrUnsupported, Detail: "the server is " + name + " " + version,
-		Hint: "use MySQL 8.0 or MariaDB 10.5, or a later one",
+		Hint: "use MySQL 8.0, MariaDB 10.5, or a later version",
 	}
 }
 
@@ -203,7 +203,7 @@ func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error 
 	})
 }
 
-// transact is on with a transaction, which is committed if f returns nil.
+// transact is like on, but runs f in a transaction and commits it if f returns nil.
 func (s *Store) transact(ctx context.Context, op, id string, f func(*tx) error) error {
 	return s.on(ctx, op, id, func(t *tx) error {
 		if err := t.begin(); err != nil {

@@ -41,8 +41,8 @@ func (t *tx) insertSession(m *session.Meta) (int64, error) {
 	return r.LastInsertId()
 }
 
-// takeEpoch copies the epoch of the session's lease into its row once that exists. A lease
-// acquired at the same time either waits for the row or is waited for.
+// takeEpoch copies the epoch of the session's lease into its row once that exists. If a lease is
+// acquired at the same time, one of the two waits for the other's lock on the row.
 func (t *tx) takeEpoch(id string, num, want int64) error {
 	var now int64
 	if _, err := t.row([]any{&now}, "SELECT epoch FROM leases WHERE id = ? FOR UPDATE", []byte(id)); err != nil {

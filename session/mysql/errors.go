@@ -131,7 +131,7 @@ func (s *Store) translate(op, id string, err error) error {
 	}
 	if isLost(err) {
 		out.Err, out.Detail = session.ErrUnavailable, s.addr.shown+": "+err.Error()
-		out.Hint = "check that the server is reachable and try again; the last request may have been carried out, repeating it is safe"
+		out.Hint = "check that the server is reachable and try again; the last request may have been carried out; repeating it is safe"
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func (s *Store) version(t *tx) (int, error) {
 	}
 	if marked == 0 {
 		if tables > 0 {
-			return 0, s.foreign(fmt.Sprintf("it has %d tables, and none of them is a store's marker", tables))
+			return 0, s.foreign(fmt.Sprintf("it has %d tables, and none of them marks it as a store", tables))
 		}
 		return 0, nil
 	}

@@ -44,7 +44,7 @@ type Store struct {
 	board    *logwatch.Watchers
 	closed   atomic.Bool
 
-	mu    sync.Mutex     // held to add to calls, and to close
+	mu    sync.Mutex     // held while calls changes and while the store closes
 	calls sync.WaitGroup // calls in progress
 }
 

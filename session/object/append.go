@@ -17,7 +17,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if err := checkBatch(b); err != nil {
 		return s.explain(ctx, "append", id, err)
 	}
-	err := s.with(ctx, "append", id, func(h *handle) error {
+	err := s.withHandle(ctx, "append", id, func(h *handle) error {
 		if b.Delta.Opened != nil {
 			return h.create(ctx, b)
 		}
@@ -109,9 +109,9 @@ func (h *handle) has(ctx context.Context, st *state, b session.Batch) (bool, err
 	return i == len(b.Records), nil
 }
 
-// create appends the first batch of a session. A fork is pinned in its parent before the parent is
-// checked, and a delete looks for pins after it marked the session as deleted. So at least one of
-// the two sees the other.
+// create appends the first batch of a session. A fork registers itself in its parent with an
+// object, the pin, before it checks the parent. A delete looks for pins after it marked the session
+// as deleted. So at least one of the two sees the other.
 func (h *handle) create(ctx context.Context, b session.Batch) error {
 	base := b.Delta.Opened.Base
 	if base == nil && b.Expect != 0 {

@@ -115,7 +115,7 @@ func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed
 	}
 }
 
-// listOnce lists the objects after a key, and moves the key on.
+// listOnce lists one page of the objects after a key, and advances the key.
 func (b *bucket) listOnce(ctx context.Context, under string, after *string, yield func(listed, error) bool) (stopped bool, err error) {
 	from := ""
 	if *after != "" {

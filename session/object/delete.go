@@ -12,7 +12,7 @@ import (
 // the id continues it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	defer s.board.Notify(id)
-	return s.with(ctx, "delete", id, func(h *handle) error {
+	return s.withHandle(ctx, "delete", id, func(h *handle) error {
 		tried := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {
 			if st.Meta == nil || st.Meta.Deleted {
@@ -145,9 +145,9 @@ func (s *Store) unpin(ctx context.Context, m *session.Meta, p forkPin) error {
 	return parent.removeUnused(ctx)
 }
 
-// PutMeta implements [session.Rebuilder]. ErrConflict if the head differs.
+// PutMeta implements [session.Rebuilder]. It returns ErrConflict if the head differs.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
-	return s.with(ctx, "put meta", m.ID, func(h *handle) error {
+	return s.withHandle(ctx, "put meta", m.ID, func(h *handle) error {
 		return h.commit(ctx, func(st *state) (*draft, error) {
 			switch {
 			case st.Meta == nil:

@@ -20,7 +20,7 @@
 // n+1. If another client was first, that fails, and the client decides again with the new
 // state. So all changes have one order, and a writer whose lease was taken over
 // fails at its next append, whatever its clock says. Each slot has the whole state after
-// it; roots, segments and cached metas only save requests.
+// it; roots, segments and cached metadata only save requests.
 //
 // The keys, the proof that slots can be removed later, the requirements for servers and the
 // cost of each call are in docs/formats/object.md. The package sets no lifecycle rules,

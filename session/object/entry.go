@@ -76,7 +76,7 @@ type coverage struct {
 
 var errDamaged = errors.New("damaged")
 
-// unmarshal decodes one of the JSON forms above. ErrNewer if a newer version wrote it.
+// unmarshal decodes one of the JSON forms above. It returns ErrNewer if a newer version wrote it.
 func unmarshal(b []byte, to any) error {
 	var v struct {
 		Format int `json:"format"`

@@ -12,7 +12,7 @@ import (
 // before Erase returns.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	var h *handle
-	err := s.with(ctx, "erase", id, func(it *handle) error {
+	err := s.withHandle(ctx, "erase", id, func(it *handle) error {
 		h = it
 		if h.root != nil && h.st.deleted() { // it may have been removed with its last fork
 			h.root = nil

@@ -89,7 +89,7 @@ func (h *handle) foldLocked(ctx context.Context, e *edit) error {
 	return errMoved
 }
 
-// folded writes segments and a root that names them; nil if there is nothing to do.
+// folded writes segments and a root that names them, or returns nil if there is nothing to do.
 func (h *handle) folded(ctx context.Context, e *edit) (*root, object, error) {
 	if e == nil && h.st.Slot == h.root.State.Slot {
 		return nil, object{}, nil

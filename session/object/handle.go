@@ -102,9 +102,9 @@ func (h *handle) load(ctx context.Context) error {
 }
 
 // errMoved means that slots were folded and removed while they were being read.
-var errMoved = errors.New("the log was folded meanwhile")
+var errMoved = errors.New("the objects of the log were merged while they were read")
 
-// loadRoot reads a root; nil if there is none.
+// loadRoot reads a root, or returns nil if there is none.
 func (s *Store) loadRoot(ctx context.Context, key string) (*root, object, error) {
 	o, err := s.bucket.get(ctx, key, 0)
 	if errors.Is(err, errMissing) {
@@ -271,7 +271,7 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 	}
 	if h.isInconclusive(o.date) {
 		// The slot may have been written earlier and removed since. Then a root includes
-		// it; the same holds if this write succeeded and was folded at once.
+		// it; the root also includes the slot if this write succeeded and was folded at once.
 		r, _, err := h.s.loadRoot(ctx, rootKey(h.id))
 		if err != nil {
 			h.root = nil

@@ -79,7 +79,7 @@ func (p forkPin) key() string {
 	return fmt.Sprintf("%s%s/%019d.%s.%s", pins, p.parent, p.seq, p.log, p.name)
 }
 
-// parsePin reads the key of a pin.
+// parsePin reads the key of a pin, the object that registers a fork in its parent.
 func parsePin(key string) (p forkPin, ok bool) {
 	parent, rest, _ := strings.Cut(strings.TrimPrefix(key, pins), "/")
 	parts := strings.SplitN(rest, ".", 3)

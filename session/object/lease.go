@@ -14,7 +14,7 @@ import (
 // leases, so the caller must determine how long a lease remains.
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	var got session.Lease
-	err := s.with(ctx, "acquire", id, func(h *handle) error {
+	err := s.withHandle(ctx, "acquire", id, func(h *handle) error {
 		if err := h.sync(ctx); err != nil { // do not take a slot for a caller that will get ErrBusy
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 
 // Renew implements [session.Leaser].
 func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
-	return s.with(ctx, "renew", id, func(h *handle) error {
+	return s.withHandle(ctx, "renew", id, func(h *handle) error {
 		return h.commit(ctx, func(st *state) (*draft, error) {
 			if st.Lease == nil || st.Epoch != l.Epoch {
 				return nil, session.ErrFenced
@@ -66,7 +66,7 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 
 // Release implements [session.Leaser].
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
-	return s.with(ctx, "release", id, func(h *handle) error {
+	return s.withHandle(ctx, "release", id, func(h *handle) error {
 		return h.commit(ctx, func(st *state) (*draft, error) {
 			next := *st
 			switch held := st.Lease; {
@@ -87,7 +87,7 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 
 // Held implements [session.Leaser].
 func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err error) {
-	err = s.with(ctx, "held", id, func(h *handle) error {
+	err = s.withHandle(ctx, "held", id, func(h *handle) error {
 		if err := h.sync(ctx); err != nil {
 			return err
 		}

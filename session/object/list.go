@@ -22,7 +22,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return s.listAll(ctx, q)
 	}
 	var all []session.Meta
-	err := s.with(ctx, "list", q.ID, func(h *handle) error {
+	err := s.withHandle(ctx, "list", q.ID, func(h *handle) error {
 		if err := h.sync(ctx); err != nil {
 			return err
 		}

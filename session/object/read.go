@@ -14,7 +14,7 @@ import (
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		var sc *scan
-		err := s.with(ctx, "read", id, func(h *handle) error {
+		err := s.withHandle(ctx, "read", id, func(h *handle) error {
 			if err := h.sync(ctx); err != nil {
 				return err
 			}

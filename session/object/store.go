@@ -245,8 +245,8 @@ func newHandle(s *Store, id string) *handle {
 	return &handle{s: s, id: id, mu: newLock(), folding: newLock()}
 }
 
-// with calls do with the session's locked handle.
-func (s *Store) with(ctx context.Context, op, id string, do func(*handle) error) error {
+// withHandle locks the handle of the session and passes it to do.
+func (s *Store) withHandle(ctx context.Context, op, id string, do func(*handle) error) error {
 	h, err := s.handle(id)
 	if err == nil {
 		if err = h.mu.lock(ctx); err == nil {

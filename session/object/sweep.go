@@ -67,7 +67,8 @@ func (w *sweeper) old(modified time.Time) bool {
 	return !w.now.IsZero() && w.now.Sub(modified) > w.s.kept
 }
 
-// pins removes pins of forks that were never created or are deleted.
+// pins removes the pins of forks that were never created or are deleted. A pin is an object that
+// registers a fork in its parent.
 func (w *sweeper) pins(ctx context.Context) error {
 	var keys []string
 	for o, err := range w.s.bucket.list(ctx, pins, "") {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxNotified is the maximum number of sessions in one notification, which keeps it below the
-// server's limit of 8000 bytes. For more sessions, the notification means all.
+// server's limit of 8000 bytes. If more sessions changed, the notification stands for all sessions.
 const (
 	maxNotified   = 300
 	toldAll       = "*"

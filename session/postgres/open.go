@@ -197,12 +197,12 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// version returns the version of the schema; 0 if there is none yet.
+// version returns the version of the schema, or 0 if there is none yet.
 func (s *Store) version(ctx context.Context, c querier) (int, error) {
 	foreign := func(detail string) error {
 		return &session.Error{
 			Op: "open store", Err: session.ErrInvalid, Detail: "the schema " + s.at.schema + " " + detail,
-			Hint: "set another or a new schema with schema=NAME in the URL",
+			Hint: "choose another schema with schema=NAME in the URL",
 		}
 	}
 	var tables int

@@ -138,7 +138,7 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 }
 
 // try calls f until it succeeds, fails with a permanent error, or the time is over. again tells f
-// whether an earlier call may have had an effect; f returns whether this one may have.
+// whether an earlier call may have had an effect; f returns whether this call may have had one.
 func (s *Store) try(ctx context.Context, op, id string, f func(again bool) (ran bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -43,7 +43,7 @@ func (s *Store) run(ctx context.Context, op, id string, script *redis.Script, ar
 	return s.call(ctx, op, id, script, false, args)
 }
 
-// write runs a script that changes data. All of these are safe to repeat.
+// write runs a script that changes data. All these scripts are safe to repeat.
 func (s *Store) write(ctx context.Context, op, id string, script *redis.Script, args ...any) (answer, error) {
 	return s.call(ctx, op, id, script, s.durability == durableWait, args)
 }

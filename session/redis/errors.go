@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// refusal converts a script's answer to an error of package session; nil if the script succeeded.
+// refusal converts a script's answer to an error of package session, or returns nil if the script succeeded.
 func (s *Store) refusal(op, id string, a answer) error {
 	e := &session.Error{Op: op, Session: id}
 	switch a.word(0) {

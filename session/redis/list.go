@@ -10,7 +10,7 @@ import (
 )
 
 // pageLimit is the longest page that is made in one step of the server. For a longer list the ids
-// are found in one step, and the metas are fetched in parts.
+// are found in one step, and the session metadata is fetched in parts.
 const pageLimit = 1000
 
 // List implements [session.Store].
@@ -115,7 +115,7 @@ func (s *Store) list(ctx context.Context, index string, q *session.Query, after 
 	return s.metas(ctx, ids)
 }
 
-// metas fetches the metas of many sessions. It leaves out those deleted meanwhile.
+// metas fetches the metadata of many sessions. It leaves out sessions that were deleted meanwhile.
 func (s *Store) metas(ctx context.Context, ids []string) ([]session.Meta, error) {
 	found := make([]session.Meta, 0, len(ids))
 	for len(ids) > 0 {

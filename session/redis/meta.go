@@ -84,8 +84,9 @@ func (s *Store) meta(ctx context.Context, op, id string) (session.Meta, bool, er
 	return scanMeta(id, out.list(1))
 }
 
-// PutMeta implements [session.Rebuilder]. ErrConflict if the meta's head or fork point is not that
-// of the current log. The deleted flag does not follow from the log and stays unchanged.
+// PutMeta implements [session.Rebuilder]. It returns ErrConflict if the meta's head or fork point
+// is not that of the current log. The deleted flag does not follow from the log and stays
+// unchanged.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	_, err := s.write(ctx, "put meta", m.ID, putMetaScript(),
 		append([]any{m.Head, m.ParentSeq}, metaFields(&m)...)...)

@@ -43,7 +43,7 @@ func testCAS(e *env) {
 	err = e.store.Append(e.ctx(), "s", batch(w.epoch, early.item("second")))
 	want(e, "append before the head", err, session.ErrConflict)
 	if se, ok := errors.AsType[*session.Error](err); !ok || se.Seq != 4 {
-		e.Fatalf("ErrConflict does not tell the head 4: %#v", err)
+		e.Fatalf("ErrConflict does not report head 4: %#v", err)
 	}
 	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
 }
@@ -78,7 +78,7 @@ func testCreate(e *env) {
 	want(e, "create again", err, session.ErrExists)
 	_ = again
 	if err := e.store.Append(e.ctx(), "s", batch(0, w.all[0])); err != nil {
-		e.Fatalf("creating with the same record is a retry: %v", err)
+		e.Fatalf("creating a session with the same record again must succeed as a retry: %v", err)
 	}
 	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
 }
@@ -174,7 +174,7 @@ func testCancel(e *env) {
 		}
 	}
 	if err := e.store.Append(e.ctx(), "s", b); err != nil {
-		e.Fatalf("the same batch after it was cancelled: %v", err)
+		e.Fatalf("append of the same batch after the first append was cancelled: %v", err)
 	}
 	w = first
 	for i := range 50 { // cancel at many different times
@@ -228,7 +228,7 @@ func testAliasing(e *env) {
 	mine := r
 	mine.Payload = bytes.Clone(r.Payload)
 	title := "mine"
-	b := batch(w.epoch, mine, w.rename("mine")) // metas follow from the records alone
+	b := batch(w.epoch, mine, w.rename("mine")) // the metadata depends only on the records
 	b.Delta.Patch = &session.MetaPatch{Title: &title}
 	if err := e.store.Append(e.ctx(), "s", b); err != nil {
 		e.Fatal(err)

@@ -43,7 +43,7 @@ func testApprovals(e *env) {
 				e.Fatalf("step %d: %v", i, err)
 			}
 			if got := e.meta(e.store, "s").OpenApprovals; got != c.want {
-				e.Fatalf("step %d: %d open questions, want %d", i, got, c.want)
+				e.Fatalf("step %d: %d open approval requests, want %d", i, got, c.want)
 			}
 		}
 	}
@@ -51,11 +51,11 @@ func testApprovals(e *env) {
 	stale.seq -= 3
 	want(e, "an answer that comes too late", e.store.Append(e.ctx(), "s", batch(0, stale.answer("q5"))), session.ErrConflict)
 	if got := e.meta(e.store, "s").OpenApprovals; got != 1 {
-		e.Fatalf("a refused batch left %d open questions, want 1", got)
+		e.Fatalf("a rejected batch left %d open approval requests, want 1", got)
 	}
 	f := e.fork(w, "fork", w.seq)
 	if got := e.meta(e.store, "fork").OpenApprovals; got != 0 {
-		e.Fatalf("a fork begins with %d open questions", got)
+		e.Fatalf("a new fork has %d open approval requests", got)
 	}
 	e.append(f, f.ask("q6"))
 	var folded session.Meta
@@ -68,13 +68,13 @@ func testApprovals(e *env) {
 	}
 	sameMeta(e, e.meta(e.store, "fork"), folded)
 	if folded.OpenApprovals != 1 || e.meta(e.store, "s").OpenApprovals != 1 {
-		e.Fatal("the questions of a fork and its parent are not counted apart")
+		e.Fatal("the approval requests of a fork and its parent are not counted separately")
 	}
 }
 
 func testListAsked(e *env) {
 	if got := e.list(session.Query{WithApprovals: true}); len(got.Sessions) != 0 || got.Next != "" {
-		e.Fatalf("nobody asks, and: %v", got)
+		e.Fatalf("there are no approval requests, but the list has %v", got)
 	}
 	asks := func(id string, at time.Duration, o session.Opened) *writer {
 		w := e.createAt(id, at, o)

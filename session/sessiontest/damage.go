@@ -34,7 +34,7 @@ func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 		case err != nil:
 			se, ok := errors.AsType[*session.Error](err)
 			if !errors.Is(err, session.ErrCorrupt) || exp.Seq != bad || !ok || se.Seq != bad {
-				e.Fatalf("%+v yields %v in the place of record %d, damaged is %d", r, err, exp.Seq, bad)
+				e.Fatalf("%+v yields %v in place of record %d; the damaged record is %d", r, err, exp.Seq, bad)
 			}
 		default:
 			same(e, "beside the damage", []session.Record{rec}, []session.Record{exp})
@@ -49,7 +49,7 @@ func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 // of a log is not damaged, because it could be taken for a torn tail.
 func testCorrupt(e *env) {
 	if e.caps.Corrupt == nil {
-		e.Skip("Caps.Corrupt is nil; a store whose medium can be damaged by a test sets it")
+		e.Skip("Caps.Corrupt is nil; set it if a test can damage the medium of the store")
 	}
 	for _, bad := range []int64{2, 7, 11} {
 		e.store = e.open(e)
@@ -76,7 +76,7 @@ func testCorrupt(e *env) {
 			}
 			same(e, "another session", e.read(s, "other", session.Range{}), other.all)
 			if p, err := s.List(e.ctx(), session.Query{}); err != nil || len(p.Sessions) != 2 {
-				e.Fatalf("a damaged record is in the way of the list: %v %v", ids(p), err)
+				e.Fatalf("a damaged record prevents the sessions from being listed: %v %v", ids(p), err)
 			}
 		}
 		e.append(other, other.item("another session goes on"))
@@ -92,7 +92,7 @@ func testCorrupt(e *env) {
 // testTear leaves half of an append at the end of a log. No reader may see it, and the next append must follow the last complete one.
 func testTear(e *env) {
 	if e.caps.Tear == nil {
-		e.Skip("Caps.Tear is nil; a store without a database below it sets it")
+		e.Skip("Caps.Tear is nil; set it for a store that is not built on a database")
 	}
 	w := e.create("s")
 	e.append(w, w.items(3)...)

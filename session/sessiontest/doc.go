@@ -18,7 +18,7 @@
 // mistakes, and journal_test.go is an example of a store written from scratch.
 //
 // The 14 contracts of the Claude Agent SDK's session stores and the subtests that check them. That SDK's keys of project, session and
-// subpath are ids and metas here, its subagents are sessions with an owner, and its entries are records:
+// subpath are ids and session metadata here, its subagents are sessions with an owner, and its entries are records:
 //
 //	 1  loaded as appended, in order          append/keeps order and content, append/exact bytes
 //	 2  a key never written is not found      append/needs a session

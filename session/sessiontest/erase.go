@@ -41,7 +41,7 @@ func testErase(e *env) {
 	}
 	same(e, "another session", e.read(e.store, "other", session.Range{}), other.all)
 	after := e.meta(e.store, "s")
-	after.Size = before.Size // the size may change or not
+	after.Size = before.Size // the size may or may not change
 	sameMeta(e, after, before)
 	e.append(w, w.item("goes on"))
 	same(e, "going on", e.read(e.store, "s", session.Range{}), erased(w.all, seqs...))
@@ -49,9 +49,9 @@ func testErase(e *env) {
 		e.Fatal(err)
 	}
 	e.append(w, w.item("and on"))
-	// A batch stays a retry when its payload was erased since.
+	// A batch whose payload was erased meanwhile still counts as a retry.
 	if err := e.store.Append(e.ctx(), "s", batch(w.epoch, w.all[len(w.all)-2])); err != nil {
-		e.Fatalf("a retry of what was erased: %v", err)
+		e.Fatalf("a retry of a batch that was erased: %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func testEraseFork(e *env) {
 	if err := er.Erase(e.ctx(), "s", w.epoch, []int64{3}); err != nil {
 		e.Fatal(err)
 	}
-	want(e, "erase in the fork what is the parent's", er.Erase(e.ctx(), "fork", f.epoch, []int64{3}), session.ErrInvalid)
+	want(e, "erase a record of the parent through the fork", er.Erase(e.ctx(), "fork", f.epoch, []int64{3}), session.ErrInvalid)
 	if err := er.Erase(e.ctx(), "fork", f.epoch, []int64{f.seq}); err != nil {
 		e.Fatal(err)
 	}
@@ -108,14 +108,14 @@ func testEraseFork(e *env) {
 			e.Fatalf("erase in a deleted parent: %v", err)
 		}
 		same(e, "deleted parent, erased since", e.read(e.store, "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 2, 3))
-		want(e, "erase of what the deleted parent has no more", er.Erase(e.ctx(), "s", 0, []int64{w.seq + 7}), session.ErrInvalid)
+		want(e, "erase of a record that the deleted parent no longer has", er.Erase(e.ctx(), "s", 0, []int64{w.seq + 7}), session.ErrInvalid)
 		if e.caps.Reopen != nil {
 			same(e, "opened again", e.read(e.caps.Reopen(e, e.store), "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 2, 3))
 		}
 		if err := d.Delete(e.ctx(), "fork"); err != nil {
 			e.Fatal(err)
 		}
-		want(e, "erase of what went with its last fork", er.Erase(e.ctx(), "s", 0, []int64{2}), session.ErrNotFound)
+		want(e, "erase in a session that was removed with its last fork", er.Erase(e.ctx(), "s", 0, []int64{2}), session.ErrNotFound)
 	}
 }
 

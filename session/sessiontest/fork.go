@@ -24,7 +24,7 @@ func testFork(e *env) {
 	e.append(w, w.items(5)...)
 	f := e.fork(w, "fork", 4)
 	if f.all[0].Seq != 5 {
-		e.Fatal("the kit's fork does not go on from its base")
+		e.Fatal("the fork made by the test does not continue from its base")
 	}
 	e.append(f, f.items(3)...)
 	e.append(w, w.item("the parent goes on"))
@@ -110,7 +110,7 @@ func testDeleteParent(e *env) {
 	}
 	m, ok := e.find(e.store, "parent")
 	if !ok || !m.Deleted {
-		e.Fatalf("a parent that forks need is not there as deleted: %+v %v", m, ok)
+		e.Fatalf("a deleted parent that forks need is not marked as deleted: %+v %v", m, ok)
 	}
 	same(e, "the parent's records up to the fork", e.read(e.store, "parent", session.Range{Until: 6}), w.all[:6])
 	if n := len(e.read(e.store, "parent", session.Range{})); n != 6 {

@@ -54,8 +54,8 @@ func testIDs(e *env) {
 	}
 }
 
-// testIDPrefixes does everything that changes something to one session of a family of
-// ids, and nothing may happen to the others.
+// testIDPrefixes changes one of several sessions with similar ids in every possible way, and checks
+// that the others stay unchanged.
 func testIDPrefixes(e *env) {
 	names := []string{"sess", "sess2", "sess.2", "sess-2", "sess_2", "sess%", "ses", "ses_", "s*", "s"}
 	writers := map[string]*writer{}

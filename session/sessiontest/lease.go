@@ -53,7 +53,7 @@ func testLeaseSteal(e *env) {
 		e.Fatalf("release of a stolen lease: %v", err)
 	}
 	_, err = l.Acquire(e.ctx(), "s", lease("c"), never)
-	want(e, "the thief still holds it", err, session.ErrBusy)
+	want(e, "the client that took the lease still holds it", err, session.ErrBusy)
 }
 
 func testLeaseHeld(e *env) {
@@ -62,7 +62,7 @@ func testLeaseHeld(e *env) {
 	if e.caps.Reopen != nil {
 		second, ok := session.As[session.Leaser](e.caps.Reopen(e, e.store))
 		if !ok {
-			e.Fatal("the second client is no session.Leaser")
+			e.Fatal("the second client does not implement session.Leaser")
 		}
 		readers = append(readers, second)
 	}
@@ -80,7 +80,7 @@ func testLeaseHeld(e *env) {
 			}
 		}
 	}
-	check("nobody ever held it", nil)
+	check("no client ever held it", nil)
 	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)
 	if err != nil {
 		e.Fatal(err)
@@ -97,7 +97,7 @@ func testLeaseHeld(e *env) {
 	}
 	check("stolen", &second)
 	if _, err := l.Acquire(e.ctx(), "s", lease("c"), never); err == nil {
-		e.Fatal("asking who holds it let somebody else in")
+		e.Fatal("the call of Held gave the lease to another client")
 	}
 	if err := l.Release(e.ctx(), "s", second); err != nil {
 		e.Fatal(err)
@@ -245,22 +245,22 @@ func testLeaseLeft(e *env) {
 		}
 		first := left(name)
 		if first != nil && *first < 30*time.Second {
-			e.Errorf("%s: %v are left of a lease that was just taken", name, *first)
+			e.Errorf("%s: a lease that was just acquired has %v left", name, *first)
 		}
 		if err := l.Renew(e.ctx(), "s", got); err != nil {
 			e.Fatal(err)
 		}
 		if again := left(name); (again == nil) != (first == nil) || again != nil && *again < 30*time.Second {
-			e.Errorf("%s: %v are left of a lease that was just renewed", name, again)
+			e.Errorf("%s: a lease that was just renewed has %v left", name, again)
 		}
 	}
-	old := lease("of a version that went by dates")
+	old := lease("of a version that used dates")
 	old.TTL = 0
 	if _, err := l.Acquire(e.ctx(), "s", old, always); err != nil {
 		e.Fatal(err)
 	}
 	if got := left("old"); got != nil {
-		e.Errorf("%v are left of a lease that says nothing of its time", *got)
+		e.Errorf("a lease without a duration has %v left", *got)
 	}
 }
 
@@ -284,7 +284,7 @@ func testLeaseFormer(e *env) {
 	if err != nil || first.Previous != nil {
 		e.Fatalf("%+v %v", first, err)
 	}
-	former("nobody had it", 0)
+	former("no client had it", 0)
 	second, err := l.Acquire(e.ctx(), "s", lease("b"), always)
 	if err != nil || second.Previous == nil || second.Previous.Epoch != first.Epoch || second.Previous.Holder.ID != "a" {
 		e.Fatalf("%+v %v", second, err)
@@ -303,7 +303,7 @@ func testLeaseFormer(e *env) {
 	}
 	former("given back", 0)
 	if err := l.Renew(e.ctx(), "s", session.Lease{Epoch: second.Epoch, Holder: second.Holder, Since: second.Since, Expires: second.Expires, TTL: second.TTL}); err != nil {
-		e.Errorf("the one who has it now: %v", err)
+		e.Errorf("renew by the current holder: %v", err)
 	}
 	if err := l.Release(e.ctx(), "s", second); err != nil {
 		e.Fatal(err)

@@ -25,7 +25,7 @@ func (e *env) list(q session.Query) session.Page {
 	return p
 }
 
-// createAt starts a session with its own time of update.
+// createAt starts a session with a given update time.
 func (e *env) createAt(id string, updated time.Duration, o session.Opened) *writer {
 	e.Helper()
 	w := e.createAs(id, o)
@@ -121,5 +121,5 @@ func testListPages(e *env) {
 func testListCursor(e *env) {
 	e.create("s")
 	_, err := e.store.List(e.ctx(), session.Query{After: "not a cursor"})
-	want(e, "a cursor that no store made", err, session.ErrInvalid)
+	want(e, "a cursor that no store returned", err, session.ErrInvalid)
 }

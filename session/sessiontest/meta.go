@@ -36,14 +36,14 @@ func testMeta(e *env) {
 		check()
 	}
 	if folded.MessageCount != 2 || folded.FirstPrompt != "the first prompt" || folded.Model != "m2" || folded.Title != "" {
-		e.Fatalf("session.Fold is not what the kit expects: %+v", folded)
+		e.Fatalf("session.Fold returns another value than the test expects: %+v", folded)
 	}
 }
 
 func testPutMeta(e *env) {
 	r, ok := session.As[session.Rebuilder](e.store)
 	if !ok {
-		e.Skip("the store is no session.Rebuilder; a store that is runs this by itself")
+		e.Skip("the store does not implement session.Rebuilder, which this test needs")
 	}
 	w := e.createAs("s", session.Opened{Title: "wrong"})
 	e.append(w, w.items(3)...)
@@ -55,15 +55,15 @@ func testPutMeta(e *env) {
 	sameMeta(e, e.meta(e.store, "s"), m)
 	p, err := e.store.List(e.ctx(), session.Query{Project: "p"})
 	if err != nil || len(p.Sessions) != 1 {
-		e.Fatalf("the list does not know the new meta: %v %v", p, err)
+		e.Fatalf("the list does not have the new metadata: %v %v", p, err)
 	}
 	if got := ids(e.list(session.Query{WithApprovals: true})); len(got) != 1 {
-		e.Fatalf("the list of those who ask does not know the new meta: %v", got)
+		e.Fatalf("the list of sessions with open approval requests does not have the new metadata: %v", got)
 	}
 	e.append(w, w.item("one more"))
 	if got := e.meta(e.store, "s").MessageCount; got != 78 {
 		e.Fatalf("MessageCount is %d after one more, want 78", got)
 	}
 	m.ID = "none"
-	want(e, "put meta of no session", r.PutMeta(e.ctx(), m), session.ErrNotFound)
+	want(e, "put the metadata of a session that does not exist", r.PutMeta(e.ctx(), m), session.ErrNotFound)
 }

@@ -65,7 +65,7 @@ func testStop(e *env) {
 				break
 			}
 		}
-		e.append(w, w.item("a reader that stopped is not in the way"))
+		e.append(w, w.item("a reader that stopped does not block appends"))
 	}
 	// Ranging over a sequence again reads again and sees new records.
 	seq := e.store.Read(e.ctx(), "s", session.Range{After: 51})
@@ -157,7 +157,7 @@ func testSecondClient(e *env) {
 	stale := w.clone()
 	e.append(w, w.item("first wins"))
 	err := other.Append(e.ctx(), "s", batch(w.epoch, stale.item("second loses")))
-	want(e, "append of the second at an old head", err, session.ErrConflict)
+	want(e, "append by the second client at an old head", err, session.ErrConflict)
 	same(e, "second", e.read(other, "s", session.Range{}), w.all)
 	if l, ok := session.As[session.Leaser](other); ok {
 		_, err := l.Acquire(e.ctx(), "s", lease("other"), func(session.Lease) bool { return false })

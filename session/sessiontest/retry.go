@@ -60,14 +60,14 @@ func testRetryAfterTakeover(e *env) {
 	for range 2 {
 		for i, s := range e.clients() {
 			if err := s.Append(e.ctx(), "s", b); err != nil {
-				e.Fatalf("client %d: a retry of what is there, by the former holder: %v", i, err)
+				e.Fatalf("client %d: retry of a stored batch by the former holder: %v", i, err)
 			}
 		}
 		e.append(w, w.item("the new holder goes on"))
 	}
 	stale := w.clone()
 	err := e.store.Append(e.ctx(), "s", batch(old, stale.item("too late")))
-	want(e, "something new by the former holder", err, session.ErrFenced)
+	want(e, "append of a new batch by the former holder", err, session.ErrFenced)
 	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Capabilities describes what a store can and cannot do. The zero value suits most stores.
 type Capabilities struct {
-	// Reopen opens a second client of the data in s while s stays open, as another process would. Nil if that is not possible.
+	// Reopen opens a second client of the data in s while s stays open, as another process would.
+	// It is nil if that is not possible.
 	Reopen func(t testing.TB, s session.Store) session.Store
 	// FoldsCase is for a medium on which "A" and "a" are the same name: the second of two such ids must then be rejected with ErrExists.
 	FoldsCase bool
@@ -18,11 +19,11 @@ type Capabilities struct {
 	MaxPayload int
 	// Slow is for a store whose append takes milliseconds: logs are shorter and races have fewer rounds. Nothing is left out.
 	Slow bool
-	// Corrupt damages record seq of session id on the medium of s, without using the store: its payload, a digest, or all of it. Nil if
-	// that is not possible.
+	// Corrupt damages record seq of session id on the medium of s, without using the store: its
+	// payload, a digest, or all of it. It is nil if that is not possible.
 	Corrupt func(t testing.TB, s session.Store, id string, seq int64)
-	// Tear leaves on the medium of s what a crash in the middle of an append to session id leaves: a part of a batch. Nil if the storage
-	// engine prevents that.
+	// Tear leaves on the medium of s what a crash in the middle of an append to session id leaves:
+	// a part of a batch. It is nil if the storage engine prevents that.
 	Tear func(t testing.TB, s session.Store, id string)
 }
 
@@ -157,7 +158,7 @@ func (e *env) leaser() session.Leaser {
 	e.Helper()
 	l, ok := session.As[session.Leaser](e.store)
 	if !ok {
-		e.Skip("the store is no session.Leaser; a store that is runs this by itself")
+		e.Skip("the store does not implement session.Leaser, which this test needs")
 	}
 	return l
 }
@@ -166,7 +167,7 @@ func (e *env) eraser() session.Eraser {
 	e.Helper()
 	er, ok := session.As[session.Eraser](e.store)
 	if !ok {
-		e.Skip("the store is no session.Eraser; a store that is runs this by itself")
+		e.Skip("the store does not implement session.Eraser, which this test needs")
 	}
 	return er
 }
@@ -175,7 +176,7 @@ func (e *env) deleter() session.Deleter {
 	e.Helper()
 	d, ok := session.As[session.Deleter](e.store)
 	if !ok {
-		e.Skip("the store is no session.Deleter; a store that is runs this by itself")
+		e.Skip("the store does not implement session.Deleter, which this test needs")
 	}
 	return d
 }

@@ -49,7 +49,7 @@ func testRun(e *env) {
 	}
 	e.append(f, f.run("completed"))
 	if e.meta(e.store, "fork").Run != "completed" || e.meta(e.store, "s").Run != "failed" {
-		e.Fatal("the runs of a fork and its parent are not told apart")
+		e.Fatal("the runs of a fork and its parent are not distinguished")
 	}
 	if r, ok := session.As[session.Rebuilder](e.store); ok {
 		m := e.meta(e.store, "s")
@@ -59,7 +59,7 @@ func testRun(e *env) {
 		}
 		sameMeta(e, e.meta(e.store, "s"), m)
 		if got := ids(e.list(session.Query{Run: "cancelled", Owner: "another"})); !slices.Equal(got, []string{"s"}) {
-			e.Fatalf("the list does not know the new meta: %v", got)
+			e.Fatalf("the list does not have the new metadata: %v", got)
 		}
 	}
 }

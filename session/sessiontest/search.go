@@ -35,7 +35,7 @@ func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Sea
 		t.Run(c.name, func(t *testing.T) {
 			s, found := open(t)
 			if found == nil {
-				t.Skip("the store is no session.Searcher; a store that is runs this by itself")
+				t.Skip("the store does not implement session.Searcher, which this test needs")
 			}
 			if err := found.Index(t.Context()); errors.Is(err, session.ErrUnsupported) {
 				t.Skip("the store hides its searcher (ErrUnsupported)")
@@ -297,7 +297,7 @@ func testSearchPages(f *finder) {
 		}
 	}
 	_, err := f.search.Search(f.ctx(), session.Search{Words: "needle", After: "not a cursor"})
-	want(f, "a cursor that nobody made", err, session.ErrInvalid)
+	want(f, "a cursor that no store returned", err, session.ErrInvalid)
 }
 
 func testSearchExcerpts(f *finder) {
@@ -367,7 +367,7 @@ func testSearchForks(f *finder) {
 	f.index()
 	f.finds(session.Search{Words: "needle", Session: "fork"}, "fork:5")
 	got := f.find(session.Search{Words: "needle"})
-	for _, must := range []string{"s:2", "fork:5"} { // what was cut off may be found or not
+	for _, must := range []string{"s:2", "fork:5"} { // the search may or may not find text that was cut off
 		if !slices.Contains(got, must) {
 			f.Fatalf("found %v, without %s", got, must)
 		}
@@ -381,13 +381,13 @@ func testSearchFollows(f *finder) {
 	f.finds(session.Search{Words: "needle"}, "s:2")
 	f.addItems(w, "needle two")
 	if h := f.hits(session.Search{Words: "needle"}); len(h.Hits) == 1 && h.NotIndexed == 0 {
-		f.Fatal("the index is behind and does not say so")
+		f.Fatal("the index is out of date but does not report it")
 	}
 	f.together(4, func(int) error { return f.search.Index(f.ctx()) }) // at once
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "s:2", "s:3")
 	if h := f.hits(session.Search{Words: "needle"}); h.NotIndexed != 0 {
-		f.Fatalf("%d sessions are behind an index that is up to date", h.NotIndexed)
+		f.Fatalf("an index that is up to date reports %d sessions as not indexed", h.NotIndexed)
 	}
 	f.append(w, w.rename("another title"), w.trash("2026-01-02T03:04:05Z"))
 	f.index()

@@ -50,7 +50,7 @@ func testTrash(e *env) {
 	check(session.Query{OnlyTrash: true, Project: "p", Limit: 1}, "d")
 	check(session.Query{WithTrash: true}, "d", "c", "b", "a")
 	check(session.Query{ID: "a"}, "a")
-	same(e, "what is in the trash", e.read(e.store, "a", session.Range{}), a.all)
+	same(e, "a session in the trash", e.read(e.store, "a", session.Range{}), a.all)
 	put(d, "2026-01-03T03:04:05Z") // moved again, later
 	e.append(a, a.item("its writer goes on"), a.rename("title"))
 	check(session.Query{OnlyTrash: true}, "d", "a")
@@ -61,7 +61,7 @@ func testTrash(e *env) {
 	check(session.Query{}, "d", "c", "b")
 	e.fork(a, "fork", a.seq)
 	if got := e.meta(e.store, "fork").Trashed; got != "" {
-		e.Fatalf("a fork of what is in the trash is there too: %q", got)
+		e.Fatalf("a fork of a session in the trash is in the trash too: %q", got)
 	}
 	if r, ok := session.As[session.Rebuilder](e.store); ok {
 		m := e.meta(e.store, "b")
@@ -77,7 +77,7 @@ func testTrash(e *env) {
 		}
 		for _, q := range []session.Query{{OnlyTrash: true}, {WithTrash: true}} {
 			if p := e.list(q); slices.Contains(ids(p), "a") {
-				e.Fatalf("a deleted session is listed with the trash: %v", ids(p))
+				e.Fatalf("a deleted session is listed among those in the trash: %v", ids(p))
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func testTrashSessions(e *env) {
 		e.Fatal(err)
 	}
 	_, err = s.Open(e.ctx(), "s", nil)
-	want(e, "open what is in the trash", err, session.ErrTrashed)
+	want(e, "open a session in the trash", err, session.ErrTrashed)
 	before := e.read(e.store, "s", session.Range{})
 	if err := s.Trash(e.ctx(), "s"); err != nil {
 		e.Fatalf("trash again: %v", err)
@@ -117,7 +117,8 @@ func testTrashSessions(e *env) {
 	want(e, "trash of no session", s.Trash(e.ctx(), "none"), session.ErrNotFound)
 }
 
-// testListTogether lists with every combination of filters and compares with the result of [session.Query.Select] on all metas.
+// testListTogether lists with every combination of filters and compares with the result of
+// [session.Query.Select] on the metadata of all sessions.
 func testListTogether(e *env) {
 	dice := rand.New(rand.NewPCG(1, 2)) // the same sessions in every run
 	pick := func(of ...string) string { return of[dice.IntN(len(of))] }
@@ -167,7 +168,7 @@ func testListTogether(e *env) {
 	}
 	q := session.Query{ID: all[5].ID, Project: "nobody's", OnlyTrash: true, WithApprovals: true, Run: "none"}
 	if got := ids(e.list(q)); !slices.Equal(got, []string{all[5].ID}) {
-		e.Fatalf("a query for one id lists %v, nothing else of it counts", got)
+		e.Fatalf("a query for one id lists %v, although its other fields must be ignored", got)
 	}
 }
 

@@ -25,8 +25,8 @@ func (d *unknownOutcomeStore) Append(ctx context.Context, id string, b session.B
 	return f(func() error { return d.Store.Append(context.WithoutCancel(ctx), id, b) })
 }
 
-// testDoubt lets appends of a log end with errors that leave open whether they were carried out. Each acknowledged batch must be stored
-// exactly once, and log and store must agree.
+// testDoubt makes appends return errors that do not show whether the append was carried out. Each
+// acknowledged batch must be stored exactly once, and log and store must agree.
 func testDoubt(e *env) {
 	away := &session.Error{Op: "append", Err: session.ErrUnavailable}
 	store := &unknownOutcomeStore{Store: e.store}

@@ -67,13 +67,13 @@ func (e *env) watch(s session.Store, id string, after int64) *watching {
 		select {
 		case <-done:
 		case <-time.After(patience):
-			e.Error("a watcher goes on after the end of its context")
+			e.Error("a watcher continues after its context ended")
 		}
 	})
 	return w
 }
 
-// next returns what the watcher yields next; false if it has ended.
+// next returns what the watcher yields next, or false if it has ended.
 func (w *watching) next() (watchEvent, bool) {
 	w.e.Helper()
 	select {
@@ -94,7 +94,7 @@ func (w *watching) reach(after, head int64) {
 			w.e.Fatalf("the watcher ended at %d with %v, want %d", after, n.err, head)
 		}
 		if n.head <= after || n.head > head {
-			w.e.Fatalf("the watcher told of head %d after %d, the log ends at %d", n.head, after, head)
+			w.e.Fatalf("the watcher reported head %d after %d, but the log ends at %d", n.head, after, head)
 		}
 		after = n.head
 	}
@@ -113,7 +113,7 @@ func (w *watching) ends(target error) {
 		}
 		want(w.e, "the watcher's end", n.err, target)
 		if n, ok = w.next(); ok {
-			w.e.Fatalf("the watcher goes on after its error: %+v", n)
+			w.e.Fatalf("the watcher continues after its error: %+v", n)
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func testWatchThere(e *env) {
 	for _, after := range []int64{0, 1, 4} {
 		e.watch(e.store, "s", after).reach(after, 5)
 	}
-	for head, err := range heads(e.ctx(), e.store, "s", 0) { // a watcher that has seen enough stops
+	for head, err := range heads(e.ctx(), e.store, "s", 0) { // the watcher ends when the loop is left
 		if head != 5 || err != nil {
 			e.Fatalf("head %d, %v", head, err)
 		}
@@ -258,7 +258,7 @@ func testWatchCancelled(e *env) {
 func testWatchClosed(e *env) {
 	c, ok := e.store.(io.Closer)
 	if !ok {
-		e.Skip("the store is no io.Closer; a store that is runs this by itself")
+		e.Skip("the store does not implement io.Closer, which this test needs")
 	}
 	e.create("s")
 	watcher := e.watch(e.store, "s", 0)

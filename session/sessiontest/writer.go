@@ -111,7 +111,7 @@ func (e *env) createAs(id string, o session.Opened) *writer {
 	return w
 }
 
-// acquire acquires the lease of id; 0 if the store has no leases.
+// acquire acquires the lease of id, or returns 0 if the store has no leases.
 func (e *env) acquire(s session.Store, id string) int64 {
 	e.Helper()
 	l, ok := session.As[session.Leaser](s)

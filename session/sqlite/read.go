@@ -32,7 +32,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			}
 		}()
 		var spare []entry // entries of the previous chunk
-		first := true     // do not prefetch after the first chunk: many callers need no more
+		first := true     // do not prefetch after the first chunk: many callers need only the first chunk
 		for now := sc.next(ctx, nil); ; {
 			ahead = nil
 			if now.more && !first {

@@ -214,7 +214,7 @@ func TestCredentialProcess(t *testing.T) {
 	for script, says := range map[string]string{
 		`echo not today >&2; exit 3`:                                   "exit status 3: not today",
 		`echo '{"Version":2,"AccessKeyId":"i","SecretAccessKey":"s"}'`: "printed Version 2, not 1",
-		`echo '{"Version":1,"AccessKeyId":"i"}'`:                       "printed no AccessKeyId and SecretAccessKey",
+		`echo '{"Version":1,"AccessKeyId":"i"}'`:                       "did not print AccessKeyId and SecretAccessKey",
 		`echo secret-text`:                                             "did not print a JSON object",
 	} {
 		use(script)

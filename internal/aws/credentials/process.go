@@ -46,7 +46,7 @@ func process(ctx context.Context, command string) (found, error) {
 	case a.Version != 1:
 		return found{}, &Error{Err: fmt.Errorf("%s printed Version %d, not 1", args[0], a.Version), Hint: hint}
 	case a.AccessKeyID == "" || a.SecretAccessKey == "":
-		return found{}, &Error{Err: fmt.Errorf("%s printed no AccessKeyId and SecretAccessKey", args[0]), Hint: hint}
+		return found{}, &Error{Err: fmt.Errorf("%s did not print AccessKeyId and SecretAccessKey", args[0]), Hint: hint}
 	}
 	return found{sigv4.Keys{ID: a.AccessKeyID, Secret: a.SecretAccessKey, Token: a.SessionToken}, a.Expiration}, nil
 }

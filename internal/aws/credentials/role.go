@@ -182,7 +182,7 @@ func mayAsk(address string) error {
 	}
 	return &Error{
 		Source: "the container's role", Hint: "use https, or a loopback address",
-		Err: errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https, nor this machine, nor the agent of ECS or EKS"),
+		Err: errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI must use https, or be an address of this machine or of the agent of ECS or EKS"),
 	}
 }
 

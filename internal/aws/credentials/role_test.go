@@ -171,7 +171,7 @@ func TestAllowedKeyServers(t *testing.T) {
 	}
 	alone(t)
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://keys.example/x")
-	refused(t, Default(), "is neither https, nor this machine")
+	refused(t, Default(), "must use https, or be an address of this machine")
 }
 
 // AssumeRoleWithWebIdentity of STS, as on EKS.

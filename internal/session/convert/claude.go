@@ -210,7 +210,7 @@ func (c *claude) index(n int, _, line []byte) {
 	})
 }
 
-// note takes in what a line says about the whole session.
+// note stores what a line says about the whole session.
 func (c *claude) note(l *claudeLine) {
 	set := func(to *string, lit []byte, first bool) {
 		if s, ok := str(lit); ok && s != "" && (!first || *to == "") {

@@ -129,7 +129,8 @@ func (c *claude) siblings() {
 	}
 }
 
-// order warns if the order of the file, which is that of the items, differs from the chain's.
+// order adds a warning if the order of the lines in the file, which the items keep, differs from
+// the order of the chain.
 func (c *claude) order(warn func(int, string, ...any)) {
 	for i, e := range c.entries {
 		if up, there := c.byID[e.parent]; there && e.flags&onChain != 0 && int(up) > i {

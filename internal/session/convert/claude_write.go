@@ -172,7 +172,7 @@ func (c *claudeWriter) entry(typ string, it transcript.Item, part int, message, 
 // isoMillis is how JavaScript writes a time.
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
-// contentOf is a message's content in Anthropic's form, nil when nothing is left of it.
+// contentOf returns a message's content in Anthropic's form, or nil if nothing is left of it.
 func contentOf(it transcript.Item) []byte {
 	if len(it.Parts) == 1 {
 		if t, ok := it.Parts[0].(transcript.Text); ok {
@@ -192,7 +192,7 @@ func contentOf(it transcript.Item) []byte {
 	return append(b, ']')
 }
 
-// blockOf is a part as a content block; nil for what models do not see.
+// blockOf returns a part as a content block, or nil for a part that models do not see.
 func blockOf(p transcript.Part) []byte {
 	switch p := p.(type) {
 	case transcript.Text:

@@ -92,7 +92,7 @@ func (c *codexWriter) item(it transcript.Item) error {
 	return nil
 }
 
-// codexContent returns a part as content of a message; nil if it must be a separate item.
+// codexContent returns a part as content of a message, or nil if it must be a separate item.
 func codexContent(p transcript.Part, kind string) []byte {
 	switch p := p.(type) {
 	case transcript.Text:
@@ -114,7 +114,7 @@ func imageURL(p transcript.Media) string {
 	return "data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// codexItemOf returns a part as an item of the Responses API; nil if models do not see it.
+// codexItemOf returns a part as an item of the Responses API, or nil if models do not see it.
 func codexItemOf(p transcript.Part) []byte {
 	switch p := p.(type) {
 	case transcript.Thinking:

@@ -19,9 +19,9 @@ import (
 // Source is a file that contains a session; [Find] returns them.
 type Source struct {
 	Path      string
-	Format    Format // Auto: detect it from the content
+	Format    Format // Auto detects it from the content
 	Size      int64  // when it was found
-	ID        string // of the session; "": the id in the file, else its name
+	ID        string // of the session; "" means the id in the file or, without one, the name of the file
 	Owner     string // the session that started the sub-agent, or ""
 	Companion string // a file with more data about a sub-agent, or ""
 }
@@ -87,8 +87,8 @@ type Report struct {
 	Status        Status    `json:"status"`
 	Items         int       `json:"items"`  // made from the source and written now
 	Lines         int       `json:"lines"`  // read
-	UnmappedLines int       `json:"aside"`  // of those: stored, but without an item
-	Masked        int       `json:"masked"` // of those: with a masked secret
+	UnmappedLines int       `json:"aside"`  // lines that were stored without an item
+	Masked        int       `json:"masked"` // lines with a masked secret
 	Bytes         int64     `json:"bytes"`  // read
 	Warnings      []Warning `json:"warnings,omitempty"`
 	More          int       `json:"more_warnings,omitempty"`
@@ -148,7 +148,7 @@ type splitter interface {
 // A source that was imported before stays unchanged, or is continued if the file has grown;
 // see [Report]. Problems in a source are warnings with file and line. An error means that the
 // source cannot be read at all or cannot be written: it has the file and, if known, the line.
-// ErrExists if a session of another origin has the id. Nothing is written of a rejected
+// It returns ErrExists if a session of another origin has the id. Nothing is written of a rejected
 // source.
 func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (*Report, error) {
 	in := &importer{ctx: ctx, to: to, src: src, rep: &Report{File: src.Path, Session: src.ID, Status: Skipped}}
@@ -258,7 +258,7 @@ func (in *importer) foreign() error {
 	if err := in.name(); err != nil {
 		return err
 	}
-	if go_, err := in.findPriorImport(); err != nil || !go_ {
+	if proceed, err := in.findPriorImport(); err != nil || !proceed {
 		return err
 	}
 	if in.had == nil {

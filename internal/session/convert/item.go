@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// item is a transcript item under construction. Its texts are the literals of the source, with
-// their escapes.
+// item is a transcript item under construction. Its texts are JSON strings copied from the source,
+// with their escapes.
 type item struct {
 	id     string
 	role   transcript.Role
@@ -31,9 +31,9 @@ type item struct {
 // copied once.
 type part struct {
 	kind        partKind
-	json        []byte // the whole part; the text's literal; the input of a tool use
-	name        []byte // of a tool, a literal
-	use, result string // the id of the tool use that this is or answers
+	json        []byte // JSON: the whole part, its text as a JSON string, or the input of a tool use
+	name        []byte // of a tool, as a JSON string
+	use, result string // the id of the tool use; for a result, the id of the tool use it answers
 	content     []part // of a result
 	isError     bool
 	raw         []byte // the source's form, for parts without a partner
@@ -182,7 +182,7 @@ func resultPart(id string, content []part, isError bool, raw []byte) part {
 	return part{kind: resultKind, result: id, content: content, isError: isError, raw: raw}
 }
 
-// stamp reads a time; zero if it is not a time or has no year of four digits.
+// stamp reads a time, or returns zero if it is not a time or has no year of four digits.
 func stamp(lit []byte) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text(lit))
 	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {
@@ -191,7 +191,7 @@ func stamp(lit []byte) time.Time {
 	return t
 }
 
-// dated is stamp with a warning for an invalid date.
+// dated is like stamp, but adds a warning for an invalid date.
 func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
 	t := stamp(lit)
 	if t.IsZero() && len(lit) > 0 && string(lit) != "null" {
@@ -200,7 +200,7 @@ func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
 	return t
 }
 
-// clipped returns a literal in the form for a warning.
+// clipped shortens a JSON string for a warning.
 func clipped(lit []byte) string {
 	return truncate.String(string(lit), 60)
 }

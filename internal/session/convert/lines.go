@@ -25,7 +25,7 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 256<<10)} }
 
-// sliceLines is lines for data in memory: lines stay valid.
+// sliceLines is like lines for data in memory: its lines stay valid.
 type sliceLines []byte
 
 func (s *sliceLines) next() (line []byte, ended bool, err error) {
@@ -68,8 +68,8 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 	return chunk, false, nil
 }
 
-// jsonOf returns a line of the source as JSON without white space, or nil. clean reports
-// whether that is the unchanged line.
+// jsonOf returns a line of the source as JSON without white space, or nil. clean is true if the
+// returned JSON equals the line.
 func jsonOf(raw []byte) (line []byte, clean bool) {
 	trimmed := raw
 	for len(trimmed) > 0 && jsonscan.IsSpace(trimmed[len(trimmed)-1]) {

@@ -238,7 +238,7 @@ func roleName(r transcript.Role) string {
 	return "System"
 }
 
-// named returns a description of a part that is not shown; "" if people do not need one.
+// named returns a description of a part that is not shown, or "" if people do not need one.
 func named(p transcript.Part) string {
 	about := func(what, name, mime, uri string, data []byte) string {
 		list := []string{what}

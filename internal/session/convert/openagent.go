@@ -62,7 +62,7 @@ func (p *pieces) byte() (byte, error) {
 	return c, err
 }
 
-// literal adds the rest of a string.
+// literal adds the rest of a JSON string to the piece.
 func (p *pieces) literal() error {
 	for {
 		c, err := p.byte()

@@ -171,7 +171,7 @@ func originalLines(r *session.Record, f Format, do func(originalLine) error) err
 	return nil
 }
 
-// originalOf returns the source of an item; nil if it was not imported.
+// originalOf returns the source of an item, or nil if it was not imported.
 func originalOf(item []byte) []byte { return field(field(item, "metadata"), metadataKey) }
 
 // vendorMapping is the payload of the vendor.mapped record that ends every batch of an import:

@@ -48,9 +48,9 @@ func (h *priorImport) keep(n int) {
 
 const deletedInSource = "the session was deleted, but forks of it still need the id"
 
-// findPriorImport looks for an earlier import of the source. go_ is false if there is nothing
+// findPriorImport looks for an earlier import of the source. proceed is false if there is nothing
 // to do.
-func (in *importer) findPriorImport() (go_ bool, err error) {
+func (in *importer) findPriorImport() (proceed bool, err error) {
 	id := in.rep.Session
 	p, err := in.to.Store().List(in.ctx, session.Query{ID: id})
 	if err != nil || len(p.Sessions) == 0 {
@@ -135,7 +135,7 @@ func (in *importer) prefixUnchanged(m vendorMapping) (bool, error) {
 	return true, nil
 }
 
-// loadPrior reads what the log contains of the source.
+// loadPrior reads what earlier imports of the source stored in the log.
 func (in *importer) loadPrior(h *priorImport) error {
 	for r, err := range in.to.Store().Read(in.ctx, h.meta.ID, session.Range{}) {
 		if err != nil {
@@ -154,7 +154,7 @@ func (in *importer) loadPrior(h *priorImport) error {
 	return nil
 }
 
-// note takes in a record. It reports whether the record belongs to an import or does not
+// note processes a record. It reports whether the record belongs to an import or does not
 // change the conversation.
 func (h *priorImport) note(r *session.Record) bool {
 	add := func(item []byte, again bool) bool {

@@ -20,7 +20,7 @@ func members(b []byte, do func(key string, value []byte) bool) {
 	eachMember(b, func(key, value []byte) bool { return do(string(key), value) })
 }
 
-// eachMember is members without decoding the keys, for callers that only compare them.
+// eachMember is like members but does not decode the keys, for callers that only compare them.
 func eachMember(b []byte, do func(key, value []byte) bool) {
 	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
@@ -102,7 +102,7 @@ func field(b []byte, name string) []byte {
 	return found
 }
 
-// str reads a string literal; false for any other value.
+// str reads a string literal, or returns false for any other value.
 func str(lit []byte) (s string, ok bool) {
 	if len(lit) < 2 || lit[0] != '"' {
 		return "", false
@@ -113,7 +113,7 @@ func str(lit []byte) (s string, ok bool) {
 	return s, json.Unmarshal(lit, &s) == nil
 }
 
-// text is str with "" for any other value.
+// text is like str, but returns "" for any other value.
 func text(lit []byte) string {
 	s, _ := str(lit)
 	return s

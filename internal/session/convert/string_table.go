@@ -41,7 +41,7 @@ func newStock() *stringTable {
 	return &stringTable{seed: maphash.MakeSeed(), long: map[uint64]*tableEntry{}}
 }
 
-// fill takes in the strings of an item in its stored form.
+// fill adds the strings of an item in its stored form.
 func (s *stringTable) fill(item []byte) {
 	clear(s.long)
 	s.of = 0

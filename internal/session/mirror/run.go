@@ -291,7 +291,7 @@ func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	return errors.Join(e.Erase(ctx, id, l.Lease().Epoch, seqs), l.Close())
 }
 
-// find returns the meta of a session, including a deleted one; nil if there is none.
+// find returns the meta of a session, including a deleted one, or nil if there is none.
 func (s *Store) find(ctx context.Context, store session.Store, id string) (*session.Meta, error) {
 	p, err := store.List(ctx, session.Query{ID: id})
 	if err != nil || len(p.Sessions) == 0 {

@@ -59,7 +59,7 @@ func closed(op, id string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
 }
 
-// Delete implements [session.Deleter]. ErrUnsupported if the primary is not a Deleter.
+// Delete implements [session.Deleter]. It returns ErrUnsupported if the primary is not a Deleter.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	d, ok := session.As[session.Deleter](s.primary)
 	if !ok {
@@ -72,7 +72,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Erase implements [session.Eraser]. ErrUnsupported if the primary is not an Eraser.
+// Erase implements [session.Eraser]. It returns ErrUnsupported if the primary is not an Eraser.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	e, ok := session.As[session.Eraser](s.primary)
 	if !ok {

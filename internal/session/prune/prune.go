@@ -17,7 +17,7 @@ import (
 
 // Options select old sessions.
 type Options struct {
-	Before     time.Time // not changed since this time or, with Empty, in the trash since before it
+	Before     time.Time // selects sessions last changed or, with Empty, moved to the trash before this time
 	Project    string    // "" means all projects
 	Tag        string    // only sessions with this tag
 	KeepTagged bool      // keep every session that has a tag
@@ -29,7 +29,7 @@ type Options struct {
 // Session is an old session, removed or kept.
 type Session struct {
 	Meta       session.Meta
-	KeptReason string // why it is kept; "" if it is not
+	KeptReason string // why it is kept, or "" if it is removed
 }
 
 // Find lists the sessions that [Session.Remove] would remove, and removes nothing. Sub-agents'

@@ -138,7 +138,7 @@ func (s *Store) away(err error, write bool) bool {
 	return false
 }
 
-// isPermanent describes an outage for Check.
-func isPermanent(err error, since time.Time) error {
+// describeOutage returns the error of an outage for Check, with its duration.
+func describeOutage(err error, since time.Time) error {
 	return fmt.Errorf("%w (for %s)", err, time.Since(since).Round(time.Second))
 }

@@ -55,8 +55,8 @@ func (c *call) done() bool {
 	return true
 }
 
-// readOnce reads the range r and advances it. failed is an error to retry or to return; ended
-// means that the caller wants no more records.
+// readOnce reads the range r and advances it. failed is an error to retry or to return; ended means
+// that the caller stopped reading.
 func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, error) bool) (failed error, ended bool) {
 	ctx, watch := c.watched()
 	defer watch.stop()
@@ -113,7 +113,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// watchOnce watches until that fails, was quiet for long, or the caller wants no more. It returns
+// watchOnce watches until that fails, was quiet for long, or the caller stops reading. It returns
 // the last reported head.
 func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (head int64, failed error, more bool) {
 	c.began, head = time.Now(), after

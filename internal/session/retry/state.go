@@ -77,7 +77,7 @@ func (s *Store) Check(ctx context.Context) error {
 	s.state.mu.Lock()
 	defer s.state.mu.Unlock()
 	if s.state.writes && !s.state.since.IsZero() && time.Since(s.state.last) < recent {
-		return isPermanent(s.state.err, s.state.since)
+		return describeOutage(s.state.err, s.state.since)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ type Dialect struct {
 	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database that uses no
 	// index for the short form.
 	Expanded bool
-	// Text converts a string for the driver; nil if the driver accepts strings.
+	// Text converts a string for the driver. It is nil if the driver accepts strings.
 	Text func(string) any
 	// Hint returns the text after "FROM sessions " that selects an index; may be nil.
 	Hint func(index string) string

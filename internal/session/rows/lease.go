@@ -208,7 +208,7 @@ func CheckEpoch(op, id string, epoch, now int64) error {
 	return nil
 }
 
-// LeaseText encodes a lease for its column. ErrInvalid if it has a time that JSON cannot
+// LeaseText encodes a lease for its column. It returns ErrInvalid if it has a time that JSON cannot
 // represent.
 func LeaseText(l session.Lease) (string, error) {
 	b, err := json.Marshal(l.Stored())

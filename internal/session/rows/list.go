@@ -145,8 +145,8 @@ type Page struct {
 	Limit int
 }
 
-// Add adds the next session and reports whether there is room for another row. A row without room
-// becomes the cursor.
+// Add adds the next session and reports whether there is room for another row. The first row that
+// does not fit becomes the cursor.
 func (p *Page) Add(m session.Meta) bool {
 	if p.Limit > 0 && len(p.Sessions) == p.Limit {
 		p.Next = CursorAt(&p.Sessions[p.Limit-1]).String()

@@ -32,7 +32,7 @@ func NewReadRange(r session.Range) ReadRange {
 	return s
 }
 
-// Within limits the range to the session's records: those above below, up to head.
+// Within limits the range to the session's records: those with below < seq <= head.
 func (s *ReadRange) Within(below, head int64) {
 	s.Low, s.High = max(s.Low, below), min(s.High, head)
 }

@@ -25,8 +25,8 @@ func Payload(r *session.Record) any {
 	return []byte(r.Payload)
 }
 
-// Record makes a record from its columns. It keeps the payload without copying. ErrCorrupt if the
-// digests are malformed.
+// Record makes a record from its columns. It keeps the payload without copying. It returns
+// ErrCorrupt if the digests are malformed.
 func Record(of string, seq int64, id string, ms int64, kind string, chain, payload []byte) (session.Record, error) {
 	r := session.Record{Seq: seq, ID: id, Time: Time(ms), Kind: session.Kind(kind), Payload: payload}
 	if len(chain) != 96 {

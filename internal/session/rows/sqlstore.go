@@ -98,8 +98,8 @@ func (t *SQLStore) List(ctx context.Context, q session.Query) (session.Page, err
 	return page.Page, nil
 }
 
-// PutMeta implements [session.Rebuilder]. ErrConflict if the meta's head is not the seq of the
-// last record. The deleted flag does not follow from the log and stays unchanged.
+// PutMeta implements [session.Rebuilder]. It returns ErrConflict if the meta's head is not the seq
+// of the last record. The deleted flag does not follow from the log and stays unchanged.
 func (t *SQLStore) PutMeta(ctx context.Context, m session.Meta) error {
 	return t.db.Transact(ctx, "put meta", m.ID, func(tx Tx) error {
 		var num, deleted, last int64

@@ -44,8 +44,8 @@ const (
 	chainSize      = 96
 )
 
-// Damaged returns what is wrong with the whole database; "" if nothing is, if there is none, and
-// if it cannot be opened for another reason.
+// Damaged returns what is wrong with the whole database, or "" if nothing is wrong, if there is no
+// database, or if it cannot be opened for another reason.
 func Damaged(ctx context.Context, path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
@@ -75,7 +75,7 @@ func Damaged(ctx context.Context, path string) string {
 
 // Salvage replaces a damaged file by a new one with its readable rows. No process may have the
 // store open: otherwise the error wraps [session.ErrBusy]. If no session can be read, the error
-// wraps [session.ErrCorrupt] and nothing is changed. With dry, nothing is changed either.
+// wraps [session.ErrCorrupt] and nothing is changed. If dry is true, nothing is changed either.
 func Salvage(ctx context.Context, path string, dry bool, now time.Time) (*Result, error) {
 	if used, err := inUse(path); err != nil || used {
 		return nil, errors.Join(err, &session.Error{

@@ -33,7 +33,7 @@ func (x *Index) Index(ctx context.Context) error {
 		m := &page.Sessions[i]
 		was, ok := known[m.ID]
 		delete(known, m.ID)
-		if ok && was.is(m) || m.Lost() {
+		if ok && was.isCurrent(m) || m.Lost() {
 			continue
 		}
 		cleared, err := x.session(ctx, m)
@@ -108,8 +108,8 @@ type state struct {
 	uses       string // of searchtext.Reader, as JSON
 }
 
-// is reports whether nothing is new.
-func (s *state) is(m *session.Meta) bool {
+// isCurrent reports whether the session has not changed since it was indexed.
+func (s *state) isCurrent(m *session.Meta) bool {
 	return s.head == m.Head && s.digest == m.HeadDigest &&
 		s.title == titleOf(m) && s.cwd == m.CWD && s.project == m.Project && s.trashed == (m.Trashed != "")
 }

@@ -24,8 +24,8 @@ type Entry struct {
 	Text     string
 }
 
-// Reader makes entries from a session's records, in order. Its only state are the tools whose
-// results are still missing: to continue later, keep Uses.
+// Reader makes entries from a session's records, in order. Its only state is the list of tools
+// whose results are still missing: to continue later, keep Uses.
 type Reader struct {
 	Uses map[string]string // the tool of each use that has no result yet
 }
