@@ -55,9 +55,9 @@ type stream struct {
 	run   *Run
 	sub   *feed.Subscription
 	state recordevents.Reader
-	seq   int64 // of the last emitted record
+	seq   int64 // seq of the last emitted record
 
-	stopAtHead bool // no turn is running in this process: the recorded events are all there is
+	stopAtHead bool // no turn is running in this process, so there are only recorded events
 	atHead     bool // all recorded events were emitted
 }
 

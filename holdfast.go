@@ -81,11 +81,11 @@ type Runtime struct {
 	config Config
 	parts  *runtime.Runtime
 
-	ctx  context.Context // of all runs; ends with Close
+	ctx  context.Context // the context of all runs; Close ends it
 	stop context.CancelFunc
 
 	mu     sync.Mutex
-	runs   map[string]*Run // by the id of their session
+	runs   map[string]*Run // the runs, by the id of their session
 	closed bool
 }
 
@@ -144,7 +144,7 @@ func (rt *Runtime) Close() error {
 	return errors.Join(err, rt.parts.Close())
 }
 
-// list are the runs of this process. rt.mu is held.
+// list returns the runs of this process. The caller holds rt.mu.
 func (rt *Runtime) list() (list []*Run) {
 	for _, r := range rt.runs {
 		list = append(list, r)

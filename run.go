@@ -20,11 +20,11 @@ import (
 type Run struct {
 	rt    *Runtime
 	id    string
-	agent *compose.Agent // nil: another process runs it
+	agent *compose.Agent // nil if another process runs the session
 
 	mu          sync.Mutex
 	turnRunning bool
-	idle        chan struct{} // closed while it does not work, and replaced
+	idle        chan struct{} // closed while the agent does not work; replaced when it works again
 	result      *event.Result // of the last turn
 	err         error         // that stopped it
 	stopped     bool
@@ -39,7 +39,7 @@ func (r *Run) work(input []transcript.Part) {
 		result, err := r.turn(input)
 		input = nil
 		if err == nil && len(r.agent.Snapshot().Pending) > 0 {
-			continue // sent while the turn ended
+			continue // input was sent while the turn ended
 		}
 		r.mu.Lock()
 		r.result, r.err, r.turnRunning = result, err, false

@@ -164,7 +164,7 @@ func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Request
 // Policy is what was decided in a run, in addition to the settings.
 type Policy struct {
 	Mode   policy.Mode    // in effect
-	Grants []policy.Grant // allowed or denied for the session
+	Grants []policy.Grant // decisions of the user for the session
 }
 
 // Policy returns the policy of a run, by the ID of its session or of a sub-agent's session.

@@ -34,9 +34,9 @@ var (
 	ErrNoInput         error = &codedError{"usage", "no input and no pending approval"}
 )
 
-// Agent is the loop of one session. Run, Prompt and Driver.Next are for one goroutine at a time
-// (ErrRunning otherwise). Submit, Interrupt, SetMode, Change, SetCanUseTool, SetTools, Snapshot
-// and SessionID are safe for concurrent use.
+// Agent is the loop of one session. Only one goroutine at a time may call Run, Prompt or
+// Driver.Next; a second call returns ErrRunning. Submit, Interrupt, SetMode, Change, SetCanUseTool,
+// SetTools, Snapshot and SessionID are safe for concurrent use.
 //
 // The policy changes of the session, such as grants and patches, apply again when an agent resumes
 // it, until they are revoked. Sub-agents share them; see [Run].
@@ -50,8 +50,8 @@ type Agent struct {
 	once   itemIDs // for QueueNotificationOnce
 
 	at      atomic.Pointer[string] // the current directory, once it differs from the session's folder
-	running ctxMutex               // held by Run and Next
-	loop    *loop                  // nil until started; used under running
+	running ctxMutex               // Run and Next hold it while they work
+	loop    *loop                  // nil until the agent has started; only the holder of running uses it
 
 	mu            sync.Mutex             // guards the fields below
 	models        map[string]model.Model // models requested by slash commands, by provider and name
@@ -64,12 +64,12 @@ type Agent struct {
 	queue         []transcript.Encoded
 	unconfirmed   *unconfirmedInput
 	more          chan struct{}         // closed and replaced when the queue grows or suspendedErr is set
-	pendingEvents []event.Event         // events from other goroutines than the loop's
-	newPolicy     []event.PolicyChanged // policy changes from other goroutines, emitted before the next decision
-	hookTexts     []string              // texts of hooks for the model, from other goroutines
-	stops         *event.Error          // set on another goroutine when a hook ends the turn
+	pendingEvents []event.Event         // events that other goroutines have queued
+	newPolicy     []event.PolicyChanged // policy changes that other goroutines have queued; emitted before the next decision
+	hookTexts     []string              // texts of hooks for the model that other goroutines have queued
+	stops         *event.Error          // another goroutine sets it when a hook ends the turn
 	wake          chan struct{}         // receives a value when there are pending events while calls run
-	suspendedErr  error                 // why the run ends: an approval request of a sub-agent was suspended
+	suspendedErr  error                 // the reason why the run ends: an approval request of a sub-agent was suspended
 	toResume      chan struct{}         // set with suspendedErr; closed when the agent runs again
 	suspending    bool                  // the agent is being closed and will be resumed later
 	asking        bool
@@ -146,10 +146,10 @@ func (o *Options) fill() error {
 }
 
 // Run gives the agent input and yields events until the turn ends. The last event is a
-// [event.Result]. Without parts it answers what the transcript ends with, or queued input
-// (ErrNoInput if there is neither). Errors of a model or a tool end in a Result. The error of the
-// sequence is for what stops the agent, such as a failed store or observer. Breaking out of the
-// sequence interrupts the turn.
+// [event.Result]. Without parts it answers the end of the transcript or queued input; if there is
+// neither, the error is ErrNoInput. Errors of a model or a tool end in a Result. The sequence
+// yields an error only if a failure stops the agent, such as that of a store or an observer.
+// Breaking out of the sequence interrupts the turn.
 func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		if !a.running.TryLock() {
@@ -178,8 +178,8 @@ func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[eve
 	}
 }
 
-// Prompt runs one turn with a text and returns its result. The error is for what stops the agent;
-// a failed model call is Result.Err.
+// Prompt runs one turn with a text and returns its result. It returns an error only if a failure
+// stops the agent; Result.Err is the error of a failed model call.
 func (a *Agent) Prompt(ctx context.Context, text string) (*event.Result, error) {
 	if !a.running.TryLock() {
 		return nil, ErrRunning
@@ -224,7 +224,7 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 	}
 }
 
-// Start opens the session without running anything and returns what was found. The next run emits
+// Start opens the session without running anything and returns the event that describes it. The next run emits
 // it as its first event. Calling Start is optional.
 func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 	if !a.running.TryLock() {
@@ -336,7 +336,7 @@ func (a *Agent) leaseLost(cause error) {
 }
 
 // interruptible returns a context that Interrupt cancels until done is called.
-// Inside a run, which is interruptible as a whole, it returns ctx.
+// Inside a run it returns ctx, because Interrupt ends the whole run.
 func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -380,8 +380,8 @@ func (a *Agent) toolNow(name string) (tool.Tool, bool) {
 	return a.tools.Lookup(name)
 }
 
-// SessionID returns the id of the session (after a fork, of the fork). Before the session is
-// opened it is the given id or "". Without a store it is "".
+// SessionID returns the id of the session; after a fork, the id of the fork. Before the session is
+// opened, it returns the given id or "". Without a store it is "".
 func (a *Agent) SessionID() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -432,7 +432,7 @@ func (a *Agent) ownSnapshot() Snapshot {
 // an empty session with it. A second Close returns ErrClosed.
 func (a *Agent) Close() error { return a.close(false) }
 
-// Suspend is Close for a turn that will be resumed: the working folders of sub-agents are kept, and
+// Suspend closes the agent so that its turn can be resumed later: the working folders of sub-agents are kept, and
 // approval requests stay open, as after a kill.
 func (a *Agent) Suspend() error { return a.close(true) }
 

@@ -22,7 +22,7 @@ import (
 type answerEffect struct {
 	answer   approval.Answer
 	recorded bool             // another program recorded the answer
-	late     *approval.Answer // this process's answer, if it came second and differs
+	late     *approval.Answer // the answer of this process, if another answer came first and differs
 	decision policy.Decision
 	call     *tool.Call     // the call to run, or nil
 	text     string         // the tool result if the call does not run
@@ -30,8 +30,9 @@ type answerEffect struct {
 }
 
 // resolve applies an answer to the pending approval request: allow starts the call, deny ends it.
-// If another program has recorded an answer first, that one applies, and resolve returns an
-// *AnsweredError if given differs from it. given is nil if such an answer is known to exist.
+// If another program has recorded an answer first, that answer applies, and resolve returns an
+// *AnsweredError if the answer in given differs from it. The parameter given is nil if the caller
+// knows that another program has answered.
 func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) error {
 	r := l.round
 	if r == nil || r.asked == nil || r.asked.approval.ID != id {
@@ -58,7 +59,7 @@ func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) e
 		if err == nil {
 			s := l.evaluateAnswer(ctx, c, given, stored)
 			if err = l.commit(ctx, head, c, s); errors.Is(err, session.ErrConflict) {
-				continue // another program appended first: read its records
+				continue // another program appended first, so read its records
 			}
 			if err == nil && s.late != nil {
 				return kept(&approval.AnsweredError{First: s.answer})
@@ -126,7 +127,7 @@ func agree(a, b approval.Answer) bool {
 	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(jsonscan.Compact(a.Input), jsonscan.Compact(b.Input))
 }
 
-// denial is the text of an approver's deny.
+// denial returns the text that the model reads if the approver denies the call.
 func denial(d policy.Decision) string {
 	if d.Reason == "" {
 		return "permission denied by the user"

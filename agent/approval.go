@@ -88,7 +88,7 @@ func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	}
 	err = l.resolve(ctx, q.ID, &ans)
 	if errors.Is(err, approval.ErrAnswered) {
-		return nil // the event has reported it
+		return nil // an event has reported that another answer came first
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	asked := 1
 	go func() {
 		r := unasked("the approval callback ended without an answer")
-		defer func() { replies <- r }() // also if the callback ends the goroutine
+		defer func() { replies <- r }() // runs even if the callback calls runtime.Goexit
 		r = l.askHere(ctx, q)
 	}()
 	switch {
@@ -162,8 +162,8 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 // idleAfter is how long an approval request waits before the idle Notification hook event.
 const idleAfter = time.Minute
 
-// remindOf fires the idle Notification hook event, once, if the approver has not answered after
-// idleAfter. The returned channel is closed when it is done, soon after ctx ends at the latest.
+// remindOf fires the idle Notification hook event, once, if the approver has not answered after idleAfter.
+// The returned channel is closed when remindOf has finished, at the latest soon after ctx ends.
 func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if !l.a.opt.Hooks.Registry.Has(hook.Notification) {

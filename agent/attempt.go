@@ -36,7 +36,7 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 		return model.Answer{}, nil, err
 	}
 	var p *callUsage
-	defer func() { // also if the model panics
+	defer func() { // runs even if the model panics
 		if p == nil {
 			p = &callUsage{}
 		}

@@ -13,7 +13,7 @@ import (
 // Work is [Agent.Run] for a complete piece of work: it waits for background tasks that are awaited
 // (see [tool.Detacher]) and lets the agent answer their notifications. There is one
 // [event.Result], the last event, for all turns and the waiting, with the text of the last turn.
-// The limits of a run apply to the whole.
+// The limits of a run apply to all of its turns together.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		defer a.continueFrom(nil)
@@ -89,11 +89,11 @@ func (a *Agent) continueFrom(res *event.Result) {
 // [tool.Detacher]) or a [Teammate] works, and returns ErrNoInput if nothing will come.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
-// await is Await that also passes the events of background work to emit, if emit is not nil.
+// await is like Await. If emit is not nil, await also passes the events of background work to it.
 func (a *Agent) await(ctx context.Context, emit func(event.Event)) error {
 	for {
 		teammates, waits := a.opt.Subagents.busy()
-		busy, ended := a.opt.Background.busy() // before the queue is read: an end is queued before it is reported
+		busy, ended := a.opt.Background.busy() // called before the queue is read, because the end of a task is queued before it is reported
 		a.mu.Lock()
 		queued, closed, more, suspended := len(a.queue) > 0, a.closed, a.more, a.suspendedErr
 		a.mu.Unlock()

@@ -32,8 +32,8 @@ type Background struct {
 	// Detach returns how long a turn waits for a call, instead of the tool's own value (see
 	// [tool.Detacher]): 0 means not at all, a negative value means until it ends.
 	Detach func(call *tool.Call) time.Duration
-	// OnNotification is called after a notification was queued. [Agent.Run] without input takes it
-	// in. It must return at once.
+	// OnNotification is called after a notification was queued. A call of [Agent.Run] without input
+	// sends the notification to the model. It must return at once.
 	OnNotification func()
 	// MaxFinished is how many finished tasks stay in the list; default 100.
 	MaxFinished int
@@ -55,7 +55,7 @@ type BackgroundTask struct {
 	UseID, Tool string
 	StartedAt   time.Time
 	Running     bool
-	Stopped     bool         // ended by Stop or by closing the agent
+	Stopped     bool         // the task was ended by Stop or by closing the agent
 	Result      *tool.Result // set when the task has ended
 }
 
@@ -63,7 +63,7 @@ type BackgroundTask struct {
 type backJob struct {
 	*job
 	description BackgroundTask
-	read        int64 // output bytes already returned by Output
+	read        int64 // number of output bytes that Output has already returned
 }
 
 // List returns the running tasks and the newest finished ones, oldest first.
@@ -283,8 +283,8 @@ func (b *Background) forget() {
 	})
 }
 
-// close stops all tasks and waits until their ends are recorded. If the loop is broken, it waits
-// only until they have ended. The loop must not be running.
+// close stops all tasks and waits until their ends are recorded. If an error has stopped the loop,
+// close waits only until the tasks have ended. The loop must not be running.
 func (b *Background) close(broken bool) error {
 	if b == nil {
 		return nil

@@ -27,7 +27,7 @@ var ErrBudget = errors.New("the budget of the run is used up")
 // limit.
 type budget struct {
 	mu        sync.Mutex
-	requested record.Budget // by options: 0 keeps the limit, a negative value removes it
+	requested record.Budget // the limit that the options set: 0 keeps the limit, a negative value removes it
 	limited   record.Budget
 	record    record.Budget // the recorded limit
 	usd       float64       // spent
@@ -36,7 +36,7 @@ type budget struct {
 	settled   chan struct{}  // closed when a call ends; nil unless a call waits
 }
 
-// reservation is a running model call and the most that it may use.
+// reservation is a running model call with its maximum usage.
 type reservation struct {
 	agent  *Agent
 	aside  bool
@@ -159,9 +159,9 @@ func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 	return nil
 }
 
-// reserve waits until the maximum usage of a call fits beside the running calls. It returns nil
-// without an error if there is no limit. It returns ErrBudget, [model.Info.Unpriced], and an error
-// when ctx ends.
+// reserve waits until the budget has room for the maximum usage of a call in addition to the
+// running calls. It returns nil without an error if there is no limit. It returns ErrBudget,
+// [model.Info.Unpriced], and an error when ctx ends.
 func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *model.Request, aside bool) (*reservation, error) {
 	if err := b.prices(m); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (b *budget) fits(r *reservation) bool {
 	return !others || (b.limited.USD == 0 || usd <= b.limited.USD) && (b.limited.Tokens == 0 || tokens <= float64(b.limited.Tokens))
 }
 
-// maxTokensOf returns the most that a call may use, counting each byte as one token.
+// maxTokensOf returns the maximum number of tokens that a call may use, with each byte counted as one token.
 func maxTokensOf(info model.Info, req *model.Request) *reservation {
 	input, output := int64(sizeOf(req)), int64(cmp.Or(req.MaxTokens, info.MaxOutput))
 	r := &reservation{usd: math.Inf(1), tokens: math.Inf(1)}

@@ -67,7 +67,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 	if len(uses) > 0 {
 		l.turn.cutOff = 0
 		l.openRound(uses)
-		if l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // outside hooks see only recorded calls
+		if l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // command and HTTP hooks see only recorded calls
 			return DriverState{}, false, l.write(ctx, entries...)
 		}
 		more, err := l.plan(ctx)
@@ -298,8 +298,7 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 	return it, nil
 }
 
-// noAnswer ends a turn whose model call failed or was interrupted. Text that arrived before is kept
-// and marked.
+// noAnswer ends a turn whose model call failed or was interrupted. Text that arrived before the end is kept and marked.
 func (l *loop) noAnswer(ctx context.Context, err error) (DriverState, bool, error) {
 	me, _ := errors.AsType[*model.Error](err)
 	if me != nil && me.Partial != nil && len(me.Partial.Parts) > 0 {

@@ -12,7 +12,7 @@ import (
 
 // fileSnapshots records the content of files in the session's log before calls change them.
 type fileSnapshots struct {
-	mu sync.Mutex // one snapshot at a time, so that equal content is stored once
+	mu sync.Mutex // allows only one snapshot at a time, so that equal content is stored once
 	at map[string]int64
 }
 

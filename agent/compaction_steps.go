@@ -20,8 +20,8 @@ import (
 //	summarise     replaces the older items by a summary; the prompt of the turn stays
 type CompactionStep struct {
 	Step   string
-	Items  int            // keepRecent: how many items to keep
-	Tokens int            // summarise: how many tokens of the newest items to keep; default a fifth of the context
+	Items  int            // for keepRecent: number of items to keep
+	Tokens int            // for summarise: number of tokens of the newest items to keep; default a fifth of the context
 	Mask   *secret.Masker // redact: the masker
 }
 
@@ -60,7 +60,7 @@ func (r CompactionStep) mayDo(c MutatorContext) bool {
 type step struct {
 	name string
 	do   func(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)
-	may  func(c MutatorContext) bool // nil: not known in advance
+	may  func(c MutatorContext) bool // nil if that is not known in advance
 }
 
 func (s step) Name() string { return s.name }

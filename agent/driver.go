@@ -21,8 +21,8 @@ func (s DriverState) AfterToolResult() bool {
 	return s.Result == nil && len(s.Approvals) == 0 && !s.AwaitingInput
 }
 
-// Driver runs an agent's loop step by step, for a host that decides when it continues. Its methods
-// are for one goroutine at a time.
+// Driver runs an agent's loop step by step, for a host that decides when it continues. Only one
+// goroutine at a time may call its methods.
 type Driver struct {
 	a    *Agent
 	emit func(event.Event)
@@ -60,8 +60,8 @@ func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) er
 }
 
 // Next runs the loop until the host must decide or the turn ends. If an approval request is still
-// open, it returns the same one again. The error is for what stops the agent; a failed model call
-// ends in a DriverState with a Result.
+// open, it returns the same one again. Next returns an error only if a failure stops the agent;
+// after a failed model call the DriverState has a Result.
 func (d *Driver) Next(ctx context.Context) (DriverState, error) {
 	if !d.a.running.TryLock() {
 		return DriverState{}, ErrRunning

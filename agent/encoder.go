@@ -25,11 +25,11 @@ type encoder struct {
 	api   string
 	wires []model.EncodedItem
 
-	slab []byte // holds small wire forms one after the other
+	slab []byte // stores small encoded items next to each other
 
-	head   session.Digest // digest of the system prompt and tools, with which sum began
+	head   session.Digest // digest of the system prompt and tools, the first part of sum
 	sum    hash.Hash
-	summed int // number of wires in sum
+	summed int // number of encoded items that sum covers
 }
 
 func newEncoder(m model.Model) *encoder { return &encoder{m: m, api: m.Info().API} }
@@ -41,7 +41,7 @@ func (c *encoder) reset() {
 	}
 }
 
-// encodeBatch is the number of items that is worth a goroutine.
+// encodeBatch is the number of items from which a separate goroutine saves time.
 const encodeBatch = 512
 
 // encode encodes the items that are not encoded yet.
@@ -104,9 +104,9 @@ func (c *encoder) encodeFrom(from int, items []transcript.Encoded) error {
 	return g.Wait()
 }
 
-// mark starts to digest what the request sends and returns a function that waits for the result: the
-// mark of the request and, if before is a mark of this API, whether the bytes up to it are the same.
-// This way a long transcript is digested while it is sent.
+// mark starts to compute the digest of the request and returns a function that waits for it. If
+// before is an earlier digest for the same API, the function also reports whether the messages that
+// before covers are unchanged. This way a long transcript is digested while it is sent.
 func (c *encoder) mark(head session.Digest, before *record.RequestMark) func() (record.RequestMark, bool) {
 	var (
 		m    record.RequestMark
@@ -144,8 +144,9 @@ func (c *encoder) digest(head session.Digest, before *record.RequestMark) (m rec
 	}
 }
 
-// headDigest represents a message in the digest: its role, length and CRC. A mark must detect changed
-// bytes but not resist a forger, and this costs a tenth of hashing a long transcript again.
+// headDigest represents a message in the digest: its role, length and CRC. The digest must detect
+// changed bytes but need not resist an attacker, so a CRC is enough; it takes a tenth of the time
+// of a cryptographic hash.
 func headDigest(w model.EncodedItem) []byte {
 	b := make([]byte, 0, 32)
 	b = append(b, w.Role...)

@@ -38,7 +38,8 @@ func detachedContext(ctx context.Context) (_ context.Context, done func(error) e
 
 type endContextKey struct{}
 
-// agentContext returns a context without an end that [detachedContext] treats as ending with ends.
+// agentContext returns a context that never ends. For [detachedContext] it ends when the context in
+// the parameter ends does.
 func agentContext(ends context.Context) context.Context {
 	return context.WithValue(context.Background(), endContextKey{}, ends)
 }

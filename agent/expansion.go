@@ -20,9 +20,8 @@ import (
 type Expansion struct {
 	Command, Args string // the name, such as "commit", and the text after it
 	Source        string // where the command is defined: user, project
-	Text          string // what the model reads in its place
-	// Limit, if not nil, restricts the turn that answers the prompt. Its turn and id are filled
-	// in.
+	Text          string // the text that the model reads instead of the command
+	// Limit, if not nil, restricts the turn that answers the prompt. The agent sets its turn and id.
 	Limit *policy.Limit
 	// Model, if not nil, answers in that turn instead of the agent's model. An agent that resumes an
 	// interrupted turn uses its own model.

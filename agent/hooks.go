@@ -160,8 +160,8 @@ func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
 	return a.takeUpdate(ctx, by, policy.Update{Rules: u.Rules, Effect: policy.Effect(u.Behavior)})
 }
 
-// loosens reports whether a change of mode allows what the old mode does not. Every change from plan
-// does, because only plan ignores allow rules for changes.
+// loosens reports whether a change of mode allows what the old mode does not. Every change from
+// plan mode loosens the policy, because only plan mode ignores allow rules for changes.
 func loosens(from, to policy.Mode) bool {
 	switch from {
 	case to:
@@ -175,7 +175,7 @@ func loosens(from, to policy.Mode) bool {
 	return false
 }
 
-// fire is Agent.fire for the loop. If ctx has already ended, the hooks still run for a short time.
+// fire calls Agent.fire for the loop. If ctx has already ended, the hooks still run for a short time.
 func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
 	if !l.a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil

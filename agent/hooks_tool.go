@@ -44,8 +44,9 @@ func (h *hookResults) add(out *hook.Outcome, input json.RawMessage) {
 	}
 }
 
-// contributions returns the verdicts that apply to a call with this input: those about this input,
-// and asks about any other. An allow or deny applies only to the input it was given for.
+// contributions returns the verdicts that apply to a call with this input: the verdicts about this
+// input, and an ask about any other input. An allow or deny applies only to the input it was given
+// for.
 func (h *hookResults) contributions(input json.RawMessage) []policy.Contribution {
 	if len(h.texts) == 0 {
 		return nil
@@ -271,8 +272,8 @@ func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
 	})
 }
 
-// review fires the hooks for the end of a call. The texts of hooks run by fire go into the result,
-// those of hooks run by aside do not.
+// review fires the hooks for the end of a call. The texts of hooks that the parameter fire runs go
+// into the result; the texts of hooks that the parameter aside runs do not.
 func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
 	in := hook.Input{
 		Event: hook.PostToolUse,

@@ -17,11 +17,11 @@ import (
 type unconfirmedInput struct {
 	input []transcript.Part
 	items []transcript.Encoded
-	taken bool // it was recorded after all, and is queued
+	taken bool // the input was recorded despite the error, and is queued
 }
 
-// enqueue makes input durable and queues it. While an approval request waits, it does so only if
-// asking is true.
+// enqueue makes input durable and queues it. While an approval request waits, enqueue does so only
+// if the parameter asking is true.
 func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking bool) error {
 	if err := a.checkInput(input, asking); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 	a.mu.Lock()
 	before := a.unconfirmed
 	a.mu.Unlock()
-	if before != nil { // it may have been recorded
+	if before != nil { // the earlier attempt may have been recorded
 		if err := a.readNew(ctx); err != nil {
 			return err
 		}

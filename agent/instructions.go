@@ -36,7 +36,7 @@ type instructionsTracker struct {
 	of   *transcript.Transcript
 	seen int
 	sent string // digest of the instructions sent last, or ""
-	once bool   // instructions were in the transcript since the agent started
+	once bool   // true if instructions were in the transcript at any time since the agent started
 }
 
 func (r *instructionsTracker) remember(t *transcript.Transcript) {
@@ -63,8 +63,8 @@ func (i *Instructions) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// instructionsItem returns an item with the instructions, unless the model has read them. again
-// reports that it had, and that a compaction removed the item.
+// instructionsItem returns an item with the instructions, unless the model has read them. The
+// result again is true if the model had read them and a compaction removed the item.
 func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err error) {
 	in, known := &l.a.opt.Instructions, &l.instructed
 	if in.Text == "" && l.t.Len() == 0 {
@@ -120,7 +120,7 @@ func (l *loop) instruct(ctx context.Context) error {
 	return l.write(ctx, entries...)
 }
 
-// loaded fires InstructionsLoaded for each file. A reason other than "" replaces the files' own.
+// loaded fires InstructionsLoaded for each file. If reason is not "", it replaces the reasons of the files.
 func (l *loop) loaded(ctx context.Context, reason string) []entry {
 	if l.a.opt.parent != nil || !l.a.opt.Hooks.Registry.Has(hook.InstructionsLoaded) {
 		return nil

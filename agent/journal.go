@@ -10,13 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// entry is a record to write and what follows once it is durable. Without a draft it is only an
-// event.
+// entry is a record to write and what follows once it is durable. An entry without a draft is only an event.
 type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
-	event event.Event        // emitted once it is durable, besides ItemAppended; may be nil
-	after func()             // called once it is durable, or nil
+	event event.Event        // an event to emit once the record is durable, in addition to ItemAppended; may be nil
+	after func()             // a function to call once the record is durable; may be nil
 }
 
 func itemEntry(e transcript.Encoded, mark *record.RequestMark) entry {
@@ -57,7 +56,7 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 	return recs, kept(err)
 }
 
-// appendToRunLog is store for an agent whose log is not the run's log. An answer is recorded before
+// appendToRunLog does the work of store for an agent whose log is not the run's log. An answer is recorded before
 // its effects, and an approval request after its causes. at is the head of the run's log.
 func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.Draft) ([]session.Record, error) {
 	var run, own []session.Draft
@@ -81,7 +80,7 @@ func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.D
 		more, err = l.runLog.Append(ctx, run...)
 	}
 	if at != nil && err == nil {
-		if recs, err = l.log.Append(ctx, own...); err != nil { // not reported as a conflict: the answer is already recorded
+		if recs, err = l.log.Append(ctx, own...); err != nil { // the error is not a conflict, because the answer is already recorded
 			err = fmt.Errorf("agent: append to session %s: %v", l.log.ID(), err) //nolint:errorlint // see above
 		}
 	}

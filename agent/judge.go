@@ -98,8 +98,8 @@ func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) erro
 }
 
 // judgeChanged judges a call again after a policy has changed its input. If hooks had verdicts about
-// the call, they run again with the new input. If none had, they do not: as in the Open Agent SDK, the
-// callback has the last word on what runs.
+// the call, they run again with the new input. If no hook had a verdict, the hooks do not run again:
+// as in the Open Agent SDK, the callback decides last.
 func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (policy.Decision, []policy.Request, error) {
 	input := jsonscan.Compact(d.Input)
 	c.call.Input = input
@@ -128,7 +128,7 @@ func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request, input
 	return l.decideWithout(ctx, "", c, reqs, input)
 }
 
-// decideWithout is decide that ignores one grant.
+// decideWithout is like decide but ignores one grant.
 func (l *loop) decideWithout(ctx context.Context, grant string, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
 	d := l.a.guards.Guard(c.use.Name).WithoutGrant(grant).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
@@ -153,8 +153,8 @@ func (a *Agent) sandboxSummary(reqs []policy.Request) (name, profile string) {
 	return a.opt.Permissions.Sandbox, a.opt.Permissions.Profile
 }
 
-// requests returns what the call would do if it ran with input. For a call without requests it is one
-// about the tool itself.
+// requests returns what the call would do if it ran with input. For a call without requests it
+// returns one request about the tool itself.
 func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error) {
 	as := *c.call
 	as.Input = input

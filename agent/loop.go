@@ -25,27 +25,27 @@ type loop struct {
 	// alone means that no one can answer: there is no approver, and no host with a Driver.
 	alone bool
 
-	repair *event.TranscriptRewritten // the repair at the start, emitted after SessionOpened; nil: none
+	repair *event.TranscriptRewritten // the repair at the start, emitted after SessionOpened; nil if there was none
 
 	log    *session.Log // nil without a store
 	runLog *session.Log // the run's log: for a sub-agent, another log than its own
 	opened event.SessionOpened
 	t      *transcript.Transcript
 	used   map[string]bool     // ids in the log that are not in the transcript; see [session.State]
-	mark   *record.RequestMark // from before the restart, until it was compared
+	mark   *record.RequestMark // the digest of the last request before the restart, until it was compared
 	broken error               // the error that stopped the agent
 
 	primary, fallback *encoder
-	commandModel      *encoder // of the model that a slash command selected for its turn, or nil
+	commandModel      *encoder // the encoder of the model that a slash command selected for its turn, or nil
 	head              *requestHead
 	turns             int              // turns opened so far in the session
-	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
-	overhead          int              // tokens of a request besides the items, as of the last rewrite
+	lastUsage         transcript.Usage // usage of the last model call; zero after a rewrite
+	overhead          int              // tokens of a request in addition to its items, since the last rewrite
 
 	announced  *tool.Registry      // the tools whose changes the model was told about
 	hookTexts  []string            // texts of hooks, for the model to read next
 	planned    planTracker         // what the model knows of plan mode
-	instructed instructionsTracker // what it knows of instructions
+	instructed instructionsTracker // what the model knows of instructions
 	carried    []policy.Limit      // limits of a turn that did not complete
 	initial    string              // input from a SessionStart hook, used if there is no other
 	ended      *event.Error        // a hook ended the next turn before its start
@@ -61,7 +61,7 @@ type turn struct {
 	began     time.Time
 	fellBack  bool       // the fallback model answers
 	fresh     bool       // no model call yet
-	cutOff    int        // answers in a row that hit the output limit
+	cutOff    int        // number of consecutive answers that reached the output limit
 	continues bool       // the model has more to send without new input
 	paid      *callUsage // usage of the last model call, until it is recorded
 	text      []string
@@ -277,8 +277,8 @@ func (s DriverState) turnID(l *loop) string {
 	return ""
 }
 
-// advance does the next part of an open turn: a part of the tool round, or a model call. done means
-// that next must return step.
+// advance does the next part of an open turn: a part of the tool round, or a model call. If the
+// result done is true, next must return step.
 func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err error) {
 	if l.round != nil {
 		return l.advanceRound(ctx)
@@ -301,7 +301,7 @@ func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err er
 	if over, reason := l.overLimit(); over { // a mutator's model calls count
 		return l.finish(ctx, reason, nil)
 	}
-	if _, err := l.admitQueued(ctx); err != nil { // queued after the round, while a host decided or a mutator ran
+	if _, err := l.admitQueued(ctx); err != nil { // input may have been queued after the round, while a host decided or a mutator ran
 		return DriverState{}, false, err
 	}
 	if err := l.takeHookTexts(ctx); err != nil {

@@ -111,7 +111,7 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur MutatorContext) 
 func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 	c := compactor{l.a.opt.Compact}
 	if !tooLong(cause) || c.o.Disabled || l.turn.compactedTooLong || ctx.Err() != nil {
-		return false, nil //nolint:nilerr // the cause stays the caller's
+		return false, nil //nolint:nilerr // the caller reports the cause
 	}
 	l.turn.compactedTooLong = true
 	l.publish(event.Notice{Text: "the transcript is too long for the model; compacting it"})
@@ -281,8 +281,8 @@ func (l *loop) contextSize() int {
 	return l.encoder().m.Info().Context
 }
 
-// askModel makes a model call for a mutator. Its usage counts, and the fallback answers if the model
-// stays unavailable.
+// askModel makes a model call for a mutator. Its usage is added to the run. The fallback model
+// answers if the model stays unavailable.
 func (l *loop) askModel(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error) {
 	enc := l.encoder()
 	it, err := l.askWith(ctx, enc.m, system, items)

@@ -24,7 +24,7 @@ type nestedRequest struct {
 	of      *call // the running call
 	request policy.Request
 	ctx     context.Context  // ends when the requester no longer waits for the answer
-	reply   chan nestedReply // has room for the one reply
+	reply   chan nestedReply // a buffer for the one reply
 }
 
 // nestedReply is the result of a nested request: the allowed input, or the reason it was denied.

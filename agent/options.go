@@ -24,7 +24,7 @@ type Options struct {
 	Session session.RestoreOptions
 	// NoPersist restores Session but stores nothing in it.
 	NoPersist bool
-	// NewSession are records to write before the first turn of this agent, in one batch with it.
+	// NewSession contains records to write before the first turn of this agent, in one batch with it.
 	// They describe the run of the turn.
 	NewSession []session.Draft
 	// Transcript is the initial transcript of an agent without Sessions. Observers are not called
@@ -45,8 +45,8 @@ type Options struct {
 	System string
 	// Instructions are sent to the model before the first input.
 	Instructions Instructions
-	// Expand expands a prompt that begins with "/". Nil without an error leaves the prompt as it
-	// is; an error rejects it. A UserPromptExpansion hook can reject it, too.
+	// Expand expands a prompt that begins with "/". A nil result without an error leaves the prompt
+	// unchanged; an error rejects the prompt. A UserPromptExpansion hook can reject it, too.
 	Expand func(ctx context.Context, prompt string) (*Expansion, error)
 	// Tools are the tools that the model may call; nil means none.
 	Tools *tool.Registry
@@ -112,11 +112,11 @@ type Limits struct {
 	// MaxTurns is the maximum number of model calls of one run, and of each of its sub-agents; 0
 	// means no limit.
 	MaxTurns int
-	// MaxBudgetUSD is the budget of the run in US dollars: for the session since its beginning,
-	// with its sub-agents. It is recorded and stays in force: 0 keeps the recorded budget, +Inf
-	// removes it. A fork starts at zero cost without a budget. The prices of the models must be
-	// known ([model.Info.Priced]). No call starts after the budget is used up; calls that run in
-	// parallel can exceed it by one call at most.
+	// MaxBudgetUSD is the budget of the run in US dollars. It covers the session since its
+	// beginning, and its sub-agents. It is recorded and stays in force: 0 keeps the recorded
+	// budget, +Inf removes it. A fork starts at zero cost without a budget. The prices of the
+	// models must be known ([model.Info.Priced]). No call starts after the budget is used up; calls
+	// that run in parallel can exceed it by one call at most.
 	MaxBudgetUSD float64
 	// MaxTotalTokens is the budget of the run in tokens, input and output, with the same rules. A
 	// negative value removes it.
@@ -177,7 +177,7 @@ type Hooks struct {
 // Retry configures the retries of failed model calls. The delay before attempt n is Base·2ⁿ ± 25
 // %, at most Cap, or what the provider asks for.
 type Retry struct {
-	Max  int           // retries after the first attempt; default 3, negative for none
+	Max  int           // number of retries after the first attempt; default 3, negative for none
 	Base time.Duration // default 2 s
 	Cap  time.Duration // default 30 s
 	// After is the longest wait that a provider may ask for; default 60 s. If it asks for more,
@@ -190,11 +190,11 @@ type Retry struct {
 // stay.
 type Compact struct {
 	Disabled      bool
-	Context       int     // size in tokens; default: that of the model
+	Context       int     // context size in tokens; default: the context size of the model
 	ReserveTokens int     // compact when fewer tokens than this remain; default 13000
-	Threshold     float64 // and when more than this share of the context is used; 0 means never
-	Items         int     // and when there are more items than this; 0 means never
-	KeepTokens    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
+	Threshold     float64 // also compact when more than this share of the context is used; 0 means never
+	Items         int     // also compact when there are more items than this; 0 means never
+	KeepTokens    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of the transcript
 	// Steps run in order. The default is one [CompactionStep] that summarizes and keeps
 	// KeepTokens.
 	Steps []Mutator
@@ -221,8 +221,8 @@ type MutatorContext struct {
 	TurnEnded bool
 
 	Items   []transcript.Encoded // the transcript; do not change the slice
-	Usage   transcript.Usage     // of the last model call
-	Context int                  // tokens the model can see; 0 when unknown
+	Usage   transcript.Usage     // usage of the last model call
+	Context int                  // context size of the model in tokens; 0 if unknown
 	NewID   func() string
 	// Instructions are the user's instructions for a compaction, or "".
 	Instructions string
@@ -230,7 +230,7 @@ type MutatorContext struct {
 	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
 
 	trigger  string // the trigger of a compaction
-	overhead int    // tokens of a request besides the items, if known
+	overhead int    // tokens of a request in addition to its items, if known
 }
 
 // Mutator rewrites a transcript: compaction, redaction, repair. Its result must keep the pairing

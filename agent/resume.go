@@ -153,8 +153,8 @@ func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
 	return err
 }
 
-// resumedMode returns the mode of a resumed session if none is requested. Modes that the user set by
-// hand to loosen or to plan end with their process.
+// resumedMode returns the mode of a resumed session if none is requested. Plan mode and modes that
+// loosen the policy end with the process in which the user set them.
 func resumedMode(recorded string) (policy.Mode, bool) {
 	m := policy.Mode(recorded)
 	if m.Check() != nil {
@@ -249,9 +249,9 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 	return nil
 }
 
-// withdraw closes an approval request whose answer could not be checked against the call that will
-// run, or that is in another log than it would be now. The call is judged again and may need approval
-// again.
+// withdraw closes an approval request whose answer cannot be checked against the call that will
+// run, or whose record is in a different log than a new request would be. The call is judged again
+// and may need approval again.
 func (l *loop) withdraw(ctx context.Context, q approval.Request) error {
 	return l.close(ctx, q, "the call needs approval again")
 }
@@ -323,7 +323,7 @@ func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 	for _, r := range st.OpenApprovals {
 		var q approval.Request
 		if json.Unmarshal(r.Payload, &q) != nil {
-			continue // not of this session, or unreadable in its own log, too
+			continue // the request belongs to another session, or no log has a readable copy of it
 		}
 		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.approval != nil && c.approval.ID == q.ID })
 		if q.Asker != l.opened.ID || waits {

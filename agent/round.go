@@ -24,9 +24,9 @@ const maxParallel = 10
 type round struct {
 	calls []*call
 	at    int     // the first call without a result
-	ready []*call // the calls from at on that are recorded as started and run next
+	ready []*call // the next calls, from index at on; they are recorded as started and will run
 	asked *call   // the call that waits for approval: calls[at] or a nested request
-	work  *work   // the running calls of ready
+	work  *work   // the running calls among those of ready
 	stop  bool    // a denial also stops the turn
 }
 
@@ -44,10 +44,10 @@ type call struct {
 	note      string            // the approver's note for the model
 	notified  bool              // hooks were notified of the approval request
 	hooks     hookResults
-	nested    *nestedRequest // set if this is a nested request and not a call of its own
+	nested    *nestedRequest // set if this is a nested request and not a tool call
 	result    tool.Result
 	took      time.Duration
-	detached  bool   // it continues in the background, and result says so
+	detached  bool   // the call continues in the background, and result says so
 	placed    func() // called when that result is recorded
 }
 
@@ -69,7 +69,7 @@ func (r *round) approvals() []approval.Request {
 }
 
 // plan decides about the next calls until one can run or needs approval, and returns the records to
-// write before that. Policy changes that other programs recorded until then apply.
+// write before that. It applies the policy changes that other programs have recorded before.
 func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	r := l.round
 	if r.at == len(r.calls) {
@@ -95,7 +95,7 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	return entries, nil
 }
 
-// planCall decides about the next call. done means that it can run or waits for an answer.
+// planCall decides about the next call. The result done is true if the call can run or waits for an answer.
 func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done bool, err error) {
 	if refusal, ok := l.lookup(c); !ok {
 		entries, err = l.refuse(c, refusal, false)

@@ -33,10 +33,10 @@ type Run struct {
 	changeMu sync.Mutex // serializes policy changes and reading the log; locked before mu
 
 	mu        sync.Mutex   // guards the fields below; not held during store operations or host code
-	log       *session.Log // nil without a store, and until it is opened
-	from      int64        // records up to here were restored
+	log       *session.Log // nil without a store, and until the log is opened
+	from      int64        // seq of the last restored record
 	mode      int64        // seq of the change that set the mode
-	callbacks int64        // number of callback changes: earlier decisions are void
+	callbacks int64        // number of changes of the callback; each change makes earlier decisions void
 	resumed   policy.Mode  // the session's last mode, for members without a mode of their own
 	changes   []policy.Change
 	early     []policy.Change // changes before the session was opened, recorded when it opens
@@ -163,7 +163,7 @@ func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Cha
 	return r.changeAs(ctx, a.rootAgent().guards, c)
 }
 
-// changeAs is change with other guards. changeMu is held.
+// changeAs is like change, but checks with other guards. changeMu is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
 	log := r.home()
 	for {
@@ -385,7 +385,7 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 // take applies a change of the run to an agent with its own guards, and to its sub-agents.
 func (a *Agent) take(c policy.Change) error {
 	if c.Grant != nil && slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == c.Grant.ID }) {
-		return nil // applied by another agent with the same guards
+		return nil // another agent with the same guards has applied the change
 	}
 	if c.Ended && a.opt.Permissions.Guards != nil {
 		return nil // the host ends the run

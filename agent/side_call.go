@@ -10,11 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// SideCall makes a model call outside the transcript, on behalf of a tool, and returns its text.
-// Its usage is added to the run; only its cost is recorded, and what the tool makes of it. It is
-// safe for concurrent use. It returns ErrBudget, [model.Info.Unpriced], errors of the store, and
-// the model's error after the retries of [ModelOptions].Retry. The fallback model answers if
-// possible.
+// SideCall makes a model call outside the transcript, on behalf of a tool, and returns its text. Its usage is
+// added to the run. The log contains its cost and the tool's result, but not the text itself. It is safe for
+// concurrent use. It returns ErrBudget, [model.Info.Unpriced], errors of the store, and the model's error after
+// the retries of [ModelOptions].Retry. The fallback model answers if possible.
 func (a *Agent) SideCall(ctx context.Context, m model.Model, system, text string) (string, error) {
 	e, err := a.encode(transcript.UserText(text))
 	if err != nil {

@@ -111,7 +111,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	ro := a.opt.Session
 	ro.Opened = a.describe(ro.Opened)
 	if given := a.opt.Session.Opened; ro.ContinueRecent && ro.Project == "" && (given.CWD != "" || given.Project != "") {
-		ro.Project = ro.Opened.Project // without a given folder, the newest session of any project is meant
+		ro.Project = ro.Opened.Project // if no folder is given, the newest session of any project is used
 	}
 	if err := a.approvalsInRunLog(ctx, &ro); err != nil {
 		return nil, err

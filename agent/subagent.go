@@ -24,7 +24,7 @@ import (
 // Definition defines a kind of sub-agent.
 type Definition struct {
 	Name        string // the name in calls and in rules: Agent(Name)
-	Description string // says when the model should use it
+	Description string // text that says when the model should use this sub-agent
 	Prompt      string // the system prompt
 	// Tools are the parent's tools that it may use; nil means all. DisallowedTools removes some.
 	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in DisallowedTools, mcp__* are
@@ -34,9 +34,9 @@ type Definition struct {
 	// rules allow.
 	ToolRules  []string
 	Model      string      // "" or "inherit" is the parent's model
-	Mode       policy.Mode // "" is the parent's mode; the mode is never weaker than that
+	Mode       policy.Mode // "" is the parent's mode; a mode is never weaker than the parent's mode
 	MaxTurns   int         // maximum number of model calls; 0 is the parent's limit, which also is the maximum
-	Background bool        // its calls are always background tasks
+	Background bool        // true if its calls are always background tasks
 	// [SubagentOptions].Tools must provide the following; without it they are an error. Isolation
 	// gives each sub-agent its own checkout. Skills are loaded when it starts. Servers are MCP
 	// servers, of the run or its own. Memory is the layer of the memory folder that it keeps between
@@ -117,11 +117,11 @@ type Subagents struct {
 
 	mu         sync.Mutex
 	a          *Agent
-	live       []*Agent // started and not ended, teammates included
+	live       []*Agent // sub-agents and teammates that have started and not ended
 	teammates  []*Teammate
 	changed    chan struct{} // closed and replaced when a teammate becomes idle or ends
 	closed     bool
-	suspending bool // closed, and the teammates will be resumed later
+	suspending bool // true if Suspend closed the sub-agents: their teammates will be resumed later
 }
 
 type agentInput struct {

@@ -50,9 +50,9 @@ type TeammateOptions struct {
 	Session string      // the session to resume, or ""
 	Mode    policy.Mode // a mode stricter than that of Kind, or ""
 	Tools   []tool.Tool // additional tools
-	// OnIdle is called when the teammate has no work, before it waits. If it returns a text, the
-	// teammate works on that next. last is nil if there was no work from the start. OnIdle must
-	// not wait for the teammate. Nil means that it waits.
+	// OnIdle is called when the teammate has no work, before it waits. If it returns a text, the teammate
+	// works on that next. The parameter last is nil if the teammate has had no work yet. OnIdle must not wait
+	// for the teammate. If OnIdle is nil, the teammate waits.
 	OnIdle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
 	// Before, if not nil, is called after its session was opened and before its first turn.
 	Before func(ctx context.Context, m *Teammate) error
@@ -248,7 +248,7 @@ func (m *Teammate) wait(ctx context.Context, more <-chan struct{}) bool {
 	m.s.notifyWaiters()
 	select {
 	case <-more:
-		m.set(true) // before the turn empties the queue
+		m.set(true) // must be set before the turn empties the queue
 		return true
 	case <-ctx.Done():
 		return false
@@ -388,8 +388,8 @@ type itemIDs struct {
 }
 
 // begin reports whether the session does not have an item yet, so that the caller must append it and
-// then call end. It waits for a concurrent append of the same item. e is the item of an earlier
-// attempt, or zero. all returns the ids that the session has.
+// then call end. It waits for a concurrent append of the same item. The result e is the item of an
+// earlier attempt, or zero. The parameter all returns the ids of the session's items.
 func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, first bool, err error) {
 	for {
 		s.mu.Lock()
@@ -429,7 +429,7 @@ func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 		if s.ids != nil {
 			s.ids[id] = true
 		}
-	case session.IsTransient(err): // it may have been recorded all the same
+	case session.IsTransient(err): // the item may have been recorded despite the error
 		s.tried[id] = e
 		fallthrough
 	default:

@@ -28,7 +28,7 @@ func (q Request) ForRequests(requests []policy.Request, d policy.Decision) Reque
 	if q.ReasonText == "" {
 		q.ReasonText = q.AskedBy + " asks"
 	}
-	if q.Sandbox == "" && !words(requests) {
+	if q.Sandbox == "" && !onlyDialogs(requests) {
 		q.Sandbox = "none"
 	}
 	if q.Agent == "" {
@@ -58,8 +58,8 @@ func (q Request) ForRequests(requests []policy.Request, d policy.Decision) Reque
 	return q
 }
 
-// words reports whether the requests are only questions or forms, which touch nothing.
-func words(requests []policy.Request) bool {
+// onlyDialogs reports whether the requests are only questions or forms, which touch nothing.
+func onlyDialogs(requests []policy.Request) bool {
 	return len(requests) > 0 && !slices.ContainsFunc(requests, func(r policy.Request) bool { return !r.Words() })
 }
 

@@ -43,8 +43,8 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 	return all, failed
 }
 
-// openOf reads the open approval requests of a session, oldest first. The meta has their number,
-// so openOf reads back only as far as the oldest one.
+// openOf reads the open approval requests of a session, oldest first. The session's metadata
+// contains the number of open requests, so openOf reads backward only to the oldest one.
 func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]Request, error) {
 	if m.OpenApprovals <= 0 {
 		return nil, nil

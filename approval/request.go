@@ -19,7 +19,7 @@ type Request struct {
 	Asker      string           `json:"asker,omitempty"` // session of the sub-agent that asks; "" if the agent of Session asks itself
 	Use        string           `json:"use_id"`
 	Tool       string           `json:"tool"`
-	Requests   []policy.Request `json:"requests"` // with Shown, the full command or the diff
+	Requests   []policy.Request `json:"requests"` // the requests of the call; their field Shown has the full command or the diff
 	Digest     string           `json:"digest"`   // digest of Requests; see [Request.Matches]
 	Reason     string           `json:"reason"`   // "policy-ask", or "policy-deny-override" if the session denies such calls
 	ReasonText string           `json:"why"`      // a sentence such as "rule Bash(git push:*) asks"
@@ -90,11 +90,11 @@ type Scope struct {
 // Decision is the decision of an approver.
 type Decision string
 
-// The decisions. They are those of CommaAgents.
+// The decisions. The names are the same as in CommaAgents.
 const (
 	Allow        Decision = "allow" // this call only, without a grant
 	Deny         Decision = "deny"
-	AllowSession Decision = "allow-session" // the rest of the session
+	AllowSession Decision = "allow-session" // this call and similar calls in the rest of the session
 	DenySession  Decision = "deny-session"
 )
 
@@ -109,12 +109,12 @@ type Answer struct {
 	RequestID string          `json:"id"`
 	Decision  Decision        `json:"decision"`
 	Scope     string          `json:"scope,omitempty"`   // the rule of a session decision; "" covers the exact request
-	SaveTo    string          `json:"always,omitempty"`  // saves the rule of a session decision in this settings layer: local, project or user
+	SaveTo    string          `json:"always,omitempty"`  // the settings layer that saves the rule of a session decision: local, project or user
 	Message   string          `json:"message,omitempty"` // sent to the model
 	Stop      bool            `json:"stop,omitempty"`    // a deny also ends the turn
 	Input     json.RawMessage `json:"input,omitempty"`   // input to run with instead, for an allow; the policy checks it again
 	Actor     string          `json:"by,omitempty"`      // who answered: "person", a name, "nobody" or "timeout"
-	Via       string          `json:"via,omitempty"`     // the channel: "terminal", "cli" or "websocket"
+	Via       string          `json:"via,omitempty"`     // the channel of the answer: "terminal", "cli" or "websocket"
 	At        time.Time       `json:"at"`
 
 	Agent string `json:"agent,omitempty"` // the sub-agent that asked, as in the request

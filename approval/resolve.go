@@ -70,7 +70,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if !errors.Is(err, session.ErrConflict) {
 			return Answer{}, err
 		}
-		if err := ctx.Err(); err != nil { // another record came first; look again
+		if err := ctx.Err(); err != nil { // another record was appended first, so look again
 			return Answer{}, err
 		}
 	}

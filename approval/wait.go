@@ -78,8 +78,8 @@ type waiter struct {
 	session, question string
 
 	found requestState
-	known bool  // found is the state of the request up to seen
-	seen  int64 // a head of the log
+	known bool  // true if found is the state of the request up to seen
+	seen  int64 // seq of a log head
 }
 
 // read reads the new records and returns the answer, or nil if there is none yet.

@@ -118,7 +118,7 @@ func (f *fireState) late() Outcome {
 	return Outcome{Event: o.Event, Ran: o.Ran, Context: o.Context, Notices: o.Notices, session: f.in.SessionID}
 }
 
-// decided names the parts of an outcome that are not texts.
+// decided returns the names of the parts of an outcome that are not texts.
 func (o *Outcome) decided() []string {
 	var names []string
 	for _, d := range []struct {

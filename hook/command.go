@@ -35,7 +35,7 @@ type job struct {
 	in   []byte
 	out  outputCapture
 	errs outputCapture
-	box  *sandbox.Sandbox // nil: the command is only in a process group
+	box  *sandbox.Sandbox // nil if the command runs only in a process group
 	held bool             // box restricts the command
 }
 
@@ -85,7 +85,7 @@ func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (RunRe
 func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (RunResult, error)) (RunResult, error) {
 	later := make(chan RunResult, 1)
 	c.mu.Lock()
-	if !tied() || c.closed { // it is already being ended
+	if !tied() || c.closed { // another goroutine is already ending the command
 		c.mu.Unlock()
 		cancel(errRunnerClosed)
 		return finish(<-done)

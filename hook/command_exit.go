@@ -58,7 +58,7 @@ func (r *outputParser) cutOff() {
 }
 
 // refused reports what the sandbox refused. If the hook produced a result, it omits system calls,
-// because many programs try one and work without it.
+// because many programs try a call and continue without it.
 func (r *outputParser) refused(answered bool) {
 	if r.end.report == nil {
 		return
@@ -72,7 +72,7 @@ func (r *outputParser) refused(answered bool) {
 			continue
 		}
 		wider = true
-		if v.Origin.File == "" { // no settings say so: it is what a hook's sandbox is
+		if v.Origin.File == "" { // the hook's own sandbox is the cause, and no entry in a settings file
 			v.Hint = ""
 		}
 	}

@@ -34,7 +34,7 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 			return exitState{}, err
 		}
 		if len(parentEnds) == 0 {
-			r, w = w, r // the command reads from the first
+			r, w = w, r // the command reads from the first pipe
 		}
 		parentEnds, childEnds = append(parentEnds, r), append(childEnds, w)
 	}
@@ -50,7 +50,7 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	}
 	var copies sync.WaitGroup
 	copies.Go(func() {
-		_, _ = io.Copy(parentEnds[0], bytes.NewReader(j.in)) // the command need not read all of it
+		_, _ = io.Copy(parentEnds[0], bytes.NewReader(j.in)) // the command may end before it has read all of its input
 		_ = parentEnds[0].Close()
 	})
 	copies.Go(func() { _, _ = io.Copy(&j.out, parentEnds[1]) })

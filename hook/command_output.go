@@ -12,7 +12,7 @@ type outputCapture struct {
 	dropped int64
 	// async is called once if the first line detaches the command.
 	async chan time.Duration
-	read  bool // the first line was looked at
+	read  bool // the first line was checked
 }
 
 func (k *outputCapture) Write(p []byte) (int, error) {

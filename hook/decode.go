@@ -20,7 +20,7 @@ type SettingsBlock struct {
 	Layer    string
 	File     string
 	Dir      string                           // the base of relative file rules
-	Position func(offset int) (line, col int) // of an offset in the block; nil: unknown
+	Position func(offset int) (line, col int) // returns the position of an offset in the block; nil if unknown
 }
 
 // Decode parses the block: Claude Code's form under Claude's event names, and the Open Agent SDK's

@@ -41,7 +41,7 @@ type digestInput struct {
 }
 
 type digestFile struct {
-	Name   string `json:"name"` // relative to the project, with slashes
+	Name   string `json:"name"` // name relative to the project, with slashes
 	Digest string `json:"sha256"`
 }
 

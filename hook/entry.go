@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// entry is a checked and compiled definition. It is immutable except for ran.
+// entry is a checked and compiled definition. It is immutable except for the field ran.
 type entry struct {
 	Definition
 	info     eventInfo
 	kind     string
 	by       string // its name in notices
-	key      string // equal for hooks that do the same; "" for functions
+	key      string // a string that is equal for two hooks that do the same; "" for functions
 	match    *matcher
 	cond     *condition
 	explicit bool // the definition sets a timeout

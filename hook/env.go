@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// environ returns a command's environment, and of it the variables that the exec form substitutes.
+// environ returns a command's environment, and the part of it that the exec form substitutes.
 // It also returns a notice for each requested variable that is not passed.
 func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
 	if j.held {

@@ -2,10 +2,10 @@ package hook
 
 // Error describes an invalid hook or block of hooks.
 type Error struct {
-	Field  string // such as "PreToolUse[0].hooks[1].timeout", or ""
-	Offset int    // in bytes, in the decoded JSON text; 0 if unknown
+	Field  string // path of the field, such as "PreToolUse[0].hooks[1].timeout", or ""
+	Offset int    // offset in bytes in the decoded JSON text; 0 if unknown
 	What   string
-	Advice string // how to fix it, or ""
+	Advice string // how to fix the error, or ""
 }
 
 func (e *Error) Error() string {

@@ -63,7 +63,7 @@ type eventInfo struct {
 	Rewrites bool          // see [Event.Rewrites]
 	Context  bool          // plain text of a command in Claude's dialect is for the model
 	EnvFile  bool          // see [Event.SetsVariables]
-	Timeout  time.Duration // default of commands in Claude's dialect
+	Timeout  time.Duration // default timeout of commands in Claude's dialect
 }
 
 // seedTimeout is the default timeout of functions and of commands in the Open Agent SDK's dialect.
@@ -105,7 +105,7 @@ var events = []eventInfo{
 	{Event: ElicitationResult, Matches: "mcp_server_name", Blocks: true},
 }
 
-// absent are events of Claude Code that this runtime never fires, with the reason. A hook for one of
+// absent lists events of Claude Code that this runtime never fires, each with the reason. A hook for one of
 // them is rejected, because it would never run.
 var absent = map[string]string{
 	"PreModelSwitch": "the model does not change during a run",

@@ -20,12 +20,12 @@ func (o *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // fireState is one [Registry.Fire], or one asynchronous hook.
 type fireState struct {
 	r            *Registry
-	in           Input  // as the hooks before have left it
-	inputChanged bool   // the call differs from the one of in.Requests
+	in           Input  // the input, with the changes of the earlier hooks
+	inputChanged bool   // the call is no longer the one that in.Requests describes
 	inputHook    *entry // the last hook that changed the call
 	out          Outcome
-	seen         []string      // of commands that ran: their identity
-	skipped      time.Duration // time shared by commands at the end of a session
+	seen         []string      // identities of the commands that ran
+	skipped      time.Duration // time limit that all commands share at the end of a session
 	chosen       bool          // the hooks are already selected
 }
 
@@ -137,7 +137,7 @@ func (f *fireState) holds(e *entry) bool {
 	return e.cond == nil || f.inputChanged || e.cond.holds(&f.in)
 }
 
-// once takes the single run of a hook that runs only once.
+// once reports whether a hook may run now, and removes a hook that may run only once.
 func (r *Registry) once(e *entry) bool {
 	if !e.Once {
 		return true

@@ -26,7 +26,7 @@ type funcRunner struct {
 	mu        sync.Mutex
 	next      int       // the running function; len(list) at the end
 	startedAt time.Time // when it started
-	began     time.Time // the same by the registry's clock
+	began     time.Time // the start time by the registry's clock
 	abandoned bool
 }
 

@@ -16,7 +16,7 @@ type Input struct {
 	SessionID      string
 	TranscriptPath string // a file in Claude Code's JSONL form, or ""
 	CWD            string // the current directory
-	Dir            string // where commands start; default CWD. Not passed to commands
+	Dir            string // folder in which commands start; default CWD. Not passed to commands
 	PermissionMode string
 	Turn           string // turn_id, as in Codex
 	Agent          string // the sub-agent's name; "" for the main agent (agent_id, agentId)
@@ -96,7 +96,7 @@ type TurnEnd struct {
 // ModelSwitch is a change of the model during a session, and its cost.
 type ModelSwitch struct {
 	From          string  // the model until now (from_model)
-	Requested     *string // by the user; nil: not requested (requested_model)
+	Requested     *string // the model that the user requested; nil if none was requested (requested_model)
 	ContextTokens int64   // tokens that the new model has to read
 	CacheWarm     bool    // the model's prompt cache has them (prompt_cache_warm)
 	CacheTTL      string  // lifetime of the cache: "5m"

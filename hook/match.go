@@ -21,10 +21,10 @@ type matcher struct {
 	text   string
 	all    bool
 	names  []string        // compared whole
-	plain  *regexp.Regexp  // equivalent to slow, for expressions that mean the same in both engines; linear time
+	plain  *regexp.Regexp  // the same expression as slow, if it means the same in both engines; it runs in linear time
 	slow   *regexp2.Regexp // nil if there is no expression
 	guards bool            // an undecidable match is a match
-	base   bool            // paths are compared by their last part
+	base   bool            // true if only the last part of a path is compared
 }
 
 // newMatcher compiles the matcher of a definition.

@@ -122,8 +122,8 @@ type merger struct {
 	applied        bool // the message was used as the reason of a block or a denial
 }
 
-// had records an effect; the first one wins.
-func (m *merger) had(effect, reason string) {
+// recordEffect records an effect; the first one wins.
+func (m *merger) recordEffect(effect, reason string) {
 	if m.effect == "" {
 		m.effect, m.reason = effect, reason
 	}
@@ -145,7 +145,7 @@ func (m *merger) block() {
 		return
 	}
 	reason := m.reasonFor(m.out.Reason)
-	m.had("block", reason)
+	m.recordEffect("block", reason)
 	switch {
 	case m.fireState.out.Block == nil:
 		m.fireState.out.Block = &Text{Hook: m.e.by, Text: cut(reason, maxText)}
@@ -173,7 +173,7 @@ func (m *merger) permission() {
 	} else if reason == "" {
 		reason = m.out.Reason
 	}
-	m.had(p, reason)
+	m.recordEffect(p, reason)
 	if out := &m.fireState.out; out.Permission == "" || strength(out.Permission) < strength(p) {
 		out.Permission, out.PermissionHook, out.PermissionReason = p, m.e.by, cut(reason, maxText)
 	}
@@ -196,7 +196,7 @@ func (m *merger) input() {
 	if m.out.Input == nil || m.allowed&canInput == 0 || m.in.Tool.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
 		return
 	}
-	m.had("input", "")
+	m.recordEffect("input", "")
 	changes := m.changes()
 	m.fireState.out.Input, m.fireState.out.InputHook = m.out.Input, m.e.by
 	if !changes {
@@ -212,7 +212,7 @@ func (m *merger) input() {
 func (m *merger) rewrite() {
 	m.input()
 	if res := m.out.ToolOutput; res != nil && m.allowed&canOutput != 0 {
-		m.had("output", "")
+		m.recordEffect("output", "")
 		m.in.Tool.Response, m.in.Tool.Output = res, string(res)
 		var text string
 		if json.Unmarshal(res, &text) == nil {
@@ -233,7 +233,7 @@ func (m *merger) answer() {
 	if action == "" || m.allowed&canAnswer == 0 {
 		return
 	}
-	m.had(action, "")
+	m.recordEffect(action, "")
 	o := &m.fireState.out
 	if o.Action != nil && o.Action.Text != actionAccept {
 		return
@@ -252,7 +252,7 @@ func (m *merger) texts() {
 		if text == "" {
 			continue
 		}
-		m.had("context", "")
+		m.recordEffect("context", "")
 		if short := cut(text, maxText); short != text {
 			text = short
 			m.notice(m.e, fmt.Sprintf("a text for the model was cut after %d characters", maxText))
@@ -269,7 +269,7 @@ func (m *merger) stop() {
 	if reason == "" {
 		reason = m.out.Reason
 	}
-	m.had("stop", reason)
+	m.recordEffect("stop", reason)
 	if m.fireState.out.Stop == nil {
 		m.fireState.out.Stop = &Text{Hook: m.e.by, Text: cut(reason, maxText)}
 	}

@@ -9,8 +9,8 @@ import (
 // Outcome is the merged result of all hooks of one event.
 type Outcome struct {
 	Event   Event
-	Outputs []*Output       // of hooks with a result, in order of registration
-	Ran     *record.HookRan // for the log; nil if nothing ran
+	Outputs []*Output       // the outputs of hooks with a result, in order of registration
+	Ran     *record.HookRan // the record for the log; nil if nothing ran
 
 	Block         *Text           // the first block, or failure that is treated as one
 	Permission    string          // the strongest: deny, defer, ask, allow; "" is none; an allow is for Input, if that is set
@@ -19,22 +19,22 @@ type Outcome struct {
 	ToolOutput    json.RawMessage    // after all replacements, or nil
 	Action        *Text              // answer to the MCP server: the first decline or cancel, else the last accept
 	Content       json.RawMessage    // with accept
-	Context       []Text             // for the model: Context, SystemMessage, and plain text where that is context
-	Notices       []Text             // for the user: Message, Warning, failures, and results without effect
+	Context       []Text             // texts for the model: Context, SystemMessage, and plain text if the event uses it as context
+	Notices       []Text             // texts for the user: Message, Warning, failures, and results without effect
 	Notifications []UserNotification // for the user
 	Updates       []PermissionUpdate
 	Stop          *Text // end the turn
 	Interrupt     bool
 	Retry         bool
-	Terminal      []string // sequences that are safe to send
+	Terminal      []string // terminal sequences that are safe to send
 
-	PermissionHook, PermissionReason string // of Permission: the hook and the reason
+	PermissionHook, PermissionReason string // the hook that set Permission, and its reason
 
 	SessionTitle, InitialMessage, WorktreePath string
 	WatchPaths                                 []string
 	SuppressPrompt                             bool
 
-	session string // session of an outcome of an asynchronous hook
+	session string // the session, if this is the outcome of an asynchronous hook
 }
 
 // Text is a text and the name of its hook.

@@ -54,8 +54,8 @@ type Output struct {
 	TerminalSequence string
 
 	SessionTitle   string   // SessionStart, UserPromptSubmit
-	InitialMessage string   // SessionStart: input if there is none (initialUserMessage)
-	WatchPaths     []string // SessionStart, CwdChanged, FileChanged: replaces the paths set before; empty but not nil: none
+	InitialMessage string   // SessionStart: the input of the session if it has none (initialUserMessage)
+	WatchPaths     []string // SessionStart, CwdChanged, FileChanged: replaces the paths set before; an empty list that is not nil removes them
 	WorktreePath   string   // WorktreeCreate
 	HidePrompt     bool     // UserPromptSubmit with a block: do not show it again (suppressOriginalPrompt)
 }
@@ -68,7 +68,7 @@ type Output struct {
 //	{"type":"setMode","mode":"plan","destination":"session"}
 type PermissionUpdate struct {
 	Rules    []string // rules: "Bash", "Bash(ls:*)"
-	Behavior string   // of Rules: allow or deny
+	Behavior string   // the effect of Rules: allow or deny
 	Mode     string
 	Hook     string `json:",omitempty"` // in an [Outcome]: the hook that requested it
 }

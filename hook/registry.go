@@ -42,10 +42,9 @@ type RunResult struct {
 	// Async is set if the command printed {"async": true} and continues detached. It delivers the
 	// real result once.
 	Async <-chan RunResult
-	// Stop ends a detached command; Async then delivers its result. Nil: the command cannot be
-	// ended.
+	// Stop ends a detached command; Async then delivers its result. If Stop is nil, the command cannot be ended.
 	Stop func()
-	// Notice is for the user: what was cut off, what the sandbox refused.
+	// Notice is a text for the user about output that was cut off and actions that the sandbox refused.
 	Notice string
 	// Err is the failure of a detached hook, in the result from Async.
 	Err error

@@ -187,7 +187,7 @@ func absolutePath(path, cwd string) string {
 // eachField calls f for each string among an object's top-level fields, with the position of the
 // value. It scans the bytes once and decodes nothing else.
 func eachField(raw []byte, f func(name string, at, end int)) {
-	depth, key, keyed := 0, "", false // keyed: the next value is that of key
+	depth, key, keyed := 0, "", false // keyed is true if the next value belongs to key
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '{', '[':

@@ -10,7 +10,7 @@ import (
 
 // The errors of this package.
 var (
-	ErrStale        = errors.New("the policy was changed by someone else") // Change.IfVersion
+	ErrStale        = errors.New("the policy was changed by another program") // Change.IfVersion
 	ErrInvalid      = errors.New("invalid policy")
 	ErrUnknownGrant = errors.New("unknown grant")
 )
@@ -22,13 +22,13 @@ type Change struct {
 	Patch  *Patch `json:"patch,omitempty"`
 	Grant  *Grant `json:"grant,omitempty"`
 	Revoke string `json:"revoke,omitempty"` // the ID of the grant to revoke
-	Limit  *Limit `json:"limit,omitempty"`  // until its turn ends
+	Limit  *Limit `json:"limit,omitempty"`  // in force until its turn ends
 	// Ended marks the end of the run, which removes its grants and patches. A kill does not end a
 	// run.
 	Ended bool `json:"ended,omitempty"`
 
-	Version   int    `json:"version,omitempty"`    // reject the change if the policy has another version (ErrStale)
-	IfVersion *int   `json:"if_version,omitempty"` // refuse the change when the version is another (ErrStale)
+	Version   int    `json:"version,omitempty"`    // version of the policy after the change
+	IfVersion *int   `json:"if_version,omitempty"` // the change is rejected if the policy has a different version (ErrStale)
 	By        string `json:"by,omitempty"`
 }
 
@@ -51,7 +51,7 @@ func (c Change) Strict() (Change, bool) {
 // Patch adds path rules to guards (agentkit's update_policy). It never removes one: Allow and Deny
 // are added, and Default replaces the previous default if it is set.
 type Patch struct {
-	Tool    string   `json:"tool,omitempty"`  // "": every guard, including future ones
+	Tool    string   `json:"tool,omitempty"`  // "" means every guard, including future ones
 	Mode    string   `json:"mode"`            // "read" or "write"
 	Allow   []string `json:"allow,omitempty"` // globs, relative to the session's folder or absolute
 	Deny    []string `json:"deny,omitempty"`
@@ -63,17 +63,17 @@ type Patch struct {
 // command), or the rule in Scope if the user chose a wider scope.
 type Grant struct {
 	ID        string          `json:"id"`
-	Name      string          `json:"name"`   // for display: "session-allow-write-generated---json"; not unique
+	Name      string          `json:"name"`   // name for display: "session-allow-write-generated---json"; not unique
 	Effect    Effect          `json:"effect"` // allow or deny
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation,omitempty"`
 	Resource  string          `json:"resource,omitempty"`
 	Cwd       string          `json:"cwd,omitempty"`
-	Address   string          `json:"address,omitempty"`  // of a connection: the private address of the host
-	Scope     string          `json:"scope,omitempty"`    // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
-	Dir       string          `json:"dir,omitempty"`      // of a scope: the base of its relative paths; default the session's folder
-	Confined  bool            `json:"confined,omitempty"` // of an allow: only for commands that run in the sandbox
-	Weak      bool            `json:"weak,omitempty"`     // of an allow that the user did not give: any ask overrides it
+	Address   string          `json:"address,omitempty"`  // for a connection: the private address of the host
+	Scope     string          `json:"scope,omitempty"`    // a rule such as "Bash(npm run test:*)"; if set, Resource and Cwd are empty
+	Dir       string          `json:"dir,omitempty"`      // base of the relative paths in Scope; default the session's folder
+	Confined  bool            `json:"confined,omitempty"` // for an allow: it covers only commands that run in the sandbox
+	Weak      bool            `json:"weak,omitempty"`     // for an allow that the user did not give: any ask overrides it
 	Question  string          `json:"question,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`
@@ -94,7 +94,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 		filled := *g
 		c.Grant = &filled
 		filled.Name = src.world.grantName(&filled)
-		if filled.Scope != "" && filled.Dir == "" { // keeps its folder if the session continues elsewhere
+		if filled.Scope != "" && filled.Dir == "" { // the base stays the same if the session continues in another folder
 			filled.Dir = src.world.cwd()
 		}
 		if filled.ID == "" {
@@ -118,7 +118,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 		}
 		c.Limit = &filled
 	}
-	if p := c.Patch; p != nil && p.Dir == "" { // keeps its folder if the session continues elsewhere
+	if p := c.Patch; p != nil && p.Dir == "" { // the base stays the same if the session continues in another folder
 		filled := *p
 		filled.Dir = src.world.cwd()
 		c.Patch = &filled

@@ -12,8 +12,8 @@ import (
 // ("rm"), the specifier of a rule ("git push:*", "npm run *"), or a whole rule ("Bash(git push:*)").
 type CommandLists struct {
 	Allow   []string
-	Deny    []string // overrides Allow; one denied command denies the line
-	Default Effect   // of a line with a command that matches neither list; None is no opinion
+	Deny    []string // entries that override Allow; one denied command denies the line
+	Default Effect   // effect for a line with a command that matches neither list; None is no opinion
 	Cwd     string
 	Home    string
 }
@@ -167,7 +167,7 @@ func (c *commandPolicy) others(s *requestView) Verdict {
 	case by == nil:
 		return Verdict{Effect: c.rest}
 	case slices.ContainsFunc(s.places, writesBesides):
-		return Verdict{} // the lists do not decide where output is written
+		return Verdict{} // the lists do not cover the files that output is written to
 	}
 	return by.verdict(Allow, "command %s is allowed by %s", s.reading.Commands[0].Line, by.text)
 }

@@ -12,9 +12,9 @@ const outsideReason = "it would run outside the sandbox, which only the user can
 
 const opensReason = "the sandbox refuses it; only the user can open the sandbox"
 
-// askSandbox adds an ask for what the sandbox refuses a command: a write, or a socket type. A
-// decision of the user for the session answers it. Rules, hooks, callbacks and policies decide about
-// calls and cannot open the sandbox.
+// askSandbox adds an ask for an action that the sandbox refuses a command: a write, or a type of
+// socket. A grant of the user for the session answers it. Rules, hooks, callbacks and policies
+// decide about calls and cannot open the sandbox.
 func (b *verdictSet) askSandbox(s *requestView) {
 	if s.Opens() {
 		b.doubt(sandboxName, Verdict{Effect: Ask, Reason: opensReason})
@@ -67,8 +67,7 @@ func (b *verdictSet) confined(src *runGuards, v *decisionInput, k actionKind) {
 	}
 }
 
-// question reports whether the active modes only ask about a kind. If not, it returns the mode that
-// denies.
+// question reports whether the active modes only ask about a kind of request. If not, it returns the mode that denies.
 func (v *decisionInput) question(k actionKind) (Mode, bool) {
 	denies := func(m Mode) bool { return m.decide(k) == Deny && !m.silences() }
 	if m, ok := v.has(denies); ok {

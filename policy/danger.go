@@ -15,17 +15,17 @@ import (
 // separated by "|"; "*" matches any text and "?" any character.
 type dangerPolicy struct {
 	ID  string `json:"id"`
-	Why string `json:"why"` // "it runs with another user's rights"
+	Why string `json:"why"` // the reason, such as "it runs with another user's rights"
 
 	Programs     []string `json:"programs,omitempty"` // names of the command; empty means any command
-	Words        []string `json:"words,omitempty"`    // its first words that are not flags, in order
-	AnyWord      []string `json:"anyword,omitempty"`  // one of its words that are not flags
+	Words        []string `json:"words,omitempty"`    // the first words of the command that are not flags, in order
+	AnyWord      []string `json:"anyword,omitempty"`  // a word of the command that is not a flag, at any position
 	Unless       []string `json:"unless,omitempty"`   // the entry does not apply if one of the first two words is in this list
-	Flags        []string `json:"flags,omitempty"`    // flags without their dashes; all of them
-	WithoutFlags []string `json:"without,omitempty"`  // flags; none of them
+	Flags        []string `json:"flags,omitempty"`    // flags without their dashes; the command must have all of them
+	WithoutFlags []string `json:"without,omitempty"`  // flags without their dashes; the command must have none of them
 	Args         []string `json:"args,omitempty"`     // one of its arguments
 	Tail         []string `json:"tail,omitempty"`     // one of its arguments after the first
-	Fold         bool     `json:"fold,omitempty"`     // compare Args in lower case and with runs of spaces collapsed
+	Fold         bool     `json:"fold,omitempty"`     // if true, Args are compared in lower case and with runs of spaces collapsed
 	Paths        []string `json:"paths,omitempty"`    // class of a path that it writes: critical, above, outside, protected, device, unknown
 	Into         []string `json:"into,omitempty"`     // the same line contains a program that reads code from its input
 	Line         string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
@@ -40,10 +40,10 @@ var dangerJSON []byte
 // dangers is the list, indexed by program.
 type dangers struct {
 	list    []dangerPolicy
-	exact   map[string][]*dangerPolicy // by the program's name
-	pattern []*dangerPolicy            // with a pattern among their programs
-	any     []*dangerPolicy            // of every program
-	line    []*dangerPolicy            // matches the text of the line
+	exact   map[string][]*dangerPolicy // entries by the program's name
+	pattern []*dangerPolicy            // entries with a pattern among their programs
+	any     []*dangerPolicy            // entries for every program
+	line    []*dangerPolicy            // entries that match the text of the line
 	valued  map[string][]string        // global flags that take a value, by program
 }
 

@@ -11,12 +11,12 @@ type Decision struct {
 	Use           string          `json:"use_id"`
 	Agent         string          `json:"agent,omitempty"`
 	Tool          string          `json:"tool"`
-	Effect        Effect          `json:"effect"` // ask only until the approval request is answered
+	Effect        Effect          `json:"effect"` // the effect; ask only until the approval request is answered
 	By            string          `json:"by"`     // the chain link that decided: "rules", "grants", "mode plan"; or the approver
 	Reason        string          `json:"reason,omitempty"`
 	Rule          *Origin         `json:"rule,omitempty"`
 	Mode          Mode            `json:"mode"`
-	Version       int             `json:"version,omitempty"` // of the policy, see [Guards.Version]
+	Version       int             `json:"version,omitempty"` // version of the policy, see [Guards.Version]
 	Contributions []Contribution  `json:"said,omitempty"`    // the opinion of each link, in chain order
 	PersonAsked   bool            `json:"asked,omitempty"`   // an approval request was sent
 	AskReason     string          `json:"why,omitempty"`     // reason of the approval request: "policy-ask", or "policy-deny-override" if a session grant denies the call

@@ -21,9 +21,9 @@ import (
 // "[a-z]" one character of a class, and "\" escapes a special character.
 type glob struct {
 	text    string
-	origin  *Origin // where it was written, if known
+	origin  *Origin // position where the glob was written, if known
 	base    string  // absolute, clean, literal
-	pattern string  // below base; "" is base itself
+	pattern string  // pattern below base; "" is base itself
 	deeper  string  // pattern + "/**" when everything below a match matches too, else ""
 	needle  string  // text that every match contains below base; checked first
 	literal bool    // pattern has no special characters
@@ -32,7 +32,7 @@ type glob struct {
 
 // span defines which paths a pattern matches beyond its text.
 type span struct {
-	deep  bool // at any depth below the folder
+	deep  bool // the pattern matches at any depth below the folder
 	below bool // everything below a match, too
 }
 

@@ -49,7 +49,7 @@ func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
 	}
-	if len(problems) > 0 { // it would cover nothing, which is certainly a mistake
+	if len(problems) > 0 { // the grant would cover nothing, which is certainly a mistake
 		return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, problems[0].Detail)
 	}
 	c.rules = rules

@@ -16,7 +16,7 @@ type agentGuards struct {
 	source *runGuards
 	parent *Guards
 	agent  string
-	own    Mode // as set; the effective mode is never weaker than the parent's
+	own    Mode // mode as set; the effective mode is never weaker than the parent's
 	folder string
 	limits []*limit
 }
@@ -32,7 +32,7 @@ type runGuards struct {
 	now      func() time.Time
 	newID    func() string
 	noBypass bool
-	confined *Origin // origin of the setting that commands in the sandbox need no approval
+	confined *Origin // origin of autoAllowBashIfSandboxed if it is true, or nil
 
 	mu       sync.RWMutex // guards the fields below, and the modes of all agents
 	callback CanUseTool
@@ -191,7 +191,7 @@ func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	return worst, by
 }
 
-// has returns the first active mode for which is is true.
+// has returns the first active mode for which the function is returns true.
 func (v *decisionInput) has(is func(Mode) bool) (Mode, bool) {
 	if is(v.mode) {
 		return v.mode, true

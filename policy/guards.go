@@ -36,16 +36,16 @@ type Config struct {
 	// the session was started. Modes allow reads inside them, and acceptEdits allows edits inside
 	// them.
 	Folders []string
-	Home    string // of the user, for "~" in commands
+	Home    string // the user's home folder, for "~" in commands
 
 	// Resolve returns a path without links, for paths in commands; the parts that do not exist keep
 	// their names. It is the package's only access to the file system, and the caller provides it.
 	// If nil, paths are compared as written.
 	Resolve func(path string) string
 
-	Timeout time.Duration    // of a callback or policy of the host; default 30 s
+	Timeout time.Duration    // time limit of a callback or policy of the host; default 30 s
 	Now     func() time.Time // for grants; default time.Now
-	NewID   func() string    // for grants; required for creating grants
+	NewID   func() string    // creates ids of grants; required for creating grants
 }
 
 // NamedPolicy is a policy with its name in chains and decisions.
@@ -68,7 +68,7 @@ type Guard struct {
 // ChainLink is one link of a guard's chain, for display.
 type ChainLink struct {
 	Name   string  `json:"name"`  // shown by agentkit's "policies"
-	Stage  string  `json:"stage"` // limits, sandbox, grants, callback, policies, rules, mode
+	Stage  string  `json:"stage"` // one of limits, sandbox, grants, callback, policies, rules and mode
 	Detail string  `json:"detail,omitempty"`
 	Rule   *Origin `json:"rule,omitempty"`
 }
@@ -81,15 +81,15 @@ type Chain struct {
 	Links   []ChainLink `json:"policies"`
 }
 
-// Judge decides about the requests of one call together: the strictest verdict is the call's. It is
-// the only decision function; asking in advance and authorizing a call both use it. If a callback or
-// policy allows with a new input, remake returns the requests of that input, and they are decided in
-// turn. Without remake, or if inputs keep changing, the call is denied. A call without requests is
-// treated as a request about the tool itself.
+// Judge decides about the requests of one call together: the strictest verdict is the call's. It is the
+// only decision function; it is used both to ask in advance and to authorize a call. If a callback or
+// policy allows with a new input, the function remake returns the requests of that input, and Judge
+// decides about them in turn. Without remake, or if inputs keep changing, the call is denied. A call
+// without requests is treated as a request about the tool itself.
 //
-// hooks holds the results of the call's hooks. A deny or an ask of a hook applies like any other. An
-// allow skips the mode's approval request and nothing else, and becomes void if a callback or policy
-// changes the input that the hooks saw.
+// The parameter hooks holds the results of the call's hooks. A deny or an ask of a hook applies like any other. An
+// allow skips the mode's approval request and nothing else, and becomes void if a callback or policy changes the
+// input that the hooks saw.
 //
 // Canceling ctx ends a callback early. Deny and Ask are decisions, not errors.
 func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), hooks ...Contribution) Decision {

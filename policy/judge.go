@@ -39,7 +39,7 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 		}
 	}()
 	var input json.RawMessage
-	var before []Contribution // replaced an input in an earlier round
+	var before []Contribution // contributions that replaced an input in an earlier round
 	for round := 1; ; round++ {
 		d = fresh()
 		d.Input, d.Contributions = input, before
@@ -187,8 +187,9 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	b.add(rankMode, b.mode.Policy, b.mode.Verdict, "")
 }
 
-// rule evaluates the rules. If they permit every command of a line but not every path it touches,
-// the mode may permit the rest: in acceptEdits, a file that the output is written to.
+// rule evaluates the rules. If they permit every command of a line but not every path that it
+// touches, the mode may permit the remaining paths. For example, acceptEdits permits the file that
+// the output is written to.
 func (w *environment) rule(rules *Rules, s *requestView, v *decisionInput) Verdict {
 	result := rules.rule(s)
 	if result.Effect != NoOpinion || result.by == nil {

@@ -29,7 +29,7 @@ type limit struct {
 	Limit
 	rules *Rules
 	allow *Rules        // of Allow
-	names []namePattern // of the tools that remain
+	names []namePattern // names of the tools that remain
 	lines bool          // a rule is about command lines
 }
 
@@ -48,7 +48,7 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 		list[i] = RuleSource{Effect: Allow, Text: text, Layer: layernames.Session, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
 	}
 	rules, problems, err := RuleOptions{Home: home, Cwd: dir, Resolve: resolve}.Compile(list)
-	if len(problems) > 0 { // it would cover nothing, which is certainly a mistake
+	if len(problems) > 0 { // the limit would cover nothing, which is certainly a mistake
 		p := problems[0]
 		p.Rule.File = ""
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, p)
@@ -108,7 +108,7 @@ func (l *limit) judge(s *requestView) Verdict {
 	case result.Effect == Allow:
 		return Verdict{}
 	case result.by != nil && !slices.ContainsFunc(result.open, func(p requestPath) bool { return p.access&(shellparse.Write|shellparse.Exec) != 0 }):
-		return Verdict{} // some of its commands remain; other links decide about its reads
+		return Verdict{} // some of its commands are inside the limit; other links decide about its reads
 	case s.Operation == OpConnect && l.lines && isCommandTool(s.Tool):
 		return Verdict{} // the command was checked; other links decide about hosts
 	}

@@ -35,7 +35,7 @@ func index(list []RuleSource, r RuleSource) int { return slices.Index(list, r) }
 
 type linting struct {
 	tools    []string
-	rules    [][]rule // of each source that is valid
+	rules    [][]rule // rules of each source that is valid
 	problems []Problem
 }
 

@@ -13,7 +13,7 @@ type Mode string
 // generated from this package, of what each mode does with each kind of request.
 const (
 	ModeDefault     Mode = "default"           // ask before every effect except reading
-	ModePlan        Mode = "plan"              // read; ask for everything else, whatever the allow rules say
+	ModePlan        Mode = "plan"              // allow reading; ask for everything else, whatever the allow rules say
 	ModeAuto        Mode = "auto"              // allow everything except dangerous commands
 	ModeAcceptEdits Mode = "acceptEdits"       // allow edits in the session's folders, ask for the rest
 	ModeDontAsk     Mode = "dontAsk"           // deny instead of asking
@@ -55,8 +55,8 @@ func (m Mode) Stricter(other Mode) Mode {
 	return m
 }
 
-// Evaluate returns the mode's verdict for a request without session folders, so every path is
-// inside. It always has an opinion.
+// Evaluate returns the mode's verdict for a request. It knows no session folders and treats every
+// path as inside them. It always has an opinion.
 func (m Mode) Evaluate(r Request) Verdict {
 	var w environment
 	s := w.subject(r)

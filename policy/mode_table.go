@@ -10,18 +10,18 @@ type actionKind string
 const (
 	kindDangerous   actionKind = "command, dangerous" // in the list danger.json
 	kindSecret      actionKind = "read of a secret"   // by a tool or a command
-	kindUnclear     actionKind = "command, unclear"   // what it runs cannot be determined
-	kindCommand     actionKind = "command"            // not known to be safe
+	kindUnclear     actionKind = "command, unclear"   // a command whose effect cannot be determined
+	kindCommand     actionKind = "command"            // a command that is not known to be safe
 	kindEdit        actionKind = "edit"               // inside the session's folders
 	kindEditOutside actionKind = "edit outside"       // of the session's folders
-	kindNetwork     actionKind = "network"            // may change something on the network
-	kindReach       actionKind = "out of the sandbox" // to a host that is not on an allow list, or a write that the sandbox refuses
+	kindNetwork     actionKind = "network"            // a request that may change something on the network
+	kindReach       actionKind = "out of the sandbox" // a connection to a host that is not on an allow list, or a write that the sandbox refuses
 	kindMCP         actionKind = "MCP"                // a tool of an MCP server
 	kindOther       actionKind = "other"              // every other request
 	kindFetch       actionKind = "network, read-only" // the tool declares that it changes nothing
 	kindReadOutside actionKind = "read outside"       // of the session's folders, by a tool or a safe command
-	kindSafe        actionKind = "command, safe"      // certainly changes nothing, inside the session's folders
-	kindRead        actionKind = "read"               // inside the session's folders, or of something that is not a file
+	kindSafe        actionKind = "command, safe"      // a command inside the session's folders that certainly changes nothing
+	kindRead        actionKind = "read"               // a read inside the session's folders, or of something that is not a file
 )
 
 // allKinds lists the kinds in the order of the table in docs/reference/permissions.md.

@@ -12,7 +12,7 @@ import (
 type PathRules struct {
 	Allow   []string
 	Deny    []string // overrides Allow
-	Default Effect   // for paths that match neither list; None is no opinion
+	Default Effect   // effect for paths that match neither list; None is no opinion
 	Cwd     string
 	Home    string
 	// Origins are the positions where the Deny entries were written, in the same order; verdicts

@@ -47,12 +47,12 @@ type Request struct {
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation"`
 	Resource  string          `json:"resource"`          // canonical: an absolute path, a command line, a host, "server/tool"
-	NamedPath string          `json:"named,omitempty"`   // of a path: its absolute name in the call, if links lead from it to Resource
-	Display   string          `json:"shown,omitempty"`   // the form for display, if different: a diff
-	Line      string          `json:"line,omitempty"`    // of fs.exec: the program and its arguments as a shell command; checked like a command
-	Cwd       string          `json:"cwd,omitempty"`     // of a command: its working folder, absolute
-	Base      string          `json:"base,omitempty"`    // of a write: SHA-256 of the current content, or "absent"
-	Address   string          `json:"address,omitempty"` // of a connection: the private address of the host; both are checked
+	NamedPath string          `json:"named,omitempty"`   // for a path: its absolute name in the call, if links lead from it to Resource
+	Display   string          `json:"shown,omitempty"`   // the form for display, if it differs from Resource, such as a diff
+	Line      string          `json:"line,omitempty"`    // for fs.exec: the program and its arguments as a shell command; checked like a command
+	Cwd       string          `json:"cwd,omitempty"`     // for a command: its working folder, absolute
+	Base      string          `json:"base,omitempty"`    // for a write: SHA-256 of the current content, or "absent"
+	Address   string          `json:"address,omitempty"` // for a connection: the private address of the host; both are checked
 	Input     json.RawMessage `json:"input,omitempty"`
 	ReadOnly  bool            `json:"read_only,omitempty"` // the tool declares that the call changes nothing
 	// Override requests a single exception from a deny grant of the session. The approval request
@@ -84,7 +84,7 @@ type Request struct {
 func (r *Request) Words() bool { return r.Person && r.Operation == "" }
 
 // Opens reports whether the request would open the sandbox for what it refuses a command: a write,
-// or a socket type. Only the user opens it.
+// or a socket type. Only the user can allow that.
 func (r *Request) Opens() bool { return r.Confined && (r.Operation == OpWrite || r.Operation == "") }
 
 // Digest identifies exactly the request: tool, operation, resource, folder, base, address, input,
@@ -159,14 +159,14 @@ type Verdict struct {
 // Update is a policy change that comes with an answer: rules to allow or deny, or a mode.
 type Update struct {
 	Rules  []string // "Bash", "Bash(ls:*)"
-	Effect Effect   // of Rules: Allow or Deny
+	Effect Effect   // effect of Rules: Allow or Deny
 	Mode   Mode
 }
 
 // Origin is the position where a rule or a setting was written.
 type Origin struct {
-	Rule  string `json:"rule,omitempty"`  // its text: "Bash(npm run test:*)"
-	Layer string `json:"layer,omitempty"` // managed, flag, local, project, user, session
+	Rule  string `json:"rule,omitempty"`  // text of the rule: "Bash(npm run test:*)"
+	Layer string `json:"layer,omitempty"` // one of managed, flag, local, project, user and session
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"` // from 1
 	Col   int    `json:"col,omitempty"`  // from 1, in bytes

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// allow finds the rules that permit a request. The ruling allows, or has no opinion. Its open paths
-// are set if rules allow every command of a line but not every path that the line touches.
+// allow finds the rules that permit a request. The ruling allows, or has no opinion. The ruling has
+// open paths if rules allow every command of a line but not every path that the line touches.
 func (set *ruleSet) allow(s *requestView, cwd string) ruling {
 	if r := set.use(s); r != nil {
 		return r.allows()

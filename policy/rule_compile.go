@@ -15,7 +15,7 @@ type rule struct {
 	name   namePattern
 	family ruleSyntax
 	about  ruleTarget
-	reason string // its effect, in the words of a decision
+	reason string // effect of the rule, in the words of a decision
 
 	line  linePattern
 	path  glob
@@ -38,9 +38,8 @@ const (
 	targetParam
 )
 
-// newRules compiles one rule. A text with two readings that must both apply gives several rules:
-// Bash(a:b) denies the command "a:b" and the input field a. dead is the reason why the rule can
-// never match.
+// newRules compiles one rule. A text with two readings that must both apply gives several rules: Bash(a:b) denies the
+// command "a:b" and the input field a. The result dead is the reason why the rule can never match.
 func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parseError) {
 	switch source.Effect {
 	case Allow, Deny, Ask:

@@ -6,7 +6,7 @@ import (
 )
 
 // coverAll reports whether the wide rules together match everything that the narrow rules match. A
-// false result may be wrong, a true result never is.
+// true result is always correct; a false result may be wrong.
 func coverAll(wide, narrow []rule) bool {
 	for i := range narrow {
 		if !slices.ContainsFunc(wide, func(w rule) bool { return w.covers(&narrow[i]) }) {

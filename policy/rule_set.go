@@ -10,8 +10,8 @@ import (
 // rules about its kind.
 type ruleSet struct {
 	effect Effect
-	tools  map[string]*rule // every use of one tool, by its name
-	many   []*rule          // every use of the tools that a pattern matches
+	tools  map[string]*rule // rules about every use of one tool, by its name
+	many   []*rule          // rules about every use of the tools that a pattern matches
 	lines  []*rule
 	edits  []*rule
 	reads  []*rule
@@ -46,11 +46,11 @@ func (set *ruleSet) add(r *rule) {
 	}
 }
 
-// ruleMatch is a rule that matched, and the part it matched if that is not the whole request.
+// ruleMatch is a rule that matched, and the part of the request that it matched, if that is not the whole.
 type ruleMatch struct {
 	rule      *rule
 	what      string
-	uncertain string // why the match is uncertain; "" is certain
+	uncertain string // why the match is uncertain; "" for a certain match
 }
 
 // use finds a rule about every use of the tool.
@@ -170,9 +170,9 @@ func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
 	return doubt
 }
 
-// judge compares a path with rules. It returns true if one certainly matches, which is then in f;
-// one that may match is left in f if f has none. pathsOnly skips the rules that are about a tool as
-// a whole.
+// judge compares a path with rules. If a rule certainly matches, it stores the rule in f and
+// returns true. If a rule may match, it stores the rule in f unless f has one. With pathsOnly it
+// skips the rules that are about a tool as a whole.
 func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	for _, r := range rules {
 		if r.text.bare && (pathsOnly || p.from == shellparse.FromGuess) {

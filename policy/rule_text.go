@@ -23,8 +23,7 @@ func (m *parseError) Error() string {
 	return m.what + "; hint: " + m.hint
 }
 
-// parseRule parses a rule. A parenthesis that belongs to the text is written "\(" unless it has its
-// partner.
+// parseRule parses a rule. A parenthesis that belongs to the text is written "\(" unless it is part of a pair.
 func parseRule(text string) (ruleText, *parseError) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -67,8 +66,7 @@ func invisible(text string) *parseError {
 	return nil
 }
 
-// closeSpec finds the end of the specifier: the last character of the rule, and the partner of the
-// first parenthesis.
+// closeSpec finds the end of the specifier: the last character of the rule, which closes the first parenthesis.
 func closeSpec(s string) (string, *parseError) {
 	depth := 1
 	for i := 0; i < len(s); i++ {

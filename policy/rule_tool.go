@@ -23,7 +23,7 @@ type knownTool struct {
 	name    string
 	family  ruleSyntax
 	primary []string // the fields that the tool's rules already cover; Tool(field:…) is rejected
-	names   []string // of familyNamed: the fields that may hold the name; the first that is set applies
+	names   []string // for familyNamed: the fields that may hold the name; the first that is set applies
 }
 
 // knownTools are the tools with a specific form of rule, and those whose primary field cannot be
@@ -84,8 +84,8 @@ const (
 // namePattern matches tool names.
 type namePattern struct {
 	exact  string
-	server string   // "mcp__srv": every tool of the server, too
-	parts  []string // between stars; nil when the name is exact
+	server string   // a name such as "mcp__srv", which also means every tool of the server
+	parts  []string // parts of the name between stars; nil if the name has no star
 }
 
 // newNamePattern parses the tool name of a rule.

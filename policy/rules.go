@@ -44,7 +44,7 @@ type Problem struct {
 	Hint   string
 }
 
-// compiled is the rules by their effect.
+// compiled holds the rules by their effect.
 type compiled struct {
 	deny, ask, allow ruleSet
 	cwd, home        string
@@ -53,9 +53,10 @@ type compiled struct {
 // ruling is the result of the rules for a request.
 type ruling struct {
 	Verdict
-	// by and open are set without an effect if rules permit every command of a line, but not these
-	// additional paths (the target of a redirect, a file read by a command that needs no rule). A
-	// link that permits editing and reading them permits the line.
+	// If rules permit every command of a line but not every path, there is no effect: the field by
+	// is the rule, and the field open has the paths that are not permitted (the target of a
+	// redirect, a file read by a command that needs no rule). A link that permits editing and
+	// reading these paths permits the line.
 	by   *rule
 	open []requestPath
 }

@@ -38,7 +38,7 @@ func (n *namedPaths) aimsAtFile(part string) bool {
 	for _, p := range n.pattern {
 		start, end, _ := strings.Cut(p, "*")
 		switch {
-		case start == "": // by the end of the name, "*.pem"
+		case start == "": // matched by the end of the name, "*.pem"
 			kind := part[strings.LastIndexByte(part, '.')+1:]
 			if ok, err := doublestar.Match(kind, strings.TrimPrefix(end, ".")); kind != part && err == nil && ok && strings.Trim(kind, "*") != "" {
 				return true

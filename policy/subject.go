@@ -13,22 +13,22 @@ import (
 type requestView struct {
 	Request
 
-	reading *shellparse.Reading // of a command; else nil
-	read    shellparse.Options  // the options it was made with
-	places  []requestPath       // what the request, or its command, would touch
-	lines   [][]string          // by command: the lines that deny and ask rules are compared with
-	params  *params             // of the input; nil until first used
+	reading *shellparse.Reading // the parsed command; nil for other requests
+	read    shellparse.Options  // the options of the parse
+	places  []requestPath       // paths that the request, or its command, would touch
+	lines   [][]string          // for each command, the lines that deny and ask rules are compared with
+	params  *params             // fields of the input; nil until first used
 }
 
 // requestPath is a path that a request would touch.
 type requestPath struct {
-	path    string // absolute and clean, as named; "" if it cannot be determined
-	real    string // the same with links resolved; parts that do not exist keep their names
-	arg     string // as written in the command
-	pattern string // absolute, of a glob if only its matches are touched
+	path    string // absolute and clean path, as named; "" if it cannot be determined
+	real    string // the path with links resolved; parts that do not exist keep their names
+	arg     string // the path as written in the command
+	pattern string // absolute pattern of a glob, if only its matches are touched
 	access  shellparse.Access
 	from    shellparse.PathSource // "" when the request is about the path itself
-	tree    bool                  // including everything below
+	tree    bool                  // true if everything below the path is touched, too
 	command int                   // the index of the command that names it, or -1
 }
 

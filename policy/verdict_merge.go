@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// precedence is the rank of a verdict: the smallest wins, the first of equals.
+// precedence is the rank of a verdict: the smallest rank wins; of equal ranks, the first verdict wins.
 //
 //	deny > ask to override a deny grant of the session
 //	> ask that only the user answers (outside the sandbox, or by its nature)
@@ -39,8 +39,8 @@ type verdictSet struct {
 	deciding Verdict
 	grant    string
 	allowed  bool         // a link allowed, even if another overrode it
-	limited  bool         // the deciding verdict comes from a link that only limits
-	mode     Contribution // what the mode says
+	limited  bool         // the deciding verdict comes from a link that can only restrict
+	mode     Contribution // verdict of the mode
 	next     replaced
 }
 
@@ -71,8 +71,8 @@ func (b *verdictSet) note(by, why string) { b.contribute(by, Verdict{Reason: why
 
 func (b *verdictSet) denied() bool { return b.started && b.rank == rankDeny }
 
-// limit adds the verdict of a hard limit: its deny and its ask apply, and its allow is no opinion,
-// because a limit only limits.
+// limit adds the verdict of a hard limit: its deny and its ask apply. Its allow counts as no
+// opinion, because a limit can only restrict.
 func (b *verdictSet) limit(by string, v Verdict) {
 	switch v.Effect {
 	case Deny:
@@ -84,7 +84,7 @@ func (b *verdictSet) limit(by string, v Verdict) {
 	}
 }
 
-// doubt adds the ask of a link that only limits.
+// doubt adds the ask of a link that can only restrict.
 func (b *verdictSet) doubt(by string, v Verdict) {
 	first := !b.started || rankAsk < b.rank
 	b.add(rankAsk, by, v, "")
@@ -180,8 +180,8 @@ func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k 
 	}
 }
 
-// close applies the modes to asks. If a limit asks, the mode denies and no link allowed, the call is
-// denied: a limit only limits.
+// close applies the modes to asks. If a limit asks, the mode denies and no link allowed, the call
+// is denied, because a limit can only restrict.
 func (b *verdictSet) close(v *decisionInput) {
 	if b.deciding.Effect != Ask {
 		return

@@ -20,7 +20,7 @@ import (
 // Options adjusts [NewChecker].
 type Options struct {
 	Home string            // for "~"; default the user's home folder
-	Dir  string            // what relative paths in the settings are relative to: the folder of their file
+	Dir  string            // base of relative paths in the settings: the folder of their file
 	Vars map[string]string // variables with known values, for commands
 
 	// Origin is where the settings were written; decisions repeat it. Its layer matters when several
@@ -51,7 +51,7 @@ type Checker struct {
 	additional          []tree    // see [Open]; adds only
 	readMore            []tree    // like additional
 	deniedPrograms      *programs // nil: none are denied
-	allowedPrograms     *programs // nil: all but the denied are allowed
+	allowedPrograms     *programs // nil means that all programs except the denied ones are allowed
 	noCommands          bool      // the list of allowed commands is empty
 	net                 *network  // nil: every host
 	excluded            []prefix
@@ -219,11 +219,11 @@ func (c *Checker) judging(field string, list []tree) string {
 type subject struct {
 	literal, resolved string
 	write             bool     // the command would write, create, move or remove it
-	tree              bool     // including everything below it
-	pattern           []string // or including what matches this pattern below it, by component
+	tree              bool     // true if everything below the path is included
+	pattern           []string // if not nil, only the matches of this pattern below the path are included; one entry per component
 }
 
-// reaches reports whether a path below the subject that is also touched is a tree or is inside one.
+// reaches reports whether the tree t is below the subject, in a part that the command would also touch.
 func (s *subject) reaches(t *tree) bool {
 	for _, root := range [2]string{s.literal, s.resolved} {
 		for _, denied := range [2]string{t.literal, t.resolved} {

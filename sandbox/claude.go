@@ -80,8 +80,8 @@ type cannotReopen string
 
 func (e cannotReopen) Error() string { return string(e) }
 
-// reopen returns what stays denied when allowRead allows parts of "/". allowRead can do nothing else
-// here: then only its trees are readable.
+// reopen returns what stays denied when allowRead allows parts of "/". It is an error if denyRead
+// does not contain "/", because allowRead has no other use.
 func reopen(denyRead, allowRead []string) ([]string, error) {
 	if !slices.Contains(denyRead, "/") {
 		return nil, cannotReopen(`it can only allow parts of "/", and denyRead does not contain "/"`)

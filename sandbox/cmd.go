@@ -27,7 +27,7 @@ import (
 type Cmd struct {
 	Path   string
 	Args   []string
-	Env    []string // nil: the filtered environment of this process, see [Sandbox.Environ]
+	Env    []string // nil means the filtered environment of this process, see [Sandbox.Environ]
 	Dir    string   // "": the first folder
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -42,8 +42,8 @@ type Cmd struct {
 	WaitDelay time.Duration
 
 	Err              error // why Path could not be found
-	Terminal         bool  // keep the terminal: see [kernel.Attr]
-	PrivateLocalhost bool  // do not share the localhost with other commands of the sandbox
+	Terminal         bool  // true if the command keeps the terminal, see [kernel.Attr]
+	PrivateLocalhost bool  // true if the command does not share its localhost with other commands of the sandbox
 
 	// ReadStderr sends a Stderr that is a file through a pipe, so that [Report] can tell which errors
 	// in it come from the sandbox. Other writers always use a pipe.
@@ -263,7 +263,7 @@ func (c *Cmd) startAgain() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.missed != 0 {
-		_ = c.process.Signal(c.missed) // it may have ended already
+		_ = c.process.Signal(c.missed) // the command may have ended already
 	}
 	return nil
 }

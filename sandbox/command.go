@@ -45,7 +45,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellpa
 	if !reading.Static() {
 		return c.unreadable(line, reading.Unclear[0])
 	}
-	var asked *Denial // what the user may allow: returned if nothing denies
+	var asked *Denial // a denial that the user may lift; returned if nothing else denies
 	for i := range reading.Commands {
 		cmd := &reading.Commands[i]
 		if hasPaths {

@@ -28,9 +28,9 @@ type plan struct {
 
 // planReason is the reason for an entry of a plan.
 type planReason struct {
-	setting string        // "deniedPaths"; "" is built in
-	origin  policy.Origin // where it was written; its Rule is the entry
-	text    string        // for a built-in rule: "secrets are not readable"
+	setting string        // name of the setting, such as "deniedPaths"; "" for a built-in rule
+	origin  policy.Origin // position of the entry; its Rule is the entry
+	text    string        // text of a built-in rule, such as "secrets are not readable"
 }
 
 // pathTree is a tree that a setting or the workspace names.
@@ -39,13 +39,13 @@ type pathTree struct {
 	literal string // as written, absolute
 	field   string // "allowedWritePaths[1]"; "" is the workspace
 	folder  bool   // the name ended in "/"
-	git     bool   // part of the repository of a linked worktree, see [compiler.gitFolders]
+	git     bool   // true if the tree is part of the repository of a linked worktree, see [compiler.gitFolders]
 	planReason
 }
 
 // layer holds the path lists of one checker's settings.
 type layer struct {
-	read, write, denied, protected []pathTree // nil read or write: not restricted
+	read, write, denied, protected []pathTree // if read or write is nil, it is not restricted
 	more                           []pathTree // readable secrets
 	origin                         policy.Origin
 	untrusted                      bool
@@ -58,7 +58,7 @@ type compiler struct {
 	state      []pathTree
 	temp       string
 	caches     string
-	quarantine quarantine.Folder // "": placeholders
+	quarantine quarantine.Folder // "" means that placeholders block names
 	single     bool              // only one command will run
 	searchPath string            // PATH for program lookups
 	checkers   []*Checker

@@ -60,7 +60,7 @@ func (c *compiler) sockets() {
 	}
 }
 
-// close hides a tree, wherever its name resolves to, or forbids its creation if it does not exist.
+// close hides a tree and the target of its name, or forbids its creation if it does not exist.
 func (c *compiler) close(a pathTree) error {
 	for _, at := range []string{a.path, a.literal} {
 		full, err := realpath.Resolve(at)
@@ -101,7 +101,7 @@ func (c *compiler) forbidFirst(full string, g planReason) {
 	c.forbidden(at, g)
 }
 
-// needed are folders that no program starts without. Their content is private to the command, or a
+// needed lists folders without which no program starts. Their content is private to the command, or a
 // device that reveals nothing.
 var needed = []string{"/dev", "/dev/pts", "/dev/shm", "/proc"}
 

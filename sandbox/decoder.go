@@ -12,7 +12,7 @@ import (
 
 // decoder parses settings from JSON.
 type decoder struct {
-	setBy map[string]string // setting → the field that set it: a block may use Claude Code's name or the Open Agent SDK's
+	setBy map[string]string // the field that set each setting: a block may use Claude Code's name or the Open Agent SDK's
 }
 
 // value is the JSON value of a field.

@@ -12,11 +12,11 @@ type Denial struct {
 	Tool    string // "Read", "Write", "Bash" or "WebFetch", derived from the operation, as in the Open Agent SDK
 	Subject string // the path, program or host, as given
 	Path    string // the canonical path, if the denial is about a path
-	Reason  string // "command 'rm' is denied by sandbox policy"
+	Reason  string // a sentence such as "command 'rm' is denied by sandbox policy"
 	Setting string // "deniedCommands", "allowedReadPaths", …
 	Rule    string // the entry that decided, or ""
 
-	kind string // as logged: "command", "path_read", "path_write", "host"
+	kind string // kind as logged: "command", "path_read", "path_write", "host"
 	asks bool   // the user may allow it, see network.ask
 }
 

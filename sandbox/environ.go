@@ -110,7 +110,7 @@ func nameOf(entry string) string {
 }
 
 // ownNames returns the names of this machine that lead to the command's private network and bypass the
-// proxy. A name that every layer lists means the host's, which only the proxy reaches.
+// proxy. If every layer lists a name, it means the host's, which a command reaches only through the proxy.
 func ownNames(layers []egress.Layer) []string {
 	return slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
 		return len(layers) > 0 && !slices.ContainsFunc(layers, func(l egress.Layer) bool {

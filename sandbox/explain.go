@@ -22,9 +22,9 @@ type Violation struct {
 	Setting string        `json:"setting,omitempty"` // "allowedWritePaths"; "" is built in
 	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
 	Reason  string        `json:"reason,omitempty"`  // more detail than the setting gives: "it resolves to the private address 10.0.0.8"
-	Hint    string        `json:"hint,omitempty"`    // how to allow it, if that is possible
+	Hint    string        `json:"hint,omitempty"`    // how to allow the action, if that is possible
 
-	reported bool // for a system call: the command reported such an error
+	reported bool // for a system call: true if the command reported such an error
 }
 
 // IsAccess reports whether the violation is about a path or a host, rather than a system call or a

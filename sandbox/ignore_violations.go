@@ -26,8 +26,8 @@ type ignoreRule struct {
 
 type muteValue struct {
 	text string
-	tree *tree    // set if it can be a path
-	host *network // set if it can be a host
+	tree *tree    // set if the entry can be a path
+	host *network // set if the entry can be a host
 }
 
 func checkIgnoreKey(key string) (what, hint string) {

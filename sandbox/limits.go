@@ -30,11 +30,11 @@ const (
 // Limits restrict the resources of the commands of a sandbox. 0 means no limit.
 type Limits struct {
 	CPU         float64       `json:"cpu,omitempty"`         // processors: 1.5
-	Memory      int64         `json:"memory,omitempty"`      // bytes; in JSON also "512MiB"
+	Memory      int64         `json:"memory,omitempty"`      // in bytes; in JSON also "512MiB"
 	Pids        int           `json:"pids,omitempty"`        // processes and threads
-	FileSize    int64         `json:"fileSize,omitempty"`    // bytes that one file may grow to
-	WallTime    time.Duration `json:"wallTime,omitempty"`    // of one command; in JSON "30s"
-	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and reported
+	FileSize    int64         `json:"fileSize,omitempty"`    // maximum size of one file in bytes
+	WallTime    time.Duration `json:"wallTime,omitempty"`    // time limit of one command; in JSON "30s"
+	OutputBytes int64         `json:"outputBytes,omitempty"` // output of one command; the rest is dropped and reported
 }
 
 // MarshalJSON encodes the limits in the form that [Settings.Decode] reads.

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// merged is the combined result of the settings of several layers, where it is more than the sum of
-// their restrictions. It is immutable.
+// merged is the combined result of the settings of several layers, for settings whose effect
+// depends on several layers. It is immutable.
 type merged struct {
 	AutoAllow        loosened // autoAllowBashIfSandboxed
 	AllowUnsandboxed loosened // allowUnsandboxedCommands
@@ -24,9 +24,9 @@ type merged struct {
 	Network        loosened
 	Hosts          []egress.Layer
 	HostOrigins    []policy.Origin
-	asking         []bool   // of the last of Hosts, one per layer: whether the layer sets ask explicitly
+	asking         []bool   // for the last entries of Hosts, one per layer: true if the layer sets ask explicitly
 	LocalBinding   loosened // network.allowLocalBinding
-	UnixSockets    loosened // network.allowUnixSockets: those among the command's own files
+	UnixSockets    loosened // network.allowUnixSockets: sockets among the command's own files
 	AllUnixSockets loosened // network.allowAllUnixSockets
 	HTTPProxyPort  port     // the user's proxy, which receives the allowed connections
 	SOCKSProxyPort port
@@ -47,7 +47,7 @@ type loosened struct {
 	Origin policy.Origin // the layer that sets it; if it is set but not On, the layer that prevents it
 }
 
-// port is a port of this machine. 0: none.
+// port is a port of this machine. 0 means none.
 type port struct {
 	Number int
 	Origin policy.Origin
@@ -61,7 +61,7 @@ type writeTree struct {
 }
 
 // mergeCheckers joins layers, the strongest first, as described for [Open]. Layers that are not
-// enabled have no effect. asks reports that an approver is available for hosts.
+// enabled have no effect. The parameter asks is true if an approver is available for hosts.
 func mergeCheckers(layers []*Checker, asks bool) *merged {
 	m := &merged{LimitOrigins: map[string]policy.Origin{}}
 	for _, c := range layers {

@@ -71,7 +71,7 @@ type budgeted struct {
 	w       io.Writer
 	budget  *budget
 	dropped int64
-	midLine bool // the passed output does not end with a newline
+	midLine bool // true if the output passed so far does not end with a newline
 }
 
 func (b *budgeted) Write(p []byte) (int, error) {

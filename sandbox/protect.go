@@ -34,8 +34,8 @@ var protectedNames = sync.OnceValue(func() *nameSet {
 	return n
 })
 
-// installed are names of policy's list that package managers write with each package and that decide
-// no more than the packages do. Commands may write them, as they write node_modules.
+// installed lists names from policy's list that package managers write with each package and that
+// cannot do more than the packages themselves. Commands may write them, as they write node_modules.
 var installed = []string{".pnp.*"}
 
 type nameSet struct {
@@ -251,7 +251,7 @@ func (c *compiler) protectAgentFolder(dir string) error {
 			}
 		case e.Type()&fs.ModeSymlink != 0:
 			return c.linked(full)
-		case kernel.IsPlaceholder(full): // from a command that is running or has just ended
+		case kernel.IsPlaceholder(full): // a placeholder of a command that is running or has just ended
 		default:
 			c.fix(full, decidingReason)
 		}

@@ -9,8 +9,8 @@ import (
 
 // Limits of the scan.
 const (
-	scanDepth   = 4      // a/b/c/.git is found
-	scanEntries = 20_000 // then the rest is skipped, the deepest folders first
+	scanDepth   = 4      // maximum depth: a/b/c/.git is found
+	scanEntries = 20_000 // maximum number of entries; the rest is skipped, the deepest folders first
 )
 
 // found is the result of a scan.

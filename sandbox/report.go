@@ -14,8 +14,8 @@ import (
 // Report describes the sandbox's part in how a command ended. It separates two cases: the command
 // could not start, or it was refused something. It does not cover the command's own errors.
 type Report struct {
-	CouldNotStart string      `json:"could_not_start,omitempty"` // the step, and why
-	Hint          string      `json:"hint,omitempty"`            // what to do about that
+	CouldNotStart string      `json:"could_not_start,omitempty"` // the step that failed, and why
+	Hint          string      `json:"hint,omitempty"`            // how to fix what CouldNotStart reports
 	Violations    []Violation `json:"violations,omitempty"`
 
 	// Moved are the files that the command, or another process while it ran, created under protected
@@ -26,10 +26,10 @@ type Report struct {
 	// process removed the placeholder or created the name, or the file could not be moved.
 	Appeared []string `json:"appeared,omitempty"`
 
-	OOM      bool          `json:"oom,omitempty"`       // killed for its memory
+	OOM      bool          `json:"oom,omitempty"`       // killed because it used too much memory
 	WallTime bool          `json:"wall_time,omitempty"` // killed because its time was up
 	Dropped  int64         `json:"dropped,omitempty"`   // bytes of output beyond the limit
-	Elapsed  time.Duration `json:"elapsed,omitempty"`   // nanoseconds
+	Elapsed  time.Duration `json:"elapsed,omitempty"`   // run time in nanoseconds
 	Failed   bool          `json:"failed,omitempty"`    // it exited with a status other than 0
 }
 

@@ -60,17 +60,17 @@ type Sandbox struct {
 	jail      *kernel.Jail
 	checkedAt time.Time
 	running   map[*kernel.Process]*kernel.Jail
-	uses      map[*kernel.Jail]int // commands that are starting or running in it
+	uses      map[*kernel.Jail]int // number of commands that are starting or running in each jail
 	closed    bool
-	widened   map[string]*Sandbox // made by Widen, keyed by what they open
+	widened   map[string]*Sandbox // sandboxes made by Widen, keyed by what they open
 }
 
 // watchedPath is a path whose change makes a plan stale.
 type watchedPath struct {
 	path string
 	kind fs.FileMode // its type
-	size int64       // of files that this process reads
-	time time.Time   // of files that this process reads; zero: compare only the type
+	size int64       // size of files that this process reads
+	time time.Time   // modification time of files that this process reads; if zero, only the type is compared
 	none bool        // the path does not exist
 }
 
@@ -241,7 +241,7 @@ func (s *Sandbox) startOnce(a *kernel.Attr) (*kernel.Process, error) {
 	}
 	s.running[p] = jail
 	if s.closed {
-		_ = p.Signal(syscall.SIGKILL) // it may have ended already
+		_ = p.Signal(syscall.SIGKILL) // the process may have ended already
 	}
 	return p, nil
 }
@@ -281,7 +281,7 @@ func (s *Sandbox) Close() error {
 	s.closed = true
 	err := s.closeWidened()
 	for p := range s.running {
-		_ = p.Signal(syscall.SIGKILL) // it may have ended already
+		_ = p.Signal(syscall.SIGKILL) // the process may have ended already
 	}
 	if s.uses[s.jail] > 0 {
 		return err

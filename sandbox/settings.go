@@ -16,26 +16,26 @@ type Settings struct {
 	AllowedWritePaths []string  `json:"allowedWritePaths,omitempty"` // empty: everything is writable
 	DeniedPaths       []string  `json:"deniedPaths,omitempty"`       // overrides both
 	DeniedCommands    []string  `json:"deniedCommands,omitempty"`
-	AllowedCommands   *[]string `json:"allowedCommands,omitempty"` // set: only these, and DeniedCommands is ignored
+	AllowedCommands   *[]string `json:"allowedCommands,omitempty"` // if set, only these commands are allowed, and DeniedCommands is ignored
 
 	// These allow more. Nil: not set, which differs from false, see [Open].
 	AllowNestedSandbox        *bool `json:"allowNestedSandbox,omitempty"`        // commands may create namespaces
 	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // a confined command needs no approval
 	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // the model may request approval to run outside the sandbox
-	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // without namespaces, Landlock and seccomp are enough
+	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // if there are no namespaces, Landlock and seccomp are enough
 
 	IgnoreViolations map[string][]string `json:"ignoreViolations,omitzero"` // nil: not set, which differs from {}
 	Network          *Network            `json:"network,omitempty"`
 	Ripgrep          *Ripgrep            `json:"ripgrep,omitempty"`
 
 	// These are not in the Open Agent SDK.
-	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // readable, but never written, created, moved or removed, even inside AllowedWritePaths
+	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // paths that can be read, but not written, created, moved or removed, even inside AllowedWritePaths
 	StrictProtectedPaths *bool    `json:"strictProtectedPaths,omitempty"` // placeholders block missing protected names while commands run; otherwise a file that takes such a name is moved to quarantine
-	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // writable in addition to the workspace; restricts nothing, and allows nothing that AllowedWritePaths of any layer excludes
+	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // paths that are writable in addition to the workspace; restricts nothing, and allows nothing that AllowedWritePaths of any layer excludes
 	AdditionalReadPaths  []string `json:"additionalReadPaths,omitempty"`  // secrets of the built-in list that commands may read, each by its name ("~/.npmrc"); allows nothing that DeniedPaths or AllowedReadPaths of any layer excludes
-	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // "docker", "git push": may run outside the kernel sandbox; always needs approval
+	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // commands such as "docker" and "git push" that may run outside the kernel sandbox; this always needs approval
 	Limits               *Limits  `json:"limits,omitempty"`
-	Enabled              *bool    `json:"enabled,omitempty"` // false: the whole block has no effect; nil is true
+	Enabled              *bool    `json:"enabled,omitempty"` // if false, the whole block has no effect; nil means true
 }
 
 // clone returns a deep copy of the settings.
@@ -77,32 +77,32 @@ func clonePointer[T any](p *T) *T {
 
 // Network is the Open Agent SDK's SandboxNetworkConfig. Its zero value allows no host.
 type Network struct {
-	AllowedDomains          []string `json:"allowedDomains"` // "api.example.com", "*.example.com" (any depth below it), "*"
+	AllowedDomains          []string `json:"allowedDomains"` // entries such as "api.example.com", "*.example.com" (any depth below it) and "*"
 	AllowManagedDomainsOnly bool     `json:"allowManagedDomainsOnly"`
-	AllowLocalBinding       *bool    `json:"allowLocalBinding,omitempty"` // listen on localhost and connect to it; nil: only on the command's private localhost
+	AllowLocalBinding       *bool    `json:"allowLocalBinding,omitempty"` // whether commands may listen on localhost and connect to it; nil means only on the command's private localhost
 	AllowUnixSockets        bool     `json:"allowUnixSockets"`
 	AllowAllUnixSockets     bool     `json:"allowAllUnixSockets"`
 	HTTPProxyPort           *int     `json:"httpProxyPort"`
 	SOCKSProxyPort          *int     `json:"socksProxyPort"`
 
-	DeniedDomains []string `json:"deniedDomains,omitempty"` // overrides AllowedDomains; not in the Open Agent SDK
-	Ask           *bool    `json:"ask,omitempty"`           // a host on no list needs approval; nil: if an approver is available; not in the Open Agent SDK
+	DeniedDomains []string `json:"deniedDomains,omitempty"` // entries that override AllowedDomains; not in the Open Agent SDK
+	Ask           *bool    `json:"ask,omitempty"`           // whether a host on no list needs approval; nil means if an approver is available; not in the Open Agent SDK
 }
 
 // Ripgrep is the program used for searches.
 type Ripgrep struct {
 	Command string    `json:"command"`
-	Args    *[]string `json:"args,omitempty"` // nil: not set, which differs from []
+	Args    *[]string `json:"args,omitempty"` // nil means not set, which differs from []
 }
 
 // Error rejects settings: a field that cannot be used ([Settings.Decode], [NewChecker]), or that
 // cannot be enforced in a workspace ([Open]).
 type Error struct {
-	Field  string        // "deniedPaths[1]"; "" for the whole block, and if no setting is at fault
-	Offset int           // set by [Settings.Decode], in bytes
-	Origin policy.Origin // set by [Open]: where the setting was written
+	Field  string        // path of the field, such as "deniedPaths[1]"; "" for the whole block, and if no setting is at fault
+	Offset int           // offset in bytes, set by [Settings.Decode]
+	Origin policy.Origin // position of the setting, set by [Open]
 	Detail string
-	Err    error // set by [Open]: the kernel's error
+	Err    error // the kernel's error, set by [Open]
 
 	hint string
 }

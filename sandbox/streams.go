@@ -26,13 +26,14 @@ type streams struct {
 	parent    []io.Closer       // closed after the command has ended
 	copies    []func() error
 	ended     chan error   // the result of each copy
-	seekStart func() error // rewinds the command's input; nil: there is no input to rewind
+	seekStart func() error // rewinds the command's input; nil if there is no input to rewind
 
-	budget *budget // nil: no limit
-	tail   *tail   // of standard error; nil if it is not read
+	budget *budget // nil means no limit
+	tail   *tail   // the end of standard error; nil if it is not read
 }
 
-// pipe creates a pipe for the caller. toCommand gives the direction; commandEnd is the command's end.
+// pipe creates a pipe for the caller. If toCommand is true, the command reads from it; the result
+// commandEnd is the command's end.
 func (s *streams) pipe(toCommand bool) (commandEnd, callerEnd *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 	s.copies = append(s.copies, func() error {
 		_, err := io.Copy(parentEnd, r)
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-			err = nil // the command did not read all of it
+			err = nil // the command did not read all of its input
 		}
 		return errors.Join(err, closed(parentEnd))
 	})

@@ -121,7 +121,7 @@ func (f *finder) path(c *errorLine, name string) *Violation {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Dir(p)); err != nil && !os.IsPermission(err) && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "../") {
-		return nil // words of the message, not a path
+		return nil // the words are part of the message, and not a path
 	}
 	switch c.fault {
 	case faultReadOnly, faultBusy:

@@ -20,15 +20,15 @@ import (
 type Options struct {
 	Project string // folder whose .holdfast/agents and .claude/agents are read; "" for none
 	Trusted bool   // the user trusts the project's definitions; otherwise they are reported and not read
-	Home    string // HOLDFAST_HOME: its agents; "" for none
-	User    string // the user's home folder: its .claude/agents; "" for none
+	Home    string // HOLDFAST_HOME, whose folder agents is read; "" for none
+	User    string // the user's home folder, whose .claude/agents is read; "" for none
 	// JSON is an object of definitions by name, which override all files; "" for none.
 	JSON string
 }
 
 // Set has the definitions that were found.
 type Set struct {
-	Definitions []agent.Definition // by name
+	Definitions []agent.Definition // sorted by name
 	// Servers are the MCP servers that definitions define for their sub-agents.
 	// [settings.Settings.JudgeServers] decides which are started.
 	Servers  []settings.MCPServer

@@ -18,7 +18,7 @@ import (
 // Problem is an error or a warning about a definition.
 type Problem struct {
 	File         string
-	Line, Column int // from 1; 0 for the whole file
+	Line, Column int // counted from 1; 0 for the whole file
 	Detail, Hint string
 	Fatal        bool // the definition is not used
 }
@@ -139,7 +139,7 @@ func (r *reader) fields(front *jsontree.Node) {
 		m := &front.Members[i]
 		v := &m.Value
 		if v.Kind == jsontree.Null {
-			continue // as if it was left out
+			continue // the field is treated as missing
 		}
 		switch m.Key {
 		case "name":
@@ -217,8 +217,8 @@ func (r *reader) text(m *jsontree.Member, to *string) {
 	*to = strings.TrimSpace(m.Value.Text)
 }
 
-// tools reads a list of tools, comma-separated or in YAML; nil means all. allowed distinguishes tools
-// from disallowedTools.
+// tools reads a list of tools, comma-separated or in YAML; nil means all. The parameter allowed is
+// true for tools and false for disallowedTools.
 func (r *reader) tools(m *jsontree.Member, allowed bool) []string {
 	var names []string
 	whole := map[string]bool{}

@@ -45,7 +45,7 @@ type Runner interface {
 //	Request ─► Make or MakeInWorkspace ─► Choose a session ─► Agent
 type Agent struct {
 	Runner
-	Parts     *Parts          // of an agent on this machine; nil otherwise
+	Parts     *Parts          // the parts of an agent on this machine; nil for an agent in a workspace
 	Workspace *WorkspaceParts // of an agent in a workspace; nil otherwise
 
 	worktree bool
@@ -131,7 +131,7 @@ func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *sess
 			return err
 		}
 	}
-	if m, err := sessions.Get(ctx, id); err == nil { // otherwise it is created, or reported as missing later
+	if m, err := sessions.Get(ctx, id); err == nil { // on an error, the session is created later, or reported as missing
 		r.Loading(m.Size)
 	}
 	return nil
@@ -209,7 +209,7 @@ func Unattended(policy settings.UnattendedPolicy) func(context.Context, approval
 	switch policy {
 	case settings.UnattendedWait:
 		return func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
-			<-ctx.Done() // answered elsewhere, timed out, or the run was interrupted
+			<-ctx.Done() // another program answered, the request timed out, or the run was interrupted
 			return approval.Answer{}, context.Cause(ctx)
 		}
 	case settings.UnattendedSuspend:
@@ -253,7 +253,7 @@ func (a *Agent) mask() *secret.Masker {
 
 // LeftWorktree describes what remains of a worktree after the run.
 type LeftWorktree struct {
-	Text     string // what remains, and why; "" if the worktree was removed
+	Text     string // text that says what remains and why; "" if the worktree was removed
 	Worktree string // the worktree's name
 	Remove   string // the command that removes it
 }

@@ -64,7 +64,7 @@ func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, er
 	return o, nil
 }
 
-// compactSettings returns the same as settings, for an agent in another process.
+// compactSettings returns the same values in the form of settings, for an agent in another process.
 func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) {
 	o, err := newCompactOverrides(e, spec)
 	switch {

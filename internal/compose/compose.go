@@ -34,22 +34,23 @@ type Request struct {
 	Cwd  string // the working folder, absolute
 
 	// Values of a host program.
-	Model, Fallback model.Model        // replace the models of the spec
+	Model, Fallback model.Model        // models that replace those of the spec
 	Tools           []tool.Tool        // additional tools
 	Preloaded       *settings.Portable // settings that another process has read
-	Telemetry       *otel.Telemetry    // shared by agents; nil: as set in the environment
+	Telemetry       *otel.Telemetry    // shared by several agents; if nil, the environment configures it
 
 	// Loading is called before a session is resumed, with the size of its payloads in bytes; it may
 	// be nil.
 	Loading func(bytes int64)
 
-	// RecordSpec is recorded as the run's description when its first turn begins; nil: nothing.
+	// RecordSpec is recorded as the run's description when its first turn begins. If it is nil, no
+	// description is recorded.
 	RecordSpec *runspec.Spec
 
 	InContainer  bool // the whole process is in a container
 	NoShell      bool // no shell is available, so there is no Bash tool
 	NoBackground bool // no background tasks
-	Verbose      bool // also report what the sandbox cannot do
+	Verbose      bool // notices also report what the sandbox cannot do
 }
 
 // Parts are the parts of an agent.
@@ -57,7 +58,7 @@ type Parts struct {
 	Models   *models.Models
 	Settings *settings.Settings
 	Tools    *tools.Toolbox
-	Options  agent.Options // without a session and without callbacks for requests
+	Options  agent.Options // options without a session and without callbacks for requests
 
 	attach func(*agent.Agent)
 	flush  func() // sends the remaining telemetry

@@ -48,7 +48,7 @@ func Choose(ctx context.Context, sessions *session.Sessions, s *runspec.Session,
 		if err == nil {
 			err = inProject(&m, s.Fork, in)
 		} else if errors.Is(err, session.ErrNotFound) {
-			err = nil // it is created, or reported as missing later
+			err = nil // the session is created later, or reported as missing
 		}
 		return o, err
 	}

@@ -47,8 +47,8 @@ func (s *Workspace) IsBuiltin() bool { return s.Kind == workspace.KindHoldfast }
 type WorkspaceParts struct {
 	Workspace *Workspace
 	Settings  *settings.Settings
-	Models    *models.Models         // of the built-in agent; nil otherwise
-	Options   workspace.AgentOptions // without a session and without callbacks for requests
+	Models    *models.Models         // the models of the built-in agent; nil for a vendor agent
+	Options   workspace.AgentOptions // options without a session and without callbacks for requests
 
 	hooks *hooks.Hooks
 	flush func()

@@ -13,7 +13,7 @@ var claudeSame = []string{
 	"mcpServers", "disabledMcpjsonServers", "deniedMcpServers", "claudeMdExcludes", "autoCompactEnabled", "env", "outputStyle",
 }
 
-// samePermissions are the same for its permissions.
+// samePermissions are the keys of its permissions with the same meaning here.
 var samePermissions = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"}
 
 // managedOnly are keys with the same meaning here that only managed settings can set.

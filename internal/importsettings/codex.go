@@ -107,7 +107,7 @@ func (t *translation) codexMode(root *jsontree.Node) {
 		return n.Text
 	}
 	if box == nil && profile != nil {
-		box = profile // ":read-only" and similar mean the same
+		box = profile // profiles such as ":read-only" mean the same as sandbox modes
 	}
 	what := strings.TrimPrefix(name(box), ":")
 	at := 0

@@ -129,8 +129,8 @@ func (p *rulesParser) space() {
 	}
 }
 
-// is consumes a character if it is the next one.
-func (p *rulesParser) is(c byte) bool {
+// accept consumes a character if it is the next one.
+func (p *rulesParser) accept(c byte) bool {
 	p.space()
 	if p.at < len(p.data) && p.data[p.at] == c {
 		p.at++
@@ -140,7 +140,7 @@ func (p *rulesParser) is(c byte) bool {
 }
 
 func (p *rulesParser) want(c byte) {
-	if !p.is(c) {
+	if !p.accept(c) {
 		p.fail("missing " + string(c))
 	}
 }
@@ -162,7 +162,7 @@ func (p *rulesParser) name() string {
 func (p *rulesParser) call(at int) jsontree.Node {
 	n := jsontree.Node{Kind: jsontree.Object, At: at}
 	p.want('(')
-	for p.err == nil && !p.is(')') {
+	for p.err == nil && !p.accept(')') {
 		p.space()
 		at := p.at
 		name := p.name()
@@ -171,7 +171,7 @@ func (p *rulesParser) call(at int) jsontree.Node {
 			p.fail("duplicate argument " + name)
 		}
 		n.Members = append(n.Members, jsontree.Member{Key: name, At: at, Value: p.value(0)})
-		if !p.is(',') {
+		if !p.accept(',') {
 			p.want(')')
 			break
 		}
@@ -189,12 +189,12 @@ func (p *rulesParser) value(depth int) jsontree.Node {
 		p.fail("lists are nested too deeply")
 		return n
 	}
-	if !p.is('[') {
+	if !p.accept('[') {
 		return jsontree.Node{Kind: jsontree.Text, At: n.At, Text: p.text()}
 	}
-	for p.err == nil && !p.is(']') {
+	for p.err == nil && !p.accept(']') {
 		n.Items = append(n.Items, p.value(depth+1))
-		if !p.is(',') {
+		if !p.accept(',') {
 			p.want(']')
 			break
 		}

@@ -136,7 +136,7 @@ func Read(p Program, k Kind, data []byte) (*File, error) {
 func (f *File) Position(offset int) (line, col int) {
 	i, found := slices.BinarySearchFunc(f.places, offset, func(p place, at int) int { return cmp.Compare(p.offset, at) })
 	if !found {
-		i-- // inside the value before it
+		i-- // the offset is inside the value that starts before it
 	}
 	if i < 0 {
 		return 1, 1

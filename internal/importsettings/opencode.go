@@ -80,7 +80,7 @@ func (t *translation) openCodeRule(key, tool, pattern, decision string, at int) 
 			t.unsupported(key+"."+dotted(tool), at, "an import does not allow all uses of a tool; to do so, add "+names[0]+" to permissions.allow")
 			return
 		}
-		if pattern == "*" { // there, other patterns override it; here, an ask overrides every allow
+		if pattern == "*" { // in opencode, other patterns override "*"; here, an ask overrides every allow
 			t.unsupported(key+"."+dotted(tool, pattern), at, "for calls that no rule covers, the mode decides")
 			return
 		}

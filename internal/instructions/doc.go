@@ -40,7 +40,7 @@ const (
 
 // The limits.
 const (
-	maxFile  = 40 << 10  // bytes of one file; the rest is cut, with a note
+	maxFile  = 40 << 10  // maximum number of bytes of one file; the rest is cut, with a note
 	maxTotal = 128 << 10 // bytes in total
 	maxFiles = 100
 	maxDepth = 5 // of includes
@@ -61,8 +61,8 @@ type File struct {
 	Path      string   `json:"path"` // absolute
 	Memory    Level    `json:"memory"`
 	Reason    Reason   `json:"reason"`
-	Parent    string   `json:"parent,omitempty"`  // for an include: the including file
-	Trigger   string   `json:"trigger,omitempty"` // the file whose reading triggered this
+	Parent    string   `json:"parent,omitempty"`  // the file that includes this one, if there is one
+	Trigger   string   `json:"trigger,omitempty"` // the file that was read and caused this file to be read
 	Globs     []string `json:"globs,omitempty"`   // of a rule
 	Size      int      `json:"size"`              // bytes of the file
 	Truncated bool     `json:"cut,omitempty"`     // Text is incomplete

@@ -22,7 +22,7 @@ import (
 // toolField says what a tool accesses and which field of its input names it.
 type toolField struct {
 	op       policy.Operation
-	fields   []string // the first one that is present
+	fields   []string // names of the input field; the first one that is present counts
 	readOnly bool
 	here     bool   // default: the current folder
 	usual    string // default value
@@ -67,7 +67,7 @@ type Call struct {
 	Tool  string
 	Input json.RawMessage // an object, or nil
 	Cwd   string          // absolute, without links
-	Home  string          // of the user, for "~"; may be ""
+	Home  string          // the user's home folder, for "~"; may be ""
 
 	Search string // the address of the search engine; "" is the default
 }
@@ -145,8 +145,8 @@ func (t toolField) value(c Call) (string, error) {
 	return "", fmt.Errorf("the input of %s has no %s", c.Tool, t.fields[0])
 }
 
-// path makes a path canonical: absolute, without dots and links. named is the path as given, if it
-// contained links.
+// path makes a path canonical: absolute, without dots and links. The result named is the path as
+// given, if it contained links.
 func (c Call) path(value string) (plain, named string, err error) {
 	switch {
 	case strings.ContainsRune(value, 0):
@@ -162,7 +162,7 @@ func (c Call) path(value string) (plain, named string, err error) {
 	value = filepath.Clean(value)
 	plain = settings.Resolve(value)
 	if plain != value && (within(c.Cwd, value) || !within(c.Cwd, plain)) {
-		named = value // unless only the session folder's own path contains links
+		named = value // not set if only the path of the session's folder contains links
 	}
 	return plain, named, nil
 }

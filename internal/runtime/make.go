@@ -52,7 +52,7 @@ func (rt *Runtime) Make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPa
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
 		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.HasStoredKey(e, models.Provider(name), rules) {
 			return nil, &outcome.Failure{
-				Message: "the run was started with " + key + " from its caller's environment; the daemon stores no values and has lost it",
+				Message: "the run was started with " + key + " from its caller's environment; the daemon does not store values and no longer has this one",
 				Advice:  "resume it in that environment: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
 				Result:  outcome.Usage,
 			}
@@ -118,8 +118,8 @@ func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made 
 const viaCLI = "cli"
 
 // environment returns the client's environment: its folder and variables, with the runtime's home and
-// store. Without the client, after a restart, it returns the runtime's environment, and missing has the
-// names of the client's variables that the runtime does not have. Notices are logged.
+// store. Without the client, after a restart, it returns the runtime's environment, and the result
+// missing has the names of the client's variables that the runtime does not have. Notices are logged.
 func (rt *Runtime) environment(ctx context.Context, n *runs.AgentRequest) (_ *env.Env, missing []string, err error) {
 	e := *rt.Env
 	e.Getwd = func() (string, error) { return n.Spec.Cwd, nil }

@@ -35,7 +35,7 @@ type Config struct {
 	Env          *env.Env       // the environment; it must not change afterwards
 	Store        string         // URL of the store; "" is the one of the environment
 	SessionStore session.Store  // a store that the program opens and closes; Store is then only its name
-	Wait         *retry.Options // how runs wait for an unavailable store; nil: as the environment says
+	Wait         *retry.Options // how runs wait for an unavailable store; if nil, the environment configures it
 	Metrics      bool           // collect telemetry even if it is not exported
 	Log          *slog.Logger   // log of runs and workspaces; nil logs nothing
 }
@@ -43,7 +43,7 @@ type Config struct {
 // Runtime holds the resources of runs. It is safe for concurrent use.
 type Runtime struct {
 	Env        *env.Env
-	Store      *stores.Store // nil until it is opened
+	Store      *stores.Store // nil until the store is opened
 	Hub        *feed.Hub
 	Workspaces *workspace.Workspaces // nil after New
 	Telemetry  *otel.Telemetry       // nil if telemetry is off, and after New
@@ -53,7 +53,7 @@ type Runtime struct {
 	log    *slog.Logger
 
 	mu         sync.Mutex // held while the store is opened
-	prefetched chan error // receives the result of prefetchStore; nil if that was not started
+	prefetched chan error // receives the result of prefetchStore; nil if prefetchStore was not started
 }
 
 // New makes the runtime of one agent. It opens the store last, after the other parts of the agent. The

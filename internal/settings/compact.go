@@ -11,7 +11,7 @@ import (
 
 // Compaction says when and how a long transcript is compacted. A value of 0 is not set.
 type Compaction struct {
-	Auto       Value[bool]    // false: never automatically; default true
+	Auto       Value[bool]    // false means never automatically; default true
 	Share      Value[float64] // of the model's context that is used
 	Items      Value[int]     // number of items in the transcript
 	KeepTokens Value[int]     // tokens of the newest items that a summary keeps

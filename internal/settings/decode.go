@@ -16,16 +16,16 @@ import (
 type source struct {
 	layer string
 	file  string // name for display
-	dir   string // base of "/x" in rules and of relative folders
+	dir   string // base of paths such as "/x" in rules, and of relative folders
 	user  string // the home folder, for "~"
 	data  []byte
 
-	program   importsettings.Program           // the program whose file it is; "": Holdfast
+	program   importsettings.Program           // the program whose file it is; "" means Holdfast
 	kind      importsettings.Kind              // for a file of another program
 	importing bool                             // the file is imported, not read for a run
-	place     func(offset int) (line, col int) // position in the file; nil for data
+	place     func(offset int) (line, col int) // returns the position in the file; nil for data without a file
 
-	untrusted bool // may deny and ask, but not allow
+	untrusted bool // true if the source may deny and ask, but not allow
 }
 
 // parsedSource is the content of one source.
@@ -56,9 +56,9 @@ type parsedSource struct {
 	notes      []Problem // settings without effect
 
 	values      []leaf               // as written
-	foreign     []UnsupportedSetting // settings of another program without effect
+	foreign     []UnsupportedSetting // settings of another program that have no effect here
 	readForeign Value[*bool]
-	key         string // of the setting being decoded: "permissions.deny"
+	key         string // key of the setting being decoded: "permissions.deny"
 
 	lenient bool // a problem of a server affects only that server
 	given   bool // from --mcp-config

@@ -20,8 +20,8 @@ type HookStatus string
 // The states. Hooks of layers other than local and project are always trusted.
 const (
 	HookTrusted   HookStatus = "trusted"   // it runs
-	HookUntrusted HookStatus = "untrusted" // not trusted in this folder
-	HookModified  HookStatus = "modified"  // it, or a file that it names, has changed
+	HookUntrusted HookStatus = "untrusted" // the hook is not trusted in this folder
+	HookModified  HookStatus = "modified"  // the hook, or a file that it names, has changed
 	HookDisabled  HookStatus = "disabled"  // disabled by a setting
 )
 
@@ -29,12 +29,12 @@ const (
 type Hook struct {
 	hook.Definition
 	Status HookStatus
-	Reason string // why it does not run, for display; "" if it runs
-	// Blocks is set if the hook does not run because it changed, and its failure would block. What
-	// it guards is then blocked until it is trusted again.
+	Reason string // why the hook does not run, for display; "" if it runs
+	// Blocks is set if the hook does not run because it changed, and its failure would block. The
+	// calls that it guards are then blocked until it is trusted again.
 	Blocks bool
 
-	everything bool // it is unknown what it guarded
+	everything bool // true if it is unknown which calls the hook guarded
 }
 
 // parsedHooks is the hook settings of one source.
@@ -45,8 +45,8 @@ type parsedHooks struct {
 	managedOnly *policy.Origin
 	urls        []Value[string]
 	env         []Value[string]
-	access      string // default of the commands in this source
-	bound       bool   // env is set, even if empty
+	access      string // default project access of the commands in this source
+	bound       bool   // true if env is set, even to an empty list
 }
 
 // isFolderLayer reports whether a layer belongs to the project's folder.

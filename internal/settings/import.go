@@ -163,7 +163,7 @@ func Import(o *ImportOptions) (*Imported, error) {
 }
 
 // candidates returns the values of another program's file that can be written into a Holdfast file,
-// each checked separately; left are those that cannot.
+// each checked separately; the result left has those that cannot.
 func (s *parsedSource) candidates(file string) (list []importable, left []UnsupportedSetting) {
 	for _, f := range s.foreign {
 		if f.Key != "hooks" { // each is checked below
@@ -248,7 +248,7 @@ func (s *parsedSource) absolute(key, value string) string {
 }
 
 // merge adds a value to an object: to the list at the path, or at the path if nothing is there.
-// exists reports that another value is there.
+// The result exists is true if another value is there.
 func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, added, exists bool, err error) {
 	i := slices.IndexFunc(list, func(m member) bool { return m.key == path[0] })
 	if len(path) > 1 {

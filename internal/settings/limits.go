@@ -70,7 +70,7 @@ func keyFiles(home string) []string {
 }
 
 // ownPaths returns the files that define the policy, and the user's HOLDFAST_HOME unless the
-// session works in it: whoever can write them can change the policy.
+// session works in it: a program that can write them can change the policy.
 func (s *Settings) ownPaths() []string {
 	var list []string
 	add := func(path string) {

@@ -13,7 +13,7 @@ import (
 
 // Options says where settings are.
 type Options struct {
-	Home    string // HOLDFAST_HOME: the user's settings and the trust list; "" for none
+	Home    string // HOLDFAST_HOME, with the user's settings and the trust list; "" for none
 	User    string // the user's home folder, for "~"; "" for none
 	Cwd     string // the session's folder, absolute; required
 	Project string // default [FindProject] of Cwd
@@ -139,13 +139,13 @@ func (o *Options) complete() (Options, error) {
 
 // inputs are the sources of all layers, the strongest first.
 type inputs struct {
-	managed, flags, project, user []source        // in each layer, files of other programs follow Holdfast's
-	others                        bool            // files of other programs are read
-	own                           []source        // of the project, without those of other programs
-	mcp                           []*parsedSource // of --mcp-config
-	mcpFile                       *parsedSource   // of the project's .mcp.json, or nil
+	managed, flags, project, user []source        // sources by layer; in each layer, files of other programs follow Holdfast's files
+	others                        bool            // true if files of other programs are read
+	own                           []source        // sources of the project, without those of other programs
+	mcp                           []*parsedSource // sources from --mcp-config
+	mcpFile                       *parsedSource   // the source from the project's .mcp.json, or nil
 	brought, foreign              string          // digests of the project's settings: for Holdfast, for other programs
-	trust                         *Trust          // nil if there is none
+	trust                         *Trust          // the trust list; nil if there is none
 }
 
 // sources reads the files of every layer.

@@ -35,11 +35,11 @@ type MCPStatus string
 
 // The states. Servers that do not come from a folder need no approval.
 const (
-	MCPApproved MCPStatus = "approved" // it is started with the run
-	MCPPending  MCPStatus = "pending"  // not approved in this folder
-	MCPChanged  MCPStatus = "changed"  // changed since it was approved
+	MCPApproved MCPStatus = "approved" // the server is started with the run
+	MCPPending  MCPStatus = "pending"  // the server is not approved in this folder
+	MCPChanged  MCPStatus = "changed"  // the server changed since it was approved
 	MCPRejected MCPStatus = "rejected" // the user rejected it
-	MCPDisabled MCPStatus = "disabled" // disabled in its definition or by disabledMcpjsonServers
+	MCPDisabled MCPStatus = "disabled" // the server is disabled in its definition or by disabledMcpjsonServers
 	MCPDenied   MCPStatus = "denied"   // excluded by managed settings
 	MCPInvalid  MCPStatus = "invalid"  // invalid, see Reason
 )
@@ -51,7 +51,7 @@ type MCPServer struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	Dir     string            `json:"cwd,omitempty"` // as written; "" is the project
+	Dir     string            `json:"cwd,omitempty"` // working folder as written; "" is the project's folder
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   *MCPOAuth         `json:"oauth,omitempty"`
@@ -59,24 +59,24 @@ type MCPServer struct {
 	// not.
 	IncludeTools []string      `json:"includeTools,omitempty"`
 	ExcludeTools []string      `json:"excludeTools,omitempty"`
-	Timeout      time.Duration `json:"-"` // of one call; 0 if not set
+	Timeout      time.Duration `json:"-"` // time limit of one call; 0 if not set
 
-	Kind   string        `json:"-"` // of a sub-agent definition; "" for a server of the run
+	Kind   string        `json:"-"` // name of the sub-agent definition with the server; "" for a server of the run
 	Origin policy.Origin `json:"-"`
-	Folder string        `json:"-"` // base of its relative paths
-	Digest string        `json:"-"` // of all fields above with a JSON name, in hexadecimal
+	Folder string        `json:"-"` // base of the server's relative paths
+	Digest string        `json:"-"` // digest of all fields above with a JSON name, in hexadecimal
 	Status MCPStatus     `json:"-"`
-	Reason string        `json:"-"` // why it is not started, for display; "" if it is
+	Reason string        `json:"-"` // why the server is not started, for display; "" if it is started
 
 	disabled bool
 }
 
 // MCPOAuth has the parameters for logging in to a server.
 type MCPOAuth struct {
-	ClientID     string   `json:"clientId,omitempty"`     // our id at the server; "" registers one
+	ClientID     string   `json:"clientId,omitempty"`     // Holdfast's client id at the server; if it is "", Holdfast registers itself
 	ClientSecret string   `json:"clientSecret,omitempty"` // may be ${VAR}
 	CallbackPort int      `json:"callbackPort,omitempty"` // 0 is any
-	Scopes       []string `json:"scopes,omitempty"`       // none: those that the server requests
+	Scopes       []string `json:"scopes,omitempty"`       // if there are none, Holdfast asks for those that the server requests
 }
 
 // FromFolder reports whether the server comes with the folder, and so needs approval.
@@ -93,7 +93,7 @@ func (s *MCPServer) Key() string {
 // seal sets the digest over the definition as written.
 func (s *MCPServer) seal() {
 	b, err := json.Marshal(s)
-	if err != nil { // cannot happen: it consists of strings
+	if err != nil { // cannot happen, because the definition consists of strings
 		return
 	}
 	sum := sha256.Sum256(b)
@@ -394,7 +394,7 @@ func (o *Options) mcpProject() (*parsedSource, error) {
 		return nil, err
 	}
 	s := decodeMCP(src[0], true)
-	for i := range s.problems { // such a problem starts nothing and blocks nothing else
+	for i := range s.problems { // such a problem does not stop the load: the server is not started
 		s.problems[i].Fatal = false
 	}
 	return s, nil

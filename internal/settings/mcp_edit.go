@@ -41,7 +41,7 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 		}
 	}
 	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
-	if scope == MCPProject { // it is shared with everyone who works on the project
+	if scope == MCPProject { // the file is shared with everyone who works on the project
 		e.mode, e.mayRepair = 0o644, true
 		e.check = func(src source) error { return refuse(decodeMCP(src, false).problems) }
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // ExpandMCP returns a server with every ${VAR} and ${VAR:-default} replaced by its value in getenv,
-// and checks it again against the managed settings. The error says which variable is not set, who
-// excludes the server, or that it is not approved.
+// and checks it again against the managed settings. The error says which variable is not set, which
+// setting excludes the server, or that the server is not approved.
 func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, bool)) (MCPServer, error) {
 	out := *srv
 	if srv.Status != MCPApproved {
@@ -84,7 +84,7 @@ func mcpError(srv *MCPServer, format string, args ...any) error {
 }
 
 // expand replaces ${VAR} and ${VAR:-default}. Everything else is kept, including $VAR and an
-// unclosed "${". missing are the variables that are not set.
+// unclosed "${". The result missing has the names of the variables that are not set.
 func expand(text string, getenv func(string) (string, bool)) (full string, missing []string) {
 	var b strings.Builder
 	for {

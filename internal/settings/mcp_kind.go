@@ -5,9 +5,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// KindServers decodes the MCP servers of a sub-agent definition: n is an object of them by name, in
-// text, the content of file. A problem of a server becomes its status and excludes only that
-// server. notes are about settings without effect. Nothing is started before
+// KindServers decodes the MCP servers of a sub-agent definition: the node n is an object of servers by name,
+// the parameter text is the content of the file. A problem of a server becomes its status and excludes only
+// that server. The result notes reports settings without effect. Nothing is started before
 // [Settings.JudgeServers].
 func KindServers(file string, text []byte, n *jsontree.Node) (list []MCPServer, notes []Problem) {
 	s := &parsedSource{source: source{file: file, data: text}, lenient: true}
@@ -15,8 +15,8 @@ func KindServers(file string, text []byte, n *jsontree.Node) (list []MCPServer, 
 	return s.mcp.servers, s.notes
 }
 
-// JudgeServers sets the status of servers of sub-agents, whose Kind, Folder and layer are set, by
-// the same rules as for the run's servers. None may have the name of one of those.
+// JudgeServers sets the status of servers of sub-agents, whose Kind, Folder and layer are set, by the
+// same rules as for the run's servers. Their names must differ from the names of the run's servers.
 func (s *Settings) JudgeServers(list []MCPServer) error {
 	trust, err := s.opt.trust()
 	if err != nil {

@@ -89,7 +89,8 @@ func (s *parsedSource) allowedMCP(path string, n jsontree.Node) {
 	s.mcp.allowed = &list
 }
 
-// managedMCPOnly is always the case: only managed settings can have a list of allowed servers.
+// managedMCPOnly checks allowManagedMcpServersOnly, which can only be true here: only managed
+// settings can have a list of allowed servers.
 func (s *parsedSource) managedMCPOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):

@@ -15,15 +15,15 @@ import (
 type merger struct {
 	out           *Settings
 	written       []policy.RuleSource // all rules, including ignored ones
-	stricterModes []stricterMode      // modes requested by a layer that may only request a stricter one
+	stricterModes []stricterMode      // modes of layers that may only make the mode stricter
 	neverMatching []policy.RuleSource // rules that can never match
 	problems      []Problem
 
 	strict, off, mask, override Value[*bool]
 	compact                     Value[*bool]
-	trust                       *Trust // nil: nothing is trusted
+	trust                       *Trust // nil if nothing is trusted
 
-	foreignFiles    []string       // files of other programs
+	foreignFiles    []string       // names of the files of other programs
 	foreignHooksOff *policy.Origin // the setting that disables the hooks in them
 }
 

@@ -16,10 +16,10 @@ import (
 // Values that are not set are zero.
 type Models struct {
 	Model, Small  Value[string]        // PROVIDER/MODEL
-	Retries       Value[*int]          // after the first attempt of a model call; nil if not set
+	Retries       Value[*int]          // number of attempts after the first one of a model call; nil if not set
 	MaxRetryAfter Value[time.Duration] // the longest wait that a provider may request
-	Providers     map[string]Provider  // by name; "*" means all others
-	Prices        map[string]Price     // by PROVIDER/MODEL, or PROVIDER/* for a provider's other models
+	Providers     map[string]Provider  // providers by name; "*" means all other providers
+	Prices        map[string]Price     // prices by PROVIDER/MODEL, or PROVIDER/* for a provider's other models
 }
 
 // Price is the price of a model.

@@ -34,7 +34,7 @@ type foreignFile struct {
 	kind    importsettings.Kind
 	layer   string
 	file    string
-	dir     string // base of its relative paths
+	dir     string // base of the file's relative paths
 }
 
 // foreignManaged returns the managed files, the strongest first. They are in folders next to
@@ -148,7 +148,7 @@ func readsForeign(sources ...[]source) bool {
 	for _, src := range slices.Concat(sources...) {
 		root, err := parse(src.data)
 		if err != nil {
-			continue // it is rejected when it is decoded
+			continue // an invalid value is rejected when it is decoded
 		}
 		if v := root.Field("foreignSettings"); v != nil && v.Kind == jsontree.Bool {
 			return v.Text == "true"
@@ -253,7 +253,7 @@ func (m *merger) addForeign(s *parsedSource) {
 			s.mode = Value[policy.Mode]{}
 		}
 	}
-	if off := s.hooks.off; off.Value != nil && !s.untrusted { // it is about that program's hooks
+	if off := s.hooks.off; off.Value != nil && !s.untrusted { // the setting is about that program's hooks
 		if *off.Value && m.foreignHooksOff == nil {
 			m.foreignHooksOff = &off.Origin
 		}
@@ -340,7 +340,7 @@ func codexRules(layer, codex, dir string) (list []foreignFile) {
 	rules := filepath.Join(codex, "rules")
 	entries, err := os.ReadDir(rules)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return []foreignFile{{importsettings.Codex, importsettings.Rules, layer, rules, dir}} // reading it reports the error
+		return []foreignFile{{importsettings.Codex, importsettings.Rules, layer, rules, dir}} // reading the folder reports the error later
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".rules") && !strings.HasPrefix(e.Name(), ".") {

@@ -28,12 +28,13 @@ type PortableForeign struct {
 
 // PortableFile is a settings file.
 type PortableFile struct {
-	Name string `json:"name"` // where it was read, for display
+	Name string `json:"name"` // path from which the file was read, for display
 	Text string `json:"text"`
 }
 
-// Give reads the layers that o names, for a session that works elsewhere on the content of o.Cwd.
-// Errors are those of [Load] for unreadable files; the content is checked when it is loaded.
+// Give reads the layers that the options o name, for a session that works on the content of o.Cwd
+// in another place, such as a container. Errors are those of [Load] for unreadable files; the
+// content is checked when it is loaded.
 func Give(o *Options) (*Portable, error) {
 	opt, err := o.complete()
 	if err != nil {

@@ -22,7 +22,7 @@ func (invalid) OutcomeCode() string { return "usage" }
 type Problem struct {
 	Layer  string `json:"layer,omitempty"`
 	File   string `json:"file,omitempty"` // or the flag
-	Line   int    `json:"line,omitempty"` // from 1; 0 if it is about the whole file
+	Line   int    `json:"line,omitempty"` // counted from 1; 0 if the problem is about the whole file
 	Col    int    `json:"col,omitempty"`  // from 1, in bytes
 	Detail string `json:"what"`
 	Hint   string `json:"hint,omitempty"`
@@ -45,7 +45,7 @@ func (p Problem) String() string {
 // Error reports invalid settings. It wraps [ErrInvalid] and the cause, if any.
 type Error struct {
 	Problems []Problem // all problems found, the fatal ones first
-	Err      error     // of the system, if a file could not be read
+	Err      error     // the system's error, if a file could not be read
 }
 
 func (e *Error) Error() string {
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// given returns the file as an argument, if it is not one that is checked by default.
+// given returns the file as a command line argument, or "" if the command checks the file by default.
 func (e *Error) given() string {
 	if first := e.Problems[0]; first.Layer == layernames.Flag && filepath.IsAbs(first.File) {
 		return " " + first.File

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// sandboxBlock reads the settings of the sandbox, seed 000's or Claude Code's, and
-// compiles them, so that what cannot work is refused where it stands. A block that
-// is not enabled must be right, and has no say.
+// sandboxBlock reads a sandbox block, in the Open Agent SDK's form or in Claude Code's, and
+// compiles it, so that an error can name the position of a setting that cannot work. A block that
+// is not enabled must be valid, but has no effect.
 func (s *parsedSource) sandboxBlock(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
@@ -54,8 +54,8 @@ func (s *parsedSource) sandboxBlock(path string, n jsontree.Node) {
 	s.sandbox = b
 }
 
-// decodeSandbox reads a block. In another program's file a field that cannot be used here is taken out
-// and noted, unless it closes something.
+// decodeSandbox reads a block. In a file of another program, a field that cannot be used here is
+// removed and reported, unless it denies something.
 func (s *parsedSource) decodeSandbox(path string, n jsontree.Node, box *sandbox.Settings) error {
 	block := json.RawMessage(s.data[n.At:n.End])
 	for {
@@ -79,7 +79,7 @@ func (s *parsedSource) decodeSandbox(path string, n jsontree.Node, box *sandbox.
 	}
 }
 
-// changeMember takes the member out that lies at a path of keys.
+// changeMember removes the member at a path of keys.
 func changeMember(list []member, path []string) ([]member, error) {
 	if len(path) == 1 {
 		shorter := put(slices.Clone(list), path[0], nil)
@@ -98,8 +98,8 @@ func changeMember(list []member, path []string) ([]member, error) {
 	return put(list, path[0], joined(inner)), nil
 }
 
-// onlyDenies is what a network of another program restricts: its list of what may be reached is none
-// of what ours may not.
+// onlyDenies returns the restrictions of another program's network block: only its denied domains.
+// Its allowed domains are not a restriction for Holdfast.
 func onlyDenies(n *sandbox.Network) *sandbox.Network {
 	if n == nil || len(n.DeniedDomains) == 0 {
 		return nil
@@ -107,10 +107,10 @@ func onlyDenies(n *sandbox.Network) *sandbox.Network {
 	return &sandbox.Network{AllowedDomains: []string{"*"}, DeniedDomains: n.DeniedDomains}
 }
 
-// Checker is the block, compiled.
+// Checker returns the compiled block.
 func (b *Sandbox) Checker() *sandbox.Checker { return b.checker }
 
-// Checkers are the sandbox blocks of all layers, compiled, the strongest first.
+// Checkers returns the compiled sandbox blocks of all layers, the strongest first.
 func (s *Settings) Checkers() []*sandbox.Checker {
 	list := make([]*sandbox.Checker, len(s.Sandboxes))
 	for i := range s.Sandboxes {
@@ -119,8 +119,7 @@ func (s *Settings) Checkers() []*sandbox.Checker {
 	return list
 }
 
-// sandboxFault finds the place of what the sandbox refuses: its offset, or the
-// field that it names.
+// sandboxFault reports an error of package sandbox at its position: at its offset, or at the field that it names.
 func (s *parsedSource) sandboxFault(path string, n jsontree.Node, err error) {
 	e, ok := errors.AsType[*sandbox.Error](err)
 	if !ok {
@@ -134,8 +133,9 @@ func (s *parsedSource) sandboxFault(path string, n jsontree.Node, err error) {
 	s.fault(at, e.Hint(), "%s.%v", path, err)
 }
 
-// find returns where the value of a dotted field stands: "network.allowedDomains",
-// "deniedPaths[1]"; or else the deepest part of it that there is.
+// find returns the offset of the value of a dotted field, such as "network.allowedDomains" or
+// "deniedPaths[1]". If there is no such value, it returns the offset of the deepest part that
+// exists.
 func find(n *jsontree.Node, field string) int {
 	name, rest, _ := strings.Cut(field, ".")
 	name, index, inList := strings.Cut(name, "[")

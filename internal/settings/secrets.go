@@ -8,7 +8,7 @@ import (
 // Masking says what is masked in stored text.
 type Masking struct {
 	Mask     Value[bool]             // default true
-	Patterns []Value[secret.Pattern] // in addition to the built-in ones
+	Patterns []Value[secret.Pattern] // patterns in addition to the built-in ones
 }
 
 type parsedSecrets struct {
@@ -55,8 +55,8 @@ func (s *parsedSource) pattern(path string, n jsontree.Node) (p secret.Pattern, 
 	return p, false
 }
 
-// addSecrets adds a layer's masking settings. Those of an untrusted folder are ignored: a pattern
-// could also hide what happened from later readers.
+// addSecrets adds a layer's masking settings. The patterns of an untrusted folder are ignored: a
+// pattern could also hide from later readers what happened.
 func (m *merger) addSecrets(s *parsedSource) {
 	if !s.untrusted {
 		preferFlag(&m.mask, s.secrets.mask)

@@ -34,10 +34,10 @@ type Settings struct {
 	Folders    []Value[string]         // additionalDirectories: absolute
 	Forbidden  []Value[string]         // globs of files that no tool may access
 	OnAsk      Value[UnattendedPolicy] // "" if not set
-	AskTimeout Value[time.Duration]    // 0 if not set
+	AskTimeout Value[time.Duration]    // how long an approval request waits; 0 if not set
 	// AllowOverride lets the model request a single exception from a deny of the session.
 	AllowOverride Value[bool]
-	NoBypass      *policy.Origin // what disables the mode bypassPermissions, or nil
+	NoBypass      *policy.Origin // the setting that disables the mode bypassPermissions, or nil
 	Sandboxes     []Sandbox      // each restricts independently
 	Hooks         []Hook         // of all layers, the strongest first, including those that do not run
 	Secrets       Masking
@@ -46,16 +46,16 @@ type Settings struct {
 	WebSearch     WebSearch
 	WebFetch      WebFetch
 	Models        Models
-	Env           map[string]Value[string] // of commands, by name; see [Settings.Environ]
+	Env           map[string]Value[string] // variables of commands, by name; see [Settings.Environ]
 	OutputStyle   Value[string]            // "" if not set
-	MCPServers    []MCPServer              // by name, including those that are not started
+	MCPServers    []MCPServer              // sorted by name, including those that are not started
 	Warnings      []Problem                // settings without effect that allow nothing
 	Ignored       []Ignored                // ignored settings of an untrusted folder
 	Foreign       []UnsupportedSetting     // settings of other programs without effect here
 
 	StrictHooks      Value[bool]    // failing hooks block
-	NoHooks          Value[bool]    // disableAllHooks: only managed hooks run
-	ManagedHooksOnly *policy.Origin // the setting that only managed hooks run, or nil
+	NoHooks          Value[bool]    // disableAllHooks: if true, only managed hooks run
+	ManagedHooksOnly *policy.Origin // the setting because of which only managed hooks run, or nil
 	removedHooks     []TrustedHook  // guarding hooks that were removed from the folder
 	HookURLs         []Value[string]
 	HookEnv          []Value[string] // httpHookAllowedEnvVars; no limit without HookEnvBound
@@ -63,7 +63,7 @@ type Settings struct {
 
 	mcp         mcpRules
 	values      []leaf            // of all layers, the strongest first
-	others      bool              // files of other programs are read
+	others      bool              // true if files of other programs are read
 	folderHooks string            // digest of the project's settings
 	foreign     string            // digest of the project's settings of other programs
 	texts       map[string]string // texts of the project's settings files, by name
@@ -75,20 +75,20 @@ type Layer struct {
 	Layer     string `json:"layer"`
 	File      string `json:"file"`
 	Rules     int    `json:"rules"`
-	Untrusted bool   `json:"untrusted,omitempty"` // may deny and ask, but not allow
+	Untrusted bool   `json:"untrusted,omitempty"` // true if the layer may deny and ask, but not allow
 	Program   string `json:"from,omitempty"`      // the program whose file it is: claude, codex
 }
 
 // Sandbox is the sandbox block of one layer.
 type Sandbox struct {
 	Origin   policy.Origin     `json:"origin"`
-	Dir      string            `json:"-"` // base of its relative paths
+	Dir      string            `json:"-"` // base of the block's relative paths
 	Settings *sandbox.Settings `json:"settings"`
 	// Untrusted blocks may restrict; what would loosen is ignored.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	checker *sandbox.Checker
-	loosens []Ignored // ignored while it is untrusted
+	loosens []Ignored // settings that are ignored while the layer is untrusted
 }
 
 // Ignored is a setting of an untrusted project that has no effect.

@@ -11,7 +11,7 @@ import (
 // Source is a possible settings file.
 type Source struct {
 	File string
-	Name string // in ConfigChange hooks: user_settings, project_settings, local_settings, policy_settings
+	Name string // name in ConfigChange hooks: user_settings, project_settings, local_settings or policy_settings
 }
 
 // Sources returns the files of the layers that a run watches, existing or not: the user's, the

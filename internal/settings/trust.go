@@ -35,7 +35,7 @@ type trustDoc struct {
 // TrustedFolder is a folder that the user trusts.
 type TrustedFolder struct {
 	Folder    string    `json:"-"`
-	Digest    string    `json:"digest"` // of the settings files, SHA-256 in hexadecimal
+	Digest    string    `json:"digest"` // digest of the settings files, SHA-256 in hexadecimal
 	TrustedAt time.Time `json:"at"`
 	// Hooks are the hooks that may run, each in its form at that time. Without a Digest only these
 	// are trusted.
@@ -155,8 +155,9 @@ func textsOf(files []source) map[string]string {
 	return texts
 }
 
-// AddHooks trusts the hooks of the folder of loaded settings, in their form at that time, and
-// changes nothing else. It reports false if the folder has no hooks and none were trusted.
+// AddHooks trusts the hooks of the folder of loaded settings, in their form when the settings were
+// loaded, and changes nothing else. It reports false if the folder has no hooks and none were
+// trusted.
 func (t *Trust) AddHooks(s *Settings, now time.Time) (bool, error) {
 	hooks, f := s.trustable(), t.doc.Folders[s.Project]
 	if len(hooks) == 0 && len(f.Hooks) == 0 {

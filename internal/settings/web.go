@@ -9,14 +9,14 @@ import (
 
 // WebSearch configures the search engine of the tool WebSearch. "" is not set.
 type WebSearch struct {
-	Engine Value[string] // brave, or none: the tool is not offered
+	Engine Value[string] // brave; with "none", the tool is not offered
 	KeyEnv Value[string] // the environment variable with the key
 	URL    Value[string]
 }
 
 // WebFetch configures what reads a page for the tool WebFetch.
 type WebFetch struct {
-	Model Value[string] // a model name as in a sub-agent definition; none: the run's model reads the page itself; "": not set
+	Model Value[string] // a model name as in a sub-agent definition; with "none", the run's model reads the page itself; "" means not set
 }
 
 // webFetchBlock decodes webFetch.

@@ -9,7 +9,7 @@ import (
 type hostConn struct {
 	server *server
 	link   *link
-	task   *task // used by the link's goroutine, and by others after that has ended
+	task   *task // used by the link's goroutine, and by other goroutines after it has ended
 }
 
 // handle handles one frame, on the link's goroutine.

@@ -28,7 +28,7 @@ type Conn struct {
 
 // Peer is the process that listens on a socket, as the host sees it.
 type Peer struct {
-	Pid int // 0 if unknown: another operating system, or the stream of an exec
+	Pid int // process id; 0 if unknown: on another operating system, or for the stream of an exec
 	UID int
 }
 
@@ -178,7 +178,7 @@ func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	return f.Processes, nil
 }
 
-// startTime is how long a supervisor may take to send its hello, and to start a process.
+// startTime is how long a supervisor may take to send its first frame (hello), and to start a process.
 const startTime = 2 * time.Minute
 
 // Start starts the connection's process. The context applies only to the start: the process ends by itself, by
@@ -277,7 +277,7 @@ func refusal(id string, f *frame) error {
 // maxText is the maximum length of a text from the container, in bytes.
 const maxText = 500
 
-// peerOf finds out who listens.
+// peerOf finds out which process listens.
 func peerOf(rw io.ReadWriteCloser) Peer {
 	if u, ok := rw.(*net.UnixConn); ok {
 		if pid, uid, err := credentials(u); err == nil {

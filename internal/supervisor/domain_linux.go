@@ -19,7 +19,7 @@ type domain struct {
 	abi     int
 	files   bool
 	signals bool
-	why     string // a reason why one of them is missing
+	why     string // the reason why one of the two is missing
 }
 
 const (
@@ -38,7 +38,7 @@ func probeDomain(folder string) domain {
 	case errno != 0:
 		d.abi, d.why = 0, "this kernel has no Landlock: "+errno.Error()
 		return d
-	case d.abi < 2: // it would deny every rename from one folder to another
+	case d.abi < 2: // this version denies every rename from one folder to another
 		d.why = "this kernel's Landlock is too old: version 1, at least 2 is required"
 		return d
 	case d.abi < 6:
@@ -107,7 +107,7 @@ func allow(ruleset int, path string, isDir bool, rights uint64) error {
 	}
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
-		return nil // it was removed meanwhile, or is not accessible anyway
+		return nil // the path was removed meanwhile, or is not accessible anyway
 	}
 	if err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}

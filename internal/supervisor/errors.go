@@ -7,28 +7,29 @@ import (
 
 // Errors of this package; test with errors.Is.
 var (
-	// ErrRunning: a process with that id already runs.
+	// ErrRunning means that a process with that id already runs.
 	ErrRunning = errors.New("a process with that id already runs")
-	// ErrNotStarted: the program could not be started because it does not exist, is not a program, or its folder
-	// does not exist. Nothing ran.
+	// ErrNotStarted means that the program could not be started because it does not exist, is not a
+	// program, or its folder does not exist. Nothing ran.
 	ErrNotStarted = errors.New("not started")
-	// ErrSpec: the spec is invalid and can never be started.
+	// ErrSpec means that the spec is invalid and can never be started.
 	ErrSpec = errors.New("cannot be started")
-	// ErrLost: the connection ended before the process did. The process is being killed; its outcome is unknown.
+	// ErrLost means that the connection ended before the process did. The process is being killed;
+	// its outcome is unknown.
 	ErrLost = errors.New("the connection to the container's supervisor was lost")
-	// ErrProtocol: the other side is not a supervisor of this version.
+	// ErrProtocol means that the other side is not a supervisor of this version.
 	ErrProtocol = errors.New("not a supervisor of this version")
-	// ErrIDUsed: the connection has already started a process.
+	// ErrIDUsed means that the connection has already started a process.
 	ErrIDUsed = errors.New("the connection already has a process")
-	// ErrRefused: the supervisor accepts only connections from the host.
-	ErrRefused = errors.New("the supervisor accepts only the host")
-	// ErrUnsupported: this operating system cannot run a supervisor.
+	// ErrRefused means that the supervisor accepts only connections from the host.
+	ErrRefused = errors.New("the supervisor accepts connections only from the host")
+	// ErrUnsupported means that this operating system cannot run a supervisor.
 	ErrUnsupported = errors.New("a supervisor runs only on Linux")
 )
 
 // EnvError reports a variable that must not be passed to a process. It never contains the value.
 type EnvError struct {
-	Name   string // as given, with non-printable characters escaped
+	Name   string // name as given, with non-printable characters escaped
 	Reason string
 }
 

@@ -17,7 +17,7 @@ type frame struct {
 	Type string `json:"t"`
 	N    int64  `json:"n,omitempty"`    // number of a request and of its response; 0 expects no response
 	S    int    `json:"s,omitempty"`    // the stream
-	Size int    `json:"size,omitempty"` // of data: number of bytes that follow; of an ack: number of bytes taken
+	Size int    `json:"size,omitempty"` // in a data frame, the number of bytes that follow; in an ack, the number of bytes taken
 
 	Health    *Health   `json:"health,omitempty"`
 	Start     *order    `json:"start,omitempty"`
@@ -35,13 +35,13 @@ type frame struct {
 // The types of frames, with the sending side.
 const (
 	typeHello   = "hello"   // container, first frame: Health
-	typePing    = "ping"    // both; with N it is answered
+	typePing    = "ping"    // both; a frame with N is answered
 	typePong    = "pong"    // container: Health
 	typeList    = "list"    // host
 	typeListed  = "listed"  // container: Processes
 	typeStart   = "start"   // host: Start
 	typeStarted = "started" // container: Pid
-	typeRefused = "refused" // container: Code, Error; with N 0 the connection itself is refused
+	typeRefused = "refused" // container: Code, Error; if N is 0, the connection itself is refused
 	typeData    = "data"    // both: S, Size and the bytes
 	typeEnd     = "end"     // both: S has no more data
 	typeShut    = "shut"    // both: S is no longer read
@@ -62,7 +62,7 @@ const (
 )
 
 const (
-	maxHeader = 16 << 20 // more than a kernel accepts for a program's arguments and environment
+	maxHeader = 16 << 20 // maximum size; larger than the arguments and environment that a kernel accepts for a program
 	// maxAnswer is the maximum length of a line from the container: JSON takes many times its size in memory, and
 	// the sender need not be a supervisor.
 	maxAnswer = 1 << 20
@@ -93,7 +93,7 @@ type ended struct {
 
 var errFrame = errors.New("not a frame")
 
-// readFrame reads one frame whose line has at most so many bytes. Its data is valid until the next read.
+// readFrame reads one frame whose line has at most so many bytes. The frame's data is valid until the next read.
 func readFrame(r *bufio.Reader, data []byte, most int) (*frame, error) {
 	line, err := readLine(r, most)
 	if err != nil {

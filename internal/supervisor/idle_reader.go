@@ -13,7 +13,7 @@ type idleReader struct {
 	r io.Reader
 
 	mu    sync.Mutex
-	since time.Time // when the Read began; zero while none runs
+	since time.Time // time at which the Read began; zero while no Read runs
 }
 
 func (e *idleReader) Read(p []byte) (int, error) {
@@ -28,9 +28,9 @@ func (e *idleReader) start(since time.Time) {
 	e.since = since
 }
 
-// idle returns how long the current Read has waited. late is by how much the caller's timer was late: if that is
-// much, this process itself did not run (the machine was out of memory, or was paused), and the time is not
-// counted.
+// idle returns how long the current Read has waited. The parameter late is the delay of the
+// caller's timer. If the delay is long, this process itself did not run (the machine was out of
+// memory, or was paused), and the time is not counted.
 func (e *idleReader) idle(late time.Duration) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// The heartbeat: each side sends something at least every beat, and considers the other gone after silence without
-// a byte while it was reading. The stream of an exec does not end when the engine dies.
+// Each side sends something at least once per heartbeat. It considers the other side gone if it
+// receives no byte for the time silence while it reads. The stream of an exec does not end when the
+// engine dies.
 const (
 	heartbeat = 10 * time.Second
 	silence   = 30 * time.Second
@@ -24,17 +25,17 @@ type link struct {
 	in   *bufio.Reader
 	most int // maximum length of an incoming line in bytes
 
-	sending chan struct{} // held by the sender
+	sending chan struct{} // the sender holds it
 	out     []byte
 
 	mu    sync.Mutex
 	queue []frame       // frames queued by the reader
-	acks  [streams]int  // and bytes taken of each stream
+	acks  [streams]int  // number of bytes taken of each stream, to acknowledge
 	more  chan struct{} // signals that there is something to send
-	err   error         // the reason for its end
-	dead  chan struct{} // closed when it ends
+	err   error         // the reason for the end of the link
+	dead  chan struct{} // closed when the link ends
 
-	gone sync.WaitGroup // its goroutines
+	gone sync.WaitGroup // the goroutines of the link
 }
 
 func newLink(rw io.ReadWriteCloser, most int) *link {
@@ -46,8 +47,8 @@ func newLink(rw io.ReadWriteCloser, most int) *link {
 	return l
 }
 
-// run starts to read and to send heartbeats. It passes each frame to take, in order, on one goroutine; an error of
-// take ends the link. The frame's data is valid until take returns.
+// run starts to read and to send heartbeats. It passes each frame to the function take, in order,
+// on one goroutine; an error of take ends the link. The frame's data is valid until take returns.
 func (l *link) run(take func(*frame) error) {
 	l.gone.Go(func() {
 		data := make([]byte, maxData)

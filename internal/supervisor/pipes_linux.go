@@ -9,7 +9,7 @@ import (
 
 // streamEnds are the supervisor's ends of a process's streams.
 type streamEnds struct {
-	stdin, stdout, stderr *os.File // stderr is nil with a terminal, which the other two share
+	stdin, stdout, stderr *os.File // with a terminal, stderr is nil and the other two are the same file
 	channel               *os.File
 	terminal              bool
 }
@@ -81,7 +81,7 @@ func (e *streamEnds) close() { closeAll([]*os.File{e.stdin, e.stdout, e.stderr, 
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		_ = f.Close() // also valid for nil and for closed files
+		_ = f.Close() // harmless for nil and for closed files
 	}
 }
 

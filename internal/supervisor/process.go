@@ -18,7 +18,7 @@ type Process struct {
 	grace   time.Duration
 	in      *outbox
 	out     *inbox
-	errs    *inbox // nil if only the last part is kept
+	errs    *inbox // nil if only the last part of standard error is kept
 	tail    tail
 	channel *channel
 
@@ -107,7 +107,7 @@ func (p *Process) outbox(s int) *outbox {
 	return nil
 }
 
-// ended sets how it ended, once.
+// ended sets how the process ended, once.
 func (p *Process) ended(e Exit, end []byte, err error) {
 	p.once.Do(func() {
 		if err == nil {

@@ -7,7 +7,7 @@ import (
 
 // ServeOptions configures a supervisor in a container. Empty fields have the package's constants as defaults.
 type ServeOptions struct {
-	Socket string // where to listen; the processes cannot write to its folder
+	Socket string // path of the socket to listen on; the processes cannot write to its folder
 	Egress string // the socket of the host's proxy, which need not exist
 	Proxy  string // localhost address to listen on for the proxy; "-" disables it
 	Home   string // HOME of the processes; default that of this process, or else /home/agent

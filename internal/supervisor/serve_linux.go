@@ -31,7 +31,7 @@ type server struct {
 	conns map[*link]bool
 	ended bool
 
-	starting sync.Mutex   // held while a reaper is started, and while strays are searched
+	starting sync.Mutex   // held while a reaper is started, and while killStrays searches processes
 	reapers  map[int]bool // by their process ids
 }
 
@@ -71,7 +71,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		}
 		if err != nil {
 			fmt.Fprintln(s.o.Log, "holdfast supervise:", err)
-			time.Sleep(50 * time.Millisecond) // out of descriptors: it is temporary, or does not matter
+			time.Sleep(50 * time.Millisecond) // accept ran out of descriptors, which is temporary, or failed in a harmless way
 			continue
 		}
 		conns.Go(func() { s.serve(conn) })
@@ -152,7 +152,7 @@ func (s *server) admit(conn *net.UnixConn) error {
 	case pid == 0 || s.o.anyPeer: // not a process of this namespace
 		return nil
 	case pid != 1 && reaper.Parent(pid) == 0 && !gone(conn):
-		return nil // started by the engine: a process started in the container has a parent in it
+		return nil // the engine started the process: all other processes in the container have a parent there
 	}
 	return fmt.Errorf("refused process %d: %w", pid, ErrRefused)
 }
@@ -193,7 +193,7 @@ func (s *server) health() Health {
 // The limits of a process list, which must fit in maxAnswer.
 const (
 	maxListed  = 1000
-	maxProgram = 100 // bytes of a program's path, counted from its end
+	maxProgram = 100 // maximum number of bytes of a program's path, counted from its end
 )
 
 func (s *server) list() []Running {

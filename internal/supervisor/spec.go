@@ -16,11 +16,11 @@ const Protocol = 1
 // The paths in a container.
 const (
 	Folder     = "/run/holdfast"           // the folder mounted from the host
-	SocketName = "supervisor.sock"         // in it: the socket that Dial connects to
-	EgressName = "egress.sock"             // in it: the host's proxy, if there is one
-	Proxy      = "127.0.0.1:3128"          // where the supervisor listens for that proxy, even if the proxy does not exist
-	Socket     = Folder + "/" + SocketName // in the container
-	Egress     = Folder + "/" + EgressName // in the container
+	SocketName = "supervisor.sock"         // name in that folder: the socket that Dial connects to
+	EgressName = "egress.sock"             // name in that folder: the host's proxy, if there is one
+	Proxy      = "127.0.0.1:3128"          // address on which the supervisor listens for programs that use the proxy, even if the proxy does not exist
+	Socket     = Folder + "/" + SocketName // path in the container
+	Egress     = Folder + "/" + EgressName // path in the container
 )
 
 // Grace is the default time of a process between SIGTERM and SIGKILL.
@@ -62,9 +62,10 @@ type Size struct {
 // Exit is how a process and everything it started ended.
 type Exit struct {
 	Code   int    // 128 plus the signal's number if a signal ended it
-	Signal string // "SIGKILL"; "" if it exited by itself
-	// OOM: the kernel killed it, or the child that it ran, because the container was out of memory. This comes
-	// from the container's counter, never from the signal or the code alone.
+	Signal string // name such as "SIGKILL"; "" if the process exited by itself
+	// OOM is true if the kernel killed the process, or a child that it ran, because the container
+	// was out of memory. This comes from the container's counter, never from the signal or the code
+	// alone.
 	OOM    bool
 	Stderr string // the last [TailSize] bytes of standard error
 }
@@ -72,27 +73,27 @@ type Exit struct {
 // Running is a process that runs in the container.
 type Running struct {
 	ID      string    `json:"id"`
-	Program string    `json:"program"` // Args[0]; the end of a long one
-	Pid     int       `json:"pid"`     // in the container
+	Program string    `json:"program"` // Args[0]; if it is long, only its end
+	Pid     int       `json:"pid"`     // process id in the container
 	Started time.Time `json:"started"`
 }
 
 // Health is a supervisor's report about itself.
 type Health struct {
-	Version  string `json:"version"`  // of holdfast
+	Version  string `json:"version"`  // version of holdfast
 	Protocol int    `json:"protocol"` // see [Protocol]
-	Pid      int    `json:"pid"`      // in the container
+	Pid      int    `json:"pid"`      // process id in the container
 	UID      int    `json:"uid"`
-	// Confined: Landlock keeps sessions apart from each other and from the supervisor: its files, memory and
-	// environments. SignalsConfined: they cannot send each other signals either. Unconfined is the reason why one
-	// of them is false.
+	// Confined is true if Landlock keeps sessions apart from each other and from the supervisor:
+	// from their files, memory and environments. SignalsConfined is true if sessions cannot send
+	// each other signals either. Unconfined is the reason why one of the two is false.
 	Confined        bool   `json:"confined"`
 	SignalsConfined bool   `json:"signals_confined"`
 	Unconfined      string `json:"unconfined,omitempty"`
 	Processes       int    `json:"processes"`
 	// OOMKills is how often the kernel has killed a process of the container for lack of memory; -1 if unknown.
 	OOMKills int64 `json:"oom_kills"`
-	// Proxy: the connection to the host's proxy exists.
+	// Proxy is true if the connection to the host's proxy exists.
 	Proxy bool `json:"proxy"`
 }
 

@@ -95,8 +95,8 @@ type inbox struct {
 	mu    sync.Mutex
 	moved *sync.Cond
 	held  []byte
-	taken int   // read and not yet acknowledged
-	err   error // after the buffered data: io.EOF, or the reason of the end
+	taken int   // number of bytes read and not yet acknowledged
+	err   error // the error after the buffered data: io.EOF, or the reason of the end
 	shut  bool  // no longer read
 }
 
@@ -110,7 +110,7 @@ func newInbox(l *link, s int) *inbox {
 func (b *inbox) put(data []byte) error {
 	b.mu.Lock()
 	switch {
-	case b.shut: // it was in transit when the stream was shut
+	case b.shut: // the data was in transit when the stream was shut
 		b.mu.Unlock()
 		b.link.ack(b.s, len(data))
 		return nil

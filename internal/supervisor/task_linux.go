@@ -37,7 +37,7 @@ type task struct {
 	writing       sync.Mutex // to the reaper
 	pumps         sync.WaitGroup
 	watching      sync.WaitGroup
-	done          chan struct{} // closed when nothing of it is left
+	done          chan struct{} // closed when nothing of the process is left
 	status        ended
 	exited        bool
 }
@@ -173,7 +173,7 @@ func (t *task) reap() *os.ProcessState {
 func (t *task) sendReaper(word string, n int) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	_, _ = t.control.WriteString(word + " " + strconv.Itoa(n) + "\n") // also for nil, while it starts
+	_, _ = t.control.WriteString(word + " " + strconv.Itoa(n) + "\n") // control may be nil while the process starts
 }
 
 // kill ends the process and everything it started, within its grace time.
@@ -229,7 +229,7 @@ func (t *task) watch() {
 	}
 	select {
 	case <-t.stderrDone: // all output has been sent
-	case <-time.After(time.Second): // another process holds it open, or it is not read
+	case <-time.After(time.Second): // another process holds standard error open, or no one reads it
 	case <-t.link.dead:
 	}
 	t.status.Tail = t.tail.bytes()
@@ -243,7 +243,7 @@ func (t *task) exit(code, signal string, byReaper bool) {
 	if n, _ := strconv.Atoi(signal); n != 0 {
 		t.status.Signal = unix.SignalName(unix.Signal(n))
 	}
-	// Or its own child was killed, and it ended as shells do then.
+	// The kernel killed the process or its child; after a killed child, shells end with this code.
 	killed := t.status.Code == 128+int(unix.SIGKILL)
 	t.status.OOM = killed && !byReaper && t.server.oom.recent()
 	t.exited = true

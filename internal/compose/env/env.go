@@ -36,7 +36,7 @@ type Env struct {
 	Managed string                 // the managed settings file; "" is settings.DefaultManaged
 	Clock   func() time.Time       // nil is time.Now
 
-	// Commands is the environment of commands and servers; nil: this process's.
+	// Commands is the environment of commands and servers; nil means the environment of this process.
 	Commands []string
 
 	// Notify is called for everything that the user should know and that does not stop the run. Nil

@@ -242,7 +242,7 @@ func (h *Hooks) Close() {
 
 // hookRunner passes file paths to commands as they see them in their sandbox.
 type hookRunner struct {
-	sandboxed, unsandboxed *hook.Commands // only one of them if there is no sandbox
+	sandboxed, unsandboxed *hook.Commands // one of them is nil if there is no sandbox
 	temp, inside           string
 	mirror                 *hookTranscript
 }

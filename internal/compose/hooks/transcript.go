@@ -15,7 +15,7 @@ type hookTranscript struct {
 
 	mu       sync.Mutex
 	loaded   bool
-	snapshot func() agent.Snapshot // nil: there is no agent
+	snapshot func() agent.Snapshot // nil if there is no agent
 }
 
 // ready brings the file up to date.
@@ -38,7 +38,7 @@ func (t *hookTranscript) ItemAppended(sessionID string, item transcript.Encoded)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.loaded {
-		return nil // it will be in the snapshot
+		return nil // the snapshot will contain the new items
 	}
 	return t.mirror.ItemAppended(sessionID, item)
 }

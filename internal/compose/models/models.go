@@ -35,7 +35,7 @@ type Models struct {
 // HOLDFAST_MODEL, then the settings' model.
 type Choice struct {
 	Model, Fallback, BaseURL string
-	NoKey                    bool // no calls are made: keys are neither fetched nor required
+	NoKey                    bool // true if no calls are made: keys are then neither fetched nor required
 }
 
 // Default returns the default model: HOLDFAST_MODEL, then the settings' model, or "".
@@ -84,7 +84,7 @@ func Provider(name string) string {
 	return p
 }
 
-// New creates the model PROVIDER/MODEL. where is the source of the name, for errors.
+// New creates the model PROVIDER/MODEL. The parameter where names the source of the name, for error messages.
 func New(ctx context.Context, e *env.Env, where, name, baseURL string, rules *settings.Settings) (model.Model, error) {
 	m, _, err := open(ctx, e, where, name, baseURL, rules, false)
 	return m, err

@@ -26,7 +26,7 @@ type Target struct {
 	Inside bool   // the folder of a workspace, whose agents see it under another path
 }
 
-// TargetOf returns the target of a session's run. spaces returns the folder of a workspace.
+// TargetOf returns the target of a session's run. The parameter spaces returns the folder of a workspace.
 func TargetOf(ctx context.Context, sessions *session.Sessions, id string, spaces func(ctx context.Context, slug string) (string, error)) (Target, error) {
 	m, err := sessions.Get(ctx, id)
 	if err == nil && m.Owner != "" {

@@ -23,8 +23,8 @@ type Plan struct {
 	layer  string
 	effect policy.Effect
 	rule   string
-	tree   string   // instead of a rule: a path that commands may write
-	hosts  []string // instead of a rule: what commands may connect to
+	tree   string   // a path that commands may write, instead of a rule
+	hosts  []string // hosts that commands may connect to, instead of a rule
 }
 
 // NewPlan determines what saving an answer writes. If the answer has no scope and a rule covers

@@ -23,7 +23,7 @@ type Result struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"` // the line of the text; 0 if it was removed
 	Changed bool   `json:"changed"`
-	Counts  bool   `json:"counts"` // takes effect from the next run
+	Counts  bool   `json:"counts"` // true if the setting takes effect from the next run on
 }
 
 // NotTrusted is the reason why a saved setting is not applied.

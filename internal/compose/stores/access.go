@@ -21,7 +21,7 @@ type AccessLog struct {
 	env *env.Env
 
 	mu    sync.Mutex
-	log   *audit.AccessLog // nil: nothing was recorded yet
+	log   *audit.AccessLog // nil if nothing was recorded yet
 	store *file.Store
 	trail *Trail
 }

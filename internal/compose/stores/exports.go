@@ -21,7 +21,7 @@ import (
 // erasing finds it.
 type exportNote struct {
 	Store    string   `json:"store"`
-	Sessions []string `json:"sessions"` // and the sessions whose records they share
+	Sessions []string `json:"sessions"` // the exported sessions, and the sessions whose records they share
 	File     string   `json:"file"`
 	SHA256   string   `json:"sha256"`
 	Evidence bool     `json:"evidence,omitempty"` // an export of the audit trail

@@ -31,7 +31,7 @@ import (
 type Options struct {
 	WrapWitness func(session.AppendObserver) session.AppendObserver // wraps the trail's observer
 	Mirror      bool                                                // copy appends to HOLDFAST_MIRROR
-	Wait        *retry.Options                                      // how calls wait for an unavailable store; nil: they do not
+	Wait        *retry.Options                                      // how calls wait for an unavailable store; nil means that they do not wait
 }
 
 // Store is an open store.
@@ -138,7 +138,7 @@ func closeStore(e *env.Env, store session.Store) {
 	}
 }
 
-// InMemory is the URL of a store that exists only while the program runs.
+// InMemory is the URL of a store that is lost when the program ends.
 const InMemory = "memory:"
 
 // sealedPrefix precedes the URL of a store whose payloads are encrypted.
@@ -146,7 +146,7 @@ const sealedPrefix = "encrypted+"
 
 // Ref identifies a store.
 type Ref struct {
-	URL       string // complete, without "encrypted+"; may contain a password
+	URL       string // complete URL without "encrypted+"; may contain a password
 	Scheme    string // of URL
 	Name      string // URL without secrets: for display, the daemon and the trail
 	Encrypted bool   // its payloads are encrypted

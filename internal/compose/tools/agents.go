@@ -74,9 +74,9 @@ func (b *Toolbox) Subagents() *agent.Subagents {
 	return b.crew.subagents
 }
 
-// tasksOf returns the tools of the task list: TaskCreate and the like, or TodoWrite if it is
-// requested by name and they are not. Sub-agents that end after their task have none, unless their
-// definition names them.
+// tasksOf returns the tools of the task list: TodoWrite if the requested tools include it but not
+// TaskCreate, otherwise TaskCreate and the related tools. Sub-agents that end after their task have
+// none, unless their definition names them.
 func (c *workers) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 	if c == nil {
 		return nil, nil

@@ -15,8 +15,9 @@ func (b *Toolbox) environ() []string {
 	return b.env.Commands
 }
 
-// commandEnviron returns the environment of commands: known are the user's variables that they may
-// see, and more are additions of the settings. A variable in the settings overrides the user's.
+// commandEnviron returns the environment of commands: The parameter known contains the user's
+// variables that commands may see; the parameter more contains variables from the settings. A
+// variable in the settings overrides the user's.
 func (b *Toolbox) commandEnviron() (known, more []string) {
 	known = b.environ()
 	if b.settings == nil || len(b.settings.Env) == 0 {

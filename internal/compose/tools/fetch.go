@@ -14,7 +14,7 @@ import (
 // launcher is a program that downloads a server before it starts it.
 type launcher struct {
 	registry string
-	with     []string          // first arguments that download; nil: always
+	with     []string          // first arguments with which the program downloads; nil if it always downloads
 	offline  map[string]string // variables that restrict it to its cache, so that it fails at once if something is missing
 }
 

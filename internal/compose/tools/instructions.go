@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// InstructionsOf reads the instruction files of a session that works in cwd. none skips all except
-// managed files.
+// InstructionsOf reads the instruction files of a session that works in cwd. If the parameter none
+// is true, only managed files are read.
 func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []string, none bool, perms *policy.Config) (*instructions.Set, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *Toolbox) instruct(cwd string) error {
 		return nil
 	}
 	var err error
-	folders := slices.DeleteFunc(b.folders.Roots(), func(dir string) bool { return dir == b.memory }) // notes in it are not instructions
+	folders := slices.DeleteFunc(b.folders.Roots(), func(dir string) bool { return dir == b.memory }) // the notes of a memory are not instructions
 	b.Instructions, err = InstructionsOf(b.env, b.settings, cwd, folders, b.spec.Instructions.NoContextFiles, &b.Permissions)
 	if err == nil {
 		set := b.Instructions

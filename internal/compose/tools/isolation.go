@@ -30,9 +30,9 @@ import (
 type Isolation struct {
 	Output string // the folder of long outputs; "" without a home folder
 
-	opened chan struct{}    // closed when the following fields are set; nil: they are set
+	opened chan struct{}    // closed when the following fields are set; nil if they are already set
 	box    *sandbox.Sandbox // nil if the user disabled it
-	err    error            // why it could not be opened
+	err    error            // why the sandbox could not be opened
 
 	temp   *diskfile.ScratchDir // nil without a sandbox
 	output *diskfile.ScratchDir // Output
@@ -49,10 +49,10 @@ type isolationOptions struct {
 	Env       *env.Env
 	Settings  *settings.Settings
 	Folders   []string // folders of the session
-	Hosts     []string // hosts that may be reached, if the settings permit them; nil: those of the settings
+	Hosts     []string // hosts that may be reached, if the settings permit them; nil means the hosts of the settings
 	Disabled  bool     // the user disabled the sandbox
 	Contained bool     // the whole process is in a container
-	Verbose   bool     // also report what the sandbox cannot do
+	Verbose   bool     // notices also report what the sandbox cannot do
 }
 
 // openIsolation starts opening the sandbox of a run, in parallel with other work. The user may

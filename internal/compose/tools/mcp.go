@@ -101,7 +101,7 @@ func (b *Toolbox) Connect(ctx context.Context) error {
 	b.servers = s
 	b.onClose(func() { _ = s.client.Close() })
 	b.base = b.Registry
-	registry, err := b.with(s.tools(ctx, b.only))
+	registry, err := b.withServerTools(s.tools(ctx, b.only))
 	if err == nil {
 		b.Registry = registry
 	}
@@ -141,7 +141,7 @@ func Startable(list []settings.MCPServer) (out []*settings.MCPServer) {
 	return out
 }
 
-// open creates the client of approved servers; with completes its options and may be nil. Nothing
+// open creates the client of approved servers. The parameter with completes its options; it may be nil. Nothing
 // is started yet.
 func (b *Toolbox) open(approved []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
 	s := &servers{approved: approved, failed: map[string]error{}}
@@ -246,8 +246,8 @@ func (s *servers) without(list []tool.Tool, only []string) []tool.Tool {
 	})
 }
 
-// with returns the run's tools together with those of servers.
-func (b *Toolbox) with(list []tool.Tool) (*tool.Registry, error) {
+// withServerTools returns the run's tools together with those of servers.
+func (b *Toolbox) withServerTools(list []tool.Tool) (*tool.Registry, error) {
 	all, err := tool.NewRegistry(append(b.base.Tools(), list...)...)
 	if err != nil {
 		return nil, fmt.Errorf("MCP servers: %w", err)
@@ -261,7 +261,7 @@ func (b *Toolbox) follow(a *agent.Agent) {
 		return
 	}
 	b.servers.client.OnChange(func(list []tool.Tool) {
-		registry, err := b.with(b.servers.without(list, b.only))
+		registry, err := b.withServerTools(b.servers.without(list, b.only))
 		if err != nil {
 			b.env.Warn("%v", err)
 			return

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// The file of a memory that the model gets at the start, and its limits, which are Claude Code's.
+// The name of the memory file that the model gets at the start, and its limits; they are the same as in Claude Code.
 const (
 	memoryFile  = "MEMORY.md"
 	memoryLines = 200
@@ -148,8 +148,8 @@ func (b *Toolbox) remember(d agent.Definition, with *agent.SubagentSetup) error 
 	return nil
 }
 
-// notes reads the part of a memory that the model gets at the start; "" if there is none. cut
-// reports that there is more.
+// notes reads the part of a memory that the model gets at the start; "" if there is none. The
+// result cut is true if there is more.
 func notes(dir string) (text string, cut bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -46,7 +46,7 @@ func (b *Toolbox) mentioned(ctx context.Context, a *agent.Agent, text string) st
 	return out.String()
 }
 
-// readMentioned reads a file that a command names; why is the reason if it is not included.
+// readMentioned reads a file that a command names; The result why is the reason if the file is not included.
 func (b *Toolbox) readMentioned(ctx context.Context, a *agent.Agent, path string) (content, why string, found bool) {
 	p, err := b.folders.Locate(path)
 	if err != nil {

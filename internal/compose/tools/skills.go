@@ -59,8 +59,8 @@ func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 type SkillSet struct {
 	Set    *skills.Set // available skills
 	denied *skills.Set // skills that would be available if no rule denied them
-	All    *skills.Set // also those of an untrusted folder
-	digest string      // of the project's skills; "" if it has none
+	All    *skills.Set // all skills, including those of an untrusted folder
+	digest string      // digest of the project's skills; "" if it has none
 	trust  bool        // the project's skills are trusted in their current form
 }
 

@@ -52,7 +52,7 @@ type Options struct {
 	Contained  bool // the whole process is in a container
 	NoShell    bool // no shell is available, so there is no Bash tool
 	Foreground bool // no background tasks
-	Verbose    bool // also report what the sandbox cannot do
+	Verbose    bool // notices also report what the sandbox cannot do
 }
 
 // Toolbox has the tools that the model may call in a run, for the run's folders.
@@ -63,11 +63,11 @@ type Options struct {
 type Toolbox struct {
 	Registry     *tool.Registry
 	Permissions  policy.Config
-	Background   *agent.Background // nil: every turn waits for its calls
-	Instructions *instructions.Set // nil: none are read
-	Telemetry    *otel.Telemetry   // observes the run and its sub-agents; nil: nothing is sent
+	Background   *agent.Background // nil if every turn waits for its calls
+	Instructions *instructions.Set // nil if none are read
+	Telemetry    *otel.Telemetry   // observes the run and its sub-agents; nil if nothing is sent
 
-	// Form shows the user a server's form without recording it; nil: no one is present.
+	// Form shows the user a server's form without recording it; nil means that no one is present.
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
 
 	folders   *workdir.Folders
@@ -78,32 +78,32 @@ type Toolbox struct {
 	worktree  *worktree.Worktree // nil without a repository
 	own       *worktree.Checkout // the worktree that the agent starts in, or nil
 
-	found  *SkillSet      // nil: not searched for
-	skills *skills.Skills // that the model may call, or nil
+	found  *SkillSet      // nil until skills were searched
+	skills *skills.Skills // the skills that the model may call, or nil
 
-	servers         *servers       // MCP servers of the run; nil without any
-	subagentServers *servers       // MCP servers of a sub-agent; nil without any
-	base            *tool.Registry // the tools without theirs
-	extra           []tool.Tool    // sub-agent: tools of its own servers
+	servers         *servers       // MCP servers of the run; nil if there are none
+	subagentServers *servers       // MCP servers of a sub-agent; nil if there are none
+	base            *tool.Registry // the tools without those of MCP servers
+	extra           []tool.Tool    // for a sub-agent: tools of its own servers
 
 	// Shared by the kits. Some fields may be missing in a toolbox created only for tool names.
 	env        *env.Env
 	settings   *settings.Settings
 	spec       *runspec.Spec
 	model      model.Model // see Options
-	only       []string    // the only tools; nil: all
+	only       []string    // names of the only tools; nil means all tools
 	contained  bool
 	noShell    bool
 	foreground bool
 	ownTools   []tool.Tool
 	hide       func(abs string) bool // files hidden from searches
 
-	memory    string   // sub-agent: the memory folder of its definition; "" for none
-	crew      *workers // sub-agents and teammates; nil: none
-	actor     string   // teammate: its name
-	requested []string // sub-agent: the tools of its definition; nil: all
+	memory    string   // for a sub-agent: the memory folder of its definition; "" for none
+	crew      *workers // sub-agents and teammates; nil if there are none
+	actor     string   // for a teammate: its name
+	requested []string // for a sub-agent: the tools of its definition; nil means all
 
-	checks, fetches bool // created to inspect MCP servers, whose problems the caller reports, or to download one
+	checks, fetches bool // true if the toolbox was created to inspect MCP servers, whose problems the caller reports, or to download one
 
 	sub  bool // belongs to a sub-agent
 	mu   sync.Mutex
@@ -269,7 +269,7 @@ func (b *Toolbox) tools() (*tool.Registry, error) {
 	list := kits()
 	made := make([][]tool.Tool, len(list))
 	var g errgroup.Group
-	g.Go(b.isolation.Ready) // some of them need it
+	g.Go(b.isolation.Ready) // some tools need the sandbox
 	for i, k := range list {
 		g.Go(func() (err error) {
 			made[i], err = k.make(b)
@@ -372,8 +372,8 @@ func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 	}
 	keep, excluded := map[string]bool{}, []string{}
 	for _, name := range b.only {
-		// A server's tools may come later, and a sub-agent has only some of the run's tools, which
-		// were checked.
+		// The tools of a server may be added later. The names of a sub-agent are not checked,
+		// because it has only some of the run's tools.
 		if _, ok := all.Lookup(name); !ok && !b.sub && !isMCPTool(name) {
 			return nil, outcome.Invalid("unknown tool "+name, "the tools are "+strings.Join(Names(all), ", "))
 		}

@@ -26,8 +26,8 @@ import (
 
 // Limits for the stored caches.
 const (
-	keepFor       = 30 * 24 * time.Hour // since the last use of a project's caches
-	keepAll       = 20 << 30            // bytes of all projects; the least recently used are removed first
+	keepFor       = 30 * 24 * time.Hour // time since the last use of a project's caches
+	keepAll       = 20 << 30            // size in bytes for all projects; the least recently used caches are removed first
 	checkInterval = 24 * time.Hour      // how often the limits are checked; caches used since then may be in use
 )
 
@@ -50,7 +50,7 @@ func DirFor(home string, user *User, dir string) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(folder) // names in it may be links that a command created
+	root, err := os.OpenRoot(folder) // the folder may contain links that a command created
 	if err != nil {
 		return "", err
 	}

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// cacheView shows one folder of the user in the caches of a project: down to depth as new folders in which
-// tools can write, and below that as links, which they can only read.
+// cacheView shows one folder of the user in the caches of a project. The upper levels, as many as
+// depth, are new folders in which tools can write. Everything below is links, which tools can only
+// read.
 type cacheView struct {
 	from  string // the user's folder
-	at    string // its path below the caches
+	at    string // path of the folder in the caches
 	depth int
-	pick  func(name string) bool // nil: all
+	pick  func(name string) bool // nil means all
 }
 
 // views returns the folders that tools look for beside their cache. Files that tools would have to change are

@@ -29,10 +29,10 @@ const gemHome = "GEM_HOME"
 // Project describes the project for which [Tools] make an environment.
 type Project struct {
 	Dir  string // where commands work
-	User string // the user's home folder, whose caches are read; "": none
+	User string // the user's home folder, whose caches are read; "" means none
 
 	MayWrite func(path string) bool // reports whether commands may write a path
-	Mapped   func(path string) bool // reports whether commands see a folder of the caches in the place of a folder of [Stores]; nil: never
+	Mapped   func(path string) bool // reports whether commands see a folder of the caches in the place of a folder of [Stores]; nil means never
 }
 
 // Tools returns the variables by which the tools of a project find their caches.
@@ -46,8 +46,8 @@ type Tools struct {
 	store   string // the user's store, if pnpm finds the project's store at the same path
 }
 
-// Open checks, once, which caches the project and the user have. at is the folder of the caches as commands
-// see it.
+// Open checks, once, which caches the project and the user have. The parameter at is the folder of
+// the caches as commands see it.
 func (p *Project) Open(at string) *Tools {
 	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
 	t.pnpm = slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules/.pnpm"}, func(name string) bool {
@@ -73,7 +73,7 @@ func existing(parts ...string) string {
 }
 
 // Environ returns the variables to add to env. It does not replace a variable that names a folder which
-// commands may write. online reports that commands have a network.
+// commands may write. The parameter online is true if commands have a network.
 func (t *Tools) Environ(env []string, online bool) []string {
 	get := func(name string) string {
 		for _, entry := range slices.Backward(env) {

@@ -8,7 +8,7 @@ import (
 // Limits restrict all processes of a group together. 0 means no limit.
 type Limits struct {
 	CPUs      float64 // processors: 1.5 is one and a half; at least 0.01
-	Memory    int64   // bytes, including tmpfs; swap does not add to it
+	Memory    int64   // in bytes, including tmpfs; swap is not an addition to it
 	Processes int     // processes and threads
 }
 
@@ -86,11 +86,11 @@ type Support struct {
 // Controller describes the availability of one kind of limit.
 type Controller struct {
 	Name      string `json:"name"`              // "pids", "memory" or "cpu"
-	Available bool   `json:"there"`             // a group with it can be created
-	Version   int    `json:"version,omitempty"` // version of control groups: 1 or 2; 0: in none
+	Available bool   `json:"there"`             // true if a group with this controller can be created
+	Version   int    `json:"version,omitempty"` // version of control groups: 1 or 2; 0 if neither has the controller
 	Folder    string `json:"folder,omitempty"`  // the folder in which groups are created
-	Reason    string `json:"why,omitempty"`     // why it is not available
-	Hint      string `json:"hint,omitempty"`    // how to make it available
+	Reason    string `json:"why,omitempty"`     // why the controller is not available
+	Hint      string `json:"hint,omitempty"`    // how to make the controller available
 }
 
 // Allows returns nil, or the error that [Open] would return because a controller is missing.

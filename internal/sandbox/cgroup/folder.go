@@ -26,7 +26,7 @@ type folder struct {
 	path string
 
 	lock  *os.File // the open folder, which holds the lock
-	procs *os.File // its cgroup.procs, open for writing
+	procs *os.File // the folder's cgroup.procs, open for writing
 }
 
 // names matches the names of this package's folders.
@@ -125,7 +125,8 @@ func (f *folder) has(name string) bool {
 	return err == nil
 }
 
-// number reads the file "n" for the key "", or the line "key n". A missing file or line is 0.
+// number returns the number in a file: the whole content if key is "", else the number after key on
+// its line. A missing file or line is 0.
 func (f *folder) number(name, key string) int64 {
 	b, err := os.ReadFile(filepath.Join(f.path, name))
 	if err != nil {

@@ -23,7 +23,7 @@ type Group struct {
 	mu        sync.Mutex
 	closed    bool
 	last      counts // when it was closed
-	killForks int    // forks that were refused because Kill was running
+	killForks int    // number of forks that were refused because Kill was running
 }
 
 // counts are the numbers of events in a group.
@@ -149,7 +149,7 @@ func (g *Group) Kill() error {
 
 func (g *Group) kill() error {
 	before, deadline := g.count().forks, time.Now().Add(closeTime)
-	err := all(g.folders, func(f *folder) error { return f.kill(deadline) })
+	err := eachFolder(g.folders, func(f *folder) error { return f.kill(deadline) })
 	g.killForks += g.count().forks - before
 	return err
 }
@@ -165,7 +165,7 @@ func (g *Group) Close() error {
 	g.last = g.count()
 	g.closed = true
 	deadline := time.Now().Add(closeTime)
-	return errors.Join(err, all(g.folders, func(f *folder) error {
+	return errors.Join(err, eachFolder(g.folders, func(f *folder) error {
 		var errs []error
 		if f.procs != nil {
 			errs = append(errs, f.procs.Close())

@@ -91,8 +91,8 @@ func (m member) kill() {
 	}
 }
 
-// all calls a function for each folder and joins the errors.
-func all(list []*folder, do func(*folder) error) error {
+// eachFolder calls a function for each folder and joins the errors.
+func eachFolder(list []*folder, do func(*folder) error) error {
 	var errs []error
 	for _, f := range list {
 		errs = append(errs, do(f))

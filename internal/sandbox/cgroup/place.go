@@ -34,8 +34,8 @@ func writable(p string) bool {
 type place struct {
 	version     int
 	dir         string
-	controllers []string // that the groups in it should have
-	enable      []string // version 2: the controllers that dir does not yet give to groups in it
+	controllers []string // controllers that the groups in dir should have
+	enable      []string // for version 2: the controllers that dir does not yet give to groups in it
 }
 
 // places returns where to create groups with the given controllers, one place for each hierarchy. The
@@ -120,7 +120,7 @@ func (s *system) unified(h *hierarchy, wanted []string) (place, error) {
 			return place{}, s.explain(h, c)
 		}
 	}
-	return place{}, s.explain(h, wanted[len(wanted)-1]) // each is available somewhere, but not all in one place
+	return place{}, s.explain(h, wanted[len(wanted)-1]) // each controller is available somewhere, but no place has all of them
 }
 
 func (s *system) nearest(h *hierarchy, wanted []string) (place, bool) {

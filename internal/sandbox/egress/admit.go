@@ -70,7 +70,7 @@ func (c *client) askName(t target, why *Refusal) (bool, string) {
 	case ok:
 		c.s.allow(t.String())
 	default:
-		why.at(address)
+		why.addAddress(address)
 	}
 	return ok, not
 }

@@ -32,12 +32,12 @@
 // "10.1.2.3", "10.0.0.0/8". "localhost" means the host's loopback addresses. The proxy connects to exactly
 // the address that was checked.
 //
-// TLS must name the allowed host (SNI); a connection that names another host or none is closed. To an address
-// that is listed as such, TLS names no host, or a host that the rules allow. The proxy cannot see what
-// follows the ClientHello: a correct outer name can hide an inner one (ECH), and a server with many names may
-// answer for another one. HTTP/1 inside a tunnel is checked request by request, as outside; HTTP/2 without
-// TLS is closed. All other protocols, such as ssh, pass unchanged. A tunnel without data for an hour is
-// closed ([Limits].TunnelTime).
+// TLS must name the allowed host (SNI); a connection that names another host or none is closed. In a
+// connection to an address that a list contains, TLS may name no host, or a host that the rules allow. The
+// proxy cannot see what follows the ClientHello: a correct outer name can hide an inner one (ECH), and a
+// server with many names may answer for another one. HTTP/1 inside a tunnel is checked request by request, as
+// outside; HTTP/2 without TLS is closed. All other protocols, such as ssh, pass unchanged. A tunnel without
+// data for an hour is closed ([Limits].TunnelTime).
 //
 // A wildcard lets a command send data to the owner of the domain through the names that it looks up: that is
 // inherent in such an entry. The number of different names per minute is limited, and each is logged.

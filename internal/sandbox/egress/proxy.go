@@ -41,12 +41,12 @@ type Options struct {
 
 // Limits restrict what a command can make the proxy do. A zero field means its default.
 type Limits struct {
-	Connections    int           // concurrent connections of one session; more wait; default 256
-	NamesPerMinute int           // different names under wildcards, over all sessions; default 120
-	HeaderTime     time.Duration // to receive a request's header, or the first bytes of a tunnel; default 15 s
-	IdleTime       time.Duration // between two requests; default 2 min
+	Connections    int           // maximum number of concurrent connections of one session; further connections wait; default 256
+	NamesPerMinute int           // maximum number of different names under wildcards, in all sessions; default 120
+	HeaderTime     time.Duration // time to receive a request's header, or the first bytes of a tunnel; default 15 s
+	IdleTime       time.Duration // maximum time between two requests; default 2 min
 	TunnelTime     time.Duration // without data in a tunnel; default 1 h
-	ConnectTime    time.Duration // to look a name up and connect; default 30 s
+	ConnectTime    time.Duration // time to look a name up and connect; default 30 s
 	AskTime        time.Duration // for the approver's answer; default 5 min
 }
 
@@ -167,8 +167,8 @@ const bufferSize = 32 << 10
 type bufferedConn struct {
 	net.Conn
 	r        *bufio.Reader
-	stop     func() bool // stops closing it together with the client
-	absolute bool        // it leads to an upstream that needs absolute URLs
+	stop     func() bool // if called, the connection is no longer closed together with the client
+	absolute bool        // true if the connection leads to an upstream that needs absolute URLs
 }
 
 // Close closes the connection.

@@ -15,11 +15,11 @@ type Refusal struct {
 	Host    string `json:"host"` // normalized, or as given if it cannot be parsed
 	Port    int    `json:"port,omitempty"`
 	Reason  string `json:"reason"`            // "no entry names it"
-	Setting string `json:"setting,omitempty"` // SettingAllowed, SettingDenied; "" is built in
+	Setting string `json:"setting,omitempty"` // SettingAllowed or SettingDenied; "" for a built-in rule
 	Entry   string `json:"entry,omitempty"`   // the entry that decided
 	Address string `json:"address,omitempty"` // the address that the host resolves to, if that is the reason
 	Layer   int    `json:"layer"`             // which layer decided; -1: none
-	Hint    string `json:"hint,omitempty"`    // how to allow it, if that is possible
+	Hint    string `json:"hint,omitempty"`    // how to allow the connection, if that is possible
 	Count   int    `json:"count"`
 
 	allow []string // the entries that would allow it
@@ -29,8 +29,8 @@ type Refusal struct {
 // Allow returns the list entries that together would allow it; nil if none would.
 func (f *Refusal) Allow() []string { return f.allow }
 
-// at adds to the refusal of a name the private address that the name resolves to.
-func (f *Refusal) at(address string) {
+// addAddress adds the private address that a name resolves to to the refusal of the name.
+func (f *Refusal) addAddress(address string) {
 	entry := net.JoinHostPort(address, strconv.Itoa(f.Port))
 	f.Address = address
 	f.Reason += ", and it resolves to the private address " + address
@@ -67,7 +67,7 @@ func denied(h Host, port, layer int, e *entry) Refusal {
 	}
 }
 
-// outside returns the refusal of a host that no entry names, or none with this port.
+// outside returns the refusal of a host that no entry names, or that no entry names with this port.
 func outside(h Host, port, layer int, otherPort bool) Refusal {
 	f := Refusal{Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Reason: "no entry names it"}
 	add := f.Host

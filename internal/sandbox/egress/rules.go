@@ -20,7 +20,7 @@ const (
 // all ports.
 type Layer struct {
 	Allow []string // empty: nothing is allowed
-	Deny  []string // overrides every Allow, and Ask
+	Deny  []string // entries that override every Allow, and Ask
 	Ask   bool     // a host that no entry names needs approval
 }
 
@@ -90,7 +90,7 @@ const (
 type ruling struct {
 	verdict  verdict
 	wildcard string  // the wildcard that allows it, if it has the form "*.example.com"
-	why      Refusal // why it is not allowed
+	why      Refusal // why the host is not allowed
 }
 
 // judge checks a host by name, before its addresses are known.

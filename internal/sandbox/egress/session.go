@@ -15,7 +15,7 @@ type Session struct {
 	mu       sync.Mutex
 	refusals map[refusalKey]*Refusal
 	order    []refusalKey
-	more     int // refusals beyond maxRefusals different ones
+	more     int // number of refusals beyond maxRefusals different ones
 	logged   int
 	answers  map[string]*answer
 	reached  []string
@@ -100,7 +100,7 @@ type answer struct {
 }
 
 // ask requests an answer once: callers that ask the same while it is open, or later, receive the same
-// answer. The answer is determined on a goroutine that start owns.
+// answer. The parameter start owns the goroutine that determines the answer.
 func (s *Session) ask(ctx context.Context, target string, start func(func()), decide func() (bool, string)) (bool, string) {
 	s.mu.Lock()
 	a := s.answers[target]

@@ -76,8 +76,8 @@ type requestError string
 
 func (e requestError) Error() string { return string(e) }
 
-// readSOCKS reads a request. With an error it returns the code to answer, and with socksRefused also
-// the host, as given.
+// readSOCKS reads a request. If it fails, it returns the code of the answer and, for socksRefused,
+// also the host as given.
 func readSOCKS(r io.Reader) (target, byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -25,7 +25,7 @@ func superviseEnd() //nolint:unused // the assembly code uses its address
 type instruction struct {
 	nr    uint32
 	flags uint32
-	out   uint32 // the slot (or, with flagOutData, the offset in the data) that receives the result; 0: none
+	out   uint32 // the slot (or, with flagOutData, the offset in the data) that receives the result; 0 means none
 	step  uint32 // index of the step to name in the error if it fails
 	args  [6]uint64
 }

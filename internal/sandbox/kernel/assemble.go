@@ -10,10 +10,10 @@ import (
 
 // descriptors are the file descriptor numbers that a program uses.
 type descriptors struct {
-	files         []int // of the command, by number; -1: closed
+	files         []int // file descriptors of the command, by number; -1 means closed
 	control, init int
 	groups        []int
-	gate          [2]int // a pipe that closes when init starts; 0: memory is shared, and no pipe is needed
+	gate          [2]int // a pipe that closes when init starts; 0 if memory is shared, because then no pipe is needed
 }
 
 // assemble adds the command-specific part to the program that all commands share. shared reports that the new
@@ -53,7 +53,7 @@ func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 		}
 		j.descriptors(p, d)
 	}
-	if !shared || noClone3.Load() { // otherwise clone3 has reset them
+	if !shared || noClone3.Load() { // if clone3 created the process, it has reset the signal handlers
 		p.begin("reset signal handlers")
 		action := p.words(0, 0, 0, 0) // SIG_DFL
 		for s := 1; s < 65; s++ {

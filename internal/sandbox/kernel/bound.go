@@ -87,7 +87,7 @@ func resident(pid int) int64 {
 		if fields := bytes.Fields(statm); len(fields) > 2 {
 			all, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 			file, _ := strconv.ParseInt(string(fields[2]), 10, 64)
-			total = max(all-file, 0) * int64(os.Getpagesize()) // without file pages and shared memory
+			total = max(all-file, 0) * int64(os.Getpagesize()) // the memory without file pages and shared memory
 		}
 	}
 	if status, err := os.ReadFile(dir + "/status"); err == nil {

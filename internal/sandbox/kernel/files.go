@@ -12,7 +12,7 @@ import (
 // The kinds of mounts.
 const (
 	mountWrite    = iota // the host's path, writable
-	mountRead            // the host's path, read-only, visible again under a folder that a fresh one covers
+	mountRead            // the host's path, read-only, visible again under a folder that a new folder covers
 	mountReadOnly        // the path itself, read-only
 	mountPin             // the path itself
 	mountHide            // an empty file or folder without permissions
@@ -24,8 +24,8 @@ type mount struct {
 	path   string
 	dir    bool
 	fresh  bool   // a new folder: mount points below it must be created
-	origin string // mountTemp: the name of the folder; mountWrite: the host's path
-	from   arg    // its descriptor, once it is open
+	origin string // for mountTemp, the name of the folder; for mountWrite, the host's path
+	from   arg    // descriptor of the mount, once it is open
 }
 
 const (
@@ -74,7 +74,7 @@ func (j *Jail) plan() []mount {
 			list = append(list, mount{kind: mountRead, path: r, dir: j.isDir(r)})
 		}
 	}
-	covered := func(path string) bool { // a fresh folder covers it, and the host's content is not visible there
+	covered := func(path string) bool { // a new folder covers the path, so the host's content is not visible there
 		return anyContains(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
 			return (m.kind == mountWrite || m.kind == mountRead) && !m.fresh && m.path != CachesDir && within(path, m.path)
 		})

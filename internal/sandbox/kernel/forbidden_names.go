@@ -43,13 +43,13 @@ type nameWatcher struct {
 	running map[*Process]*runningCommand
 	users   int
 	folders []*watched
-	current map[string]*watched // the open folder at each path; nil: no command has run
+	current map[string]*watched // the open folder at each path; nil if no command has run
 	bases   map[string]bool
 
-	events     *os.File      // nil: no command has run long enough, or the kernel provides no inotify
+	events     *os.File      // nil if no command has run long enough, or if the kernel provides no inotify
 	subscribed bool          // inotify watches all folders
 	read       chan struct{} // closed when listen has ended
-	end        chan struct{} // while polling: closed when the last command has ended
+	end        chan struct{} // exists while polling; closed when the last command has ended
 	polled     chan struct{} // closed when poll has ended
 }
 
@@ -69,7 +69,7 @@ type watchedName struct {
 
 // runningCommand is the state of a command that runs.
 type runningCommand struct {
-	trace    string // of its processes at the last quiet time; "": unknown
+	trace    string // activity of its processes at the last quiet time; "" if unknown
 	moved    []quarantine.Item
 	appeared []string // paths that could not be moved
 }
@@ -206,7 +206,7 @@ func (w *nameWatcher) started(p *Process) {
 		w.settle()
 	}
 	w.mu.Unlock()
-	w.sweepNow() // it may have created names already
+	w.sweepNow() // the command may have created names already
 }
 
 // settle makes listen record the activity of the processes after settleTime without events.
@@ -312,12 +312,12 @@ func (w *nameWatcher) sweepNow() {
 	kill := w.sweep(nil)
 	w.mu.Unlock()
 	for _, p := range kill {
-		_ = p.Signal(unix.SIGKILL) // it may have ended already
+		_ = p.Signal(unix.SIGKILL) // the process may have ended already
 	}
 }
 
-// sweep moves files that take forbidden names. A command that has just ended is a suspect. sweep returns the
-// commands that have created the same name too often.
+// sweep moves files that take forbidden names. A command that has just ended may also have created
+// the name. sweep returns the commands that have created the same name too often.
 func (w *nameWatcher) sweep(ended *Process) (kill []*Process) {
 	if w.users == 0 || w.users > len(w.running) && ended == nil { // a command is about to start: started calls sweep then
 		return nil

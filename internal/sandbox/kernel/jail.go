@@ -23,7 +23,7 @@ type Jail struct {
 	weaker       bool
 	reexec       bool // start commands through a copy of this program
 	abi          int
-	memory       int64 // bytes; this process enforces the limit because no control group does; 0: no limit
+	memory       int64 // bytes; this process enforces the limit because no control group does; 0 means no limit
 	ptmxLink     bool
 	top          []string // the entries of "/" that a policy with Read "/" makes readable
 	rlimits      []rlimit
@@ -32,12 +32,12 @@ type Jail struct {
 	placeholders placeholders // used without a quarantine
 	watch        nameWatcher  // used with a quarantine
 	sharedSpaces *sharedSpaces
-	temp         string // in the weaker mode: the folder that replaces /tmp, if the jail created it
+	temp         string // the folder that replaces /tmp in the weaker mode, if the jail created it
 
 	program *program // shared by all commands
-	cut     int      // where a command's descriptors and folder are inserted
-	fork    int      // where init and the command separate
-	proxy   int      // offset in the data of the address of the proxy's listener; 0: none
+	cut     int      // index at which a command's descriptors and folder are inserted
+	fork    int      // index at which init and the command separate
+	proxy   int      // offset in the data of the address of the proxy's listener; 0 means none
 }
 
 // Prepare checks the policy against the file system and the kernel's features. A policy that cannot be

@@ -46,7 +46,7 @@ type grant struct {
 	path   string
 	rights uint64
 	file   bool
-	gone   bool // it may not exist any more when a command starts
+	gone   bool // the path may no longer exist when a command starts
 }
 
 // landlock adds the ruleset. Its rules apply to the files that the paths lead to at that time, so it comes

@@ -52,7 +52,7 @@ func conditions() string {
 	if err != nil {
 		return ""
 	}
-	profile, _ := os.ReadFile("/proc/self/attr/current") // of AppArmor or SELinux, if present
+	profile, _ := os.ReadFile("/proc/self/attr/current") // the profile of AppArmor or SELinux, if present
 	filter, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil {
 		return ""

@@ -34,8 +34,8 @@ type sharedSpaces struct {
 	mu      sync.Mutex
 	jails   int // number of jails that use it, see [Jail.TakeFrom]
 	starts  int
-	spaces  []*os.File // in the order of spaceKinds
-	refused bool       // they cannot be created or entered
+	spaces  []*os.File // descriptors in the order of spaceKinds
+	refused bool       // true if the namespaces cannot be created or entered
 }
 
 // spaceKinds are the kinds of the shared namespaces. The UTS namespace keeps commands from changing the host

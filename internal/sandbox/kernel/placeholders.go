@@ -26,7 +26,7 @@ type placeholders struct {
 	names []Name
 
 	mu       sync.Mutex
-	existing map[string]bool // existed before a command started: it is not blocked
+	existing map[string]bool // the name existed before a command started, so it is not blocked
 	users    int
 	locks    map[string]*os.File // by folder
 	timer    *time.Timer

@@ -26,16 +26,16 @@ type Policy struct {
 	Forbid   []Name   // missing paths inside Write that must not be created
 
 	// Quarantine is the folder to which a file with a name of Forbid is moved at once; [State] reports it.
-	// "": a placeholder takes each of these names while commands run.
+	// If it is "", a placeholder takes each of these names while commands run.
 	Quarantine quarantine.Folder
 
-	Temp        string       // the folder that appears as /tmp and /var/tmp; "": a new one in memory
-	TempSize    int64        // size in bytes of the one in memory; 0: the kernel's default
-	Caches      string       // a writable folder that appears as [CachesDir]; "": none
+	Temp        string       // the folder that appears as /tmp and /var/tmp; "" means a new one in memory
+	TempSize    int64        // size in bytes of the folder in memory; 0 means the kernel's default
+	Caches      string       // a writable folder that appears as [CachesDir]; "" means none
 	CacheMounts []CacheMount // folders of the host that are replaced by folders of Caches
 
 	Network   Network
-	LocalBind bool // may listen on a private localhost of the jail and connect to it; not available without namespaces
+	LocalBind bool // commands may listen on a private localhost of the jail and connect to it; not available without namespaces
 	Single    bool // only one command will run
 	Unix      Unix
 
@@ -43,7 +43,7 @@ type Policy struct {
 	Weaker bool // if the kernel refuses namespaces, Landlock and seccomp alone are sufficient
 
 	Limits   cgroup.Limits
-	FileSize int64 // maximum size of a file in bytes; 0: no limit
+	FileSize int64 // maximum size of a file in bytes; 0 means no limit
 	Notify   bool  // record refused system calls, and call [Attr].OnWrite
 
 	// Open disables all confinement and ignores all other fields. Only a pid namespace remains, which ends
@@ -94,7 +94,7 @@ type Attr struct {
 	Path  string // absolute
 	Args  []string
 	Env   []string
-	Dir   string     // absolute, readable under the policy
+	Dir   string     // working folder of the command: absolute, and readable under the policy
 	Files []*os.File // descriptors 0, 1, …; nil: closed
 
 	// Terminal keeps the command in the caller's session, so that the terminal works. Otherwise the command
@@ -120,7 +120,7 @@ type State struct {
 	Usage   syscall.Rusage
 	Elapsed time.Duration
 	Refused []seccomp.Refusal // with Policy.Notify
-	OOM     bool              // it was killed because it used too much memory
+	OOM     bool              // the command was killed because it used too much memory
 	// Quarantined are the forbidden names that were created while the command ran and are now in quarantine.
 	Quarantined []quarantine.Item
 	// Appeared are the forbidden names that were created while the command ran and still exist: another
@@ -145,6 +145,6 @@ var ErrUnsupported = errors.New("not supported on this system")
 type Mechanism struct {
 	Name        string `json:"name"` // "user namespace", "landlock", …
 	Available   bool   `json:"there"`
-	Detail      string `json:"detail,omitempty"`  // "ABI 7"; or why it is not available
+	Detail      string `json:"detail,omitempty"`  // a detail such as "ABI 7", or why the mechanism is not available
 	Consequence string `json:"follows,omitempty"` // what its absence means
 }

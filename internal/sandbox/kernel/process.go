@@ -24,8 +24,8 @@ import (
 const (
 	messageListener  = 'L' // the proxy's listener
 	messageNotify    = 'N' // the descriptor that reports refused system calls
-	messageStatus    = 'S' // from init: how the command ended
-	messageExec      = 'E' // from a copy of this program: why it could not continue
+	messageStatus    = 'S' // init reports how the command ended
+	messageExec      = 'E' // a copy of this program reports why it could not continue
 	messageNamespace = 'R' // a namespace of the shared namespaces
 )
 
@@ -39,7 +39,7 @@ type Process struct {
 	jail    *Jail
 	path    string
 	pid     int
-	helper  int // the helper process that created it in shared namespaces; 0: none
+	helper  int // the helper process that created it in shared namespaces; 0 means none
 	pidfd   *os.File
 	control int // the socket; init has the other end
 	began   time.Time
@@ -50,8 +50,8 @@ type Process struct {
 	shared  *os.File // the file with the child's slots, if the child is a copy of this program
 	offset  int64
 
-	reader   chan struct{}                   // closed when all messages have been read; nil: Wait reads them
-	watcher  atomic.Pointer[seccomp.Watcher] // nil until the command has sent it
+	reader   chan struct{}                   // closed when all messages have been read; nil if Wait reads them
+	watcher  atomic.Pointer[seccomp.Watcher] // nil until the command has sent the watcher's descriptor
 	listener net.Listener
 	spaces   []*os.File // of the shared namespaces
 	state    State      // as reported by init
@@ -59,7 +59,7 @@ type Process struct {
 	exec     syscall.Errno
 
 	ended          chan struct{} // closed when the command has ended
-	memoryExceeded atomic.Bool   // it was killed because it used too much memory
+	memoryExceeded atomic.Bool   // the command was killed because it used too much memory
 
 	mu   sync.Mutex
 	done bool

@@ -12,7 +12,7 @@ import (
 // trace returns how often each thread of a command was scheduled, and for how long. Two equal traces mean
 // that no thread ran between them. It returns "" if that cannot be determined, or if a thread is running.
 func (p *Process) trace() string {
-	if p.jail.weaker { // its processes are not all known
+	if p.jail.weaker { // not all of its processes are known
 		return ""
 	}
 	var b strings.Builder

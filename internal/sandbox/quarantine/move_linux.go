@@ -17,7 +17,7 @@ const maxDepth = 64
 // write to it.
 //
 // On another file system it is copied: each name is removed first and its content is read from the open file,
-// so that no program can find it any more. Of devices, pipes and sockets only the name is removed.
+// so that no program can find the name. Of devices, pipes and sockets only the name is removed.
 func (f Folder) Move(dir int, path string) (*Item, error) {
 	i, err := f.next(path)
 	if err != nil {
@@ -133,7 +133,7 @@ func takeFolder(from, to int, name string, depth int) error {
 		}
 		for _, n := range names {
 			err := moveCopy(fd, inner, n, depth-1)
-			if errors.Is(err, unix.EEXIST) { // created again: the first one is kept
+			if errors.Is(err, unix.EEXIST) { // the folder was created again; the first one is kept
 				err = nil
 			}
 			if err != nil && !errors.Is(err, unix.ENOENT) {

@@ -22,12 +22,12 @@ type mark struct {
 
 // How long marks are valid.
 const (
-	markTTL = 10 * time.Second // for a name that is being created
-	itemTTL = 24 * time.Hour   // for a created name: commands that started before it have ended by then
+	markTTL = 10 * time.Second // validity of a mark for a name that is being created
+	itemTTL = 24 * time.Hour   // validity of a mark for a created name: commands that started earlier have ended by then
 )
 
-// MarkOwn runs makes, which creates a file and possibly the folders around it. Sandboxes do not move these to
-// quarantine. Without a quarantine MarkOwn only runs makes.
+// MarkOwn calls the function makes, which creates a file and possibly the folders around it.
+// Sandboxes do not move these to quarantine. Without a quarantine MarkOwn only calls makes.
 func (f Folder) MarkOwn(path string, makes func() error) error {
 	if f == "" {
 		return makes()

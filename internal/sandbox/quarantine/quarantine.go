@@ -32,7 +32,7 @@ var ErrNotFound = errors.New("no such quarantined item")
 // Folder is the folder that contains the items: $HOLDFAST_HOME/quarantine. It need not exist.
 type Folder string
 
-// Open returns the quarantine of a HOLDFAST_HOME; "" for "".
+// Open returns the quarantine of a HOLDFAST_HOME; if home is "", it returns "".
 func Open(home string) Folder {
 	if home == "" {
 		return ""

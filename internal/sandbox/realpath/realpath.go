@@ -81,7 +81,7 @@ func Resolve(full string) (string, error) {
 // walk is Resolve for one component after the other.
 func walk(full string) (string, error) {
 	done := make([]byte, 0, len(full)) // the resolved part: canonical; "" is the root
-	missing := 0                       // how many components at its end do not exist
+	missing := 0                       // number of components at the end that do not exist
 	links := 0
 	for rest := full; rest != ""; {
 		var part string

@@ -19,11 +19,11 @@ type answer int
 const (
 	allowed  answer = iota
 	refused         // EPERM, and reported
-	withheld        // EPERM, not reported: programs try the call and continue without it
-	absent          // ENOSYS: callers use an older call that does the same
+	withheld        // returns EPERM without a report: programs try the call and continue without it
+	absent          // returns ENOSYS: callers then use an older call that does the same
 	occupied        // EBUSY: the kernel's answer to a second listener
-	foreign         // ENOSYS, and reported: a call of another processor interface
-	seen            // allowed, and reported: it opens a file for writing or creates a folder
+	foreign         // returns ENOSYS with a report: a call of another processor interface
+	seen            // allows the call with a report: it opens a file for writing or creates a folder
 )
 
 // Decisions without a test.

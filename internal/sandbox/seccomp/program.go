@@ -23,7 +23,7 @@ const (
 // The return values of a filter.
 const (
 	returnAllow  = 0x7fff0000
-	returnErrno  = 0x00050000 // with the error in the low half
+	returnErrno  = 0x00050000 // the low half contains the error
 	returnNotify = 0x7fc00000
 )
 

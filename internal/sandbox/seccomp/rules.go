@@ -45,7 +45,7 @@ var alwaysDenied = map[*decision][]uint32{
 		unix.SYS_LOOKUP_DCOOKIE,
 	},
 	returnNoSys: {
-		unix.SYS_OPENAT2, // its flags and mode are behind a pointer; openat does the same
+		unix.SYS_OPENAT2, // its flags and mode are behind a pointer; callers can use openat instead
 		unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS,
 		unix.SYS_LSM_SET_SELF_ATTR,
 		unix.SYS_NFSSERVCTL,
@@ -107,7 +107,7 @@ func namespaceRules(o *Options, set setter) {
 	} else {
 		set(refuse, mounting...)
 		set(refuse, newMounting...)
-		set(returnNoSys, unix.SYS_CLONE3) // its flags are behind a pointer; clone does the same
+		set(returnNoSys, unix.SYS_CLONE3) // its flags are behind a pointer; callers can use clone instead
 		set(anyOf(low(0), ^uint32(unsharable), refuse, equal(high(0), allow, refuse, 0)), unix.SYS_UNSHARE)
 	}
 	var flags uint32
@@ -157,8 +157,8 @@ var writes = func() map[uint32]*decision {
 
 // mknodAt checks a mode that contains a file type: devices are refused.
 func mknodAt(arg int) *decision {
-	const device = unix.S_IFCHR          // a block device has one bit more
-	const bits = unix.S_IFMT &^ 0o040000 // and that bit is not compared
+	const device = unix.S_IFCHR          // a block device has one additional bit
+	const bits = unix.S_IFMT &^ 0o040000 // without the additional bit of block devices
 	return masked(low(arg), bits, device, refuse, chmodAt(arg))
 }
 

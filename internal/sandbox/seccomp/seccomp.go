@@ -5,7 +5,7 @@ import "errors"
 // Options select what a filter allows beyond the minimum.
 type Options struct {
 	Inet    bool // IPv4 and IPv6 sockets: streams and datagrams, never raw sockets
-	TCPOnly bool // with Inet: streams only, no MPTCP, and no connection created by sending
+	TCPOnly bool // restricts Inet to streams without MPTCP, and forbids connections that are created by sending
 	Unix    bool // unix sockets; a socketpair of streams or packets is always allowed
 	Nested  bool // the command may create namespaces
 
@@ -14,7 +14,7 @@ type Options struct {
 	// limits.
 	KeepProcessGroup bool
 	Notify           bool // report each refusal to a [Watcher]
-	Writes           bool // with Notify: also report each file before it is opened for writing, and each folder before it is created
+	Writes           bool // extends Notify: also report each file before it is opened for writing, and each folder before it is created
 }
 
 // Instruction is one instruction of classic BPF in the kernel's format (struct sock_filter).

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-func init() { //nolint:gochecknoinits // to run before other packages start is what it is for
+func init() { //nolint:gochecknoinits // it must run before other packages are initialized
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
 		os.Exit(run(os.Args[2:]))
 	}

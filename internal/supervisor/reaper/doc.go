@@ -7,8 +7,8 @@
 // It is the holdfast program again (`holdfast supervise child`), with the streams of the agent as descriptors 0 to
 // 2, a socket to the supervisor as 3 and, if the [Order] says so, the agent's channel and a Landlock ruleset as
 // the next ones. It is a subreaper, so the tree below it is the agent's, whatever a process does to leave it. It
-// forks from a thread that alone is in the Landlock domain, so the agent can neither signal nor trace it. Losing
-// the supervisor ends the tree.
+// forks the agent from a thread with its own Landlock domain, so the agent can neither signal nor trace the
+// reaper. Losing the supervisor ends the tree.
 //
 // Its output, one line each:
 //
@@ -17,7 +17,7 @@
 //	exit CODE SIGNAL OURS         the program ended; OURS is 1 if the reaper killed it
 //	gone                          nothing of the tree is left; the reaper ends
 //
-// Its input: "kill MILLISECONDS" and "signal NUMBER".
+// Its input lines are "kill MILLISECONDS" and "signal NUMBER".
 //
 // It imports as little as possible, because one reaper is started for each process.
 package reaper

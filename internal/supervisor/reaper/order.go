@@ -15,7 +15,7 @@ type Order struct {
 	Dir      string   // absolute
 	Channel  bool     // the next descriptor becomes the program's descriptor 3
 	Confined bool     // the next descriptor is a Landlock ruleset for the program
-	Terminal bool     // its standard input becomes its controlling terminal
+	Terminal bool     // the program's standard input becomes its controlling terminal
 	Adj      int      // its oom_score_adj
 	Grace    int      // milliseconds from SIGTERM to SIGKILL after the supervisor is lost
 }

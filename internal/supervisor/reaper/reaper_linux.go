@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// afterwards is the time that the program's leftover processes have to end by themselves.
+// afterwards is the time that the program's remaining processes have to end by themselves.
 const afterwards = time.Second
 
 // reaperState is the state of a reaper.
@@ -36,7 +36,7 @@ func Main() {
 		}
 	}
 	control := os.NewFile(controlFD, "control")
-	score := openScore() // before this process becomes inaccessible to its own user
+	score := openScore() // opened before this process becomes inaccessible to its own user
 	prctl(syscall.PR_SET_DUMPABLE, 0)
 	prctl(prSetChildSubreaper, 1)
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // a core dump would contain secrets
@@ -101,7 +101,7 @@ func (k *reaperState) signal(sig syscall.Signal) {
 	}
 }
 
-// end kills everything until nothing is left, which ends the reaper.
+// end kills all processes below this one until none is left, which ends the reaper.
 func (k *reaperState) end() {
 	k.killAll.Do(func() {
 		k.mu.Lock()
@@ -119,8 +119,8 @@ func (k *reaperState) end() {
 	})
 }
 
-// wait waits for all ends. When the program has ended, its leftovers are asked to end and then killed; when
-// nothing is left, the reaper ends.
+// wait waits until all processes have ended. When the program has ended, its remaining processes
+// are asked to end and then killed; when nothing is left, the reaper ends.
 func (k *reaperState) wait() {
 	for {
 		err := anyEnded()

@@ -135,8 +135,8 @@ func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 	for _, p := range list {
 		fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(p.pid), 0, 0)
 		held := errno == 0
-		// The number may have been reused since it was listed. A process that is held now and still has the same
-		// parent is the same, or was adopted by root.
+		// The number may have been reused since the process was listed. If the process behind the
+		// pidfd still has the same parent, or was adopted by root, it is the same one.
 		now, ok := look(p.pid)
 		if ok && (now.parent == p.parent || now.parent == root) {
 			if now.group > 1 && now.group != ownGroup {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
 )
 
-func init() { //nolint:gochecknoinits // to run before other packages start is what it is for
+func init() { //nolint:gochecknoinits // it must run before other packages are initialized
 	if reaper.IsInvocation(os.Args[1:]) {
 		reaper.Main()
 	}
