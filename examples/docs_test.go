@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSDKPage checks that each block of Go in docs/sdk.md is an excerpt of a program or an example that is
-// compiled and tested, and that the page and the README name every program.
+// TestSDKPage checks that each block of Go in docs/sdk.md, in the quickstart and in the reference of approvals is an
+// excerpt of a program or an example that is compiled and tested, and that docs/sdk.md and the README name every program.
 func TestSDKPage(t *testing.T) {
 	var sources []string
 	for _, dir := range []string{".", "../agent", "../approval", "../session"} {
@@ -27,18 +27,20 @@ func TestSDKPage(t *testing.T) {
 		}
 	}
 	page := read(t, "../docs/sdk.md")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)
-	if len(blocks) < 10 {
-		t.Fatalf("%d blocks", len(blocks))
-	}
-next:
-	for _, b := range blocks {
-		for _, s := range sources {
-			if strings.Contains(s, lines(b[1])) {
-				continue next
-			}
+	for file, least := range map[string]int{"sdk.md": 10, "quickstart-go.md": 4, "reference/approvals.md": 1} {
+		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "../docs/"+file), -1)
+		if len(blocks) < least {
+			t.Fatalf("%s: %d blocks", file, len(blocks))
 		}
-		t.Errorf("docs/sdk.md: no example has these lines:\n%s", b[1])
+	next:
+		for _, b := range blocks {
+			for _, s := range sources {
+				if strings.Contains(s, lines(b[1])) {
+					continue next
+				}
+			}
+			t.Errorf("docs/%s: no example has these lines:\n%s", file, b[1])
+		}
 	}
 	programs, err := filepath.Glob("*/main.go")
 	if err != nil || len(programs) < 6 {

@@ -17,13 +17,13 @@ import (
 // TestOutput builds the programs and compares their output. None of them needs a key.
 func TestOutput(t *testing.T) {
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", bin, "./approver", "./daemon-client", "./events", "./hooks", "./tool", "../cmd/holdfast")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", bin, "./approver", "./daemon-client", "./deploy", "./events", "./hooks", "./quickstart", "./tool", "../cmd/holdfast")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	tests := []struct {
-		name, stdin, want string
-		args              []string
+		name, script, stdin, want string
+		args                      []string
 	}{
 		{name: "tool", want: `price of lamp
 approve Order {"item":"lamp","quantity":2}
@@ -53,6 +53,14 @@ read to the last record: true
 Deploy returned: deployed to staging
 Staging is deployed.
 `},
+		{
+			name: "quickstart", script: "steps:\n  - tool_uses: [{tool: Stock, input: {item: lamp}}]\n  - text: \"We have {{last_result}}.\"\n",
+			want: "We have 12 pieces of lamp. <nil>\n",
+		},
+		{
+			name: "deploy", script: "steps:\n  - tool_uses: [{tool: Deploy, input: {service: api}}]\n  - text: \"Done: {{last_result}}\"\n",
+			stdin: "n\n", want: "Deploy {\"service\":\"api\"}\nallow? [y/n] Done: permission denied: not today <nil>\n",
+		},
 		{name: "daemon-client", stdin: "y\n", args: []string{"write notes.md"}, want: `allow Write $DIR/notes.md? (y/n) started Write
 The file is written.
 `},
@@ -69,6 +77,11 @@ The file is written.
 			}
 			home := filepath.Join(dir, "home")
 			env := append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(dir, "script.yaml"), "HOLDFAST_DAEMON_URL=")
+			if tt.script != "" {
+				if err := os.WriteFile(filepath.Join(dir, "script.yaml"), []byte(tt.script), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if tt.name == "daemon-client" {
 				startDaemon(t, filepath.Join(bin, "holdfast"), dir, home, env)
 			}
