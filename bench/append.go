@@ -102,7 +102,7 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 	}
 	late := float64(median(old)) / float64(median(bares))
 	b.add(fmt.Sprintf("the same after %d items, %s", b.rounds(100_000, 5_000), name), micros(median(old)),
-		"the same at the start, both against the bare append", times(late/early), most(1.1, "×", late/early))
+		"the ratio to the bare append, compared with that of the first items", times(late/early), most(1.1, "×", late/early))
 	return nil
 }
 
@@ -122,9 +122,9 @@ func fill(ctx context.Context, s *session.Sessions, log *session.Log, n int) err
 	return nil
 }
 
-// appendMany measures 64 sessions with one writer each, against the same store with one transaction per item,
-// which is the rate of one writer at a time, and against one thread that writes 64 items per transaction: into
-// the same tables, and payloads only.
+// appendMany measures 64 sessions with one writer each. The controls are the same store with one transaction per
+// item, which is the rate of one writer at a time, and one thread that writes 64 items per transaction, either
+// into the same tables or only the payloads.
 func (b *bench) appendMany(ctx context.Context) error {
 	each := b.rounds(300, 60)
 	var many, single, rows, tables []float64

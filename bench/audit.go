@@ -10,7 +10,7 @@ import (
 
 // audits measures the cost of the audit trail: its part of an append, verification, and masking.
 func (b *bench) audits(ctx context.Context) error {
-	if err := b.witnessed(ctx); err != nil {
+	if err := b.trailCost(ctx); err != nil {
 		return err
 	}
 	if err := b.verified(ctx); err != nil {
@@ -19,9 +19,9 @@ func (b *bench) audits(ctx context.Context) error {
 	return b.masked(ctx)
 }
 
-// witnessed compares durable appends with and without a trail, alternating. Disk latency varies, so it reports
-// the median of rounds.
-func (b *bench) witnessed(ctx context.Context) error {
+// trailCost compares durable appends with and without a trail, alternating. Disk latency varies, so it reports the
+// median of rounds.
+func (b *bench) trailCost(ctx context.Context) error {
 	with, without, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	stores := []string{"sqlite", "file"}
 	for range b.rounds(7, 2) {
@@ -83,6 +83,6 @@ func (b *bench) masked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add("masking: the patterns made ready", nanos(ns), "", "", "")
+	b.add("masking: compiling the patterns", nanos(ns), "", "", "")
 	return nil
 }

@@ -70,8 +70,8 @@ func externalAddress() (string, error) {
 	return "", err
 }
 
-// so returns the current counts.
-func (c *counting) so(way string) counted {
+// countsOf returns the current counts of a way.
+func (c *counting) countsOf(way string) counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[way] == nil {

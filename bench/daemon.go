@@ -31,7 +31,7 @@ func (b *bench) daemons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add("1,000 idle connections, clients counted in", fmt.Sprintf("%.1f MiB", mib), "", "", most(40, "MiB", mib))
+	b.add("1,000 idle connections, including their clients", fmt.Sprintf("%.1f MiB", mib), "", "", most(40, "MiB", mib))
 	return nil
 }
 

@@ -19,7 +19,8 @@ func (b *bench) hooks(ctx context.Context) error {
 	return b.commandHooks(ctx)
 }
 
-// functionHooks compares runs without and with hooks in each round, so that a busy disk affects both alike.
+// functionHooks compares runs without and with hooks in each round, so that a busy disk affects both in the same
+// way.
 func (b *bench) functionHooks(ctx context.Context) error {
 	bare, all, added := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	stores := []string{"memory", "sqlite"}
@@ -51,8 +52,8 @@ func (b *bench) commandHooks(ctx context.Context) error {
 		return err
 	}
 	for _, c := range []struct{ name, what string }{
-		{"group", "no sandbox, held by its process group"},
-		{"off", "no sandbox, held by a pid namespace"},
+		{"group", "no sandbox, ended by its process group"},
+		{"off", "no sandbox, ended by its pid namespace"},
 		{"read", "sandbox, may read the project"},
 		{"write", "sandbox, may write the project"},
 	} {

@@ -14,9 +14,8 @@
 //
 //	eval "$(scripts/services start postgres mysql redis s3)"
 //
-// Every row names its control, the simplest program that does the same work,
-// measured alternating with Holdfast on the same disk. Read the ratios; the
-// absolute times are for orientation.
+// Every row names its control: the simplest program that does the same work. Control and Holdfast are measured in
+// turns on the same disk. Read the ratios; the absolute times are for orientation.
 package main
 
 import (

@@ -239,7 +239,7 @@ func (s *sandboxBench) find(name string) *runner {
 	return s.runners[i]
 }
 
-// throughput has two workers start programs at once.
+// throughput measures two workers that start programs at the same time.
 func (s *sandboxBench) throughput() error {
 	names := []string{namePlain, nameKernel, nameOpen, nameExec, nameEqual}
 	rates := map[string][]float64{}

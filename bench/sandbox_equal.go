@@ -23,7 +23,7 @@ func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env
 	cmd.Dir, cmd.Env, cmd.Stderr = folder, env, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the mounts of our sandbox: %w", err)
+		return nil, fmt.Errorf("list the mounts of Holdfast's sandbox: %w", err)
 	}
 	mounts, err := parseMounts(string(out))
 	if err != nil {
@@ -39,7 +39,7 @@ func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env
 		args = append(args, m.flags(folder, twin, empty)...)
 	}
 	if len(args) == n {
-		return nil, errors.New("our sandbox has no mounts that hide or protect anything")
+		return nil, errors.New("Holdfast's sandbox has no mounts that hide or protect anything")
 	}
 	return append(args, "--chdir", twin, "/bin/true"), nil
 }

@@ -23,7 +23,7 @@ const (
 
 	nameOpen  = "sandbox.Open, Command"
 	nameExec  = "holdfast sandbox exec"
-	nameAlone = "holdfast sandbox exec, linked by itself"
+	nameAlone = "holdfast sandbox exec as a separate program"
 	nameEqual = "bubblewrap, equal policy"
 
 	nameBareWeaker     = "bare: Landlock and seccomp"

@@ -26,7 +26,7 @@ const (
 // sessions measures operations that must not depend on size: the tail and the fork of a large session, and the
 // list of the newest of many sessions.
 func (b *bench) sessions(ctx context.Context) error {
-	for _, be := range b.there() {
+	for _, be := range b.availableBackends() {
 		if sized[be.name] == 0 {
 			continue
 		}

@@ -54,7 +54,7 @@ func quartiles(r []float64, unit string) string {
 	return fmt.Sprintf("%.2f %s (%.2f to %.2f)", middle(r), unit, between(r, 0.25), between(r, 0.75))
 }
 
-// most is a goal with a maximum, such as "≤ 1.5 ×", and least one with a minimum.
+// most returns a goal with a maximum, such as "≤ 1.5 ×". The function least returns one with a minimum.
 func most(limit float64, unit string, got float64) string {
 	return goal(fmt.Sprintf("≤ %g %s", limit, unit), got <= limit)
 }

@@ -65,8 +65,8 @@ func (be *backend) server() string {
 	return os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(be.service))
 }
 
-// there returns the backends that can be measured. The others are reported once.
-func (b *bench) there() []backend {
+// availableBackends returns the backends that can be measured. It reports the others once.
+func (b *bench) availableBackends() []backend {
 	var found []backend
 	var names, services []string
 	for _, be := range backends {
@@ -78,7 +78,7 @@ func (b *bench) there() []backend {
 	}
 	if len(names) > 0 && !b.reportedMissing {
 		b.reportedMissing = true
-		fmt.Fprintf(os.Stderr, "left out: %s; to measure them, too: eval \"$(scripts/services start %s)\"\n",
+		fmt.Fprintf(os.Stderr, "not measured: %s; to measure them: eval \"$(scripts/services start %s)\"\n",
 			strings.Join(names, ", "), strings.Join(services, " "))
 		for _, n := range names {
 			b.add("all of "+n, "left out: no server", "", "", "")
@@ -172,5 +172,5 @@ func with(u *url.URL, pairs ...string) string {
 	return c.String()
 }
 
-// unused returns a name that nothing else on a server uses.
-func unused() string { return "holdfast_bench_" + strings.ToLower(rand.Text()) }
+// unusedName returns a name that nothing else on a server uses.
+func unusedName() string { return "holdfast_bench_" + strings.ToLower(rand.Text()) }

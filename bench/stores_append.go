@@ -16,7 +16,7 @@ import (
 
 // stores measures the durable append of each backend against the engine's own.
 func (b *bench) stores(ctx context.Context) error {
-	for _, be := range b.there() {
+	for _, be := range b.availableBackends() {
 		if err := b.within(ctx, be, func(p *place) error { return b.engine(ctx, be, p) }); err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 	return nil
 }
 
-// takeTurns calls both n times. The second call of a pair finds the disk slightly warmer, so they alternate in
-// coming first.
+// takeTurns calls both n times. The second call of a pair finds the disk slightly warmer, so the two take turns at
+// being first.
 func takeTurns(n int, subject, control func() (time.Duration, error)) (o, c []time.Duration, err error) {
 	for i := range n {
 		first, second := subject, control
@@ -110,8 +110,8 @@ func takeTurns(n int, subject, control func() (time.Duration, error)) (o, c []ti
 	return o, c, nil
 }
 
-// manyWriters has each of 64 writers append to a session of its own for a while, and then as many writers the
-// bare way, or in the other order.
+// manyWriters measures 64 writers that append to their own sessions for a while, and as many writers that use the
+// bare way. Which of the two is first alternates.
 func (b *bench) manyWriters(ctx context.Context, be backend, sessions *session.Sessions, bare bareWay) (err error) {
 	logs := make([]*session.Log, writers)
 	for i := range logs {

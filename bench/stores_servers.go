@@ -35,7 +35,7 @@ func postgresPlace(ctx context.Context, _ string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := unused()
+	name := unusedName()
 	at := with(u, "schema", name, "pool_max_conns", fmt.Sprint(conns))
 	return &place{
 		open: func(ctx context.Context) (session.Store, error) { return postgres.Open(ctx, at, nil) },
@@ -74,7 +74,7 @@ func mysqlPlace(ctx context.Context, _ string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := unused()
+	name := unusedName()
 	c := mysqldriver.NewConfig()
 	c.User, c.Net, c.Addr = u.User.Username(), "tcp", u.Host
 	c.Passwd, _ = u.User.Password()
@@ -130,9 +130,9 @@ func redisPlace(ctx context.Context, _ string) (*place, error) {
 	}
 	o, err := goredis.ParseURL(u.String())
 	if err != nil {
-		return nil, errors.New("HOLDFAST_TEST_REDIS is no URL of a Redis server")
+		return nil, errors.New("HOLDFAST_TEST_REDIS is not the URL of a Redis server")
 	}
-	client, prefix := goredis.NewClient(o), unused()+":"
+	client, prefix := goredis.NewClient(o), unusedName()+":"
 	return &place{
 		open: func(ctx context.Context) (session.Store, error) {
 			return redis.Open(ctx, with(u, "prefix", prefix), nil)
@@ -170,7 +170,7 @@ func s3Place(_ context.Context, _ string) (*place, error) {
 	}
 	end, err := url.Parse(u.Query().Get("endpoint"))
 	if err != nil || end.Host == "" || u.User == nil {
-		return nil, errors.New("HOLDFAST_TEST_S3 wants a key, a secret, and an endpoint with http:// or https://")
+		return nil, errors.New("HOLDFAST_TEST_S3 must have a key, a secret, and an endpoint with http:// or https://")
 	}
 	secret, _ := u.User.Password()
 	region := u.Query().Get("region")
@@ -183,7 +183,7 @@ func s3Place(_ context.Context, _ string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := u.JoinPath(unused())
+	at := u.JoinPath(unusedName())
 	prefix := strings.TrimPrefix(at.Path, "/") + "/"
 	barePrefix := strings.TrimSuffix(prefix, "/") + "_bare/"
 	return &place{

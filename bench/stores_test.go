@@ -32,7 +32,7 @@ func TestPlaces(t *testing.T) {
 	t.Setenv("HOLDFAST_TEST_REDIS", "")
 	t.Setenv("HOLDFAST_TEST_S3", "")
 	b := &bench{dir: t.TempDir(), reportedMissing: true}
-	for _, be := range b.there() {
+	for _, be := range b.availableBackends() {
 		t.Run(be.name, func(t *testing.T) {
 			err := b.within(t.Context(), be, func(p *place) error { return tryPlace(t, p) })
 			if err != nil {

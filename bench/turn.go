@@ -159,7 +159,7 @@ func (b *bench) shortRun(ctx context.Context, s *modelServer, subject, bare, ope
 	}
 	o, c, n := all[0], all[1], all[2]
 	b.compare("one prompt, 20 tool calls: per tool turn, durable and sandboxed", o.turn, bare.name, c.turn, 2)
-	b.compare("the same, against durable without sandbox", o.turn, open.name, n.turn, 1.3)
+	b.compare("the same, compared with durable without sandbox", o.turn, open.name, n.turn, 1.3)
 	b.compare("start → first request", o.first, bare.name, c.first, 2)
 	b.add("last answer → exit", micros(median(o.exit)), bare.name+" "+micros(median(c.exit)), ratio(median(o.exit), median(c.exit)),
 		most(3, "ms", millis(median(o.exit))))
@@ -168,7 +168,7 @@ func (b *bench) shortRun(ctx context.Context, s *modelServer, subject, bare, ope
 	return nil
 }
 
-// compare adds a row of two clients that alternated: the ratio is the median of the rounds'.
+// compare adds a row of two clients that alternated: the ratio is the median of the rounds' ratios.
 func (b *bench) compare(what string, subject []time.Duration, name string, control []time.Duration, limit float64) {
 	ratios := make([]float64, len(subject))
 	for i := range subject {
@@ -187,7 +187,7 @@ func (b *bench) longRun(ctx context.Context, s *modelServer, subject, bare clien
 	}
 	o, c := all[0], all[1]
 	b.compare(fmt.Sprintf("%d tool turns: per tool turn", calls), o.turn, bare.name, c.turn, 2)
-	b.add("the last tenth against the first", times(middle(o.grown)), bare.name+" "+times(middle(c.grown)),
+	b.add("the last tenth compared with the first", times(middle(o.grown)), bare.name+" "+times(middle(c.grown)),
 		times(middle(o.grown)/middle(c.grown)), "flat")
 	b.add(fmt.Sprintf("peak memory after %d turns", calls), fmt.Sprintf("%.1f MiB", middle(o.peak)),
 		fmt.Sprintf("%s %.1f MiB", bare.name, middle(c.peak)), times(middle(o.peak)/middle(c.peak)), most(45, "MiB", middle(o.peak)))
@@ -253,7 +253,7 @@ func (b *bench) resume(ctx context.Context) error {
 		}
 	}
 	b.add("resume of 10,000 items → first request", micros(median(first[0])),
-		fmt.Sprintf("its rows read, checked and as many bytes posted %s; the bytes alone %s", micros(median(first[1])), micros(median(first[2]))),
+		fmt.Sprintf("reading and checking its rows and posting as many bytes: %s; only posting: %s", micros(median(first[1])), micros(median(first[2]))),
 		ratio(median(first[0]), median(first[1])), most(25, "ms", millis(median(first[0]))))
 	return nil
 }

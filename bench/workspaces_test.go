@@ -43,7 +43,7 @@ func TestCounting(t *testing.T) {
 	if u := ask("b", "one"); u.Read != 0 {
 		t.Errorf("another way: %+v", u)
 	}
-	if n := c.so("a"); n.requests != 3 || n.fresh >= n.all || n.fresh < 2000 {
+	if n := c.countsOf("a"); n.requests != 3 || n.fresh >= n.all || n.fresh < 2000 {
 		t.Errorf("counted %+v", n)
 	}
 }

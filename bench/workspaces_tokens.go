@@ -29,9 +29,9 @@ const (
 	receivedTokens = 300
 )
 
-// wordTurns runs turns of an agent. By history, its own session is removed before each turn, so that the agent
-// gets the history as text. at is called after each turn, when the agent's process has ended: it writes to its
-// session until then.
+// wordTurns runs turns of an agent. For the way by history, its own session is removed before each turn, so that
+// the agent gets the history as text. at is called after each turn, when the agent's process has ended: it writes
+// to its session until then.
 func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
 	a, err := s.vendorAgent(ctx, slug, "words by "+way+" in "+slug, environ...)
 	if err != nil {
@@ -176,8 +176,8 @@ func (s *workspaceBench) addWords(what string, resume, history []int, withGoal b
 		fmt.Sprintf("1/%.1f", float64(sum(history))/float64(sum(resume))), linear)
 }
 
-// growthOf is how many more tokens each turn of the second half takes than the one before: the first turns
-// find less in a cache.
+// growthOf returns how many more tokens a turn takes than the one before it, on average over the second half of
+// the turns, because the first turns find less in a cache.
 func growthOf(list []int) int {
 	last := len(list) - 1
 	return (list[last] - list[last/2]) / (last - last/2)
@@ -206,7 +206,7 @@ func (s *workspaceBench) realTokens(ctx context.Context) error {
 		s.add(what, "-", "", "", `not measured: eval "$(scripts/services env debian vendors)"`)
 		return nil
 	case strings.HasPrefix(address, "["): // it listens on all addresses: this machine has no other
-		s.add(what, "-", "", "", "not measured: this machine has no address but its loopback's")
+		s.add(what, "-", "", "", "not measured: this machine has only a loopback address")
 		return nil
 	}
 	tag := fmt.Sprintf("holdfast-bench/claude:%d", os.Getpid())
@@ -234,7 +234,7 @@ func (s *workspaceBench) realTokens(ctx context.Context) error {
 		go func() {
 			before := counted{}
 			errs <- s.wordTurns(ctx, slug, way, "", func() {
-				now := server.so(way)
+				now := server.countsOf(way)
 				*list = append(*list, now.minus(before))
 				before = now
 			}, "ANTHROPIC_API_KEY=made-up", "ANTHROPIC_BASE_URL="+server.srv.URL+"/"+way)
@@ -259,7 +259,7 @@ func (s *workspaceBench) addCounts(resume, history []counted) {
 		of       func(counted) int
 		withGoal bool
 	}{
-		{"Claude Code: input that the server had not in its cache", func(c counted) int { return c.fresh }, true},
+		{"Claude Code: input that was not in the server's cache", func(c counted) int { return c.fresh }, true},
 		{"Claude Code: all input, cached or not", func(c counted) int { return c.all }, false},
 	} {
 		s.addWords(row.what, pick(resume, row.of), pick(history, row.of), row.withGoal)

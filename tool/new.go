@@ -37,18 +37,16 @@ func validName(name string) bool {
 // New makes a tool from a Go function.
 //
 // The input schema is inferred from In, a struct: json tags name the fields,
-// omitempty makes one optional, jsonschema tags describe them. A Spec that
-// brings its own Input is checked against that one instead (In may then be a
-// map or json.RawMessage). Every call is checked before it is decoded: unknown
-// and repeated fields, missing ones, strings for numbers, fractions for integers
-// and integers beyond 2^53 are refused with a text that starts with "Failed to
-// decode input:" and names the field. Null for an optional field counts as
+// omitempty makes one optional, jsonschema tags describe them. If the Spec has its own Input, that is the schema
+// instead (In may then be a map or json.RawMessage). Every call is checked before it is decoded: unknown and
+// repeated fields, missing ones, strings for numbers, fractions for integers and integers beyond 2^53 are refused
+// with a text that starts with "Failed to decode input:" and names the field. Null for an optional field counts as
 // absent.
 //
 // Requests says what a call would touch. Tool, session and input of its requests
-// are filled in when empty, and ReadOnly when the spec says so. Without it a call
-// raises one request that names the tool and nothing else, so a mode that asks,
-// asks. Run and requests must be safe for concurrent use.
+// are filled in when empty, and ReadOnly when the spec says so. If Requests is nil, a call has one request that
+// only names the tool, so the user is asked in modes that ask about a tool. Run and requests must be safe for
+// concurrent use.
 func New[In any](
 	spec Spec,
 	run func(context.Context, *Call, In) (Result, error),

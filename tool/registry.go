@@ -40,9 +40,9 @@ func (r *Registry) Lookup(name string) (Tool, bool) {
 	return t, ok
 }
 
-// WithFallback returns a registry with the tools of this one that calls find for any other name. Tools of
-// find are not offered to a model, which knows them from elsewhere; find must be safe for concurrent use
-// and handle any name.
+// WithFallback returns a registry with the tools of this one that calls find for any other name. The tools that
+// find returns are not offered to a model, which must learn their names in another way; find must be safe for
+// concurrent use and handle any name.
 func (r *Registry) WithFallback(find func(name string) (Tool, bool)) *Registry {
 	out := r.filter(func(string) bool { return true })
 	out.other = find

@@ -69,8 +69,8 @@ type Call struct {
 	Tool    string
 	Input   json.RawMessage
 	// Resumed is true if the call was approved before a restart and would still touch exactly what
-	// the approver saw. If the log does not say that the model has read a file, the approval
-	// stands for that.
+	// the approver saw. If the log does not say that the model has read a file, the approval counts as having read
+	// it.
 	Resumed bool
 	// OriginalInput is the input that the approver saw before replacing it with Input; nil if the
 	// approver replaced nothing. No model, hook or policy sets it.
@@ -84,8 +84,8 @@ type Call struct {
 
 	// Fill shows a form to the user: r.Input is the object to show, and Fill returns the object
 	// that the user put in its place, whose content fits the schema. No model, hook or policy
-	// answers it. An error means no: [ErrUndecided] if no person decided. Otherwise it is like
-	// Ask.
+	// answers it. An error means that there is no such object: [ErrUndecided] if no person decided. Otherwise it
+	// is like Ask.
 	Fill func(ctx context.Context, r policy.Request) (json.RawMessage, error)
 
 	// Save stores the content of a file durably before the call changes it; nil if nothing stores

@@ -30,13 +30,13 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	rounds := flag.Int("rounds", 5, "counted rounds, after one to warm up; of 200 calls a third of them")
+	rounds := flag.Int("rounds", 5, "number of rounds, after one to warm up; for 200 calls, a third of it")
 	words := flag.Int("turns", 20, "turns of the conversation that is resumed or sent as a history; 0 for none")
-	only := flag.String("only", "", "programs, with commas; the control and holdfast are always there")
-	calls := flag.String("calls", "0,20,200,resume", "how many tool calls, with commas, and resume")
+	only := flag.String("only", "", "programs to measure, separated by commas; the control and holdfast are always measured")
+	calls := flag.String("calls", "0,20,200,resume", "numbers of tool calls, separated by commas; and resume")
 	flag.Parse()
 	if runtime.GOARCH != "amd64" {
-		return fmt.Errorf("the packages are named for amd64 alone")
+		return fmt.Errorf("the package names are known only for amd64")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -115,7 +115,7 @@ func build(dir, pkg, to string) (string, error) {
 func table(ctx context.Context, s *server, all []*program, calls int, again bool, rounds int) {
 	what := fmt.Sprintf("%d tool calls", calls)
 	if again {
-		what = "The last session resumed, after 20 calls of it"
+		what = "Resuming the last session after its 20 calls"
 		rounds = max(rounds, 1)
 	}
 	if calls == 200 {
@@ -176,7 +176,7 @@ func conversation(ctx context.Context, s *server, all []*program, n int) {
 		return
 	}
 	fmt.Printf("\n**A conversation of %d turns**, 300 tokens each way, each turn by a process of its own; a token is four bytes\n\n", n)
-	fmt.Println("| program | way | sent in all | input tokens, all turns | of these not in a known beginning | last turn: input, not known | second turn: start → first request, wall |\n|---|---|---|---|---|---|---|")
+	fmt.Println("| program | way | sent in all | input tokens, all turns | of these, not in a known prefix | last turn: input, not known | second turn: start → first request, wall |\n|---|---|---|---|---|---|---|")
 	for _, p := range all {
 		if p.noResume != "" {
 			continue

@@ -61,7 +61,7 @@ func (c *Client) Block(a *Ask) (*Answer, error) {
 	}
 	var answer Answer
 	if err := c.out.Decode(&answer); err != nil {
-		return nil, fmt.Errorf("no answer from the process that starts: %w", err)
+		return nil, fmt.Errorf("no answer from the process that starts programs: %w", err)
 	}
 	if answer.Error != "" {
 		return nil, errors.New(answer.Error)

@@ -45,7 +45,7 @@ func newJail(a *Ask) (starter, error) {
 		s.attr.Serve = accept
 	}
 	if policy.Weaker && !j.Weaker() {
-		return nil, errors.Join(errors.New("namespaces can be made here, so the weaker way is not taken"), s.close())
+		return nil, errors.Join(errors.New("namespaces are available here, so the weaker confinement is not used"), s.close())
 	}
 	return s, nil
 }

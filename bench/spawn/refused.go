@@ -36,7 +36,7 @@ func refuse(users, limit string) error {
 	}
 	f := strings.Fields(string(b))
 	if len(f) != 3 || f[2] != "1" {
-		return errors.New("this process has no user namespace of its own")
+		return errors.New("this process is not in a user namespace of its own")
 	}
 	return os.WriteFile(limit, []byte("0"), 0)
 }

@@ -1,5 +1,5 @@
-// Package aimock starts the model server aimock for tests. It speaks the wires
-// of the providers and answers from fixtures, with faults on request.
+// Package aimock starts the model server aimock for tests. The server speaks the providers' protocols and answers
+// from fixtures, with faults on request.
 //
 //	fixtures.json ──► node aimock ──► http://127.0.0.1:PORT ◄── adapters, programs
 //
@@ -25,9 +25,8 @@ const Variable = "HOLDFAST_AIMOCK"
 
 var listening = lazyregexp.Must(`http://127[.0-9]+:[0-9]+`)
 
-// Start runs a server of its own for the test, with the answers of a fixture
-// file, and returns its address. Further arguments go to aimock's command line.
-// Where aimock is not installed the test is skipped; in CI it fails.
+// Start runs a separate server for the test, with the answers of a fixture file, and returns its address. Further
+// arguments go to aimock's command line. Where aimock is not installed the test is skipped; in CI it fails.
 func Start(t testing.TB, fixtures string, args ...string) string {
 	t.Helper()
 	script := os.Getenv(Variable)
@@ -51,7 +50,7 @@ func Start(t testing.TB, fixtures string, args ...string) string {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
 		if url := listening().FindString(lines.Text()); url != "" {
-			// What it says further is read, so that it does not block; this ends with it.
+			// Read all further output, so that the server does not block. The goroutine ends with the server.
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return url
 		}

@@ -1,5 +1,5 @@
-// Package claudefixture makes up a folder as Claude Code keeps it, for tests and
-// measurements. The same options give the same bytes.
+// Package claudefixture generates a folder in the form of Claude Code's, for tests and measurements. The same
+// options give the same bytes.
 package claudefixture
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Options says what to make.
+// Options describes the folder to generate.
 type Options struct {
 	Sessions int
 	Turns    int // of each session
@@ -22,11 +22,11 @@ type Options struct {
 	LongLine int // bytes of one long line, in the session after the faulty ones; 0: none
 }
 
-// Summary says what was made, for who compares.
+// Summary describes the generated folder, so that an import can be compared with it.
 type Summary struct {
 	Files   int
 	Bytes   int64
-	Items   int // that an import makes, of all sessions
+	Items   int // number of items that an import creates in all sessions
 	Faulty  map[string]string
 	Session func(i int) string
 }
@@ -50,7 +50,7 @@ var Faults = []string{Truncated, MissingParent, Unknown, Broken, Cycle, Compacte
 // SessionID is the id of session i.
 func SessionID(i int) string { return fmt.Sprintf("5e551011-0000-4000-8000-%012x", i) }
 
-// Make makes the folder dir/projects and what is in it.
+// Make creates the folder dir/projects and its content.
 func Make(dir string, o Options) (Summary, error) {
 	m := Summary{Faulty: map[string]string{}, Session: SessionID}
 	for i := range o.Sessions {
@@ -84,7 +84,7 @@ func Make(dir string, o Options) (Summary, error) {
 	return m, nil
 }
 
-// generator is one session in the making.
+// generator generates one session.
 type generator struct {
 	o      Options
 	id     string
@@ -103,7 +103,7 @@ func (s *generator) uuid() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%s", s.n, s.id[24:])
 }
 
-// entry writes one line with a message, or whatever body is.
+// entry writes one line of a type with body, usually a message.
 func (s *generator) entry(typ, body string) string {
 	id := s.uuid()
 	parent := "null"
@@ -179,7 +179,7 @@ func (s *generator) turn(t int) {
 	fmt.Fprintf(&s.b, `{"type":"queue-operation","operation":"enqueue","sessionId":"%s","timestamp":"2026-01-02T00:00:00.000Z"}`+"\n", s.id)
 }
 
-// insert puts the fault in the middle.
+// insert writes the session's fault in the middle of the session.
 func (s *generator) insert() {
 	switch s.fault {
 	case MissingParent:
@@ -208,7 +208,7 @@ func (s *generator) insert() {
 	}
 }
 
-// parallel writes two calls of one answer, whose results hang on one each.
+// parallel writes two calls of one answer. The parent of each result is its call.
 func (s *generator) parallel() {
 	message := "msg_par" + s.id[30:]
 	s.user("do two things")
@@ -221,7 +221,7 @@ func (s *generator) parallel() {
 	s.result("toolu_parB"+s.id[30:], "of b")
 }
 
-// subagent writes a sub-agent's file and what is beside it.
+// subagent writes a sub-agent's file and the files next to it.
 func (s *generator) subagent(project string) (int64, error) {
 	dir := filepath.Join(project, s.id, "subagents")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

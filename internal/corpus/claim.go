@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// Claim runs each case as a subtest named by its id. A key of handled is a case
-// id, or an area for all its cases that have no entry of their own; named gives,
-// by case id, the reason why a case is not run here. The test fails when a case
-// is in neither map, is in both by its id, or when a key fits no case.
+// Claim runs each case as a subtest named by its id. A key of handled is a case id, or an area: then it is for all
+// cases of the area that have no entry of their own. The map named has, by case id, the reason why a case is not
+// run here. The test fails when a case is in neither map, is in both by its id, or when a key fits no case.
 func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case), named map[string]string) {
 	t.Helper()
 	plan, problems := claim(cases, handled, named)

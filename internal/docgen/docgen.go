@@ -5,8 +5,8 @@
 //	}
 //
 // A test fails when its page differs from the code; with -update it writes the page.
-// `make docs` runs all of these tests with -update. The package does not know what the
-// pages say: that is in the tests of the packages that have the data.
+// `make docs` runs all of these tests with -update. The content of the pages is not in this package but in the
+// tests of the packages that have the data.
 package docgen
 
 import (

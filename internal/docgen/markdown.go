@@ -27,7 +27,7 @@ func Code(s string) string {
 	return "`" + strings.ReplaceAll(oneLine(s), "|", `\|`) + "`"
 }
 
-// Text is plain text for a table: one line, with Markdown's and HTML's signs escaped.
+// Text is plain text for a table: one line, with the special characters of Markdown and HTML escaped.
 func Text(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(oneLine(s))
 }

@@ -26,7 +26,7 @@ import (
 // Options configures [New].
 type Options struct {
 	Name  string           // of the file; default "transcript-", random letters and ".jsonl"
-	CWD   string           // the folder written in the entries
+	CWD   string           // the working folder that the entries name
 	Clock func() time.Time // for items without a time; default time.Now
 }
 

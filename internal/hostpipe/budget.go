@@ -27,8 +27,8 @@ type Budget struct {
 }
 
 const (
-	summaries   = 3 // allowed calls for each of the loop's
-	breaks      = 4 // and interrupted ones: by retries or an interrupt
+	summaries   = 3 // number of calls that the host allows for each call of the loop
+	breaks      = 4 // number of interrupted calls that it allows for each: by retries or an interrupt
 	extraBroken = 8 // additional interrupted calls
 
 	maxStreams    = 4         // concurrent model calls

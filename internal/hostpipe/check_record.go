@@ -176,7 +176,7 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 	case err != nil:
 		return err
 	case a.Decision.Allows():
-		return no("only the host records an answer that allows")
+		return no("only the host may record an answer that allows the call")
 	case a.Via != "" || !isAutomatic(a.Actor):
 		return no("only the host records a user's answer")
 	}

@@ -69,7 +69,7 @@ func (c *Client) end(why error) {
 		c.lost = why
 	}
 	c.mu.Unlock()
-	c.closing.Do(func() { _ = c.f.rw.Close() }) // nothing is left to lose
+	c.closing.Do(func() { _ = c.f.rw.Close() }) // the connection ends in any case, so an error does not matter
 }
 
 // Lost is closed when the connection has ended.
@@ -102,7 +102,7 @@ func (k *call) put(a answer) {
 	}
 }
 
-// take returns the next response. The end of the connection stays the last one.
+// take returns the next response. The end of the connection is always the last response.
 func (k *call) take() (answer, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

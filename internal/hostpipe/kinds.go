@@ -21,7 +21,7 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
 	}
 	switch r.Kind {
-	case session.KindItem, record.KindRewrite: // they are checked when they are added to the list
+	case session.KindItem, record.KindRewrite: // the transcript checks them when they are added to it
 		return nil
 	case record.KindTurnOpened:
 		return readable[record.TurnOpened](r)

@@ -54,7 +54,7 @@ type request struct {
 	Stream   *wireRequest `json:"stream,omitempty"`
 	Question string       `json:"question,omitempty"`
 
-	Event json.RawMessage `json:"event,omitempty"` // its form in package event
+	Event json.RawMessage `json:"event,omitempty"` // the event, encoded by package event
 	Error *wireError      `json:"error,omitempty"`
 
 	Parts json.RawMessage `json:"parts,omitempty"`

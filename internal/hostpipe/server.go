@@ -29,7 +29,7 @@ type ServeOptions struct {
 	// its answers. Nil: no one can answer.
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
 	// Event receives the agent's events, in order, after their records are durable, with an estimated size in
-	// bytes. It is called on the reading goroutine, which reads nothing meanwhile.
+	// bytes. It is called on the reading goroutine, which reads nothing until it returns.
 	Event func(e event.Event, size int)
 }
 
@@ -98,7 +98,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	stop()
-	_ = s.f.rw.Close() // writers must not wait for a reader any more
+	_ = s.f.rw.Close() // writers must no longer wait for a reader
 	s.work.Wait()
 	s.end()
 	return err
@@ -214,7 +214,7 @@ func (s *Server) begin(ctx context.Context, r *request, do func(context.Context)
 	s.work.Go(func() {
 		defer stop()
 		if r.Op == opRead || r.Op == opList {
-			s.pages <- struct{}{} // holders finish when the connection ends
+			s.pages <- struct{}{} // the goroutines that hold a token finish when the connection ends
 			defer func() { <-s.pages }()
 		}
 		a, blob, err := do(ctx)

@@ -84,7 +84,7 @@ func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, er
 		}
 		if err != nil {
 			e, ok := errors.AsType[*session.Error](err)
-			if !ok || e.Seq == 0 { // it concerns all of it
+			if !ok || e.Seq == 0 { // the error concerns the whole log
 				return reply{}, nil, err
 			}
 			a.Records = append(a.Records, wireRecord{Seq: e.Seq, Error: toWire(err)})

@@ -60,7 +60,8 @@ func (c *Client) Read(ctx context.Context, id string, want session.Range) iter.S
 	}
 }
 
-// advance moves a range past a page of n records that ended with seq. It reports whether anything can be left.
+// advance moves a range past a page of n records that ended with seq. It reports whether there may be more
+// records.
 func advance(r *session.Range, seq int64, n int) bool {
 	if r.Limit > 0 {
 		if r.Limit -= n; r.Limit <= 0 {

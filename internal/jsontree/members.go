@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Members calls each for the members of one JSON object, in order, without making a tree. It
+// Members calls the function each for every member of one JSON object, in order, without creating a tree. It
 // returns an error for a duplicate key and for anything that is not an object.
 func Members(object []byte, each func(key string, value []byte) error) error {
 	if !json.Valid(object) || !utf8.Valid(object) {

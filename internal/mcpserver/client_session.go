@@ -40,7 +40,7 @@ type ClientSession struct {
 	waiting []*call          // in the order of their arrival
 	running map[string]*call // calls of the running round, by tool use
 	failed  error            // why the session has ended
-	rounds  int              // used only by the goroutine of work
+	rounds  int              // used only by the goroutine that runs work
 	session string
 	agent   Agent
 }
@@ -78,7 +78,8 @@ func (d *ClientSession) Session() string {
 }
 
 // Call runs a tool call and waits for its result. If ctx ends, a waiting call is dropped and a running
-// one is interrupted. tell is called on another goroutine with what the call waits for.
+// one is interrupted. The function tell is called on another goroutine with a text that says what the call waits
+// for.
 func (d *ClientSession) Call(ctx context.Context, name string, input json.RawMessage, tell func(string)) (transcript.ToolResult, error) {
 	c := &call{
 		use:  transcript.ToolUse{ID: "mcp_" + ulid.Make().String(), Name: name, Input: input},

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Pending lists the open questions of a run, those of the sessions that work for it
-// included, by the id of its session; by the id of one that works for a run, what that one
-// asks; with "" those of all runs. They are sorted and returned as by [approval.Pending].
+// Pending lists pending approval requests and questions. If id is the session of a run, it lists those of the run,
+// including the sessions that work for it. If id is a session that works for a run, it lists only those of that
+// session. If id is "", it lists those of all runs. They are sorted and returned as by [approval.Pending].
 func Pending(ctx context.Context, sessions *session.Sessions, id string) ([]approval.Request, error) {
 	all, failed := approval.Pending(ctx, sessions, id)
 	if id == "" {

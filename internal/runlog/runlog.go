@@ -68,7 +68,8 @@ func Describe(ctx context.Context, s *session.Sessions, id string, spec *runspec
 	return err
 }
 
-// Description is the record of what a run is that no daemon runs; by is the account that runs it.
+// Description returns the record that describes a run without a daemon. The argument by is the account that runs
+// it.
 func Description(spec *runspec.Spec, by string) (session.Draft, error) {
 	return session.NewDraft(record.KindRunEvent, described(spec, by))
 }

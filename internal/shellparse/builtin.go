@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ofShell reports whether a command may be a shell builtin: builtins have no folder.
+// ofShell reports whether a command may be a shell builtin: its name has no folder.
 func ofShell(c *command) bool { return strings.IndexByte(c.words[0].text, '/') < 0 }
 
 // builtin applies the effects of shell builtins to the shell's state.

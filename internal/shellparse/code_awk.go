@@ -68,7 +68,8 @@ func (c *call) awkCall(ts []token, i int) {
 	}
 }
 
-// awkOperand parses the command of a pipe (no access) or the file of a redirect at i.
+// awkOperand parses the operand at index i: the command of a pipe if access is empty, otherwise the file of a
+// redirect.
 func (c *call) awkOperand(ts []token, i int, access Access) {
 	edge := func(k int) bool {
 		return k < 0 || k >= len(ts) || ts[k].kind == tokenMark && strings.Contains("{};()\n,&|", ts[k].text[:1]) ||

@@ -122,7 +122,7 @@ func (l *language) onlyMeans(ts []token) bool {
 	return false
 }
 
-// literalStarts reports whether every call that starts a program gets a literal.
+// literalStarts reports whether every call that starts a program names it in a string literal.
 func (l *language) literalStarts(ts []token) bool {
 	for i := range ts {
 		if ts[i].kind != tokenName || !contains(l.calls, ts[i].text) {

@@ -40,7 +40,8 @@ var commandVars = []string{
 // promptVars are expanded by the shell, which runs their substitutions.
 var promptVars = []string{"PS0", "PS1", "PS2", "PS4", "LESSOPEN", "LESSCLOSE", "BASH_ENV", "ENV"}
 
-// namesOpenFile reports whether the value of a variable names a file that the shell has open: /dev/stdin,
+// namesOpenFile reports whether a variable's value is the name of a file that the shell already has open:
+// /dev/stdin,
 // -r/dev/fd/3, @/proc/self/fd/0.
 func namesOpenFile(value string) bool {
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t\n=:,;@'\"", r) }) {

@@ -25,7 +25,7 @@ type stdin struct {
 type stdinKind uint8
 
 const (
-	stdinNone    stdinKind = iota // unchanged: that of the line
+	stdinNone    stdinKind = iota // the command has the standard input of the whole line
 	stdinKnown                    // text is the complete input: a here-document, a here-string, or echo and printf with static words
 	stdinUnknown                  // a pipe or file whose content the line does not show
 )

@@ -9,7 +9,7 @@ import (
 type call struct {
 	inv       *invocation
 	prog      *program
-	via       string // the name of its runs
+	via       string // the name under which the commands that it runs are reported
 	args      []word // of the program, or of the subcommand
 	given     []given
 	remaining []word // the operands; from the command on, all that follows
@@ -21,7 +21,7 @@ type call struct {
 	only      bool
 	unsafe    bool
 	instead   bool
-	handled   bool // a special handled everything: operands and options have no further meaning
+	handled   bool // the program's own function (see special) handled everything: operands and options have no further meaning
 	out       effects
 }
 

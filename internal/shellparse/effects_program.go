@@ -208,7 +208,7 @@ func (c *call) operands() {
 	}
 }
 
-// touched returns a role after the options that change what operands are.
+// touched returns the role of an operand, changed by the options that change the meaning of operands.
 func (c *call) touched(r role) role {
 	if c.writes {
 		switch r {

@@ -17,9 +17,9 @@ import (
 // Operands are roles in their order: "- r*" is one plain word, then files that are
 // read; "r* w" is files that are read, then one that is written. See [role].
 //
-// Options are spellings of one option with slashes between them, what its value is
-// and what it changes: "-o/--output:w", "-I?" (a value only when attached), "-abc"
-// (three options without value), "-#" (a number with a dash). What follows:
+// An option is written as its spellings, separated by slashes, then the role of its value, then what it changes:
+// "-o/--output:w", "-I?" (a value only when attached), "-abc" (three options without value), "-#" (a number with a
+// dash). What follows:
 //
 //	!  not safe            +  with everything below the operands
 //	^  takes the place of the operand that stands alone (grep -e, cp -t)
@@ -32,10 +32,9 @@ import (
 // Marks: safe (changes nothing, with these options), wrapper (does nothing but run
 // its operands), once (one dash in front of long options), late (options may stand
 // between the operands before the command), early (options end at the first
-// operand, though it is no command), any (options that are not listed do no
-// harm when they are attached), runs (runs code that is not in the line), alters
-// (changes things that are not in the line), and "=name" for the code that reads
-// what options and operands cannot say, see [call.special].
+// operand, even if it is not a command), any (options that are not listed do no harm when they are attached), runs
+// (runs code that is not in the line), alters (changes things that are not in the line), and "=name" for the
+// function that parses what this notation cannot describe, see [call.special].
 
 // role is what a word means to a program.
 type role byte

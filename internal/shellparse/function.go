@@ -21,8 +21,8 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	}
 }
 
-// fixFuncDecl corrects a function's declaration: of f() { a; } && b, the parser makes everything after the
-// braces part of the body.
+// fixFuncDecl corrects a function's declaration: in f() { a; } && b, the parser makes everything after the braces
+// part of the body.
 func fixFuncDecl(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
 	list, _ := body.Cmd.(*syntax.BinaryCmd)
 	outer, inner := *body, *list

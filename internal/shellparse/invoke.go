@@ -252,7 +252,7 @@ func (f *frame) runWords(s *scope, c *command, r *run) {
 	if f.stopped {
 		return
 	}
-	f.under(r.via).invoke(s, &command{words: r.argv, in: &r.in, slot: slot, set: c.set})
+	f.nestedFrame(r.via).invoke(s, &command{words: r.argv, in: &r.in, slot: slot, set: c.set})
 }
 
 // looksLikeCommand reports whether a literal in code looks like a command line.

@@ -7,14 +7,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// under returns a frame for the commands that something runs.
-func (f *frame) under(via string) *frame {
+// nestedFrame returns a frame for the commands that another command runs.
+func (f *frame) nestedFrame(via string) *frame {
 	return &frame{reader: f.reader, src: f.src, via: append(slices.Clip(f.via), via)}
 }
 
 // substitute parses $( ) or backquotes.
 func (f *frame) substitute(s *scope, c *syntax.CmdSubst) output {
-	return f.under("$()").stmts(s.subshell(), c.Stmts, &stdin{})
+	return f.nestedFrame("$()").stmts(s.subshell(), c.Stmts, &stdin{})
 }
 
 // process parses <( ) or >( ).
@@ -23,7 +23,7 @@ func (f *frame) process(s *scope, p *syntax.ProcSubst) {
 	if p.Op != syntax.CmdIn {
 		in, via = &stdin{kind: stdinUnknown}, ">()"
 	}
-	f.under(via).stmts(s.subshell(), p.Stmts, in)
+	f.nestedFrame(via).stmts(s.subshell(), p.Stmts, in)
 }
 
 // nested parses a text as a separate line.
@@ -38,7 +38,7 @@ func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) ou
 	if params != nil {
 		s.params = params
 	}
-	inner := f.under(via)
+	inner := f.nestedFrame(via)
 	inner.src = line
 	return inner.line(s, in)
 }

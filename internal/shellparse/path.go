@@ -119,7 +119,7 @@ func isProcess(source string) bool {
 	return len(source) > 2 && (source[0] == '<' || source[0] == '>') && source[1] == '(' && source[len(source)-1] == ')'
 }
 
-// device reports whether a name is not a file, but a device that discards output or an open file.
+// device reports whether a name is a device that discards output, or a file that is already open.
 func device(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false

@@ -154,7 +154,7 @@ func (c *call) runCode() {
 	c.opaque("runs code that the command line does not show")
 }
 
-// asksVersion: the only argument is the short spelling of --version.
+// asksVersion reports whether the only argument is a short spelling of --version.
 func (c *call) asksVersion() bool {
 	return len(c.args) == 1 && (c.args[0].text == "-V" || c.args[0].text == "-v")
 }
@@ -173,7 +173,7 @@ func (c *call) optionCode() []word {
 	return code
 }
 
-// vagueOption reports whether a word before the operands is unknown.
+// vagueOption reports whether any word before the operands is unknown.
 func (c *call) vagueOption() bool {
 	n := len(c.args) - len(c.remaining)
 	return slices.ContainsFunc(c.args[:n], func(w word) bool { return mayBeOption(w) || maySplit(w) }) ||

@@ -289,7 +289,7 @@ func (c *call) daemon() {
 	c.opaque("starts or stops a daemon")
 }
 
-// bwrapTakes returns how many values an option of bwrap has, if not one.
+// bwrapTakes has the number of values of the options of bwrap that have values.
 var bwrapTakes = map[string]int{
 	"--bind": 2, "--ro-bind": 2, "--dev-bind": 2, "--bind-try": 2, "--ro-bind-try": 2, "--dev-bind-try": 2, "--symlink": 2,
 	"--setenv": 2, "--file": 2, "--bind-data": 2, "--ro-bind-data": 2, "--chmod": 2, "--overlay": 3,

@@ -62,7 +62,7 @@ func (c *call) shell() {
 	c.out.safe = c.out.wrapper && c.out.unclear == "" && c.out.opaque == "" && len(c.out.paths) == 0 && !c.has("-i") && !c.has("-l") && !c.has("--login")
 }
 
-// shellVague: an option before the line or the script is unknown.
+// shellVague marks the command as unclear if an unknown word before the line or the script may be an option.
 func (c *call) shellVague() {
 	for _, w := range c.args {
 		if len(c.remaining) > 0 && w == c.remaining[0] && w.static {

@@ -38,10 +38,10 @@ type scope struct {
 	loop    *jumps   // of the innermost loop
 	call    *jumps   // of the function that is being parsed
 
-	version    int  // of everything except the folders; no two states of one reading have the same
+	version    int  // version number of everything except the folders; two different states of one reading never have the same number
 	clock      *int // the last version assigned
 	sharedVars bool // copy vars before writing
-	sharedFun  bool // the same for funcs and aliases
+	sharedFun  bool // copy funcs and aliases before writing
 	lost       bool // no variable is known, not even the given ones
 	exportFun  bool // functions are exported
 	ended      bool // exit, return, break: the following commands are not reachable from here

@@ -20,7 +20,7 @@ func (f *frame) stmts(s *scope, list []*syntax.Stmt, in *stdin) output {
 	return out
 }
 
-// last is stmts without settling whether the last one succeeded.
+// last parses a list like stmts, but does not call settle after the last statement.
 func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
 	if len(list) > 1 && in.kind == stdinKnown {
 		in = &stdin{kind: stdinUnknown} // the first may use a part of it
@@ -40,7 +40,8 @@ func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
 	return all
 }
 
-// stmt parses one statement. s is settled before; after it, s has the folders for success and for failure.
+// stmt parses one statement. Before it, settle was called for s; after it, s has separate folders for success and
+// for failure.
 func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
 	if !f.step() {
 		return output{}

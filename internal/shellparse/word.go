@@ -184,7 +184,7 @@ func (e *fields) within(parts []syntax.WordPart, document bool) {
 	}
 }
 
-// onlyAll reports whether the text is "$@", which may be no word at all.
+// onlyAll reports whether the text is exactly "$@", which may expand to no word.
 func onlyAll(q *syntax.DblQuoted) bool {
 	if len(q.Parts) != 1 {
 		return false

@@ -7,8 +7,8 @@
 //		testneed.Need(t, "no rg on the PATH: apt-get install ripgrep makes this run")
 //	}
 //
-// The user is not such a need: some tests need root, and others need a user who is not root. Each of them
-// skips for the other user, also in CI; `.ci/run` runs both.
+// The user is not such a need: some tests need root, and others need a user who is not root. Each of them is
+// skipped for the other user, even in CI; `.ci/run` runs both.
 //
 // The package is for tests only.
 package testneed
@@ -29,8 +29,8 @@ func Need(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Heavy is [Need] for what takes minutes to install or to run: with -short, which `make test` uses and `make
-// test-all` does not, the test is skipped, also in CI.
+// Heavy is [Need] for a requirement that takes minutes to install or to run: with -short, which `make test` uses
+// and `make test-all` does not, the test is skipped, even in CI.
 func Heavy(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if testing.Short() {
@@ -40,7 +40,7 @@ func Heavy(t testing.TB, format string, args ...any) {
 }
 
 // Root skips the test unless root runs it. what names the action that needs root, such as
-// "mounting". It skips in CI, too: CI as root runs the test.
+// "mounting". It skips the test even in CI, because CI also runs the tests as root.
 func Root(t testing.TB, what string) {
 	t.Helper()
 	if os.Getuid() != 0 {

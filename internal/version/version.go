@@ -52,9 +52,9 @@ func Current() Doc {
 	return d
 }
 
-// fromFile returns the version of the module whose source file the compiler read, with the commit if
-// the version was made from one. The go command compiles modules in folders whose names end with
-// their version, and keeps that part with -trimpath:
+// fromFile returns the version of the module whose source file the compiler read, and the commit, if the version
+// names one. The go command compiles modules in folders whose names end with their version, and keeps that part
+// with -trimpath:
 //
 //	/go/pkg/mod/github.com/holdfast-dev/holdfast@v0.9.0/internal/version/version.go
 //

@@ -92,7 +92,7 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	case o.Options.Sessions == nil || o.Options.NoPersist:
 		return bad("a session store is required")
 	case len(o.Options.Transcript) > 0:
-		return bad("it resumes a session by its id, not from a transcript")
+		return bad("a workspace resumes a session by its id, not from a transcript")
 	}
 	env, err := credentials(s, o.Environ)
 	if err != nil {
@@ -154,7 +154,7 @@ func (w *Workspaces) builtinAgent(s *Settings, r *runner, o AgentOptions) (*Agen
 	return &Agent{turner: a, Kind: s.Agent.Kind, ends: func() {}}, nil
 }
 
-// Close is [agent.Agent.Close]. When it returns, no process of the agent runs any more; the container keeps
+// Close is [agent.Agent.Close]. When it returns, all processes of the agent have ended; the container keeps
 // running.
 func (a *Agent) Close() error {
 	err := a.turner.Close()

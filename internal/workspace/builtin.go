@@ -37,13 +37,13 @@ type builtinAgent struct {
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
-	log     *session.Log // used for its lease; its head is the one at opening
+	log     *session.Log // used only for its lease; its head is not updated after the session was opened
 	opened  event.SessionOpened
 	id      string
 	server  *hostpipe.Server        // server of the current turn, or nil
 	stop    context.CancelCauseFunc // ends the current turn
 	mode    policy.Mode
-	changes []policy.Change // made since the last turn and not yet emitted
+	changes []policy.Change // changes made since the last turn that were not emitted yet
 }
 
 // builtinOptions configures a [builtinAgent].

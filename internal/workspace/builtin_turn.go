@@ -176,7 +176,7 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 	t.work.Go(func() { served <- server.Serve(serving) })
 	err = t.follow(ctx, server, served)
 	t.drain()
-	if t.over { // nothing is pushed any more
+	if t.over { // no more events are queued
 		return t.dead(ctx, errFlood)
 	}
 	if t.res.Reason != "" {

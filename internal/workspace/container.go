@@ -55,7 +55,7 @@ type Container struct {
 	engine *engine.Engine
 	run    string   // the folder of the sockets, on the host
 	first  int      // the container's first process, as the host numbers it
-	use    *os.File // its lock is shared by all who work in the container
+	use    *os.File // all processes that work in the container share its lock
 	// release gives up the container's network access.
 	release func()
 	end     func(context.Context) error // replaces both, for an ephemeral container
@@ -63,7 +63,7 @@ type Container struct {
 	closed  error
 }
 
-// Close ends the use of the container. A workspace's container and its connections stay; one from
+// Close ends the use of the container. A workspace's container and its connections stay; a container from
 // [Workspaces.EnsureEphemeral] is removed.
 func (c *Container) Close() error {
 	c.once.Do(func() {

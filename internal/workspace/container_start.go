@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// How long a supervisor has for its first answer.
+// The time limits for a supervisor's first answer.
 const (
 	startTime = 10 * time.Second
 	// After this time, try to reach the supervisor through a second process in the container instead of the

@@ -53,7 +53,7 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 	return e, got, nil
 }
 
-// cached returns what was found before; each is nil otherwise.
+// cached returns the engine and its description if they were found before, otherwise nil.
 func (w *Workspaces) cached() (*engine.Engine, *engine.Info) {
 	w.containers.mu.Lock()
 	defer w.containers.mu.Unlock()

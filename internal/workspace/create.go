@@ -14,7 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// Folders with these prefixes are not workspaces: one is being created, or is the rest of a deleted one.
+// A folder with one of these prefixes is not a workspace: it is being created, or is the rest of a deleted
+// workspace.
 const (
 	stagePrefix   = ".new-"
 	deletedPrefix = ".gone-"
@@ -281,7 +282,7 @@ func (w *Workspaces) sweep(ctx context.Context, all *os.Root) {
 	}
 }
 
-// abandoned reports whether no process is creating a folder any more.
+// abandoned reports whether the process that was creating a folder has ended.
 func abandoned(all *os.Root, name string) bool {
 	dir, err := openFolder(all, name)
 	if err != nil {
@@ -289,7 +290,7 @@ func abandoned(all *os.Root, name string) bool {
 	}
 	defer dir.Close()
 	seen, err := dir.Lstat(lockName)
-	if errors.Is(err, fs.ErrNotExist) { // it has just begun, or has just ended
+	if errors.Is(err, fs.ErrNotExist) { // the other process has just begun or has just ended
 		made, err := dir.Stat(".")
 		return err == nil && time.Since(made.ModTime()) > time.Hour
 	}

@@ -29,8 +29,8 @@ type Deleted struct {
 
 // Delete removes a workspace: first its container, then the home of its agents and everything else except the
 // settings. Then it records the deletion in the sessions (which stay) and removes the settings. If it stops early,
-// also by a crash, the workspace is half deleted: it cannot be used, and another Delete completes the deletion.
-// Links are removed and never followed. A project outside the workspace's folder stays.
+// even because of a crash, the workspace is half deleted: it cannot be used, and another Delete completes the
+// deletion. Links are removed and never followed. A project outside the workspace's folder stays.
 //
 // Errors: [ErrNotFound], [ErrNoEngine], [ErrLeftover] with what could not be removed, session.ErrBusy when another
 // process keeps one of the sessions.
@@ -84,7 +84,7 @@ func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Delet
 	w.sweep(ctx, all)
 	seen, err := all.Lstat(slug)
 	if err != nil || seen.IsDir() {
-		return false, nil // a folder or nothing is there, or the next step reports the error
+		return false, nil // there is a folder or nothing; the next step reports any error
 	}
 	if err := w.remove(ctx, slug); err != nil {
 		return false, &Error{Op: "delete", Slug: slug, Err: err, Detail: "its container must be stopped first"}

@@ -7,8 +7,8 @@
 //	              workspace.json  home/  run/  project/  lock
 //
 // A workspace is a name, a project folder, settings and a folder on disk. Its container is created when it is
-// needed and may be lost at any time. The memory of an agent is first in the session's log on the host, and second
-// in the home folder of the workspace.
+// needed and may be lost at any time. The authoritative memory of an agent is the session's log on the host; the
+// home folder of the workspace is only a second copy.
 //
 // The shortest use creates a workspace, runs a turn in it and deletes everything again:
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// egressLock is a lock file, held by the process that serves the container's network access. Other processes that
-// use the same container wait for the lock and take over when that process ends.
+// egressLock is a lock file, held by the process that serves the container's network access. The other processes
+// that use the container wait for the lock, and one of them gets it when that process ends.
 const egressLock = "egress.lock"
 
 // takeOver is the interval at which the others try to get the lock.

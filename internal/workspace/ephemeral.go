@@ -32,7 +32,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 		return nil, errors.Join(err, folder.remove(ctx))
 	}
 	spec := w.spec(s, places{run: filepath.Join(folder.path, runName), project: w.dirs(s).Project}, img.ID, info)
-	spec.Name += "." + folder.id // a workspace name has no dot
+	spec.Name += "." + folder.id // not the name of a workspace, because that has no dot
 	spec.Labels[labelEphemeral] = folder.id
 	spec.Remove = true
 	spec = tmpfsVolumes(spec, s, img.Volumes)

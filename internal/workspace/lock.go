@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// locks are the locks of this process, by workspace name. A lock exists while a goroutine holds or waits for it.
+// locks are the locks of this process, by workspace name. A lock is in this map while a goroutine holds it or
+// waits for it.
 type locks struct {
 	mu   sync.Mutex
 	byID map[string]*slugLock

@@ -72,8 +72,8 @@ func swappable(a, b host, of string) *problem {
 	return nil
 }
 
-// The rejected paths: with everything below and above them, exactly, and if mounted writable with everything below
-// them.
+// The paths that are rejected: systemTrees with everything below and above them; wholeTrees only themselves;
+// readTrees with everything below them, if they are mounted writable.
 var (
 	systemTrees = []string{"/proc", "/sys", "/dev", "/run", "/boot", "/var/run", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers"}
 	wholeTrees  = []string{"/home", "/Users", "/private", "/System", "/Library"}
@@ -106,7 +106,7 @@ func (w *Workspaces) checkHost(h host) *problem {
 		}
 	}
 	if slices.Contains(wholeTrees, plain) {
-		return refuse("choose a folder inside it", "%s is too large to share: it contains everything of a user or the system", h.path)
+		return refuse("choose a folder inside it", "%s is too large to share: it contains all files of a user or of the system", h.path)
 	}
 	for _, tree := range readTrees {
 		if h.writable && below(plain, tree, '/') {

@@ -10,8 +10,8 @@ import (
 // Reconciled is the result of [Workspaces.Reconcile]. Names are container names.
 type Reconciled struct {
 	Kept     []string // of existing workspaces
-	Removed  []string // of no workspace, and idle
-	Busy     []string // of no workspace, and maybe in use
+	Removed  []string // without a workspace, and idle
+	Busy     []string // without a workspace, but possibly in use
 	Problems []error  // what could not be inspected or removed
 }
 

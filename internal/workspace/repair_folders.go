@@ -9,8 +9,8 @@ import (
 )
 
 // repairFolders repairs the folders of a workspace after an agent's changes that would break the next one:
-// permissions it removed, and files it put in the place of sockets. The workspace is locked; only Holdfast renames
-// these folders.
+// permissions that the agent removed, and files that it created in place of sockets. The workspace is locked; only
+// Holdfast renames these folders.
 func repairFolders(ctx context.Context, dir *os.Root) error {
 	for _, name := range []string{homeName, runName, projectName} {
 		if err := ownRights(dir, name); err != nil {

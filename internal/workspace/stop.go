@@ -60,7 +60,7 @@ func (w *Workspaces) StopAll(ctx context.Context) error {
 	return stopThem(ctx, e, list)
 }
 
-// stopThem stops containers in parallel. Containers that are removed at their end may be gone by then.
+// stopThem stops containers in parallel. A container that is removed when it ends may no longer exist then.
 func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) error {
 	failed := make([]error, len(list))
 	var wg sync.WaitGroup

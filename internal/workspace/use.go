@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// useName is a file whose lock is shared by those who work in a container. Recreating the container needs the
-// exclusive lock.
+// useName is a lock file: all processes that work in a container share its lock. Recreating the container needs
+// the exclusive lock.
 const useName = "use"
 
 // openPlain opens a file in a folder that only Holdfast writes, and creates it if necessary.

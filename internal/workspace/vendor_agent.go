@@ -244,7 +244,7 @@ func missingAgentError(slug, program string, err error) error {
 	return e
 }
 
-// process is a process together with the resources held for it.
+// process is a process and the resources that are held until it ends.
 type process struct {
 	*supervisor.Process
 	conn    *supervisor.Conn

@@ -35,8 +35,8 @@ var thinkingBudgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
 //	 written per request                      if asked for   written once           not copied
 //
 // Cache marks go on the last tool, the system text, and the last block of each
-// of the last two messages. Marks are not part of a wire: the next request has
-// them elsewhere.
+// of the last two messages. Marks are not part of an encoded item, because the next request has them in other
+// places.
 func (m *adapter) body(req *model.Request) *call.Body {
 	b := &call.Body{}
 	b.Grow(2*len(req.Messages) + 8)

@@ -221,8 +221,8 @@ func (a *answer) addCall(p *callPiece, emit func(model.Event) bool) bool {
 }
 
 // callOf returns the call that a part continues, or nil. Parts without an index use their id; without
-// either, they continue the last call. For servers that give every call the index 0, a new id starts a new
-// call.
+// either, they continue the last call. A new id starts a new call, because some servers give every call the index
+// 0.
 func (a *answer) callOf(p *callPiece) *toolCall {
 	for _, c := range slices.Backward(a.calls) {
 		differs := p.ID != "" && c.given != "" && p.ID != c.given

@@ -287,7 +287,7 @@ func (e playFailure) compile() (model.Error, *scriptError) {
 	}
 	message := e.Message
 	if message == "" {
-		message = "as the play has it"
+		message = "an error from the script"
 	}
 	return model.Error{Kind: kind, Provider: provider, Status: status, RetryAfter: e.RetryAfter, Message: message}, nil
 }

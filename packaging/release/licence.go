@@ -72,7 +72,7 @@ func expression(texts []text) (string, error) {
 		}
 		found := identify(t.Data)
 		if len(found) == 0 && len(bytes.TrimSpace(t.Data)) > 0 {
-			return "", fmt.Errorf("unknown licence in %s\nhint: name its words in packaging/release/licence.go", t.Name)
+			return "", fmt.Errorf("unknown licence in %s\nhint: add its words to the list in packaging/release/licence.go", t.Name)
 		}
 		ids = append(ids, found...)
 	}
@@ -84,7 +84,7 @@ func expression(texts []text) (string, error) {
 	for i, id := range ids {
 		choice := strings.Split(id, " OR ")
 		if !slices.ContainsFunc(choice, func(id string) bool { return slices.Contains(allowed, id) }) {
-			return "", fmt.Errorf("its licence is %s\nhint: do without the module; what is allowed is in packaging/release/licence.go", id)
+			return "", fmt.Errorf("its licence is %s\nhint: remove the module; the list of allowed licences is in packaging/release/licence.go", id)
 		}
 		if len(choice) > 1 && len(ids) > 1 {
 			ids[i] = "(" + id + ")"
@@ -99,7 +99,7 @@ const line = "==================================================================
 // all their licenses and notices.
 func notices(b *build, version string) []byte {
 	var w bytes.Buffer
-	fmt.Fprintf(&w, "holdfast %s for %s contains the software of others, under these licences.\nThe source of each part is at the address given with it.\n\n", version, b.target)
+	fmt.Fprintf(&w, "holdfast %s for %s contains the software of others, under the licences below.\nThe source of each part is at the address given with it.\n\n", version, b.target)
 	for _, m := range b.modules[1:] {
 		fmt.Fprintf(&w, "  %-60s %s\n", m.Path+" "+m.Version, m.Licence)
 	}

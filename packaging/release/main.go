@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "../../dist", "the folder for the files; an earlier release in it is removed")
 	root := flags.String("root", "../..", "the checkout")
 	systems := flags.String("systems", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
-	key := flags.String("key", os.Getenv("HOLDFAST_SIGNING_KEY"), "the file of the SSH key that signs, or of its public half if an agent has it; default $HOLDFAST_SIGNING_KEY")
+	key := flags.String("key", os.Getenv("HOLDFAST_SIGNING_KEY"), "the file of the SSH signing key, or of its public key if the key is in an SSH agent; default $HOLDFAST_SIGNING_KEY")
 	unsigned := flags.Bool("unsigned", false, "make a release without a signature")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if r.Tag != "" && r.key == "" && !*unsigned {
-		return errors.New("a release is signed\nhint: HOLDFAST_SIGNING_KEY=~/.ssh/id_ed25519 make release, or -unsigned")
+		return errors.New("a release must be signed\nhint: HOLDFAST_SIGNING_KEY=~/.ssh/id_ed25519 make release, or -unsigned")
 	}
 	if r.key != "" {
 		if r.signer, err = publicKey(ctx, r.key); err != nil {
@@ -130,7 +130,7 @@ func emptyFolder(dir string) error {
 	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() || !strings.HasPrefix(name, "holdfast") && !strings.HasPrefix(name, "checksums.txt") && name != "install.sh" {
-			return fmt.Errorf("%s has %s, which is not of a release\nhint: -out with an empty folder", dir, name)
+			return fmt.Errorf("%s contains %s, which is not a file of a release\nhint: -out with an empty folder", dir, name)
 		}
 	}
 	for _, e := range entries {

@@ -69,7 +69,7 @@ func (r *release) sbom(b *build) ([]byte, error) {
 		Creation:  spdxCreation{r.Time.Format(time.RFC3339), []string{"Organization: Holdfast", "Tool: holdfast-release-" + r.Version}},
 	}
 	for i, m := range b.modules {
-		// A name has no digit after v in std: go1.26.1 is its version, and purl knows it as stdlib.
+		// The module std has versions such as go1.26.1, and its name in a purl is stdlib.
 		version, purl := strings.TrimPrefix(m.Version, "go"), "pkg:golang/"+m.Path+"@"+m.Version
 		if m.Path == "std" {
 			version, _, _ = strings.Cut(version, " ")

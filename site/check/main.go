@@ -1,5 +1,5 @@
 // Check reads a built site: every link and every picture leads to a file of the site,
-// and every anchor to an id in it. Addresses of other places are not opened.
+// and every anchor to an id in it. Links to other sites are not opened.
 //
 //	go -C site run ./check ../dist/site
 package main
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A link is an address as a page has it.
+// A link is an address in a page.
 type link struct{ page, to string }
 
 func main() {

@@ -141,7 +141,7 @@ func (s *screen) newline(at float64) {
 	s.line, s.lines = nil, append(s.lines, nil)
 }
 
-// put notes what the current line shows now.
+// put records what the current line shows now.
 func (s *screen) put(at float64) {
 	l := &s.lines[len(s.lines)-1]
 	n := len(*l)

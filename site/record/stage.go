@@ -15,7 +15,7 @@ type stage struct {
 }
 
 // The account that runs the commands when root makes recordings. Its home is mounted
-// at /home/ann, and /etc/passwd has no one else, for these commands alone.
+// at /home/ann, and /etc/passwd has no other user; both apply only to these commands.
 const (
 	user   = 4711
 	passwd = "ann:x:4711:4711::/home/ann:/bin/sh\n"

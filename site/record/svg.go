@@ -11,7 +11,7 @@ const (
 	charWidth  = 8.43
 	pad        = 16
 	bar        = 30
-	hold       = 5.0 // seconds for which the end stays
+	hold       = 5.0 // seconds for which the end remains visible
 )
 
 const style = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d8dee6;white-space:pre}` +

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	quiet   = 600 * time.Millisecond // a command that prints nothing for so long waits for a key
+	quiet   = 600 * time.Millisecond // a command that prints nothing for this time waits for a key
 	patient = time.Minute
 )
 
-// run runs one command in a terminal of its own. Exit codes are not errors: policy
-// explain answers with one, and a killed run has one.
+// run runs one command in a terminal of its own. Exit codes are not errors: policy explain returns its answer as
+// one, and a killed run has one.
 func run(c command, sc scene, dir string, env []string) ([]chunk, error) {
 	master, slave, err := openTerminal(sc.columns, sc.rows)
 	if err != nil {

@@ -4,8 +4,8 @@
 //	model ─► AskUserQuestion {questions} ─► guard: only the user ─► terminal, console, daemon
 //	  ◄── the answers ── tool ◄── approval with input {questions, answers} ◄──┘
 //
-// The answers are part of the approval ([approval.Question.AnswersInput]), as Claude Code has it. Answers
-// from a model, a hook or a callback are rejected: only the user can answer.
+// The answers are part of the approval ([approval.Question.AnswersInput]), as in Claude Code. Answers from a
+// model, a hook or a callback are rejected: only the user can answer.
 //
 //	t, err := ask.New()
 //	registry, err := tool.NewRegistry(t)

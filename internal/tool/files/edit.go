@@ -120,8 +120,8 @@ func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c change
 	return was, c, nil
 }
 
-// changed is a text after edits: the number of replacements, and the span of its seen form that contains
-// them.
+// changed is the result of edits: the new text, the number of replacements, and the span of text.seen that
+// contains them.
 type changed struct {
 	text        text
 	count       int

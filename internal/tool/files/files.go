@@ -29,7 +29,8 @@ type Options struct {
 	MaxBytes int   // bytes of text per Read; 256 KiB
 	MaxImage int64 // bytes; 5 MiB
 
-	// Override lets calls ask for one exception from a deny of the session; see [override.AllowOverride].
+	// Override lets a call request one exception from a denial that applies to the session; see
+	// [override.AllowOverride].
 	Override bool
 }
 

@@ -50,7 +50,7 @@ func (c *cell) name(i int) string {
 // parseNotebook parses a notebook. The error says why the file is not a notebook.
 func parseNotebook(raw []byte) (*notebook, error) {
 	if n := bytes.Count(raw, []byte(",")) + bytes.Count(raw, []byte("[")); n > maxValues {
-		return nil, fmt.Errorf("is too large a notebook: it may have more than %d values", maxValues)
+		return nil, fmt.Errorf("is too large for a notebook: it may have more than %d values", maxValues)
 	}
 	root, err := jsontree.Parse(raw)
 	if err != nil {

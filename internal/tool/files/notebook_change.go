@@ -144,7 +144,7 @@ func without(obj *jsontree.Node, keys ...string) []splice {
 		case !slices.Contains(keys, m.Key):
 		case i < last:
 			list = append(list, splice{m.At, obj.Members[i+1].At, ""})
-		default: // all members from here on are removed, and the source remains before them
+		default: // all members from here on are removed; the source before them remains
 			return append(list, splice{obj.Members[last].Value.End, obj.Members[len(obj.Members)-1].Value.End, ""})
 		}
 	}

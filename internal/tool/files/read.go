@@ -308,8 +308,8 @@ func (r *lines) show(kept []byte, size, keep int) string {
 	return s
 }
 
-// rest counts the remaining lines: it reads on if the file is being hashed, otherwise it returns -1 if
-// more follow.
+// rest returns the number of all lines. If the file is not being hashed, it does not read on, and returns -1 if
+// there are more lines.
 func (r *lines) rest() (int, error) {
 	if r.sum == nil {
 		if _, err := r.in.Peek(1); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// originalFile is the state of a file before a change, or that it does not exist.
+// originalFile is the state of a file before a change; the file may not exist.
 type originalFile struct {
 	info fs.FileInfo // nil if there is no file
 	sum  string

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// text is a file's content as a model sees it, and the way back: without a byte
-// order mark and with \n for every line end.
+// text is a file's content in two forms: raw as stored, and seen as a model sees it, without a byte order mark and
+// with \n for every line end.
 //
 //	raw   "\uFEFFa\r\nb\r\n"
 //	seen  "a\nb\n"            crs = [1 3]: a \r was taken away before these

@@ -29,7 +29,7 @@ type running struct {
 	clock *callTimer
 	news  chan string // progress messages from the server
 
-	number int // among the calls of the connection; guarded by its mutex
+	number int // of this call among the calls of the connection; guarded by the connection's mutex
 
 	sent      atomic.Bool // over HTTP
 	forgotten atomic.Bool // the server did not know the session of the request

@@ -160,7 +160,7 @@ func (c *Client) settle(ctx context.Context) {
 }
 
 // OnChange sets a function that receives the complete list of tools whenever it differs from the last one
-// reported by [Client.Tools] or f: a server has connected late, has failed for good, or has changed its
+// reported by [Client.Tools] or f: for example because a server connected late, failed permanently, or changed its
 // tools. Calls of f do not overlap; f must not call Tools.
 func (c *Client) OnChange(f func([]tool.Tool)) {
 	c.mu.Lock()
@@ -234,7 +234,7 @@ func (c *Client) Connect(ctx context.Context, name string) error {
 	return err
 }
 
-// all returns the links whose resources can be read.
+// all returns the servers whose resources can be read.
 func (c *Client) all() []*serverLink {
 	if c.o.Parent == nil {
 		return c.links
@@ -252,8 +252,8 @@ func (c *Client) find(name string) (*serverLink, error) {
 }
 
 // EndProcesses kills all stdio servers, including those that are starting, with their child processes, and
-// waits until they have ended. The next call of a tool starts its server again. why is the error of
-// running calls.
+// waits until they have ended. The next call of a tool starts its server again. Running calls return the error
+// why.
 func (c *Client) EndProcesses(why error) {
 	var all sync.WaitGroup
 	for _, l := range c.links {

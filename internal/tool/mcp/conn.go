@@ -30,7 +30,7 @@ type conn struct {
 	ending sync.Once
 	over   chan struct{} // closed when everything has ended
 
-	endKnown chan struct{} // closed when the reason of the end is known; nil while the connection lives; guarded by the link's mutex
+	endKnown chan struct{} // closed when it is known why the connection ended; nil while it is open; guarded by the link's mutex
 
 	mu         sync.Mutex
 	calls      map[string]*running // by progress token
@@ -39,7 +39,7 @@ type conn struct {
 	stale      bool                // the server's list of tools has changed
 	relisting  bool                // the list is being requested in the background
 	listing    chan struct{}       // closed when the changed list is in effect; nil if it is
-	messages   int                 // messages in the second that started at
+	messages   int                 // messages received in the second that started at rateWindow
 	rateWindow time.Time
 	asked      atomic.Int32 // open questions
 }
@@ -260,7 +260,7 @@ func (n *conn) progress(p *sdk.ProgressNotificationParams) {
 	}
 }
 
-// end closes the connection in the background; over is closed when it is done.
+// end closes the connection in the background; it closes the channel over when that is done.
 func (n *conn) end() {
 	n.ending.Do(func() {
 		n.cancel()
@@ -282,7 +282,7 @@ func (n *conn) end() {
 			defer t.Stop()
 			select {
 			case <-closed:
-			case <-t.C: // a foreign transport that does not end
+			case <-t.C: // the transport of another package may not end
 			}
 		}()
 	})

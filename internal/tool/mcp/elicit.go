@@ -184,7 +184,7 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 	return c.after(ctx, &e, a)
 }
 
-// before runs hooks before the question is shown. by is who answered; "" if no one did.
+// before runs hooks before the question is shown. The result by is the name of who answered; "" if no one did.
 func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
 	if c.o.FireHook == nil {
 		return a, "", nil

@@ -188,7 +188,7 @@ func (l *serverLink) attempt(ctx context.Context) {
 		return
 	}
 	if l.restarts++; l.restarts == 1 {
-		offer.news = nil // nothing is known from before
+		offer.news = nil // there are no earlier tools to compare with
 	}
 	l.state, l.err, l.conn, l.offer, l.trying = Connected, nil, conn, offer, nil
 	l.mu.Unlock()

@@ -211,7 +211,7 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// offered returns the tools of a server that has not failed for good, and whether it has resources.
+// offered returns the tools of a server that has not failed permanently, and whether it has resources.
 func (l *serverLink) offered() ([]*remoteTool, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,7 +28,7 @@ type readInput struct {
 	URI    string `json:"uri" jsonschema:"The URI of the resource, as listed"`
 }
 
-// resourceTools returns them, created when a server first has resources.
+// resourceTools returns these tools. It creates them when a server first has resources.
 func (c *Client) resourceTools() []tool.Tool {
 	c.resources.Do(func() {
 		list, err := tool.New(tool.Spec{
@@ -54,8 +54,8 @@ func (l *serverLink) asks(name, resource string) policy.Request {
 	return r
 }
 
-// Reads returns the request for [ListResources], whose resource is "resources", or [ReadResource]. A deny
-// of the server also applies to it.
+// Reads returns the request for [ListResources], whose resource is "resources", or [ReadResource]. A rule that
+// denies the server also denies this request.
 func Reads(name, server, resource string) policy.Request {
 	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: sanitizeName(server) + "/" + resource}
 }

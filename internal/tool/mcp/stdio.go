@@ -86,7 +86,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 	return p, nil
 }
 
-// startHeld starts the server in the sandbox. None of its child processes survives it.
+// startHeld starts the server in the sandbox. When the server ends, all its child processes are killed.
 func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
 	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // its environment may contain keys, so commands must not reach its ports

@@ -54,9 +54,9 @@ func (g *tokenSet) token() *oauth2.Token {
 	return &oauth2.Token{AccessToken: g.Access, RefreshToken: g.Refresh, TokenType: g.Type, Expiry: g.Expiry}
 }
 
-// tokenStore keeps the grant of one URL. Access is from this process one at a time. Of
-// several processes one at a time changes a grant, and looks first at what it is by then:
-// some servers take a login back when a token is renewed twice.
+// tokenStore keeps the grant of one URL. In this process, only one goroutine at a time uses it. Only one process
+// at a time changes a grant, and it reads the current grant first, because some servers revoke a login if a token
+// is renewed twice.
 //
 //	access ─► load ─► good? ─► it
 //	                   └ no ─► lock ─► load ─► good? ─► it
@@ -191,7 +191,7 @@ func (s *tokenStore) remove() error {
 	return nil
 }
 
-// want records the server's login challenge and the missing scopes.
+// want stores the server's login challenge and the missing scopes for the next login.
 func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

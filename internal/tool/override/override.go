@@ -1,4 +1,4 @@
-// Package override lets a call of a tool ask for one exception.
+// Package override lets a tool call request one exception from a denial.
 package override
 
 import (
@@ -16,8 +16,8 @@ const overrideField = "override"
 
 const overrideDescription = "Only if the user has denied this for the session: ask for one exception that the task needs"
 
-// AllowOverride adds a field "override" to a tool: a call that sets it asks once for an exception from a
-// deny of the session (agentkit's policy-deny-override). The tool itself does not see the field.
+// AllowOverride adds a field "override" to a tool: a call that sets it requests one exception from a denial that
+// applies to the session (agentkit's policy-deny-override). The tool itself does not see the field.
 func AllowOverride(t tool.Tool) (tool.Tool, error) {
 	o := &overridableTool{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
@@ -49,7 +49,7 @@ type overridableTool struct {
 // Spec returns the tool's description with the field.
 func (o *overridableTool) Spec() tool.Spec { return o.spec }
 
-// Requests returns the requests of the tool, which ask for the exception if the call does.
+// Requests returns the requests of the tool, which include the exception if the call requests it.
 func (o *overridableTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	inner, override, err := o.split(call)
 	if err != nil {

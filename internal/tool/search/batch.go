@@ -53,7 +53,7 @@ func (b *batch) add(f file) error {
 func (b *batch) flush() error {
 	defer b.close()
 	keep := func(int) bool { return true }
-	if len(b.files) > 0 && b.bytes >= b.from { // without a file, ripgrep would search everything
+	if len(b.files) > 0 && b.bytes >= b.from { // without a file argument, ripgrep would search everything
 		if chosen, ok := b.ripgrepFilter(); ok {
 			keep = func(i int) bool { return chosen[i] }
 		}

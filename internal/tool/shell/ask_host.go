@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// running is a call whose command is running. It is stored in the command's context.
+// running is a call and the command that it runs. It is stored in the command's context.
 type running struct {
 	call  *tool.Call
 	line  string

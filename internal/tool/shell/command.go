@@ -188,8 +188,8 @@ func (c command) follow() (*dirFollower, string, error) {
 	return &dirFollower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
 }
 
-// mayChangeDir reports whether a command line could change the directory. A line that hides a cd well is
-// not followed, which does no harm.
+// mayChangeDir reports whether a command line could change the directory. If a line hides a cd from this check,
+// the change of directory is not noticed, which does no harm.
 func mayChangeDir(line string) bool {
 	for _, word := range []string{"cd", "pushd", "popd", "eval", "source", ". "} {
 		if strings.Contains(line, word) {

@@ -26,7 +26,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// confined runs the command in the sandbox. None of its child processes survives it.
+// confined runs the command in the sandbox. When the command ends, all its child processes are killed.
 func (c command) confined(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
 	where, line, err := c.follow()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	}
 	defer where.close()
 	both := &sink{out: out, progress: progress}
-	// The killer ends the command, because it sends a signal first.
+	// The command must not end with ctx: the killer ends it, because the killer sends a signal first.
 	cmd := c.box.Command(context.WithoutCancel(ctx), c.program)
 	cmd.Args = c.arguments(line)
 	cmd.Dir, cmd.Env = c.dir, c.environ()

@@ -26,7 +26,7 @@ type output struct {
 	whole func(text []byte) (*StoredOutput, error)
 
 	head  []byte
-	tail  []byte // the last bytes after head, shortened now and then
+	tail  []byte // the last bytes after head; it is shortened from time to time
 	total int64
 	file  *os.File
 	key   [48]byte // of the file, and the start of its stream

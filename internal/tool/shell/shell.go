@@ -57,7 +57,8 @@ type Options struct {
 	// Background allows calls to set run_in_background: the agent supports background tasks.
 	Background bool
 
-	// Override lets calls ask for one exception from a deny of the session; see [override.AllowOverride].
+	// Override lets a call request one exception from a denial that applies to the session; see
+	// [override.AllowOverride].
 	Override bool
 
 	// Exec adds the tool Exec, which runs one program by its file and without a shell (agentkit's

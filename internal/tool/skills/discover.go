@@ -18,8 +18,8 @@ import (
 
 // Set is the result of [Discover].
 type Set struct {
-	Skills   []*Skill  // by name, without those that others shadow
-	Shadowed []*Skill  // skills that others shadow, with the ones that are used
+	Skills   []*Skill  // by name, without the shadowed ones
+	Shadowed []*Skill  // skills that are not used because another skill has the same name, each with that skill
 	Problems []Problem // of unusable skills
 
 	read []*Skill // all, in the order in which they were read

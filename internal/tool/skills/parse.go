@@ -118,7 +118,8 @@ func usable(name string, command bool) bool {
 	})
 }
 
-// refused are keys that restrict something in other programs, and why they are errors here.
+// refused has the keys that are errors here because they restrict something in other programs, with a hint for
+// each.
 var refused = map[string]string{
 	"hooks": "define hooks in settings",
 }

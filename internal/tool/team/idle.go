@@ -22,7 +22,7 @@ const maxWords = 4000
 // idle is called when a teammate becomes idle. It returns the teammate's next input, or "".
 func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next string) {
 	if notified, err := t.readyFor(ctx, m); notified || err != nil {
-		return "" // it has something to do, or cannot be notified
+		return "" // the teammate has something to do, or it cannot be notified
 	}
 	if last != nil {
 		if next := t.askHooks(ctx, m); next != "" {

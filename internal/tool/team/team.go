@@ -41,11 +41,11 @@ type Team struct {
 type teammate struct {
 	*agent.Teammate
 	member
-	ending      bool // it leaves when it becomes idle
-	keptWorking int  // how often in a row hooks have made it continue
+	ending      bool // the teammate leaves when it becomes idle
+	keptWorking int  // number of times in a row that hooks made it continue
 }
 
-// maxKeepWorking is how often in a row hooks may make a teammate continue.
+// maxKeepWorking is the maximum number of times in a row that hooks may make a teammate continue.
 const maxKeepWorking = 8
 
 // New returns a team without members.

@@ -12,7 +12,8 @@ import (
 // and only reports them.
 type NoApproval interface {
 	// RunsWithoutApproval returns who runs a call without an approval, or "" if the call needs one. Such a
-	// call is recorded as allowed by that program; a deny still applies, and ends what it can.
+	// call is recorded as allowed by that program; if the policy denies it, the call is stopped as far as
+	// possible.
 	RunsWithoutApproval(call *tool.Call) string
 }
 

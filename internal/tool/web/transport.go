@@ -43,7 +43,7 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 		Ask:     func(_ context.Context, _ string, _ int, address string) (bool, error) { return address == "", nil }, // the guard has checked the name
 		Resolve: w.o.Resolve, Dial: w.o.Dial,
 	}
-	if via := w.proxies.of(u); via != nil {
+	if via := w.proxies.proxyFor(u); via != nil {
 		dial := w.o.Dial
 		if dial == nil {
 			dial = (&net.Dialer{}).DialContext
@@ -132,8 +132,8 @@ func proxyURL(name, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// of returns the proxy for a URL, or nil.
-func (p *proxies) of(u *url.URL) *url.URL {
+// proxyFor returns the proxy for a URL, or nil.
+func (p *proxies) proxyFor(u *url.URL) *url.URL {
 	host := strings.ToLower(u.Hostname())
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil

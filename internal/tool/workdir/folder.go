@@ -107,7 +107,7 @@ func (f *Folders) Cwd() string {
 	return f.cwd
 }
 
-// SetCwd changes the current directory. A directory outside the folders is an [ErrOutside].
+// SetCwd changes the current directory. For a directory outside the folders it returns [ErrOutside].
 func (f *Folders) SetCwd(path string) error {
 	p, err := f.Locate(path)
 	if err != nil {
@@ -260,7 +260,7 @@ type unsealer struct {
 // dot, so that the sandbox does not attribute the file to a command. Call it before the folders are used.
 func (f *Folders) SetMarkOwn(keep func(path string, makes func() error) error) { f.keep = keep }
 
-// MarkOwn runs makes, which creates path; see [Folders.SetMarkOwn].
+// MarkOwn calls the function makes, which creates path; see [Folders.SetMarkOwn].
 func (f *Folders) MarkOwn(path string, makes func() error) error {
 	if f.keep == nil || !strings.Contains(path, string(filepath.Separator)+".") {
 		return makes()

@@ -107,7 +107,7 @@ func (p Path) readSealed(f *os.File) (text []byte, plain bool, err error) {
 	return text, len(text) > 0 && &text[0] == &content[0], nil
 }
 
-// Regular returns why something is not a regular file, or nil.
+// Regular returns nil for a regular file, and otherwise an error that says what it is.
 func Regular(info fs.FileInfo) error {
 	switch m := info.Mode(); {
 	case m.IsRegular():

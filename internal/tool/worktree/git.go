@@ -59,8 +59,8 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 	if w.alone != nil && runtime.GOOS != "windows" {
 		cmd.ExtraFiles = []*os.File{w.alone}
 	}
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they would name another repository
-	// Programs that a remote of the repository would run to fetch missing objects.
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // these variables would select another repository
+	// The variables below prevent that git runs programs of a remote to fetch missing objects.
 	env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 	cmd.Env = append(env, more...)
 	out, err := cmd.Output()

@@ -95,7 +95,7 @@ func (w *Worktree) repair(at *checkout, common string) error {
 		}
 		of, no := os.ReadFile(filepath.Join(one, "gitdir"))
 		path := filepath.Dir(strings.TrimSpace(string(of)))
-		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // none, or the empty one of a complete worktree
+		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // empty if there is no such file, as in a complete worktree
 		if no != nil || strings.TrimSpace(string(locked)) != "initializing" || filepath.Dir(path) != filepath.Join(at.repo, Dir) {
 			continue // git reports the error
 		}

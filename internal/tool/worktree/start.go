@@ -15,8 +15,9 @@ type Checkout struct {
 // CheckName returns why the name of a worktree is invalid.
 func CheckName(name string) error { return checkName(name) }
 
-// Enter enters a worktree for the host, which needs no approval, and creates it if necessary. A session
-// that is already in it stays there; with "", it stays in any worktree. Otherwise "" means the name usual.
+// Enter enters a worktree for the host, which needs no approval, and creates it if necessary. A session that is
+// already in that worktree stays there. If name is "", the session stays in its current worktree; if it is in
+// none, the worktree gets the name in usual.
 func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,8 +35,8 @@ func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, err
 }
 
 // Leave returns to the previous directory if the session is still in the worktree of Enter. With remove,
-// the worktree and its branch are removed, unless they contain something that exists nowhere else,
-// including ignored files: why then has the reason. gone reports whether it was removed.
+// the worktree and its branch are removed, unless they contain something that exists nowhere else, including
+// ignored files: the result why then has the reason. The result gone reports whether the worktree was removed.
 func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bool, why string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -137,12 +137,12 @@ func (w *Worktree) Return(dir string) error {
 	if err := w.folders.SetCwd(dir); err != nil {
 		return err
 	}
-	w.current = around(w.folders.Cwd())
+	w.current = worktreeOf(w.folders.Cwd())
 	return nil
 }
 
-// around returns the worktree created by git that contains a folder, or nil.
-func around(dir string) *checkout {
+// worktreeOf returns the worktree created by git that contains a folder, or nil.
+func worktreeOf(dir string) *checkout {
 	repo, rest, ok := strings.Cut(dir, "/"+Dir+"/")
 	name, _, _ := strings.Cut(rest, "/")
 	if !ok || checkName(name) != nil {
@@ -189,7 +189,7 @@ func EnterRequest(cwd, name string) (policy.Request, error) {
 // ExitRequest returns the request of ExitWorktree in a folder inside a worktree that was created here,
 // without its tool. In other folders, the tool removes nothing and needs no approval.
 func ExitRequest(cwd, action string, discard bool) (policy.Request, error) {
-	return exitRequest(around(cwd), exitInput{action, discard})
+	return exitRequest(worktreeOf(cwd), exitInput{action, discard})
 }
 
 func (w *Worktree) enterRequests(_ *tool.Call, in enterInput) ([]policy.Request, error) {
@@ -330,8 +330,8 @@ func inner(at *checkout) (string, error) {
 	return "", err
 }
 
-// changes returns the uncommitted changes as git lists them; more has further flags. Submodules are not
-// inspected, because git would obey their configuration.
+// changes returns the uncommitted changes as git lists them. The flags in more are passed to git status.
+// Submodules are not inspected, because git would obey their configuration.
 func (w *Worktree) changes(ctx context.Context, at *checkout, more ...string) (string, error) {
 	return w.git(ctx, at.path, append([]string{"status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"}, more...)...)
 }

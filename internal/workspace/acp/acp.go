@@ -20,7 +20,8 @@ func (d Driver) Command(vendor.Turn) vendor.Command {
 	return vendor.Command{Args: slices.Clone(d.Start)}
 }
 
-// Transcript returns "": where an agent stores its sessions is unknown, and whether it does shows only on resume.
+// Transcript returns "", because it is unknown where an agent stores its sessions. Whether an agent stores them is
+// known only when one is resumed.
 func (Driver) Transcript(string, string) string { return "" }
 
 // Run runs one turn.

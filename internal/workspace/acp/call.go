@@ -84,7 +84,7 @@ func (c *call) use() (name string, input any) {
 			return name, input
 		}
 	case sdk.ToolKindRead, sdk.ToolKindSearch:
-		return c.isReadOnly(args)
+		return c.readOnlyUse(args)
 	case sdk.ToolKindFetch:
 		if u := address(args.text("url", "uri"), c.Title); u != "" {
 			return "WebFetch", map[string]any{"url": u}
@@ -212,8 +212,8 @@ func difference(d content) string {
 	return b.String()
 }
 
-// isReadOnly converts a call that reads or searches files.
-func (c *call) isReadOnly(args arguments) (name string, input any) {
+// readOnlyUse converts a call that reads or searches files.
+func (c *call) readOnlyUse(args arguments) (name string, input any) {
 	paths := c.paths(args)
 	pattern := args.text("pattern", "query", "regex", "glob")
 	switch {

@@ -27,7 +27,7 @@ type run struct {
 	open    *transcript.Item // the message whose blocks are arriving
 	id      string           // id of that message
 	usage   usage            // its usage so far
-	counted string           // the last message whose usage an item has
+	counted string           // the last message whose usage was added to an item
 	began   bool
 	trouble string // an error text that the program sent as a model message
 
@@ -50,7 +50,7 @@ func (r *run) handle(line []byte) error {
 	var e event
 	err := json.Unmarshal(line, &e)
 	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd && e.Type == "result" {
-		err = nil // an unexpected number type must not hide the end of the turn
+		err = nil // the turn must end even if a number has an unexpected type
 	}
 	if err != nil || e.Type == "" {
 		return r.sink.Notice("not an event: " + lineio.Truncate(string(line), 200))
@@ -305,7 +305,7 @@ func (r *run) request(e *event) error {
 	return r.unknown("unknown request type: " + lineio.Truncate(q.Subtype, 80))
 }
 
-// permit has a use decided while reading continues.
+// permit requests the decision about a tool use while reading continues.
 func (r *run) permit(id string, p vendor.Permission) {
 	ctx, stop := context.WithCancel(r.ctx)
 	r.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ignored are item types that repeat known information or concern no one.
+// ignored has the item types that only repeat known information or have none that is needed.
 var ignored = map[string]bool{
 	"userMessage": true, "hookPrompt": true, "subAgentActivity": true, "functionCallOutput": true, "sleep": true,
 }

@@ -37,7 +37,7 @@ func (r *run) unreadable(m *jsonrpc.Message) error {
 	return r.uses.Notice("invalid request")
 }
 
-// ask has a use decided and answers with one of Codex's decisions: accept once, or decline.
+// ask gets the decision about a tool use and answers with one of Codex's decisions: accept once, or decline.
 func (r *run) ask(m *jsonrpc.Message, p vendor.Permission) error {
 	id := slices.Clone(m.ID)
 	return r.uses.Ask(string(id), p, func(a vendor.Answer) {
@@ -77,7 +77,7 @@ func (r *run) askCommand(m *jsonrpc.Message) error {
 		u.Input = p.Input // the decision is about the requested arguments
 	}
 	if u != nil && u.IsPending() && additional {
-		// The use itself runs; the request is for something in addition.
+		// The use itself is already running; this request is for an additional permission.
 		if err := r.uses.Run(q.Item); err != nil {
 			return err
 		}
@@ -106,7 +106,8 @@ func same(a, b json.RawMessage) bool {
 	return jsonscan.Equal(a, b)
 }
 
-// askServer has the use of an MCP server's tool decided. Other requests of the server are not shown to the user.
+// askServer gets the decision about a use of an MCP server's tool. Other requests of the server are not shown to
+// the user.
 func (r *run) askServer(m *jsonrpc.Message) error {
 	var q elicitation
 	if err := m.Decode(&q); err != nil {

@@ -17,7 +17,8 @@ type Event struct {
 }
 
 // Watch yields the future events of containers that have all the labels, until the context or the loop ends. It
-// ends with an error when the engine goes away; a caller that reconnects should list the containers first.
+// ends with an error when the connection to the engine ends; a caller that reconnects should list the containers
+// first.
 func (e *Engine) Watch(ctx context.Context, labels map[string]string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

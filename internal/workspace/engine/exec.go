@@ -11,8 +11,8 @@ import (
 // Stream is the input and output of a process started by [Engine.Exec]. Reading returns its standard output;
 // [Stream.Stderr] returns its standard error.
 //
-// The process does not end with the stream: only its input ends, at once. If the engine dies, even the input does
-// not end.
+// The process does not end with the stream: only its input ends, at once. If the engine crashes, the input does
+// not end either.
 type Stream struct {
 	conn   io.ReadWriteCloser
 	out    *io.PipeReader

@@ -19,7 +19,7 @@ func (e *Engine) Load(ctx context.Context, tar io.Reader, progress func(line str
 	return e.failImage(ctx, "load image", "", errors.Join(err, r.Close()))
 }
 
-// Tag adds a name to an image; it is taken from the image that had it.
+// Tag adds a name to an image; an image that had the name before loses it.
 func (e *Engine) Tag(ctx context.Context, ref, name string) error {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()

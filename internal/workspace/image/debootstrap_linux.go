@@ -54,7 +54,7 @@ func (b *build) debootstrap(ctx context.Context) (layer, error) {
 // It reports the program's output lines and returns the last warnings.
 func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:   syscall.CLONE_NEWPID, // its end ends all its processes
+		Cloneflags:   syscall.CLONE_NEWPID, // when it ends, all its processes end
 		Unshareflags: syscall.CLONE_NEWNS,  // and removes their mounts
 		Setpgid:      true,
 		Pdeathsig:    syscall.SIGKILL,

@@ -111,7 +111,7 @@ func (f *file) write(t *tar.Writer, below string, content bool) error {
 	return errors.Join(err, body.Close())
 }
 
-// length returns the number of bytes that write writes.
+// length returns the size of the tar from write, in bytes.
 func (l layer) length() (int64, error) {
 	var n counter
 	err := l.write(&n, false)

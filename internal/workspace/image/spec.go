@@ -29,8 +29,8 @@ const (
 	Work    = "/work"
 )
 
-// UID is the default user and group of a container. A workspace's containers use the caller's; every other number
-// works as well.
+// UID is the default user and group of a container. The containers of a workspace use the caller's user and group;
+// any other number works, too.
 const UID = 4711
 
 // Spec describes an image to build. The zero value is a scratch image of the running program.

@@ -73,9 +73,9 @@ type Writer struct {
 	ended bool
 }
 
-// NewWriter returns a writer to to, which [Writer.Close] closes.
-func NewWriter(to io.WriteCloser) *Writer {
-	w := &Writer{to: to, done: make(chan struct{})}
+// NewWriter returns a Writer that writes to stream. [Writer.Close] closes stream.
+func NewWriter(stream io.WriteCloser) *Writer {
+	w := &Writer{to: stream, done: make(chan struct{})}
 	w.more = sync.NewCond(&w.mu)
 	go w.run()
 	return w

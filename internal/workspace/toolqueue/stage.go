@@ -31,7 +31,7 @@ import (
 type Use struct {
 	ID, Name string
 	Input    json.RawMessage
-	// Sub marks a sub-agent's use. It is a part of the running use, if there is one.
+	// Sub marks a sub-agent's use. The use is a part of the running use, if one is running.
 	Sub    bool
 	Parent string // the use that it is a part of, if known
 
@@ -144,7 +144,8 @@ func (s *Turn) announce(u *Use, running bool) error {
 	return s.Emit(transcript.ToolUse{ID: u.ID, Name: u.Name, Input: u.Input})
 }
 
-// Run reports that a use runs. A use without a permission request is reported as such.
+// Run reports that a use runs. If no permission was requested for the use, it is reported as running without
+// permission.
 func (s *Turn) Run(id string) error {
 	u := s.uses[id]
 	if u == nil || !u.IsPending() || u.Sub {
@@ -183,9 +184,9 @@ func (s *Turn) running() *Use {
 	return newest
 }
 
-// Ask has a use decided, and replies on a new goroutine. The request is the protocol's id of the permission
-// request, for [Turn.Withdraw]. A second request for a use that was already requested, or runs, is for something
-// in addition to it.
+// Ask requests the decision about a use, and replies on a new goroutine. The request is the protocol's id of the
+// permission request, for [Turn.Withdraw]. If permission for the use was already requested, or the use runs, the
+// request is for an additional permission.
 func (s *Turn) Ask(request string, p vendor.Permission, reply func(vendor.Answer)) error {
 	u := s.uses[p.Use]
 	switch {
@@ -341,7 +342,7 @@ func (s *Turn) NoticeOnce(text string) error {
 	return s.Notice(text)
 }
 
-// Text returns a content of one text; none if it is empty.
+// Text returns content with one text part, or no content if the text is empty.
 func Text(text string) []transcript.Part {
 	if text == "" {
 		return nil

@@ -13,8 +13,8 @@ type place struct {
 	mount    uint64 // 0 if the kernel does not report it (before 5.8)
 }
 
-// with reports whether two folders are on one mount.
-func (p place) with(o place) bool { return p.dev == o.dev && p.mount == o.mount }
+// sameMount reports whether two folders are on one mount.
+func (p place) sameMount(o place) bool { return p.dev == o.dev && p.mount == o.mount }
 
 func placeOf(fd int) (place, error) {
 	var st unix.Statx_t
@@ -43,7 +43,7 @@ func unlockOpen(dir, fd int, mode uint32) error {
 	if err != nil {
 		return err
 	}
-	if at, err := placeOf(fd); err != nil || !at.with(above) {
+	if at, err := placeOf(fd); err != nil || !at.sameMount(above) {
 		return errors.Join(err, ErrMounted)
 	}
 	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)

@@ -11,8 +11,8 @@ import (
 // place identifies a folder.
 type place struct{ dev, ino uint64 }
 
-// with reports whether two folders are on one file system.
-func (p place) with(o place) bool { return p.dev == o.dev }
+// sameMount reports whether two folders are on one file system.
+func (p place) sameMount(o place) bool { return p.dev == o.dev }
 
 func placeOf(fd int) (place, error) {
 	var s unix.Stat_t

@@ -45,7 +45,7 @@ type remover struct {
 func (r *remover) round(ctx context.Context, dir int, name string) (bool, error) {
 	folder, err := r.entry(dir, name)
 	if err != nil {
-		return false, r.only(name, err)
+		return false, r.soleError(name, err)
 	}
 	if !folder {
 		return true, nil
@@ -62,7 +62,7 @@ func (r *remover) round(ctx context.Context, dir int, name string) (bool, error)
 		if gone(err) {
 			return false, nil // replaced meanwhile
 		}
-		return false, r.only(name, err)
+		return false, r.soleError(name, err)
 	}
 	err = walk(ctx, top, r)
 	if err := errors.Join(err, top.Close()); err != nil {
@@ -75,8 +75,8 @@ func (r *remover) round(ctx context.Context, dir int, name string) (bool, error)
 	return errors.Is(err, fs.ErrNotExist), nil
 }
 
-// only returns the error if nothing below name was visited.
-func (r *remover) only(name string, err error) error {
+// soleError returns the error if nothing below name was visited.
+func (r *remover) soleError(name string, err error) error {
 	r.failures = failures{op: "remove"}
 	r.failed(name, err)
 	return r.error()

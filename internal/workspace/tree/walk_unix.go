@@ -24,7 +24,7 @@ type visitor interface {
 	entered(dir int)
 	// exitDir is called for a folder after all its entries have been visited.
 	exitDir(dir int, name string) error
-	// failed is called for what could not be visited, with the path below the top.
+	// failed is called for each entry that could not be visited, with its path below the top.
 	failed(path string, err error)
 }
 
@@ -76,8 +76,8 @@ func walk(ctx context.Context, top *os.File, v visitor) error {
 	}
 }
 
-// now returns the current folder.
-func (w *walker) now() *os.File { return w.stack[len(w.stack)-1].file }
+// current returns the current folder.
+func (w *walker) current() *os.File { return w.stack[len(w.stack)-1].file }
 
 // push makes an open folder the current one. If too many are open it closes the highest one.
 func (w *walker) push(f frame) {
@@ -117,14 +117,14 @@ func (w *walker) path(name string) string {
 
 // read visits the entries of the current folder.
 func (w *walker) read() error {
-	dir := int(w.now().Fd())
+	dir := int(w.current().Fd())
 	w.v.entered(dir)
 	last := &w.stack[len(w.stack)-1]
 	for {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		names, err := w.now().Readdirnames(1024)
+		names, err := w.current().Readdirnames(1024)
 		for _, name := range names {
 			folder, err := w.v.entry(dir, name)
 			if err != nil {
@@ -145,7 +145,7 @@ func (w *walker) read() error {
 
 // down enters a subfolder. It skips one that cannot be entered.
 func (w *walker) down(name string) error {
-	dir := int(w.now().Fd())
+	dir := int(w.current().Fd())
 	next, id, err := enter(dir, name, w.stack[0].id)
 	if errors.Is(err, fs.ErrPermission) && w.v.locked(dir, name) {
 		next, id, err = enter(dir, name, w.stack[0].id)
@@ -166,7 +166,7 @@ func (w *walker) up() error {
 	last := len(w.stack) - 1
 	name, above := w.stack[last].name, &w.stack[last-1]
 	if above.file == nil {
-		f, id, err := enter(int(w.now().Fd()), "..", w.stack[0].id)
+		f, id, err := enter(int(w.current().Fd()), "..", w.stack[0].id)
 		if err == nil && id != above.id {
 			err = errors.Join(errMoved, f.Close())
 		}
@@ -177,7 +177,7 @@ func (w *walker) up() error {
 		above.file, w.open = f, last-1
 	}
 	w.cut(last)
-	if err := w.v.exitDir(int(w.now().Fd()), name); err != nil {
+	if err := w.v.exitDir(int(w.current().Fd()), name); err != nil {
 		w.v.failed(w.path(name), err)
 	}
 	return nil
@@ -190,7 +190,7 @@ func (w *walker) reopen() error {
 	way := slices.Clone(w.stack[1 : len(w.stack)-1])
 	w.cut(1)
 	for _, f := range way {
-		next, id, err := enter(int(w.now().Fd()), f.name, w.stack[0].id)
+		next, id, err := enter(int(w.current().Fd()), f.name, w.stack[0].id)
 		if err != nil {
 			break
 		}
@@ -210,7 +210,7 @@ func enter(dir int, name string, top place) (*os.File, place, error) {
 		return nil, place{}, err
 	}
 	id, err := placeOf(int(f.Fd()))
-	if err == nil && !id.with(top) {
+	if err == nil && !id.sameMount(top) {
 		err = ErrMounted
 	}
 	if err != nil {
@@ -237,12 +237,12 @@ func openat(dir int, name string, flags int) (int, error) {
 	}
 }
 
-// gone reports whether an error means that a name does not exist any more, or is no longer a folder.
+// gone reports whether an error means that a name no longer exists or is no longer a folder.
 func gone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
-// failures collects what could not be visited.
+// failures collects the entries that could not be visited.
 type failures struct {
 	op    string
 	count int

@@ -10,9 +10,9 @@
 // the same guards decide about its tool uses, and a tool call is recorded as started before the agent learns that
 // it may run it.
 //
-// A vendor agent stores its own session in a file. That file is an optimization; the log is authoritative. The
-// ladder of [VendorAgent] resumes the vendor's session if possible, otherwise starts a new one with the history,
-// and never repeats a turn that has produced any output or action.
+// A vendor agent stores its own session in a file. That file is an optimization; the log is authoritative.
+// [VendorAgent] resumes the vendor's session if possible and otherwise starts a new one with the history. It never
+// repeats a turn that has produced any output or action.
 //
 // The shortest use:
 //

@@ -32,8 +32,8 @@ type Exit struct {
 	Code   int
 	Signal string // the signal that ended it, or ""
 	OOM    bool   // the container ran out of memory, and the kernel killed this process
-	Detail string // the same in words, with its last output; "" uses this package's words
-	Err    error  // the same as an error known to callers, or nil
+	Detail string // why it ended, as text with its last output; "" means this package's text
+	Err    error  // why it ended, as an error that callers can compare, or nil
 }
 
 func (e Exit) String() string {

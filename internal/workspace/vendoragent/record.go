@@ -99,7 +99,7 @@ func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID
 // metadataKey is the metadata key under which an item names the vendor's session that has it.
 const metadataKey = "vendor"
 
-// vendorMark is that metadata of an item.
+// vendorMark is the value of metadataKey in an item's metadata.
 type vendorMark struct {
 	Name    string `json:"name"`
 	Session string `json:"session"`

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// begin starts a turn on the first rung of the ladder that works, and returns it once it has produced output or
-// has ended on the last rung.
+// begin starts a turn in the first way that works (see [VendorAgent]), and returns it once it has produced output
+// or the last way has failed.
 func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, system string, notify func(string) bool) (*vendorTurn, error) {
 	if x := g.current(); x != nil {
 		select {
@@ -191,8 +191,8 @@ func (g *VendorAgent) note(ctx context.Context, k session.Kind, payload any) err
 	return g.agent.Note(ctx, d)
 }
 
-// attempt starts the agent and waits until it produces output or ends. failed says why it ended before any output
-// or action, in a way that another session may fix; otherwise it is "", also if the turn failed.
+// attempt starts the agent and waits until it produces output or ends. The result failed says why it ended before
+// any output or action, if another session may fix that; otherwise it is "", even if the turn failed.
 func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[string]bool) (x *vendorTurn, failed string, err error) {
 	c := g.opt.Vendor.Command(t)
 	p, err := g.opt.Start(ctx, Spec{ID: t.Session, Args: c.Args, Env: append(c.Env, t.Env...), Dir: t.Dir})
@@ -273,8 +273,8 @@ func usesOf(items []transcript.Encoded) map[string]bool {
 	return taken
 }
 
-// awaitFirst waits until the turn produces output or is over. A turn that has not begun after patience is ended;
-// one that has begun may be silent longer.
+// awaitFirst waits until the turn produces output or is over. It ends a turn that has not begun within
+// [Options].Patience; after that, the agent may be silent longer.
 func (x *vendorTurn) awaitFirst(ctx context.Context, patience time.Duration) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()

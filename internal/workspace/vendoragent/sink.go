@@ -19,7 +19,7 @@ type use struct {
 	input    []byte
 
 	asked  chan *request // receives the vendor's permission request for this use
-	nested chan *request // receives requests of processes below this use
+	nested chan *request // receives requests for calls within this use
 	denied chan struct{} // closed when the loop denied the use
 	done   chan struct{} // closed when there is a result
 
@@ -31,7 +31,7 @@ type use struct {
 	result  transcript.ToolResult
 }
 
-// request is a vendor's permission request. Its context ends when no one waits for the answer any more.
+// request is a vendor's permission request. Its context ends when no one waits for the answer.
 type request struct {
 	ctx    context.Context
 	p      vendor.Permission
@@ -195,7 +195,7 @@ func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
 
 var ended = vendor.Answer{Message: "not allowed: the tool use that this call belongs to has ended"}
 
-// Permit waits for the decision about a use, or about a call below one.
+// Permit waits for the decision about a use, or about a call within one.
 func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
 	x := s.x
 	q := &request{ctx: ctx, p: p, answer: make(chan vendor.Answer, 1)}
@@ -241,7 +241,7 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 		return a, nil
 	case <-u.denied:
 		return x.denial(u), nil
-	case <-u.done: // no one takes the request any more
+	case <-u.done: // no one receives the request
 		return ended, nil
 	case <-ctx.Done():
 		return vendor.Answer{}, context.Cause(ctx)

@@ -126,8 +126,8 @@ func unfinished(x *vendorTurn, u *use, allowed bool) string {
 	return "interrupted, the outcome is unknown: " + why
 }
 
-// permit answers the agent's permission request for a use that was allowed. The answer contains the call that was
-// decided on, whatever the request contains now.
+// permit answers the agent's permission request for a use that was allowed. The answer contains the arguments that
+// were allowed, even if the agent's request has other ones.
 func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.Answer {
 	if why := t.g.opt.Places.unseen(t.name, c.Input); why != "" {
 		return vendor.Answer{Message: why}
@@ -151,7 +151,7 @@ func (t toolProxy) sameRequest(allowed, asked json.RawMessage) bool {
 	return errA == nil && errB == nil && named && reflect.DeepEqual(a, b)
 }
 
-// decideNested decides about a call below the running use, as a request of that use.
+// decideNested decides about a call within the running use, as a request of that use.
 func (t toolProxy) decideNested(c *tool.Call, q *request) vendor.Answer {
 	if c.Ask == nil {
 		return vendor.Answer{Message: "no one can approve this"}

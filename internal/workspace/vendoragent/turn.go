@@ -13,12 +13,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// How long a process may take to exit by itself: after its turn is over, and after it fell silent and its exit
-// explains why.
+// Time limits for the end of a process: exitTimeout after its turn is over, and drainTimeout after its output
+// ended without the end of the turn, because its exit explains why.
 const (
 	exitTimeout  = 2 * time.Second // it may take longer after it was asked to end
 	drainTimeout = 3 * time.Second
-	killTimeout  = 10 * time.Second // and then until all of it is gone
+	killTimeout  = 10 * time.Second // until all its processes have ended after they were killed
 )
 
 // maxQueued limits the agent's queued output while a tool runs or an approval is pending, in bytes.
@@ -69,7 +69,7 @@ type vendorTurn struct {
 	endKnown    bool // the loop knows how it ended, or no longer needs to know
 }
 
-// newTurn runs a started process through a turn. taken are the ids of tool uses in the transcript.
+// newTurn runs a started process through a turn. The map taken has the ids of tool uses in the transcript.
 func newTurn(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, newID func() string) *vendorTurn {
 	x := &vendorTurn{
 		driver: d, turn: t, proc: p, newID: newID, taken: taken,
@@ -107,7 +107,7 @@ func (x *vendorTurn) drive() (end vendor.End, err error) {
 	return x.driver.Run(x.ctx, x.turn, x.proc, sink{x})
 }
 
-// await waits for the process to end, and kills it after patience.
+// await waits for the process to end, and kills it if that takes longer than patience.
 func (x *vendorTurn) await(patience time.Duration) {
 	x.mu.Lock()
 	waited := x.waited

@@ -50,7 +50,7 @@ type Options struct {
 // VendorAgent is an agent of another vendor. To package agent it is a model. Stream may be called by one goroutine
 // at a time, as the loop does.
 //
-// The ladder, at the first call of a turn:
+// At the first call of a turn, it tries these ways in their order:
 //
 //	the vendor's session is known, its file exists, nothing was rewritten ─► resume it
 //	   │ it ended before any output or action
@@ -128,7 +128,7 @@ func (g *VendorAgent) Info() model.Info {
 	return model.Info{Provider: g.opt.Vendor.Name(), Model: name, API: "holdfast-guest", Reported: reports}
 }
 
-// Encode keeps an item as it is; the vendor gets what it does not know.
+// Encode returns an item unchanged. Later, only items that the vendor does not know are sent to it.
 func (g *VendorAgent) Encode(e transcript.Encoded) (model.EncodedItem, error) {
 	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
@@ -145,7 +145,7 @@ func (g *VendorAgent) replace(x *vendorTurn) {
 	g.turn = x
 }
 
-// find returns the use with a loop's id, nil if no process waits for it.
+// find returns the use with an id of the loop, or nil if no process waits for it.
 func (g *VendorAgent) find(loopID string) (*vendorTurn, *use) {
 	x := g.current()
 	if x == nil {

@@ -33,7 +33,7 @@ import (
 // RecordingSink is a sink that records its calls, one line each, and checks the rules of [vendor.Sink].
 type RecordingSink struct {
 	t testing.TB
-	// Decide decides about uses; nil allows all.
+	// Decide decides about tool uses; nil allows all of them.
 	Decide func(ctx context.Context, p vendor.Permission) (vendor.Answer, error)
 
 	mu      sync.Mutex

@@ -87,7 +87,7 @@ func (w *Timeout) enter(p phase) {
 	}
 }
 
-// Pause stops the time until the next step: the caller is busy.
+// Pause stops the timer until the next step, while the caller is busy.
 func (w *Timeout) Pause() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
