@@ -23,7 +23,8 @@ type Approval struct {
 	Saved       *savedrule.Result  `json:"kept,omitempty" jsonschema:"for an answer with always: the saved rule"`
 }
 
-// Decision answers an approval. The daemon records the authenticated caller as its author.
+// Decision answers an approval. The daemon records the authenticated caller as the author of the
+// answer.
 type Decision struct {
 	Decision approval.Decision `json:"decision" jsonschema:"allow, deny, allow-session or deny-session"`
 	Scope    string            `json:"scope,omitempty" jsonschema:"for a session decision: a rule; default: exactly the request"`

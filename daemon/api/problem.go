@@ -42,7 +42,7 @@ func (p *Problem) Unwrap() error { return p.Cause }
 // Hint returns how to fix the problem, or "".
 func (p *Problem) Hint() string { return p.Advice }
 
-// Outcome returns the outcome for the problem's code, which has the exit code of a program.
+// Outcome returns the outcome for the problem's code, including the exit code for a program.
 func (p *Problem) Outcome() outcome.Outcome {
 	if o, ok := outcome.ByCode(p.Code); ok {
 		return o

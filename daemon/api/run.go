@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// NewRun describes a run of a strategy or of a single agent. It is a [runspec.Spec] with the
-// fields that only a request has, and with earlier names of fields.
+// NewRun describes a run of a strategy or of a single agent. It is a [runspec.Spec] with additional
+// fields for requests, and with the earlier names of some fields.
 type NewRun struct {
 	runspec.Spec
 	Environ []string `json:"environ,omitempty" jsonschema:"entries NAME=VALUE that replace the daemon's environment; only on the unix socket, never recorded"`
@@ -44,11 +44,11 @@ type RunStatus string
 const (
 	StatusPending     RunStatus = "pending"
 	StatusRunning     RunStatus = "running"
-	StatusWaiting     RunStatus = "waiting" // for an answer or for input
+	StatusWaiting     RunStatus = "waiting" // waits for an answer or for input
 	StatusCompleted   RunStatus = "completed"
 	StatusFailed      RunStatus = "failed"
 	StatusCancelled   RunStatus = "cancelled"
-	StatusInterrupted RunStatus = "interrupted" // its daemon stopped; the run can be continued
+	StatusInterrupted RunStatus = "interrupted" // the daemon of the run stopped; the run can be continued
 )
 
 // Ended reports whether the run has ended. It can be continued.

@@ -17,7 +17,8 @@ type Session struct {
 	NotInherited *session.NotInherited `json:"left_behind,omitempty" jsonschema:"for a new fork: policy of the source session that the fork does not inherit; see with_grants"`
 }
 
-// UnmarshalJSON decodes all fields. Without it, the embedded [session.Meta]'s method would decode only the meta.
+// UnmarshalJSON decodes all fields. Without this method, the method of the embedded [session.Meta]
+// would decode only its own fields.
 func (s *Session) UnmarshalJSON(b []byte) error {
 	var more struct {
 		Status     RunStatus             `json:"status"`
@@ -48,7 +49,7 @@ type SessionPatch struct {
 	Summary *string `json:"summary,omitempty"`
 }
 
-// Fork describes a fork of a session. The zero value forks at its end.
+// Fork describes a fork of a session. The zero value forks the session at its end.
 type Fork struct {
 	At         string `json:"at,omitempty" jsonschema:"keep the transcript up to this item"`
 	Seq        *int64 `json:"seq,omitempty" jsonschema:"or up to this record"`
@@ -76,14 +77,14 @@ type RewindResult struct {
 	Files  []rewindFile `json:"files"`
 	Items  [2]int       `json:"items"`
 	Digest string       `json:"digest"`
-	Head   int64        `json:"head"` // a rewind to this seq undoes this one
+	Head   int64        `json:"head"` // a rewind to this seq undoes this rewind
 	Done   *struct {
 		Files      []rewindFile `json:"files"`
 		Transcript bool         `json:"transcript"`
 		Forked     string       `json:"forked"`
 		Unkept     []rewindFile `json:"unkept"`
 		Notices    []string     `json:"notices"`
-	} `json:"done"` // nil for a plan that was not applied
+	} `json:"done"` // nil if the plan was not applied
 }
 
 // rewindFile is a file and its action; docs/sessions.md lists the actions.

@@ -14,7 +14,7 @@ import (
 // ListOptions filters a list. The daemon rejects a field that the list does not support.
 type ListOptions struct {
 	Limit  int
-	Cursor string // Next of the previous page
+	Cursor string // the value of Next in the previous page
 
 	Text          string // sessions: text in id, title, first prompt, summary, tag or folder
 	Cwd           string // sessions and runs
@@ -68,15 +68,15 @@ func (c *Client) RewindSession(ctx context.Context, id string, r api.Rewind) (*a
 	return do[api.RewindResult](ctx, c, request{op: "rewindSession", path: []string{id}, body: r})
 }
 
-// Records returns records after a seq, oldest first; after -N returns the last N. Kinds filters by kind,
-// separated by commas; "" is all.
+// Records returns records after a seq, oldest first; after -N returns the last N. If kinds is not
+// empty, it lists the record kinds to return, separated by commas.
 func (c *Client) Records(ctx context.Context, id string, after int64, limit int, kinds string) (*api.Records, error) {
 	return do[api.Records](ctx, c, request{
 		op: "listEvents", path: []string{id}, query: query("after", number(after), "limit", number(int64(limit)), "kind", kinds),
 	})
 }
 
-// Export exports a session like `holdfast sessions export`. The caller closes the result.
+// Export exports a session, as `holdfast sessions export` does. The caller closes the result.
 func (c *Client) Export(ctx context.Context, id, format string) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, request{op: "exportSession", path: []string{id}, query: query("format", format)})
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Client) SetMode(ctx context.Context, id string, m policy.Mode) (*api.Ru
 	return c.run(ctx, "setRunMode", id, routes.ModeChange{Mode: string(m)})
 }
 
-// run sends a request about one run, which is answered with the run.
+// run sends a request about one run, and returns the run from the answer.
 func (c *Client) run(ctx context.Context, op, id string, body any) (*api.RunInfo, error) {
 	return do[api.RunInfo](ctx, c, request{op: op, path: []string{id}, body: body})
 }

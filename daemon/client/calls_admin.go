@@ -10,22 +10,23 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// FolderPolicy returns the policy of a folder's settings, as `holdfast policy show --json`.
+// FolderPolicy returns the policy of a folder's settings, as `holdfast policy show --json` prints
+// it.
 func (c *Client) FolderPolicy(ctx context.Context, cwd string) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "getPolicy", query: query("cwd", cwd)})
 }
 
-// TestPolicy returns the decision for a call, as `holdfast policy check --json`.
+// TestPolicy returns the decision for a call, as `holdfast policy check --json` prints it.
 func (c *Client) TestPolicy(ctx context.Context, t api.PolicyTest) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "testPolicy", body: t})
 }
 
-// Audit lists audit entries, as `holdfast audit show --json`.
+// Audit lists audit entries, as `holdfast audit show --json` does.
 func (c *Client) Audit(ctx context.Context, q ListOptions) (*api.Page[json.RawMessage], error) {
 	return do[api.Page[json.RawMessage]](ctx, c, request{op: "listAudit", query: q.params()})
 }
 
-// Search finds words in transcripts, as `holdfast sessions search`. q has the words.
+// Search finds words in transcripts, as `holdfast sessions search` does. The words are in q.
 func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[session.Hit], error) {
 	formatTime := func(t time.Time) string {
 		if t.IsZero() {
@@ -39,7 +40,8 @@ func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[sessio
 	)})
 }
 
-// VerifyAudit verifies one session, or all if id is "", as `holdfast audit verify --json`.
+// VerifyAudit verifies one session, or all sessions if id is "", as `holdfast audit verify --json`
+// does.
 func (c *Client) VerifyAudit(ctx context.Context, id string) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "verifyAudit", body: routes.AuditCheck{Session: id}})
 }

@@ -17,12 +17,13 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// Options select the daemon. Without Socket, URL and Home, it is the daemon of HOLDFAST_DAEMON_URL with
-// HOLDFAST_DAEMON_TOKEN, otherwise that of HOLDFAST_HOME, otherwise that of ~/.holdfast.
+// Options select the daemon. If Socket, URL and Home are empty, the environment selects it:
+// HOLDFAST_DAEMON_URL with HOLDFAST_DAEMON_TOKEN, or else the home folder in HOLDFAST_HOME, or else
+// ~/.holdfast.
 type Options struct {
 	Home   string // home folder of the daemon, which is reached over its unix socket
-	Socket string // or its unix socket
-	URL    string // or its address: https://host:port, or http:// on this machine
+	Socket string // or the unix socket of the daemon
+	URL    string // or the address of the daemon: https://host:port, or http:// for a daemon on this machine
 	Token  string // a bearer token, for URL
 
 	// Name is the client's name in the daemon's log and records, such as "cli".

@@ -11,7 +11,7 @@ import (
 // ErrNoDaemon means that no daemon is running.
 var ErrNoDaemon = errors.New("no daemon is running")
 
-// Error is a request without an answer: the daemon ended, or the connection broke.
+// Error means that a request got no answer: the daemon ended, or the connection broke.
 type Error struct {
 	Op      string // such as "GET /v1/info"
 	Address string

@@ -21,18 +21,18 @@ import (
 // Event is one event of a session: a record, a delta of an agent (only Events is set), or one of Gap,
 // CaughtUp, Lost and Deleted.
 type Event struct {
-	Seq    int64       // of the record; otherwise of the last record before
+	Seq    int64       // the seq of the record; for other events, of the last record before them
 	Record *api.Record // nil for other events
-	Agent  string      // of a delta: the agent's name
+	Agent  string      // if the event is a delta: the agent's name
 	// Events are the run events of the record, if any, or the delta.
 	Events []event.Event
 
 	Gap      bool          // deltas were lost: discard the provisional ones
 	CaughtUp bool          // all earlier records were sent
-	Status   api.RunStatus // of the run, with CaughtUp
+	Status   api.RunStatus // the status of the run, if CaughtUp is set
 	Deleted  bool          // the session was deleted; this is the last event
 	Lost     bool          // the connection was lost; the loop reconnects when it continues
-	Err      error         // with Lost: the reason; with a record: why its events cannot be decoded
+	Err      error         // why the connection was lost, or why the events of the record cannot be decoded
 }
 
 // Limits of a stream.
@@ -43,11 +43,11 @@ const (
 	longestWait       = 5 * time.Second
 )
 
-// Events yields a session's records after a seq, in order, and then live events. If a connection breaks,
-// it reconnects and continues after the last record, so each record is yielded once. Deltas may be lost:
-// those of a text are yielded from the beginning of the text or not at all, and if some are lost, the
-// item's event has the whole text. The loop ends with ctx, with the session, and with an error that would
-// occur again, an *[api.Problem].
+// Events yields a session's records after a seq, in order, and then live events. If a connection
+// breaks, it reconnects and continues after the last record, so each record is yielded once. Deltas
+// may be lost. The deltas of a text are yielded from its beginning or not at all; if some are lost,
+// the event of the item has the whole text. The loop ends when ctx ends, when the session is
+// deleted, or after an error that a retry would not fix, an *[api.Problem].
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := &stream{c: c, id: id, last: after, yield: yield}
@@ -81,14 +81,14 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 	}
 }
 
-// stream is what is known of a session's events over all connections.
+// stream reads the events of a session over one connection after the other.
 type stream struct {
 	c     *Client
 	id    string
 	yield func(*Event, error) bool
 
 	last    int64 // all records up to this seq were yielded
-	part    int   // how many of the next record were yielded: a relay has several
+	part    int   // number of yielded records with the next seq: relayed records can share one
 	yielded int   // events
 	lost    bool  // a connection has broken
 	done    bool  // the reader stopped, or there are no more events
@@ -242,7 +242,7 @@ func (r *frames) line(size *int) ([]byte, error) {
 	}
 }
 
-// decode decodes a frame; nil for a type that this version does not know.
+// decode decodes a frame; it returns nil for a type that this version does not know.
 func decode(f frame) (*Event, error) {
 	e := &Event{}
 	if f.data == nil {

@@ -56,7 +56,7 @@ func (r *eventReader) record(e *Event) {
 	}
 }
 
-// delta reports whether to yield a delta: not if earlier ones are missing.
+// delta reports whether to yield a delta; it returns false if earlier deltas are missing.
 func (r *eventReader) delta(agent string, e event.Event) bool {
 	a := r.answers[agent]
 	if a == nil {
@@ -83,8 +83,8 @@ func (r *eventReader) delta(agent string, e event.Event) bool {
 	return true
 }
 
-// answered ends the text that was coming, and returns what was lost of it. An agent that works in
-// the run's own session is the only one.
+// answered ends the text that was being received, and returns its lost part. An agent that works in
+// the run's own session is the only agent of the run.
 func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 	for agent, a := range r.answers {
 		if of.Session != "" && of.Agent != agent {

@@ -48,7 +48,7 @@ func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (
 	request := &api.NewRun{Spec: spec, Environ: env, Start: &start}
 	if start {
 		switch _, err := c.Session(ctx, spec.Session.ID); {
-		case err == nil: // the request that creates the run continues it
+		case err == nil: // CreateRun continues the run
 			return c.handle(spec.Session.ID, func(ctx context.Context) error {
 				_, err := c.CreateRun(ctx, request)
 				return err
@@ -139,10 +139,11 @@ func (c *Client) Attach(ctx context.Context, id string) (*Run, error) {
 // ID returns the id of the run's session.
 func (r *Run) ID() string { return r.id }
 
-// SetAsker has ask answer the approvals of the run and of its sub-agents while [Run.Events] or [Run.Wait]
-// is read. Call it before them. ask must return when its context ends, because another client has
-// answered, the time is up, or the run was interrupted. An error denies the call, except for
-// [approval.ErrSuspend]: the approval stays pending, Events ends with this error, and the run waits.
+// SetAsker makes the function ask answer the approvals of the run and of its sub-agents while
+// [Run.Events] or [Run.Wait] is read. Call SetAsker before them. The function ask must return when its
+// context ends, because another client has answered, the time is up, or the run was interrupted. An error
+// denies the call, except for [approval.ErrSuspend]: the approval stays pending, Events ends with this
+// error, and the run waits.
 func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Request) (approval.Answer, error)) {
 	r.ask = ask
 }
@@ -168,7 +169,7 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	}
 	if !info.Status.Ended() {
 		_, err = r.c.SteerRun(ctx, r.id, text)
-		if !isStatus(err, http.StatusConflict) { // on a conflict, it has just ended
+		if !isStatus(err, http.StatusConflict) { // a conflict means that the run has just ended
 			return err
 		}
 	}
@@ -214,7 +215,8 @@ func (r *Run) Change(ctx context.Context, change policy.Change) (policy.Change, 
 	return change, err
 }
 
-// Interrupt ends the running turn, which is reported as its end. [Run.Send] continues the run.
+// Interrupt stops the running turn; its end is reported like that of other turns. [Run.Send]
+// continues the run.
 func (r *Run) Interrupt(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
@@ -222,7 +224,7 @@ func (r *Run) Interrupt(ctx context.Context) error {
 	r.mu.Unlock()
 	_, err := r.c.StopRun(ctx, r.id)
 	if prepared || isStatus(err, http.StatusNotFound, http.StatusConflict) {
-		return nil // it has just ended, or was never started
+		return nil // the run has just ended, or was never started
 	}
 	return err
 }
@@ -230,8 +232,9 @@ func (r *Run) Interrupt(ctx context.Context) error {
 // Stop ends the run. When it returns, other processes can use the session.
 func (r *Run) Stop(ctx context.Context) error { return r.Interrupt(ctx) }
 
-// Wait waits until the run has ended, and returns the result of its last turn. A failed model call is in
-// Result.Err. The error is what stopped the run, such as [ErrInterrupted] or the end of ctx.
+// Wait waits until the run has ended, and returns the result of its last turn. A failed model call
+// is in Result.Err. The returned error says what stopped the run, such as [ErrInterrupted] or the
+// end of ctx.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	r.mu.Lock()
 	over := r.over
@@ -287,7 +290,7 @@ func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 	return append(list, *r.result)
 }
 
-// who returns who requested it and how.
+// who returns who requested the end of the run, and how.
 func (e *runEnd) who() string {
 	who := cmp.Or(e.By, "another client")
 	if e.Via != "" {
@@ -296,7 +299,8 @@ func (e *runEnd) who() string {
 	return who
 }
 
-// resultOf returns the run's result: that of its agent, or if it has none, that of the record of the end.
+// resultOf returns the result of the run's agent or, if there is none, the result in the record of
+// the end.
 func (e *runEnd) resultOf(id string, res *event.Result) *event.Result {
 	if res != nil {
 		return res

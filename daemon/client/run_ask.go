@@ -15,7 +15,7 @@ import (
 type questionQueue struct {
 	run     *Run
 	asked   map[string]*question // by id
-	waiting []*question          // the first one is with the asker
+	waiting []*question          // the asker has the first request
 	answers chan localAnswer
 }
 
@@ -39,12 +39,12 @@ func newAsking(r *Run) *questionQueue {
 	return &questionQueue{run: r, asked: map[string]*question{}, answers: make(chan localAnswer)}
 }
 
-// of queues the approval request of an event, also of a sub-agent's, and returns the event to yield, or
-// nil. Requests in older records are not queued, because some are answered.
-func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event.Event, error) {
+// queueAsked queues the approval request of an event, including one of a sub-agent, and returns the
+// event to yield, or nil. Requests in older records are not queued, because some are answered.
+func (a *questionQueue) queueAsked(ctx context.Context, e event.Event, live bool) (event.Event, error) {
 	switch e := e.(type) {
 	case event.SubagentEvent:
-		of, err := a.of(ctx, e.Event, live)
+		of, err := a.queueAsked(ctx, e.Event, live)
 		if of == nil || err != nil {
 			return nil, err
 		}
@@ -56,13 +56,13 @@ func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event
 		}
 	case event.ApprovalResolved:
 		if a.withdraw(ctx, e.ID) {
-			return nil, nil //nolint:nilnil // yielded with the late answer
+			return nil, nil //nolint:nilnil // the event is yielded with the late answer
 		}
 	}
 	return e, nil
 }
 
-// add queues an approval request; false if it was queued before.
+// add queues an approval request; it returns false if the request was queued before.
 func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
 	if a.asked[asked.ID] != nil {
 		return false
@@ -116,8 +116,8 @@ func (a *questionQueue) close() {
 	a.waiting = nil
 }
 
-// answered sends an answer, and returns the event to yield. If another answer came first, that one is
-// reported.
+// answered sends an answer, and returns the event to yield. If another answer came first, the event
+// reports that answer.
 func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []event.Event, err error) {
 	q := g.q
 	defer a.drop(ctx, q)
@@ -134,7 +134,7 @@ func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []eve
 		q.resolved = true
 		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: stored, LateAnswer: &g.ans}}, nil
 	case isStatus(err, http.StatusNotFound, http.StatusConflict, http.StatusGone):
-		return nil, nil // it has expired or its run has ended, which its record will report
+		return nil, nil // the request has expired or its run has ended, and a record will report that
 	}
 	return nil, err
 }

@@ -33,7 +33,7 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent,
 		defer func() {
 			cancel()
 			f.asking.close()
-			for range f.events { // ends when Client.Events has ended
+			for range f.events { // the channel is closed when Client.Events has ended
 			}
 		}()
 		for !f.over {
@@ -66,7 +66,7 @@ type runFollower struct {
 
 	starting   bool          // this program starts the run: events before its opening are held back
 	opened     bool          // its opening was yielded
-	early      []event.Event // events from before the opening
+	early      []event.Event // events before the opening
 	live       bool          // all earlier records were yielded
 	heldEvents <-chan time.Time
 	result     *event.Result // yielded with the end of the run
@@ -177,12 +177,12 @@ func (f *runFollower) inOrder(list []event.Event) []event.Event {
 // emit returns the events to yield, and queues approval requests.
 func (f *runFollower) emit(ctx context.Context, list []event.Event) (out []event.Event, err error) {
 	for _, e := range list {
-		if e, err = f.asking.of(ctx, e, f.live); err != nil {
+		if e, err = f.asking.queueAsked(ctx, e, f.live); err != nil {
 			return out, err
 		}
 		switch e := e.(type) {
 		case nil:
-		case event.Result: // it is yielded with the record of the end
+		case event.Result: // the result is yielded with the record of the end
 			f.result = &e
 		default:
 			out = append(out, e)
@@ -205,7 +205,7 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 		return err
 	}
 	for _, a := range page.Items {
-		if a.Session != f.run.id && a.RunID != f.run.id { // not of the run or one of its agents
+		if a.Session != f.run.id && a.RunID != f.run.id { // the approval is not of the run or one of its agents
 			continue
 		}
 		f.asking.add(ctx, a.Request)

@@ -22,8 +22,8 @@ import (
 // completer returns the completions of a word.
 type completer struct{ p *command.Program }
 
-// slugs returns the names of the workspaces. Completion cannot report errors, so they are ignored.
-func (c completer) slugs(ctx context.Context) (words []string) {
+// workspaces returns the names of the workspaces. Completion cannot report errors, so they are ignored.
+func (c completer) workspaces(ctx context.Context) (words []string) {
 	_ = command.WithWorkspaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
 		for _, l := range list {
@@ -95,8 +95,9 @@ func (c completer) providers() []string {
 // listWait limits how long a shell waits for a provider's list of models.
 const listWait = 3 * time.Second
 
-// models returns the providers, and the models of a typed provider if it answers in time. whole is
-// false for a word that can be continued. Key commands are not run for completion.
+// models returns the providers, and the models of a typed provider if it answers in time. The
+// result whole is false for a word that can be continued. Commands that print a key are not run for
+// completion.
 func (c completer) models(ctx context.Context, typed string) (words []string, whole bool) {
 	provider, _, chosen := strings.Cut(typed, "/")
 	if !chosen {

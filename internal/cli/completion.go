@@ -36,7 +36,7 @@ func (c completer) candidates(ctx context.Context, kind, typed, store string) ([
 	var words []string
 	switch {
 	case kind == "SLUG":
-		words = c.slugs(ctx)
+		words = c.workspaces(ctx)
 	case kind == "SESSION" || kind == "ID" || kind == "ID|NAME":
 		words = c.sessions(ctx, store)
 	case kind == "APPROVAL":

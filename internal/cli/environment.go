@@ -24,9 +24,9 @@ var environment = []variable{
 	{"Store", []string{"HOLDFAST_MIRROR"}, "A second store that receives a copy of every record."},
 	{"Store", []string{"HOLDFAST_STORE_KEY"}, "The key of an encrypted store: the file of an age identity, or keychain:NAME."},
 	{"Store", []string{"HOLDFAST_STORE_PASSPHRASE"}, "The passphrase of an encrypted store, instead of a key."},
-	{"Store", []string{"HOLDFAST_STORE_RECIPIENTS"}, "More age recipients that can decrypt what is written from now on, separated by spaces or commas."},
+	{"Store", []string{"HOLDFAST_STORE_RECIPIENTS"}, "Additional age recipients (public keys) that can decrypt the data written from now on, separated by spaces or commas."},
 
-	{"Daemon", []string{"HOLDFAST_NO_DAEMON"}, "1 runs agents in this process, as --no-daemon does."},
+	{"Daemon", []string{"HOLDFAST_NO_DAEMON"}, "Set to 1 to run agents in this process, as --no-daemon does."},
 	{"Daemon", []string{"HOLDFAST_DAEMON_URL", "HOLDFAST_DAEMON_TOKEN"}, "The daemon that programs with package daemon/client use, if it is not the daemon of HOLDFAST_HOME."},
 	{"Daemon", []string{"HOLDFAST_DAEMON_LISTEN", "HOLDFAST_DAEMON_TLS_CERT", "HOLDFAST_DAEMON_TLS_KEY", "HOLDFAST_DAEMON_ALLOW_HOST", "HOLDFAST_DAEMON_ALLOW_ORIGIN", "HOLDFAST_DAEMON_DRAIN", "HOLDFAST_DAEMON_LOG_FORMAT"},
 		"Defaults of the flags of daemon run with these names."},

@@ -13,7 +13,7 @@ func HomeEntries() map[string]HomeEntry {
 	return map[string]HomeEntry{
 		"sessions.db":         {Content: "the default store", Erasure: "payloads are overwritten with zeros (secure_delete)"},
 		"sessions.db-wal":     {Content: "its journal", Erasure: "written back and emptied"},
-		"sessions.db-shm":     {Content: "its index of the journal, without text"},
+		"sessions.db-shm":     {Content: "the index of the journal, without text"},
 		"sessions.db-holders": {Content: "locks of programs that have sessions open; empty"},
 		"index":               {Content: "search indexes", Erasure: "the session is removed at once"},
 		"output":              {Content: "long outputs of commands", Erasure: "the files are removed"},

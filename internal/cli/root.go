@@ -35,8 +35,9 @@ const description = `Run agents with durable sessions, permissions and a sandbox
   holdfast run -c "now write a changelog entry"
   holdfast sessions list`
 
-// commands returns the commands in the order of the help. With only, it returns the command of that
-// name, if there is one, so that a start does not build the others.
+// commands returns the commands in the order of the help. If only is not empty, it returns just the
+// command of that name, if there is one, so that the program does not build the others when it
+// starts.
 func commands(p *command.Program, only string) (list []*cobra.Command) {
 	for _, c := range []struct {
 		name string

@@ -18,9 +18,9 @@ type signalRelay struct {
 	wg       sync.WaitGroup
 }
 
-// newRelay starts to catch signals. A command with the terminal receives the signals of its keys and size
-// from the terminal itself; they are not passed on a second time. A signal that this process ignores, for
-// example because of nohup, stays ignored.
+// newRelay starts to catch signals. A command that has the terminal receives signals for keys such
+// as Ctrl-C and for changes of size from the terminal itself; these signals are not passed on a
+// second time. A signal that this process ignores, for example because of nohup, stays ignored.
 func newRelay(terminal bool) *signalRelay {
 	r := &signalRelay{ch: make(chan os.Signal, 16), done: make(chan struct{})}
 	if terminal {

@@ -26,11 +26,11 @@ type service struct {
 	started   time.Time
 	connected func() int // open WebSockets
 	keys      *idempotencyCache
-	timeouts  time.Duration // until a stream is closed whose client does not read
+	timeouts  time.Duration // time after which a stream is closed if its client does not read
 
 	document func() ([]byte, error) // OpenAPI, generated once
 
-	live      context.Context // streams end when it does
+	live      context.Context // all streams end when this context ends
 	end       context.CancelCauseFunc
 	looking   sync.WaitGroup // goroutines that update the board
 	streaming atomic.Int64

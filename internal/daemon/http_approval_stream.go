@@ -25,7 +25,7 @@ type approvalBoard struct {
 	unwatch  context.CancelFunc
 	frame    []byte        // the list as an event; nil: not read yet
 	changed  chan struct{} // closed when there is a new frame or a lasting failure
-	failing  time.Time     // time since when updates fail; zero: they do not
+	failing  time.Time     // time of the first failed update; zero if updates succeed
 	err      error         // the failure
 	patience time.Duration // how long updates may fail before subscribers are notified
 }

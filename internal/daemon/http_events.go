@@ -98,7 +98,7 @@ func (a *service) eventPage(ctx context.Context, m session.Meta, after int64, li
 	n := 0
 	for r, err := range a.o.Sessions.Records(ctx, m.ID, session.Range{After: after, Until: m.Head}) {
 		if errors.Is(err, session.ErrCorrupt) {
-			continue // damaged: `sessions verify` names it; return the rest
+			continue // return the rest; `sessions verify` reports the damaged record
 		}
 		if err != nil {
 			return nil, err

@@ -57,7 +57,7 @@ func applyRewind(ctx context.Context, plan *rewind.Plan, shown string) (done *re
 		}
 	case errors.Is(err, rewind.ErrBlocked):
 		err = &outcome.Failure{
-			Message: err.Error(), Advice: "except leaves a file unchanged, force also restores files in conflict", Result: outcome.Conflict, Cause: err,
+			Message: err.Error(), Advice: "list files to leave unchanged in except, or set force to restore files in conflict too", Result: outcome.Conflict, Cause: err,
 		}
 	}
 	return done, err

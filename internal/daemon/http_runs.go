@@ -84,7 +84,8 @@ func (a *service) createRun(c *call) error {
 	return a.writeRun(c, status, p.Run)
 }
 
-// unprepared reports a conflict if the run is running, which is why it could not be prepared.
+// unprepared returns a conflict if the run could not be prepared because it is running, and
+// otherwise err.
 func (a *service) unprepared(c *call, id string, err error) error {
 	if r, e := a.o.Runs.Get(c.ctx(), id); e == nil && !r.Status.Ended() {
 		return caused(outcome.Conflict, "wait until it ends, or steer it; see GET /v1/runs/"+id+", holdfast sessions show "+id, err)
@@ -158,7 +159,8 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 	return &runs.PrepareOptions{Strategy: s, Spec: spec}, nil
 }
 
-// namedStrategy returns the strategy in a spec; nil for that of the recorded run, or for a single agent.
+// namedStrategy returns the strategy in a spec. It returns nil if the run keeps its recorded
+// strategy or is of a single agent.
 func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	switch {
 	case len(s.Strategy) > 0:

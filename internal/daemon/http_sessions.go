@@ -261,7 +261,7 @@ func (a *service) forkSession(c *call) error {
 		return err
 	}
 	if f.At != "" && f.Seq != nil {
-		return refuse(outcome.Usage, "at and seq exclude each other", "")
+		return refuse(outcome.Usage, "at and seq cannot be used together", "")
 	}
 	m, err := a.meta(c)
 	if err != nil {

@@ -150,7 +150,7 @@ func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) 
 	case slug == "":
 		return cwd, nil
 	case cwd != "":
-		return "", refuse(outcome.Usage, "workspace and cwd exclude each other", "omit cwd: the run works in the workspace's project")
+		return "", refuse(outcome.Usage, "workspace and cwd cannot be used together", "omit cwd: the run works in the workspace's project")
 	case o.Workspaces == nil:
 		return "", notImplemented()
 	}

@@ -83,7 +83,7 @@ func (a *service) once(c *call) error {
 		case c.route.again == nil:
 		case rec.status < http.StatusMultipleChoices:
 			rec.body.Reset()
-		case rec.status == http.StatusConflict: // it may quote the first answer
+		case rec.status == http.StatusConflict: // the new answer may quote the first one
 			rec.status = 0
 		}
 		a.keys.finish(id, rec)

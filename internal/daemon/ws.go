@@ -19,15 +19,15 @@ import (
 // limits limit the resources of WebSocket clients.
 type limits struct {
 	connections int           // at once
-	anonymous   int           // of them, those without a hello yet
+	anonymous   int           // connections that have not sent a hello yet
 	subs        int           // subscriptions of one connection
 	pending     int           // unanswered requests of one connection
 	message     int64         // maximum size of a message, in bytes
 	rate, burst float64       // messages of one connection: per second, and at once
-	excess      float64       // messages above the rate until the connection is closed
-	hello       time.Duration // within which a client without a credential must send hello
-	ping        time.Duration // between pings
-	pong        time.Duration // until a client that does not answer a ping is disconnected
+	excess      float64       // number of messages above the rate before the connection is closed
+	hello       time.Duration // time within which a client without a credential must send a hello
+	ping        time.Duration // time between pings
+	pong        time.Duration // time until a client that does not answer a ping is disconnected
 	slow        time.Duration // a connection ends after a frame that took longer
 	stuck       time.Duration // a connection is cut off in a frame that takes longer
 	request     time.Duration // time limit of a request
@@ -58,7 +58,7 @@ type sockets struct {
 	mu      sync.Mutex
 	open    map[*socket]struct{}
 	unknown int                             // number of open connections without a caller
-	revoked map[<-chan struct{}]*credential // credentials of connections, by their end
+	revoked map[<-chan struct{}]*credential // credentials of connections, by the channel that is closed when the credential ends
 	closing bool
 	running sync.WaitGroup // readers of sockets, and watchers of credentials
 }

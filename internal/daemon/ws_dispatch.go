@@ -7,7 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// freeBytes is the size up to which a message takes one token. Every further freeBytes take one more.
+// freeBytes is the size up to which a message takes one token. Each further freeBytes bytes take
+// one more token.
 const freeBytes = 16 << 10
 
 // receive handles a message and reports whether the connection continues.

@@ -125,7 +125,8 @@ func asked(w *open) time.Time {
 	return w.input.AskedAt
 }
 
-// settle notes which entries of found a record of the run's log has, and reports whether all are found.
+// settle marks the requests in found that a record of the run's log contains, and reports whether
+// all are found.
 func settle(run string, found []*open, r *session.Record) bool {
 	switch r.Kind {
 	case record.KindApprovalAsked:

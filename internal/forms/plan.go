@@ -14,8 +14,8 @@ import (
 // planning.
 const PlanTool = "ExitPlanMode"
 
-// maxPlan is the maximum size of a plan in bytes. It is what an approval request can show: no one
-// should approve what they have not seen.
+// maxPlan is the maximum size of a plan in bytes. An approval request can show this many bytes, and
+// no one should approve a text that they have not seen.
 const maxPlan = 64 << 10
 
 // planModes are the modes (policy.Mode) in which a plan can be carried out, the default first.

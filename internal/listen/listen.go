@@ -118,8 +118,8 @@ func CheckTCP(address string, tls bool) error {
 	}
 }
 
-// loopback reports whether only this machine can reach a host. Of names, only localhost counts,
-// whatever others resolve to at the moment.
+// loopback reports whether only this machine can reach a host. The only name that counts is
+// localhost; other names are not resolved.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -140,8 +140,8 @@ func (l *Lock) removeInfo() { _ = os.Remove(infoFile(l.dir)) }
 
 func infoFile(dir string) string { return filepath.Join(dir, "daemon.json") }
 
-// State reports whether a daemon is running on a home. Until it serves, only PID is known. If none
-// is running, State removes a left-over description.
+// State reports whether a daemon is running on a home. Until the daemon serves, only PID is known.
+// If no daemon is running, State removes a left-over description.
 func State(home string) (info Info, running bool, err error) {
 	dir := Dir(home)
 	if _, err := os.Stat(filepath.Join(dir, "daemon.lock")); errors.Is(err, fs.ErrNotExist) {

@@ -117,7 +117,8 @@ func (r *reader) resource() []attribute.KeyValue {
 	return out
 }
 
-// sampler reads which turns are exported. A turn that is not is left out with all its spans.
+// sampler reads which turns are exported. A turn that is not exported is left out with all its
+// spans.
 func (r *reader) sampler() sdktrace.Sampler {
 	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	ratio := func() sdktrace.Sampler {
@@ -150,7 +151,7 @@ func (r *reader) sampler() sdktrace.Sampler {
 	}
 }
 
-// pool reads the certificates of the authorities that signed the collector's.
+// pool reads the certificates of the authorities that signed the collector's certificate.
 func (r *reader) pool(name, file string) *x509.CertPool {
 	pem, err := os.ReadFile(file)
 	if err != nil {

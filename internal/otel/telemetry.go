@@ -42,13 +42,13 @@ type Telemetry struct {
 	meter  *sdkmetric.MeterProvider
 	meters *instruments
 	page   *sdkmetric.ManualReader
-	parent context.Context //nolint:containedctx // it only carries the span that all others lie in
+	parent context.Context //nolint:containedctx // it only carries the parent of all other spans
 	sent   *delivery
 
 	mu      sync.Mutex
 	watches map[string]*agentObserver // by session, while a turn is open
 	named   []*agentObserver
-	callers map[string]parentContext // of sessions that tool uses work through
+	callers map[string]parentContext // by session of a sub-agent: the tool use that started it
 }
 
 var _ agent.LoopObserver = (*Telemetry)(nil)
@@ -161,7 +161,8 @@ type parentContext struct {
 	name string
 }
 
-// maxCallers is the maximum number of known sub-agents. A turn of a forgotten one gets no parent.
+// maxCallers is the maximum number of known sub-agents. A turn of a sub-agent that is no longer
+// known gets no parent.
 const maxCallers = 4096
 
 // calledBy notes the tool use of a sub-agent's session.

@@ -44,7 +44,7 @@ type running struct {
 // span is an open span with the labels of its metric.
 type span struct {
 	trace.Span
-	ctx    context.Context //nolint:containedctx // the parent of spans that lie in this one
+	ctx    context.Context //nolint:containedctx // the parent of the spans inside this span
 	began  time.Time
 	labels []attribute.KeyValue
 }
@@ -123,8 +123,8 @@ func (w *agentObserver) start(name string, kind trace.SpanKind, at time.Time, la
 	if w.name != "" {
 		attrs = append(attrs, attribute.String(attrAgent, w.name))
 	}
-	ctx, s := w.t.tracer.Start(parent, name, trace.WithTimestamp(at), trace.WithSpanKind(kind), trace.WithAttributes(attrs...)) //nolint:spancheck // who starts it ends it
-	return &span{Span: s, ctx: ctx, began: at, labels: labels}                                                                  //nolint:spancheck // who starts it ends it
+	ctx, s := w.t.tracer.Start(parent, name, trace.WithTimestamp(at), trace.WithSpanKind(kind), trace.WithAttributes(attrs...)) //nolint:spancheck // the caller ends the span
+	return &span{Span: s, ctx: ctx, began: at, labels: labels}                                                                  //nolint:spancheck // the caller ends the span
 }
 
 // fail marks a span and its metric as failed with a type of error. The error's text is left out, because

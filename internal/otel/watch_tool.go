@@ -109,7 +109,7 @@ func (w *agentObserver) answered(now time.Time, e event.ApprovalResolved) {
 	w.stopWaiting(now, s, string(e.Answer.Decision))
 }
 
-// answererKind returns "person" whatever the name, or why there was no person.
+// answererKind returns "person" if a person answered, otherwise the reason why no person did.
 func answererKind(a approval.Answer) string {
 	return decider(&policy.Decision{By: a.Actor, PersonAsked: true})
 }

@@ -103,7 +103,7 @@ func points[N int64 | float64](m *message, list []metricdata.DataPoint[N]) {
 func oneNumber[N int64 | float64](m *message, v N, float int) {
 	switch v := any(v).(type) {
 	case int64:
-		m.present64(6, uint64(v)) //nolint:gosec // it keeps the bits
+		m.present64(6, uint64(v)) //nolint:gosec // the conversion keeps the bits
 	case float64:
 		m.presentDouble(float, v)
 	}

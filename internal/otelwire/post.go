@@ -44,7 +44,8 @@ const (
 
 var errClosed = errors.New("it was shut down")
 
-// NewPoster returns a poster for requests that contain what, for example "spans".
+// NewPoster returns a poster. The argument what names the content of its requests, for example
+// "spans".
 func NewPoster(t *Target, what string) *Poster {
 	const shortest = 4 // a shorter value cannot be secret and would match ordinary text
 	var hide []string
@@ -58,7 +59,7 @@ func NewPoster(t *Target, what string) *Poster {
 	return &Poster{to: t, what: what, secret: strings.NewReplacer(hide...)}
 }
 
-// retryableError is an error that may pass.
+// retryableError is a temporary error.
 type retryableError struct {
 	after time.Duration // the wait that the collector requested, or 0
 	err   error
@@ -204,7 +205,7 @@ func partialProtobuf(answer []byte) (rejected, text string, err error) {
 		inner = errors.Join(inner, fields(raw, func(tag, v uint64, raw []byte) {
 			switch tag {
 			case tagOf(1, asVarint):
-				count = int64(v) //nolint:gosec // it keeps the bits
+				count = int64(v) //nolint:gosec // the conversion keeps the bits
 			case tagOf(2, asBytes):
 				text = string(raw)
 			}

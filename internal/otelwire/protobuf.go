@@ -36,7 +36,7 @@ func (m *message) varint(field int, v uint64) {
 
 // zigzag writes a signed number as protobuf's sint32.
 func (m *message) zigzag(field int, v int32) {
-	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31))) //nolint:gosec // it keeps the bits
+	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31))) //nolint:gosec // the conversion keeps the bits
 }
 
 func (m *message) boolField(field int, v bool) {
@@ -49,7 +49,7 @@ func (m *message) boolField(field int, v bool) {
 // different meaning.
 func (m *message) optionalInt(field int, v int64) {
 	m.tag(field, asVarint)
-	m.b = binary.AppendUvarint(m.b, uint64(v)) //nolint:gosec // it keeps the bits
+	m.b = binary.AppendUvarint(m.b, uint64(v)) //nolint:gosec // the conversion keeps the bits
 }
 
 func (m *message) presentBool(field int, v bool) {
@@ -106,11 +106,11 @@ func (m *message) within(field int, write func()) {
 	start := len(m.b)
 	write()
 	var size [binary.MaxVarintLen64]byte
-	n := binary.PutUvarint(size[:], uint64(len(m.b)-start)) //nolint:gosec // it has only grown
+	n := binary.PutUvarint(size[:], uint64(len(m.b)-start)) //nolint:gosec // the length has only grown
 	m.b = slices.Insert(m.b, start, size[:n]...)
 }
 
-// packed writes a list of numbers, each with add.
+// packed writes a list of numbers; it calls add to write each of them.
 func packed[N uint64 | float64](m *message, field int, list []N, add func([]byte, N) []byte) {
 	if len(list) == 0 {
 		return

@@ -1,6 +1,7 @@
 package outcome
 
-// The outcomes of HTTP requests only. Exit is the exit code of a command that receives one.
+// The outcomes that only HTTP requests have. Exit is the exit code of a command whose request ends
+// this way.
 var (
 	Unauthenticated = Outcome{"unauthenticated", 3, 401, "the credential is missing or invalid"}
 	Forbidden       = Outcome{"forbidden", 3, 403, "the credential does not have the scope, or the caller is an agent of this daemon"}

@@ -29,8 +29,8 @@ type screen struct {
 	dropped int            // the number of dropped writes, because too many were waiting
 }
 
-// MaxBuffered is the number of writes that wait while a question is open; more are dropped and
-// counted.
+// MaxBuffered is the maximum number of writes that wait while a question is open; further writes
+// are dropped and counted.
 const MaxBuffered = 4096
 
 // NewPrinter returns a printer that writes to w.

@@ -72,8 +72,8 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// with opens the store, finds the approval request and calls do.
-func (a approvalArg) with(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
+// withApproval opens the store, finds the approval request and calls do.
+func (a approvalArg) withApproval(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
 	sessions, closeStore, err := p.OpenStore(ctx, url)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 }
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		if d.Answer == nil {
 			d.SavePreview = savePreview(ctx, p, s, &d.Request)
 		}
@@ -151,7 +151,7 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 }
 
 func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
 		if err == nil {
 			a.Input, err = c.input(d.Request)
@@ -205,7 +205,7 @@ func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 }
 
 func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+	return c.withApproval(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		a, err := c.answer(p, d.ID, approval.Deny, approval.DenySession)
 		if err != nil {
 			return err
@@ -245,8 +245,8 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 	return *done.Answer, done.Saved, nil
 }
 
-// resolveLocal writes the answer to the store. Form values may contain no key: only the process
-// that runs the call can use a key and mask it in the record.
+// resolveLocal writes the answer to the store. Form values must not contain a key, because only the
+// process that runs the call can use a key and mask it in the record.
 func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *savedrule.Result, error) {
 	if question.Form(&d.Request) != nil {
 		masked, err := p.Environment().Mask(string(a.Input))

@@ -62,7 +62,7 @@ func (c *answerFlags) Declare(b *command.Builder) {
 	b.Flag(&c.ForSession, "for-session", "", "", "Decide for the rest of the session, not only for this call.")
 	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session or --always: the rule to grant. Default: this exact request.")
 	b.Flag(&c.SaveTo, "always", "", "LAYER", "Decide for the session and save the rule in a settings file: local (yours, this project), project (shared) or user (yours, all projects).", "local", "project", "user")
-	b.Flag(&c.Message, "message", "m", "TEXT", "A message. If you deny the call, the model reads it.")
+	b.Flag(&c.Message, "message", "m", "TEXT", "A message. If you deny the call, the model reads this message.")
 	b.Flag(&c.By, "by", "", "NAME", "The name recorded with the answer. Default: $USER.")
 }
 

@@ -7,7 +7,7 @@ import "github.com/holdfast-dev/holdfast/internal/cli/command"
 func Command(p *command.Program) *command.Command {
 	return p.Group("audit", "Show, verify and export the audit trail.",
 		p.Command(&showCmd{}, "show", "Show the audit trail of a session: every decision, who made it, and its outcome."),
-		p.Command(&verifyCmd{}, "verify", "Verify the audit trail, or print the first record that fails."),
+		p.Command(&verifyCmd{}, "verify", "Verify the audit trail, and print the first record that fails."),
 		p.Command(&exportCmd{}, "export", "Export audit entries as jsonl, csv, ocsf, cloudevents or html."),
 		p.Command(&checkpointCmd{}, "checkpoint", "Print a signed checkpoint of the trail. Store it on another machine."),
 	)

@@ -43,7 +43,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 	}
 	if c.Output == "" {
-		return audit.Export(printsPlain(p, c.Format), c.Format, entries)
+		return audit.Export(exportOutput(p, c.Format), c.Format, entries)
 	}
 	name, err := c.write(ctx, p, logs, entries)
 	if err != nil {
@@ -143,8 +143,8 @@ func (c *exportCmd) write(ctx context.Context, p *command.Program, logs []eviden
 	})
 }
 
-// printsPlain returns the output stream. A terminal gets no control characters.
-func printsPlain(p *command.Program, format string) io.Writer {
+// exportOutput returns the output stream. On a terminal, it escapes control characters.
+func exportOutput(p *command.Program, format string) io.Writer {
 	if !p.Out.TTY {
 		return p.Stdout
 	}

@@ -103,7 +103,7 @@ func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
 	for i := range list {
 		e := &list[i]
 		rows = append(rows, []string{
-			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(actorText(e.Actor)), 28), describe(e, m.CWD), source(e),
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(actorText(e.Actor)), 28), describe(e, m.CWD), outcomeText(e),
 		})
 	}
 	p.Out.Table(rows, 4, 3)
@@ -145,8 +145,8 @@ func describe(e *audit.Entry, cwd string) string {
 	return cmp.Or(term.OneLine(s), "-")
 }
 
-// source returns the outcome text of an entry.
-func source(e *audit.Entry) string {
+// outcomeText returns the outcome of an entry as text.
+func outcomeText(e *audit.Entry) string {
 	switch {
 	case e.Erased:
 		return "erased"

@@ -39,7 +39,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 		case err == nil:
 			o.Session = m.ID
 		case errors.Is(err, session.ErrNotFound) && session.CheckID(c.Session) == nil:
-			o.Session, missing = c.Session, err // the trail may know it
+			o.Session, missing = c.Session, err // the audit trail may contain the session
 		default:
 			return err
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// WriteFile writes an export to a file with mode 0600, which is created only when the export is
-// complete. output is a path, or a folder in which the file is called inFolder. A file that exists is
-// replaced only if output names it. write may return an
-// error about damaged content of an otherwise complete export; WriteFile returns it. note gets the
-// path and the SHA-256 before the file is created.
+// WriteFile writes an export to a file with mode 0600, which is created only when the export is complete.
+// The path in output names a file, or a folder in which the file gets the name inFolder. A file that
+// exists is replaced only if output names it. The function write may return an error about damaged
+// content of an otherwise complete export; WriteFile returns that error. The function note is called with
+// the path and the SHA-256 before the file is created.
 func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
 	if path, err = p.Path(output); err != nil {
 		return "", err

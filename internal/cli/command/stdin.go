@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Input returns standard input whose reads end with ctx, so that a signal also ends a read that
+// Input returns standard input. Its reads end when ctx ends, so that a signal also ends a read that
 // waits for a line. It must have one reader at a time.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan chunk)}

@@ -144,7 +144,7 @@ func (c *stopCmd) wait(ctx context.Context, p *command.Program, home string, pro
 			return &outcome.Failure{Message: "the daemon is still stopping", Advice: "holdfast daemon stop --now", Result: outcome.Failed}
 		case <-tick.C:
 			if c.Now {
-				_ = proc.Signal(syscall.SIGTERM) // the second signal ends it at once
+				_ = proc.Signal(syscall.SIGTERM) // the second signal ends the daemon at once
 			}
 		}
 	}

@@ -161,7 +161,7 @@ func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 		return nil, nil, err
 	}
 	return a, func() {
-		_ = a.Close() // the store of tokens has refused no credential
+		_ = a.Close() // Close has nothing to record, because this process checks no credentials
 		if err := log.Close(); err != nil {
 			p.Warn("cannot write the access log: %v", err)
 		}

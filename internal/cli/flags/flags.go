@@ -44,7 +44,7 @@ type AgentFlags struct {
 	MaxTurns     int
 	MaxBudgetUSD float64
 
-	spec *runspec.Spec // the spec of the flags once it was read: files they name may be pipes
+	spec *runspec.Spec // the spec of the flags; it is read only once, because the named files may be pipes
 }
 
 func (c *AgentFlags) Declare(b *command.Builder) {

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Load loads the settings of the folder and the files of --settings; with alone, only those files.
+// Load loads the settings of the folder and the files of --settings. If alone is true, it loads
+// only those files.
 func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings, error) {
 	if err := checkMode(f.PermissionMode); err != nil {
 		return nil, err

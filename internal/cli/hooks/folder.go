@@ -114,7 +114,7 @@ func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 	return nil
 }
 
-// revoke removes a folder from the list of trusted folders; the folder need not exist any more.
+// revoke removes a folder from the list of trusted folders, even if the folder no longer exists.
 func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
 	home, err := p.Home()
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *listCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// hook prints a hook on two lines, and on a third one why it does not run.
+// printHook prints a hook on two lines and, if the hook does not run, the reason on a third line.
 func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 	t, d := p.Style, newHookDoc(s, h)
 	style := map[settings.HookStatus]func(string) string{

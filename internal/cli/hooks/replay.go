@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayResult compares one event then and now, in JSON.
+// replayResult compares the recorded and the current result of one event, in JSON.
 type replayResult struct {
 	Seq      int64         `json:"seq"`
 	Tool     string        `json:"tool,omitempty"`

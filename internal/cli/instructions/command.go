@@ -26,7 +26,7 @@ type contextCmd struct {
 
 func (c *contextCmd) Declare(b *command.Builder) {
 	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
-	b.Flag(&c.NoContextFiles, "no-context-files", "", "", "As for holdfast run: read only the administrator's files.")
+	b.Flag(&c.NoContextFiles, "no-context-files", "", "", "Read only the administrator's files, as holdfast run does with this flag.")
 	b.Flag(&c.Text, "text", "", "", "Print the exact text that the model gets.")
 	b.Include(&c.JSONFlag)
 }

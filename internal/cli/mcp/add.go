@@ -109,8 +109,8 @@ func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MC
 	return settings.MCPScopeFile(scope, s.Project, home), scope, s, nil
 }
 
-// write adds a server. The user who adds a server approves it by that. A folder that was trusted
-// stays trusted.
+// write adds a server. A server that the user adds is approved. A folder that was trusted stays
+// trusted.
 func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessage, replace bool) error {
 	file, scope, before, err := c.edit(p)
 	if err != nil {

@@ -106,9 +106,9 @@ func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, lis
 	return checks, nil
 }
 
-// one returns a client of one server, which must be approved and have a URL, and its name in the
-// client.
-func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
+// clientOf returns a client of one server and the name of the server in the client. The server must
+// be approved and have a URL.
+func (f *mcpFlags) clientOf(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
 	if err := dial.RefuseInsideRun(p, "log in to MCP servers"); err != nil {
 		return nil, "", nil, err
 	}
@@ -137,7 +137,7 @@ func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name stri
 }
 
 func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
-	client, name, done, err := c.one(p, c.Name)
+	client, name, done, err := c.clientOf(p, c.Name)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 func (c *logoutCmd) Run(_ context.Context, p *command.Program) error {
-	client, name, done, err := c.one(p, c.Name)
+	client, name, done, err := c.clientOf(p, c.Name)
 	if err != nil {
 		return err
 	}

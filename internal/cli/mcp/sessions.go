@@ -76,8 +76,8 @@ type showInput struct {
 	Limit   int    `json:"limit,omitempty" jsonschema:"Maximum number of items, 1 to 200; default 50"`
 }
 
-// truncate returns the limit that the model chose, or the default.
-func truncate(given, usual, most int) (int, error) {
+// limitOf returns the limit that the model chose, or the default.
+func limitOf(given, usual, most int) (int, error) {
 	switch {
 	case given == 0:
 		return usual, nil
@@ -88,7 +88,7 @@ func truncate(given, usual, most int) (int, error) {
 }
 
 func (l *sessionTools) list(ctx context.Context, _ *tool.Call, in listInput) (tool.Result, error) {
-	limit, err := truncate(in.Limit, 20, 100)
+	limit, err := limitOf(in.Limit, 20, 100)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
@@ -107,7 +107,7 @@ func (l *sessionTools) list(ctx context.Context, _ *tool.Call, in listInput) (to
 }
 
 func (l *sessionTools) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Result, error) {
-	limit, err := truncate(in.Limit, 20, 100)
+	limit, err := limitOf(in.Limit, 20, 100)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
@@ -133,7 +133,7 @@ func (l *sessionTools) search(ctx context.Context, _ *tool.Call, in searchInput)
 }
 
 func (l *sessionTools) show(ctx context.Context, _ *tool.Call, in showInput) (tool.Result, error) {
-	limit, err := truncate(in.Limit, 50, 200)
+	limit, err := limitOf(in.Limit, 50, 200)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}

@@ -175,7 +175,7 @@ func appendVerdict(b, id []byte, d *policy.Decision) []byte {
 	b = append(b, '{')
 	if id != nil {
 		b = append(b, `"id":`...)
-		b = append(append(b, inert(id)...), ',')
+		b = append(append(b, escapeID(id)...), ',')
 	}
 	b = append(b, `"verdict":`...)
 	b = appendText(b, string(d.Effect))
@@ -224,8 +224,8 @@ func appendField(b []byte, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// inert returns an id as written, with terminal control characters escaped.
-func inert(id []byte) []byte {
+// escapeID returns an id as written, with terminal control characters escaped.
+func escapeID(id []byte) []byte {
 	for _, c := range id {
 		if c < ' ' || c > '~' {
 			return term.EscapeJSON(string(id))

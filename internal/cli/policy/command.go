@@ -80,7 +80,7 @@ func (c *testCmd) Help() string {
   - {tool: Edit, path: src/a.go, mode: acceptEdits, expect: allow}
   - {tool: WebFetch, input: {url: "https://example.org"}, mode: silent, expect: deny}
 
-Each case can also have name, cwd and mode. by is a link of the chain, or the rule that decided.
+Each case can also have name, cwd and mode. The field by names a link of the chain, or the rule that decided.
 The exit code is 1 if a decision differs. With --settings, only those files are used; without it,
 the settings of the folder.`
 }

@@ -74,7 +74,8 @@ func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 	return call, nil
 }
 
-// newJudge decides tool calls with settings in this program's environment.
+// newJudge returns a judge that decides tool calls with these settings and this program's
+// environment.
 func newJudge(p *command.Program, s *settings.Settings) *policycheck.Judge {
 	return policycheck.New(s, p.UserHome(), p.Getenv(tools.EnvSearchURL))
 }

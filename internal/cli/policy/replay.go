@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayDoc compares one call then and now, in JSON.
+// replayDoc compares the recorded and the current decision about one call, in JSON.
 type replayDoc struct {
 	Use        string        `json:"use_id"`
 	Differs    bool          `json:"differs"`

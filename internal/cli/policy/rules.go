@@ -81,7 +81,7 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	switch len(layers) {
 	case 0:
-		return &outcome.Failure{Message: fmt.Sprintf("no settings file of yours has the rule %q", c.Rule), Result: outcome.NotFound, Advice: "list all rules with their files: holdfast policy show"}
+		return &outcome.Failure{Message: fmt.Sprintf("your settings files do not contain the rule %q", c.Rule), Result: outcome.NotFound, Advice: "list all rules with their files: holdfast policy show"}
 	case 1:
 	default:
 		return outcome.Invalid(fmt.Sprintf("rule %q is in several files: %s", c.Rule, strings.Join(layers, ", ")), "choose one with --"+strings.Join(layers, " or --"))

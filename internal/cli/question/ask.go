@@ -178,16 +178,16 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 			layer, words = layernames.User, "always allow for me"
 		}
 		a.Echo(words)
-		return a.always(ctx, q, layer, ans)
+		return a.allowAlways(ctx, q, layer, ans)
 	}
 	a.Echo("")
 	a.Out.Line("%s", a.Out.Dim("press one of the keys above; y and n apply to this call only"))
 	return false, nil
 }
 
-// always saves a rule, or a sandbox permission, in the settings, and allows the call and similar
-// calls for the session, because new settings apply only from the next run.
-func (a *Asker) always(ctx context.Context, q approval.Request, layer string, ans *approval.Answer) (bool, error) {
+// allowAlways saves a rule, or a sandbox permission, in the settings. It also allows the call and
+// similar calls for the session, because new settings apply only from the next run.
+func (a *Asker) allowAlways(ctx context.Context, q approval.Request, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
 	if q.SandboxOpens() == nil && saverule.Hosts(&q) == nil {
 		if done, err := a.scope(ctx, q, q.Rules(), ans); !done || err != nil {

@@ -134,7 +134,7 @@ func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Cho
 	}
 }
 
-// pick asks one question. It returns nothing if the user declines to answer all of them.
+// pick asks one question. It returns nothing if the user declines to answer the questions.
 func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.Out.Style
 	keys := []term.Key{{"1" + joinMax(len(c.Options)), "choose"}, {"o", "your own answer"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
@@ -153,7 +153,7 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 			return []string{c.Options[i].Label}, nil
 		case key == 'c' && c.Multi:
 			a.Echo("several")
-			if picked, err := a.several(ctx, c); picked != nil || err != nil {
+			if picked, err := a.readNumbers(ctx, c); picked != nil || err != nil {
 				return picked, err
 			}
 		case key == 'o':
@@ -175,8 +175,8 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 	}
 }
 
-// several reads several numbers from one line.
-func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
+// readNumbers reads several numbers from one line.
+func (a *Asker) readNumbers(ctx context.Context, c forms.Choice) ([]string, error) {
 	line, ok, err := a.Prompt(ctx, "numbers, such as 1 3: ")
 	if !ok || err != nil {
 		return nil, err
@@ -195,8 +195,8 @@ func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
 	return picked, nil
 }
 
-// send shows all answers with their questions before they are sent. done: the user declined
-// instead.
+// send shows all answers with their questions before they are sent. The result done is true if the
+// user declined instead.
 func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Answer) (again, done bool, err error) {
 	t := a.Out.Style
 	for _, one := range answers {

@@ -26,7 +26,7 @@ func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, 
 	if err := opened.Client.Connect(ctx, srv.Name); err != nil {
 		return mcp.Status{}, &outcome.Failure{
 			Message: err.Error(), Result: outcome.Failed,
-			Advice: "holdfast mcp fetch --host HOST " + term.Quote(srv.Key()) + " allows another host than " + hosts[0] + "; if settings define allowedDomains, they must also contain it",
+			Advice: "holdfast mcp fetch --host HOST " + term.Quote(srv.Key()) + " allows another host than " + hosts[0] + "; if settings define allowedDomains, the list must also contain that host",
 		}
 	}
 	st := opened.Client.Status()[0]
@@ -35,7 +35,7 @@ func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, 
 }
 
 // offerFetch asks whether to download a server that was just approved, if its launcher downloads
-// it. A failed download is reported, but is no error.
+// it. It reports a failed download, but returns no error for it.
 func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error)) error {
 	registry := tools.RegistryOf(srv)
 	if registry == "" {

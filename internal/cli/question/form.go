@@ -82,8 +82,8 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 	}
 }
 
-// fillFields asks for the fields and shows all values before they are sent. done: the user has
-// decided.
+// fillFields asks for the fields and shows all values before they are sent. The result done is true
+// if the user has decided.
 func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
 	for {
 		content, ok, err := a.fields(ctx, fields)

@@ -80,6 +80,6 @@ type WorkspaceFlags struct {
 func (c *WorkspaceFlags) Declare(b *command.Builder) {
 	b.Heading = "Workspace"
 	b.Flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
-	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: use another agent than the workspace's settings name.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: use this agent instead of the one in the workspace's settings.", "holdfast", "claude", "codex", "acp")
 	b.Flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: use a temporary container and home for this run. The session is kept.")
 }

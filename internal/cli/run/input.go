@@ -59,11 +59,12 @@ func (c *Cmd) noPrompt() error {
 	return outcome.Invalid("no prompt", `holdfast run "what to do"`)
 }
 
-// resumes reports whether a session is named, which can have a pending answer or approval.
+// resumes reports whether the flags name a session. Such a session can have a pending answer or
+// approval.
 func (c *Cmd) resumes() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
 
-// readInput reads standard input to its end. With optional it gives up on an idle pipe, so that a
-// caller who forgot to close it does not hang.
+// readInput reads standard input to its end. If optional is true, it gives up on an idle pipe, so
+// that the program does not hang if the caller forgot to close the pipe.
 func readInput(ctx context.Context, p *command.Program, optional bool) (string, error) {
 	type chunk struct {
 		text string

@@ -35,7 +35,7 @@ func (h *localAnswers) answer(ctx context.Context, q approval.Request) (approval
 	return ans, err
 }
 
-// add marks an answer of this terminal, also one for a sub-agent.
+// add marks an answer of this terminal, including one for a sub-agent.
 func (h *localAnswers) add(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.SubagentEvent:

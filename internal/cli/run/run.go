@@ -146,7 +146,7 @@ func (c *Cmd) header(a *compose.Agent, cwd string) view.Header {
 	return view.Header{
 		Cwd: cwd, Model: info.String(), KeySource: m.Models.KeySource,
 		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), ResumeArgs: c.resumeFlags(),
-		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a model script has an end
+		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a model script has no answers for a resumed session
 	}
 }
 
@@ -201,7 +201,7 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 			return outcome.FromError(err), err
 		}
 		if _, ok := e.(event.UsageUpdated); ok {
-			if answers++; answers == 2 { // most runs that end with the first answer need no collection
+			if answers++; answers == 2 { // most runs that end with the first answer need no garbage collection
 				settle()
 			}
 		}

@@ -25,7 +25,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	s.Model, s.Workspace = cmp.Or(c.Model, p.Getenv("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	s.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
-	if s.Workspace != "" { // its settings can name a model, and it sets the folder
+	if s.Workspace != "" { // the workspace sets the folder, and its settings can name a model
 		s.Cwd, s.Model = "", c.Model
 	}
 	for _, part := range input {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// checkSpace rejects flags that do not fit a run with, or without, a workspace.
+// checkSpace rejects flags that cannot be used with a workspace, and flags that need one.
 func (c *Cmd) checkSpace() error {
 	if c.Workspace == "" {
 		switch {
@@ -68,7 +68,8 @@ func (c *Cmd) checkKind(in *compose.Workspace) error {
 	return nil
 }
 
-// openWorkspace opens the workspace of the run; nil without one. The caller closes it.
+// openWorkspace opens the workspace of the run; it returns nil if the run has none. The caller
+// closes it.
 func (c *Cmd) openWorkspace(ctx context.Context, p *command.Program) (*compose.Workspace, error) {
 	if err := c.checkSpace(); err != nil || c.Workspace == "" {
 		return nil, err

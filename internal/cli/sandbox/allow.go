@@ -43,7 +43,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 	}
 	var paths []string
-	for _, given := range c.Write { // all of them are valid, or none is written
+	for _, given := range c.Write { // check all paths before anything is written
 		path, err := p.Path(given)
 		if err != nil {
 			return err

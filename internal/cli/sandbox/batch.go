@@ -125,7 +125,7 @@ func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 		})
 		return a, err
 	}
-	list, err := b.boxes(l.settings)
+	list, err := b.settingsOf(l.settings)
 	if err != nil {
 		return a, err
 	}
@@ -181,8 +181,9 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 	return func(c *sandbox.Checker) error { return c.CheckPath(*l.path, cwd, op) }, nil
 }
 
-// boxes returns the settings of a line: its own, or those of the command line.
-func (b *batch) boxes(settingsJSON []byte) ([]compiledSettings, error) {
+// settingsOf returns the sandbox settings for a line: those in the line, or else those of the
+// command line.
+func (b *batch) settingsOf(settingsJSON []byte) ([]compiledSettings, error) {
 	if settingsJSON == nil {
 		if b.given == nil {
 			return nil, errors.New("the line has no settings, and --settings is not given")

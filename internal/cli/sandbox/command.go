@@ -118,8 +118,8 @@ func (c *checkCmd) Declare(b *command.Builder) {
 	b.Include(&c.JSONFlag)
 }
 
-// execCmd is `holdfast sandbox exec`. Package confine reads its flags and runs it before this
-// package starts; here are its help and its errors.
+// execCmd is `holdfast sandbox exec`. Package confine reads the flags and runs the command before
+// this package starts; this package prints the help and the errors.
 type execCmd struct {
 	text  string
 	words []string

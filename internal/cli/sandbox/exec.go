@@ -62,7 +62,8 @@ func commandEnd(s syscall.WaitStatus) error {
 	return command.End(outcome.Command(code))
 }
 
-// execFailure gives a command that did not run the exit codes of env and timeout.
+// execFailure returns the error for a command that did not run, with the exit codes that env and
+// timeout use.
 func execFailure(err error) error {
 	out := outcome.ExecFailed
 	hint := outcome.Hint(err)

@@ -32,8 +32,9 @@ func (c *allowCmd) addRegistries(list []registries.Registry) error {
 	return nil
 }
 
-// reportRegistries warns about private registries that this call does not allow: of a package
-// manager whose public ones are allowed, and with --registries those of the project.
+// reportRegistries warns about private registries that this call does not allow. It reports those
+// of a package manager whose public registries are allowed and, with --registries, those of the
+// project.
 func (c *allowCmd) reportRegistries(p *command.Program, list []registries.Registry) {
 	for _, r := range list {
 		if slices.Contains(c.Host, r.Host) || !slices.Contains(c.Host, r.Name) && !c.Registries {

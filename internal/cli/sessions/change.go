@@ -90,7 +90,7 @@ func (c *forkCmd) fork(ctx context.Context, s *session.Sessions, m session.Meta)
 		if isPoint(c.Point) {
 			return "", notFound
 		}
-		return "", err // it names the nearest item
+		return "", err // this error names the nearest item
 	}
 	o.ItemID, o.Seq = "", seq
 	return s.Fork(ctx, m.ID, &o)

@@ -177,7 +177,7 @@ type forkCmd struct {
 
 func (c *forkCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Point, "at", "", "POINT", "Keep the transcript up to this item (its id), turn (its id, or turn:3; turn:-1 is before the last turn) or record (its number), as sessions rewind --to.")
+	b.Flag(&c.Point, "at", "", "POINT", "Keep the transcript up to this item (its id), turn (its id, or turn:3; turn:-1 is before the last turn) or record (its number), as for sessions rewind --to.")
 	b.Flag(&c.Index, "up-to", "", "N", "Keep the transcript up to and including the item at index N, counted from 0.")
 	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
 	b.Flag(&c.ID, "id", "", "ID", "The fork's id. Default: a new id.")

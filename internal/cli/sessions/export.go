@@ -63,7 +63,7 @@ func exportName(m session.Meta, f convert.Format) string {
 	return m.ID + ".jsonl"
 }
 
-// outWriter writes to the output. With lines, control characters for a terminal are written as
+// outWriter writes to the output. If lines is true, it writes control characters for a terminal as
 // escapes, which mean the same in JSON.
 type outWriter struct {
 	p     *term.Printer

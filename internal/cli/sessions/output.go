@@ -44,7 +44,7 @@ func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[
 	over, wants, given := true, false, map[string]bool{}
 	most := session.Range{Reverse: true}
 	if runs {
-		most.Limit = 1000 // the log of a run with several agents contains nothing else
+		most.Limit = 1000 // the log of a run with several agents contains only records about the run
 	}
 walk:
 	for r, err := range s.Records(ctx, m.ID, most) {

@@ -139,7 +139,8 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	return o, nil
 }
 
-// secrets returns the masker of the settings here, even if they turn masking off.
+// newMasker returns the masker for the settings of the current folder, even if they turn masking
+// off.
 func newMasker(p *command.Program) (*secret.Masker, error) {
 	s, err := p.FolderSettings("")
 	if err != nil {
@@ -236,7 +237,8 @@ func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...a
 	}
 }
 
-// row returns one record as a line: what will be erased or, of a secret, what remains.
+// row returns one record as a line: the text that will be erased or, for a secret, the text that
+// remains.
 func (c *redactCmd) row(e session.Erasure) string {
 	text := e.Record.Payload
 	if c.Secrets || c.Match != "" {

@@ -64,7 +64,7 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// quotePhrase joins arguments. One with a space was quoted in the shell, so it is a phrase.
+// quotePhrase joins arguments. An argument with a space was quoted in the shell, so it is a phrase.
 func quotePhrase(args []string) string {
 	var b strings.Builder
 	for _, a := range args {

@@ -175,7 +175,7 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 	if now := models.Default(w.p.Environment(), w.rules); models.Provider(now) == provider {
 		set = strings.TrimPrefix(now, provider+"/")
 	}
-	list := isChatModel(names)
+	list := chatModels(names)
 	for {
 		for i, name := range list[:min(len(list), pageSize)] {
 			w.print("  %2d  %s", i+1, term.Escape(name))
@@ -216,7 +216,7 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 	}
 }
 
-// number parses the number of a choice; 0 if it is not one.
+// number parses the number of a choice; it returns 0 for any other text.
 func number(text string, most int) int {
 	n := 0
 	for _, c := range []byte(text) {
@@ -231,7 +231,8 @@ func number(text string, most int) int {
 	return n
 }
 
-// models returns the models of a provider; none, with a message, if they cannot be listed.
+// models returns the models of a provider. If they cannot be listed, it prints a message and
+// returns none.
 func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 	e := w.p.Environment()
 	at, err := models.Resolve(ctx, e, provider, "", w.rules)
@@ -255,8 +256,8 @@ func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 // nonChatNames are parts of the names of models that are not for chat.
 var nonChatNames = []string{"embed", "whisper", "tts", "image", "moderation", "dall-e", "transcribe", "realtime", "sora", "rerank", "guard"}
 
-// isChatModel removes models from a list that are not for chat, by their names.
-func isChatModel(names []string) (list []string) {
+// chatModels returns the models of a list that are for chat, judged by their names.
+func chatModels(names []string) (list []string) {
 	for _, name := range names {
 		if !slices.ContainsFunc(nonChatNames, func(part string) bool { return strings.Contains(name, part) }) {
 			list = append(list, name)

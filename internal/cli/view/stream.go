@@ -103,7 +103,7 @@ func (v *Stream) rewritten(e event.TranscriptRewritten) error {
 	return v.system("compact_boundary", map[string]any{"compact_metadata": about})
 }
 
-// withTools returns servers; an approved one is connected if it has tools.
+// withTools returns servers; an approved server that has tools is reported as connected.
 func withTools(servers []WireServer, tools []string) []WireServer {
 	list := append([]WireServer{}, servers...)
 	for i := range list {

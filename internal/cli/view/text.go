@@ -30,11 +30,11 @@ type Text struct {
 	hasOutput bool // Stdout has part of it
 	thinking  bool
 	open      map[string]string // tools of running calls, by use
-	parallel  bool              // several of this round ran at once
+	parallel  bool              // several calls of this round ran at once
 	asked     string            // the tool use of the last approval request
 	names     map[string]string
 	waiting   map[string]transcript.ToolUse // not shown yet
-	failures  map[record.HookNotice]bool    // failures of hooks that were reported
+	failures  map[record.HookNotice]bool    // the hook failures that were reported
 }
 
 // Start implements [View].
@@ -217,7 +217,7 @@ func (v *Text) results(e transcript.Encoded) {
 		switch {
 		case v.Quiet:
 		case open:
-			t.Line("%s", t.Dim("  └ "+v.which(tool, r.UseID)+"continues in the background"))
+			t.Line("%s", t.Dim("  └ "+v.callPrefix(tool, r.UseID)+"continues in the background"))
 		case waits && r.IsError:
 			v.call(u.Name, v.names[u.ID])
 			t.Line("%s", t.Dim("  └ ")+t.Red("error"))
@@ -226,8 +226,8 @@ func (v *Text) results(e transcript.Encoded) {
 	}
 }
 
-// which names a call if several run at once.
-func (v *Text) which(tool, use string) string {
+// callPrefix returns a prefix that names a call if several run at once.
+func (v *Text) callPrefix(tool, use string) string {
 	if !v.parallel {
 		return ""
 	}
@@ -279,7 +279,7 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 	case e.IsError:
 		state, say = "error", t.Red
 	}
-	v.Program.Err.Line("%s", t.Dim("  └ "+v.which(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Duration())))
+	v.Program.Err.Line("%s", t.Dim("  └ "+v.callPrefix(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Duration())))
 	for _, n := range e.Notes {
 		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}

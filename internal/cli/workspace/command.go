@@ -131,8 +131,8 @@ func (c *setCmd) Declare(b *command.Builder) {
 }
 
 func (c *setCmd) Help() string {
-	return `Settings that are not given stay; a list replaces the previous one. A running container is
-recreated when no agent uses it.`
+	return `Settings without a flag keep their values; a list replaces the previous list. A running container
+is recreated when no agent uses it.`
 }
 
 // startCmd is `holdfast workspace start`.
@@ -185,7 +185,7 @@ func (c *execCmd) Declare(b *command.Builder) {
 func (c *execCmd) Help() string {
 	return `Starts the container if it is not running. The command runs as agents do: as the same user, with
 the same limits and rights. Its exit code is this command's exit code. If the image has no shell,
-there is no shell to run.
+the command must be a program in the image.
 
   holdfast workspace exec blog -- git status
   holdfast workspace exec blog bash`
@@ -220,7 +220,7 @@ func (c *imageBuildCmd) Declare(b *command.Builder) {
 	c.Variant = "scratch"
 	b.Flag(&c.Variant, "variant", "", "NAME", "The image variant: scratch (only this program, no shell) or debian. Default: scratch.", "scratch", "debian")
 	b.Words(&c.Agents, "with", "", "AGENT", "For debian: vendor agents to install with npm: claude, codex, each with @VERSION or in the tested version.")
-	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: a base image of the engine. Default: build one with debootstrap, which needs root.")
+	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: the image of the container engine to build on. Default: build one with debootstrap, which needs root.")
 	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name. Default: holdfast/workspace:VARIANT and holdfast/workspace:latest, which is the default of workspaces.")
 	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast binary for Linux. Default: this program.")
 	b.Flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")

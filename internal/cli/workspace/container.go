@@ -10,7 +10,7 @@ import (
 )
 
 func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(p, func(w *workspace.Workspaces) error {
+	return c.withWorkspaces(p, func(w *workspace.Workspaces) error {
 		p.Err.Progress().Show("starting " + term.Escape(c.Slug))
 		began := p.Clock()
 		made, err := w.Ensure(ctx, c.Slug)
@@ -45,7 +45,7 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 			return nil
 		})
 	}
-	return slugArg{c.Slug}.with(p, func(w *workspace.Workspaces) error {
+	return slugArg{c.Slug}.withWorkspaces(p, func(w *workspace.Workspaces) error {
 		if _, err := w.Get(ctx, c.Slug); err != nil {
 			return err
 		}

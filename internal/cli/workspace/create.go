@@ -132,7 +132,7 @@ func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount
 }
 
 func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(p, func(w *workspace.Workspaces) error {
+	return c.withWorkspaces(p, func(w *workspace.Workspaces) error {
 		s := workspace.Settings{Slug: c.Slug}
 		if err := c.apply(p, &s); err != nil {
 			return err
@@ -153,7 +153,7 @@ func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 func (c *setCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(p, func(w *workspace.Workspaces) error {
+	return c.withWorkspaces(p, func(w *workspace.Workspaces) error {
 		changed := false
 		made, err := w.Set(ctx, c.Slug, func(s *workspace.Settings) error {
 			before := fmt.Sprintf("%+v", *s)

@@ -30,7 +30,7 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := supervisor.CheckEnv(c.Env); err != nil {
 		return outcome.Invalid("--env: "+err.Error(), "")
 	}
-	return c.with(p, func(w *workspace.Workspaces) error {
+	return c.withWorkspaces(p, func(w *workspace.Workspaces) error {
 		o := workspace.ExecOptions{Args: command, Env: c.Env, Dir: c.Dir, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
 		restore, err := c.terminal(p, &o)
 		if err != nil {

@@ -28,7 +28,7 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
 		began := p.Clock()
-		id, err := w.BuildImage(ctx, s, c.teller(p))
+		id, err := w.BuildImage(ctx, s, c.progressOf(p))
 		p.Err.Progress().Show("")
 		if err != nil {
 			return err
@@ -46,8 +46,9 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// teller shows the progress of a build: on the progress line of a terminal, otherwise line by line.
-func (c *imageBuildCmd) teller(p *command.Program) func(image.Progress) {
+// progressOf returns a function that shows the progress of a build: on the progress line of a
+// terminal, otherwise line by line.
+func (c *imageBuildCmd) progressOf(p *command.Program) func(image.Progress) {
 	line := p.Err.Progress()
 	return func(g image.Progress) {
 		switch {

@@ -100,7 +100,7 @@ func rootText(err error) string {
 }
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.with(p, func(w *workspace.Workspaces) error {
+	return c.withWorkspaces(p, func(w *workspace.Workspaces) error {
 		o, err := w.Overview(ctx, c.Slug)
 		if err != nil {
 			return err

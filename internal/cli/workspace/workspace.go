@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// with checks the name and calls do.
-func (a slugArg) with(p *command.Program, do func(*workspace.Workspaces) error) error {
+// withWorkspaces checks the name and calls do.
+func (a slugArg) withWorkspaces(p *command.Program, do func(*workspace.Workspaces) error) error {
 	if err := workspace.CheckSlug(a.Slug); err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@
 //	runtime ─► sandbox, settings ─► first ─► provider SDKs, cobra, … ─► main
 //	                                  └─ sandbox exec? run, end
 //
-// Only cmd/holdfast imports it. When the command cannot run, nothing has happened
-// and nothing is said: package cli does the same once more and tells why.
+// Only cmd/holdfast imports it. If the command cannot run, this package changes and prints nothing;
+// package cli then repeats the steps and prints the reason.
 package first
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/confine"
 )
 
-func init() { //nolint:gochecknoinits // it must come before everything else of the program
+func init() { //nolint:gochecknoinits // it must run before everything else in the program
 	args, ok := confine.IsInvocation(os.Args[1:])
 	if !ok {
 		return
@@ -29,8 +29,8 @@ func init() { //nolint:gochecknoinits // it must come before everything else of 
 		return
 	}
 	call.ExplainLater = true
-	// Packages are initialized on the first thread and on no other: a goroutine of its own
-	// can wait for others without a change of threads each time.
+	// Go initializes packages on the main thread only. In a separate goroutine, waiting for other
+	// goroutines needs no switch between threads.
 	failed := make(chan struct{})
 	go func() {
 		defer close(failed)

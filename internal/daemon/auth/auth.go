@@ -39,7 +39,7 @@ type Caller struct {
 	UID    int         // of a unix socket's peer; -1 otherwise
 	PID    int         // of a unix socket's peer, or 0
 	Token  string      // id of the token, or of the login
-	// Agent: the peer was started by a run of this daemon. It may only read.
+	// Agent is true if a run of this daemon started the peer. Such a peer may only read.
 	Agent bool
 
 	credential string // the CSRF token of the request, if it was valid

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The layout of sock_diag(7): a request for one TCP socket, and what answers it.
+// The layout of sock_diag(7): a request for one TCP socket, and the answer to it.
 const (
 	diagByFamily  = 20 // SOCK_DIAG_BY_FAMILY
 	diagRequest   = 8 + diagID
@@ -77,7 +77,7 @@ func readDiag(b []byte) (string, error) {
 	}
 	kind, body := order.Uint16(b[4:]), b[headerLength:]
 	switch {
-	case kind == unix.NLMSG_ERROR && unix.Errno(-int32(order.Uint32(body))) == unix.ENOENT: //nolint:gosec // a negative number of the kernel's
+	case kind == unix.NLMSG_ERROR && unix.Errno(-int32(order.Uint32(body))) == unix.ENOENT: //nolint:gosec // a negative number from the kernel
 		return "", nil
 	case kind != diagByFamily || len(body) < diagInode+4:
 		return "", errNoDiag

@@ -12,7 +12,8 @@ var (
 	ErrInvalid = errors.New("invalid")
 	ErrUnknown = errors.New("unknown")
 	ErrDamaged = errors.New("damaged")
-	// ErrUnrecorded: the audit log cannot be written. Nothing was created; revocations took effect.
+	// ErrUnrecorded means that the audit log cannot be written. Nothing was created; revocations
+	// took effect.
 	ErrUnrecorded = errors.New("not recorded")
 )
 

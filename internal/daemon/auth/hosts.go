@@ -236,8 +236,8 @@ func joinHost(host, port string) string {
 	return host + ":" + port
 }
 
-// IsLoopback reports whether HOST:PORT can be reached from this machine only. Of names, only
-// localhost counts, whatever others resolve to.
+// IsLoopback reports whether HOST:PORT can be reached from this machine only. The only name that
+// counts is localhost; other names are not resolved.
 func IsLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

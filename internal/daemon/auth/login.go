@@ -30,8 +30,8 @@ const (
 	hostPrefix = "__Host-" // browsers send such a cookie only to this host and over TLS
 )
 
-// CSRFHeader is the header for the token that the page received at login. A request with a cookie
-// that changes something needs it.
+// CSRFHeader is the header for the token that the page received at login. A request that changes
+// something and authenticates by a cookie needs this header.
 const CSRFHeader = "X-Holdfast-Csrf"
 
 // logins has the login codes and the logged-in browsers. They end with the daemon.
@@ -245,8 +245,8 @@ func newCookie(r *http.Request, value string, age int) *http.Cookie {
 	return c
 }
 
-// secure reports whether the browser uses TLS, directly or to a trusted proxy. Origin shows it, and
-// was compared with the allowed origins.
+// secure reports whether the browser uses TLS, directly or to a trusted proxy. The header Origin
+// shows that, and was compared with the allowed origins.
 func secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }

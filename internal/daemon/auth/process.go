@@ -36,9 +36,9 @@ const maxDepth = 1000
 
 var errMoved = errors.New("the process tree changed during the check")
 
-// below reports whether the daemon started a process, directly or through its descendants. A
-// process that cannot be looked up or has ended counts as below, because it may have passed on the
-// connection.
+// below reports whether the daemon started a process, directly or through its descendants. The
+// answer is yes for a process that cannot be looked up or has ended, because it may have passed the
+// connection to another process.
 func (t processTree) below(id identity) bool {
 	if id.pid == t.root {
 		return false

@@ -36,10 +36,9 @@ func parseStat(b []byte) (process, error) {
 	return process{parent, started}, err
 }
 
-// hasSocket reports whether a process below the daemon (or the daemon itself, with inside) has the
-// client's end of a TCP connection on this machine open. If no process has it open any more,
-// hasSocket returns true, because a process of a run may have sent the request and ended before
-// this check.
+// hasSocket reports whether a process below the daemon (or the daemon itself, if inside is set) has the
+// client's end of a TCP connection on this machine open. If no process still has it open, hasSocket
+// returns true, because a process of a run may have sent the request and ended before this check.
 func (t processTree) hasSocket(client, server netip.AddrPort) bool {
 	inode := inodeOf(client, server)
 	if inode == "" {
@@ -103,7 +102,7 @@ func readInode(local, remote netip.AddrPort) string {
 const inodeField = 6
 
 // endOf returns an end such as "0100007F:1F90": the words of the address in the machine's byte
-// order. With wide, the address has 16 bytes, and an IPv4 address is mapped.
+// order. If wide is true, the address has 16 bytes, and an IPv4 address is mapped.
 func endOf(ap netip.AddrPort, wide bool) string {
 	a := ap.Addr().WithZone("")
 	b := a.AsSlice()

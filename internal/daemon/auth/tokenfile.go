@@ -176,8 +176,8 @@ const (
 	lockPause = 10 * time.Millisecond
 )
 
-// lock takes the lock of the folder. Without wait it returns nil if another program has the lock.
-// Writers hold it only while they write a small file, so lock polls.
+// lock takes the lock of the folder. If wait is false, it returns nil when another program has the
+// lock. Writers hold it only while they write a small file, so lock polls.
 func (t *tokens) lock(wait bool) (*fileLock, error) {
 	f, err := os.OpenFile(t.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -32,13 +32,13 @@ var errCredential = errors.New("the token is invalid, revoked or expired")
 
 type digest = [sha256.Size]byte
 
-// tokens are the tokens of a folder, as in its file at the moment.
+// tokens gives access to the tokens in the file of a folder.
 type tokens struct {
 	path  string
 	clock func() time.Time
 
 	mu   sync.Mutex
-	seen state // of the file at the last read
+	seen state // the state of the file at the last read
 	kept []kept
 	used map[string]time.Time // not written yet
 }
@@ -64,7 +64,7 @@ func openTokens(dir string, clock func() time.Time) (*tokens, error) {
 // newSecret returns 256 random bits with the prefix.
 func newSecret() string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // it ends the program instead of failing
+	_, _ = rand.Read(b[:]) // Read never returns an error; on failure it ends the program
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 

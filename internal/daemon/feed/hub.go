@@ -77,7 +77,7 @@ func (h *Hub) Serve(s *session.Sessions) {
 }
 
 // WrapObserver returns an observer that calls inner, which may be nil, and then wakes the feed of
-// the session. An error of inner wakes nothing.
+// the session. If inner returns an error, no feed is woken.
 func (h *Hub) WrapObserver(inner session.AppendObserver) session.AppendObserver {
 	return &observer{h, inner}
 }

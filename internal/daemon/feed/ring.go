@@ -21,7 +21,7 @@ type feed struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	ring    []entry // in the order of seq; for one seq the record is first
+	ring    []entry // ordered by seq; for each seq, the record comes before its deltas
 	first   int64   // the position of ring[0]
 	bytes   int     // of the ring
 	wake    chan struct{}
@@ -30,8 +30,8 @@ type feed struct {
 	head   int64          // the last record that was added to the ring, or the one before the ring
 	digest session.Digest // of head; zero if unknown
 	known  int64          // the last record that is known to exist
-	deltas int64          // added to the ring so far
-	atHead int64          // of those, the number before head
+	deltas int64          // number of deltas added to the ring so far
+	atHead int64          // number of those deltas before head
 
 	pending      []entry // deltas after a record that is not in the ring yet
 	pendingBytes int
@@ -45,9 +45,9 @@ type feed struct {
 // entry is an entry of a ring.
 type entry struct {
 	event *Event
-	err   error // instead of event: the record of this seq cannot be read; with transient, nothing can
+	err   error // set instead of event if the record cannot be read; in the state transient, no record can be read
 	seq   int64
-	prior int64 // deltas before it, including those that the ring dropped
+	prior int64 // number of deltas before this entry, including those that the ring dropped
 	size  int
 	state state
 }
@@ -135,7 +135,7 @@ func (f *feed) publish(e *Event) {
 // add adds a record to the ring, and the deltas that precede it. The caller holds f.mu.
 func (f *feed) add(r readRecord) {
 	f.settle(r.seq - 1)
-	if r.redacts { // later readers must not find here what it erases
+	if r.redacts { // later readers must not find the erased content in the ring
 		f.drop(len(f.ring))
 	}
 	if r.relay != "" {

@@ -123,7 +123,7 @@ func (f *feed) next(s *Subscription) step {
 }
 
 // isObsolete reports whether a subscriber no longer needs an entry: it has the record, or the delta
-// is void.
+// is no longer valid.
 func (s *Subscription) isObsolete(n *entry) bool {
 	if n.state == stored {
 		return n.seq <= s.seq

@@ -30,8 +30,8 @@ func (d *parts) stopContainers(ctx context.Context) {
 	}
 }
 
-// reconcile removes containers without a workspace. If there never was a workspace, it does nothing
-// and looks for no engine.
+// reconcile removes containers without a workspace. If there never was a workspace, it does
+// nothing, and does not look for a container engine.
 func (d *parts) reconcile(ctx context.Context) {
 	w := d.rt.Workspaces
 	list, err := w.List(ctx)

@@ -57,7 +57,7 @@ type parts struct {
 	runs     *runs.Runs
 	auth     *auth.Auth
 	server   *daemon.Server
-	deadline func() // stops all waiting for the store
+	deadline func() // ends every wait for the store
 
 	closers []func()
 }

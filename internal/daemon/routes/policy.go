@@ -35,12 +35,12 @@ func policyRoutes() []Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/policy", ID: "getPolicy", Tag: "policy",
-			Doc:   "Returns the decision chain of a folder's settings with its origins, as holdfast policy show --json.",
+			Doc:   "Returns the decision chain of a folder's settings with its origins, as holdfast policy show --json prints it.",
 			Scope: api.ScopeRead, Query: []Param{{Name: "cwd", Doc: "an absolute folder", Required: true}}, Response: json.RawMessage(nil),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/policy/test", ID: "testPolicy", Tag: "policy",
-			Doc:   "Returns the decision for a call, as holdfast policy check --json. It does not run the call and creates no approval.",
+			Doc:   "Returns the decision for a call, as holdfast policy check --json prints it. It does not run the call and creates no approval.",
 			Scope: api.ScopeRead, Body: api.PolicyTest{}, Response: json.RawMessage(nil),
 			Problems: one(),
 		},

@@ -52,7 +52,7 @@ func sessionRoutes() []Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/sessions/{id}/rewind", ID: "rewindSession", Tag: "sessions",
-			Doc: "Rewinds files and transcript to an earlier point, as holdfast sessions rewind. It answers with a plan; a request " +
+			Doc: "Rewinds files and transcript to an earlier point, as holdfast sessions rewind does. It answers with a plan; a request " +
 				"with the plan's digest applies the plan.",
 			Scope: api.ScopeApprove, Body: api.Rewind{}, Response: json.RawMessage(nil),
 			Problems: one(outcome.Busy, outcome.Conflict),

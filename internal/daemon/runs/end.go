@@ -183,8 +183,8 @@ func (m *runAgent) close(resumable, completed bool) (err error) {
 }
 
 // Stop cancels a run and returns when the end is recorded. A run that is only prepared is
-// forgotten. An interrupted run is cancelled and its approval requests are denied. Any other run is
-// RUN_NOT_FOUND.
+// forgotten. An interrupted run is cancelled and its approval requests are denied. For any other
+// run, the error is RUN_NOT_FOUND.
 func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
 	x := r.lookup(id)
 	if x == nil {

@@ -17,7 +17,7 @@ type eventTarget interface {
 func (r *Runs) Fire(ctx context.Context, in hook.Input) error {
 	var err error
 	for _, x := range r.running() {
-		for _, m := range x.all() {
+		for _, m := range x.existingAgents() {
 			if f, ok := m.agent.(eventTarget); ok {
 				_, ferr := f.Fire(ctx, in)
 				err = errors.Join(err, ferr)

@@ -53,8 +53,8 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 	return x.wait(ctx, in)
 }
 
-// recordQuestion records a request for input. No one can answer it earlier; every reader of the log
-// can afterward.
+// recordQuestion records a request for input. Before that, no one can answer the request;
+// afterward, every reader of the log can.
 func (x *run) recordQuestion(ctx context.Context, in *input, e wire.RunEvent) error {
 	in.recorded = make(chan struct{})
 	x.mu.Lock()
@@ -95,8 +95,8 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 }
 
 // Input answers a request_input: the one with inputID, or the one that waits for the agent. The
-// answer is recorded when Input returns. NO_PENDING_INPUT if no such request is open or another
-// answer came first.
+// answer is recorded when Input returns. The error is NO_PENDING_INPUT if no such request is open
+// or another answer came first.
 func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
 	none := wireError(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
 	x := r.lookup(id)

@@ -190,7 +190,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	if err := r.countQuestions(ctx, info); err != nil {
 		return nil, err
 	}
-	info.Status = waits(info.Status, info.Approvals) // it may run in another daemon
+	info.Status = statusWith(info.Status, info.Approvals) // it may run in another daemon
 	return info, nil
 }
 
@@ -221,13 +221,13 @@ func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]i
 			s.Status = api.RunStatus(m.Run)
 		}
 	}
-	s.Status = waits(s.Status, open)
+	s.Status = statusWith(s.Status, open)
 	return s, nil
 }
 
-// waits returns the status of a run with this many open requests: a run recorded as running may be
-// waiting.
-func waits(s api.RunStatus, open int) api.RunStatus {
+// statusWith returns the status of a run with this number of open requests: a run recorded as
+// running may be waiting.
+func statusWith(s api.RunStatus, open int) api.RunStatus {
 	if s == api.StatusRunning && open > 0 {
 		return api.StatusWaiting
 	}
@@ -253,13 +253,13 @@ func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
 		info.StartedAt = x.startedAt
 	}
 	x.mu.Unlock()
-	if members := x.all(); len(members) > 0 {
+	if members := x.existingAgents(); len(members) > 0 {
 		info.Mode = string(members[0].agent.Mode())
 	}
 	if err := x.r.countQuestions(ctx, info); err != nil {
 		return err
 	}
-	info.Status = waits(info.Status, info.Approvals+x.openInputs())
+	info.Status = statusWith(info.Status, info.Approvals+x.openInputs())
 	return nil
 }
 

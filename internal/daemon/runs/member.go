@@ -152,7 +152,7 @@ func (m *runAgent) open(ctx context.Context) error {
 	return err
 }
 
-// turn runs the agent with an input, or with "" without new input, until it has answered.
+// turn runs the agent until it has answered. The input is "" if there is no new input.
 func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, error) {
 	var parts []transcript.Part
 	if input != "" {
@@ -338,7 +338,7 @@ type progress struct {
 	cost     float64
 }
 
-// done reports whether the step needs no more work. That includes the case that only the end of the
+// done reports whether the step needs no more work. It also returns true if only the end of the
 // turn was not recorded; opening the session then closes the turn as interrupted.
 func (p *progress) done() bool {
 	switch p.closed {

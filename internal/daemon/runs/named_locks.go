@@ -46,9 +46,9 @@ func (t *namedLocks) lock(ctx context.Context, name string) (release func(), err
 // turnTime is how long a request waits for a lock.
 const turnTime = 30 * time.Second
 
-// soon acquires a lock for a request, whose client waits for the answer, and gives up after
-// turnTime.
-func (t *namedLocks) soon(ctx context.Context, name string) (release func(), err error) {
+// lockForRequest acquires a lock for a request, whose client waits for the answer, and gives up
+// after turnTime.
+func (t *namedLocks) lockForRequest(ctx context.Context, name string) (release func(), err error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
 	return t.lock(ctx, name)

@@ -27,7 +27,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		return 0, notFound(id)
 	}
 	c.By = by.Name
-	made, err := x.r.turns.soon(ctx, x.making()) // no agent is created during the change
+	made, err := x.r.turns.lockForRequest(ctx, x.making()) // no agent is created during the change
 	if err != nil {
 		return 0, err
 	}
@@ -35,7 +35,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if x.ended() {
 		return 0, notFound(id)
 	}
-	members := x.all()
+	members := x.existingAgents()
 	if c.IfVersion != nil && len(members) > 1 {
 		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is only for a run of one agent, because each agent has its own version"}
 	}
@@ -125,7 +125,7 @@ func targets(members []*runAgent, grant string) []*runAgent {
 // the sessions of those that have worked before, and in the run's log for the others.
 func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
 	if soleAgent(x.strategy) != "" || !x.recorded() { // a sole agent has it, or start will record it
-		if len(x.all()) == 0 {
+		if len(x.existingAgents()) == 0 {
 			x.changes = append(x.changes, c)
 		}
 		return nil
@@ -136,7 +136,7 @@ func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
 	}
 	x.changes = append(x.changes, c)
 	e := wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}
-	if len(x.all()) == 0 { // no agent emits the change
+	if len(x.existingAgents()) == 0 { // no agent emits the change
 		chain, err := x.preparedChain(ctx, toolOf(c))
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (x *run) recorded() bool {
 // inform records a change in the sessions of agents that have worked before and do not exist at the
 // moment. It reports whether there are agents that have not worked.
 func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
-	current := x.all()
+	current := x.existingAgents()
 	for _, a := range x.strategy.Agents {
 		if a.Type == strategy.User || slices.ContainsFunc(current, func(m *runAgent) bool { return m.spec.Name == a.Name }) {
 			continue
@@ -248,8 +248,8 @@ func (x *run) ended() bool {
 	return x.state == endRecorded || x.state == preparing
 }
 
-// all lists the existing agents of the run in the order of the strategy.
-func (x *run) all() []*runAgent {
+// existingAgents lists the existing agents of the run in the order of the strategy.
+func (x *run) existingAgents() []*runAgent {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var list []*runAgent
@@ -306,8 +306,8 @@ func (m *runAgent) chains(tool string) []policy.Chain {
 	return list
 }
 
-// Chains returns the chains of the guards of a run's agents, and the grants. RUN_NOT_FOUND for a
-// run that is not active.
+// Chains returns the chains of the guards of a run's agents, and the grants. The error is
+// RUN_NOT_FOUND if the run is not active.
 func (r *Runs) Chains(id string) ([]policy.Chain, []policy.Grant, error) {
 	x := r.lookup(id)
 	if x == nil || !x.begun() {
@@ -315,7 +315,7 @@ func (r *Runs) Chains(id string) ([]policy.Chain, []policy.Grant, error) {
 	}
 	var chains []policy.Chain
 	var grants []policy.Grant
-	for _, m := range x.all() {
+	for _, m := range x.existingAgents() {
 		chains = append(chains, m.chains("")...)
 		grants = append(grants, m.agent.Guards().Grants()...)
 	}

@@ -78,14 +78,14 @@ func (x *run) checkTool(members []*runAgent, tool string) error {
 }
 
 // PreparedChain returns the chain of a tool, or of every tool for "", of a run that is prepared and
-// has not started: with the recorded policy and later changes, but without the settings.
-// RUN_NOT_FOUND for any other run.
+// has not started: with the recorded policy and later changes, but without the settings. For any
+// other run, the error is RUN_NOT_FOUND.
 func (r *Runs) PreparedChain(ctx context.Context, id, tool string) (policy.Chain, error) {
 	x := r.lookup(id)
 	if x == nil {
 		return policy.Chain{}, notFound(id)
 	}
-	made, err := x.r.turns.soon(ctx, x.making())
+	made, err := x.r.turns.lockForRequest(ctx, x.making())
 	if err != nil {
 		return policy.Chain{}, err
 	}

@@ -31,13 +31,13 @@ type PrepareOptions struct {
 	Environ []string // instead of the daemon's environment; kept in memory only
 	Actor   Actor
 
-	same bool // an ended run keeps all values, too
+	same bool // an ended run also keeps all recorded values
 }
 
 // Prepared is a run that can be started or continued.
 type Prepared struct {
 	Run      string
-	Exists   bool // it is recorded: continue it
+	Exists   bool // the run is recorded, so it can only be continued
 	Strategy wire.StrategyInfo
 	Status   api.RunStatus // of a recorded run; "" for a session without one
 }
@@ -56,8 +56,8 @@ func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error)
 	return p, nil
 }
 
-// Running describes an active run; nil if it is not active. A client that prepares it can subscribe
-// to it and changes nothing.
+// Running describes an active run; it returns nil if the run is not active. Preparing an active run
+// changes nothing, and the client can subscribe to it.
 func (r *Runs) Running(id string) *Prepared {
 	x := r.lookup(id)
 	if x == nil || !x.running() {
@@ -131,7 +131,7 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	case meta.Owner != "":
 		return refuse(wire.CodePrepareFailed, "session %s belongs to run %s: continue that run", x.id, meta.Owner)
 	default:
-		if x.past, err = x.r.fold(ctx, x.id); err != nil {
+		if x.past, err = x.r.readHistory(ctx, x.id); err != nil {
 			return err
 		}
 		if err := x.inherit(&o, meta); err != nil {

@@ -151,8 +151,8 @@ func (r *Runs) withAnswer(ctx context.Context, run, question string, err error) 
 	return err
 }
 
-// findQuestion finds an approval request, and the active run that asks it or nil. With a run id it
-// searches only the requests of that run.
+// findQuestion finds an approval request, and the active run that waits for the answer, or nil.
+// With a run id it searches only the requests of that run.
 func (r *Runs) findQuestion(ctx context.Context, run, id string) (*run, approval.Request, error) {
 	if run != "" {
 		x := r.lookup(run)

@@ -17,7 +17,7 @@ import (
 // Options.Resume it resumes all interrupted runs; a run that cannot be resumed stays interrupted.
 // Call it once, before clients are served.
 func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
-	left, err := r.all(ctx, api.StatusRunning)
+	left, err := r.sessionsWith(ctx, api.StatusRunning)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	if !r.o.Resume {
 		return interrupted, nil
 	}
-	again, err := r.all(ctx, api.StatusInterrupted)
+	again, err := r.sessionsWith(ctx, api.StatusInterrupted)
 	for _, m := range again {
 		if err := r.Continue(ctx, m.ID, "", "", Actor{Name: "daemon", Via: "daemon"}); err != nil {
 			r.o.Log.Warn("cannot resume an interrupted run", slog.String("run", m.ID), slog.Any("error", err))
@@ -42,8 +42,8 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	return interrupted, err
 }
 
-// all lists the sessions whose run has this status.
-func (r *Runs) all(ctx context.Context, s api.RunStatus) ([]session.Meta, error) {
+// sessionsWith lists the sessions whose run has this status.
+func (r *Runs) sessionsWith(ctx context.Context, s api.RunStatus) ([]session.Meta, error) {
 	var list []session.Meta
 	q := session.Query{Run: string(s), Limit: 500}
 	for {
@@ -89,7 +89,7 @@ func (r *Runs) isLost(ctx context.Context, m *session.Meta) (bool, error) {
 
 // interrupt records the end of a run whose daemon stopped, after the records of its agents.
 func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
-	p, err := r.fold(ctx, m.ID)
+	p, err := r.readHistory(ctx, m.ID)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (r *Runs) Drain(ctx context.Context) error {
 
 // waits reports whether a run waits for an answer.
 func (x *run) waits() bool {
-	for _, m := range x.all() {
+	for _, m := range x.existingAgents() {
 		if len(m.agent.Snapshot().Approvals) > 0 {
 			return true
 		}

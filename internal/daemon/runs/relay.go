@@ -286,7 +286,7 @@ func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err
 		}
 		return x, nil
 	}
-	p, err := r.fold(ctx, owner)
+	p, err := r.readHistory(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func (l *relayLog) catchUp(ctx context.Context, id string, to int64) error {
 		return err
 	}
 	if l.unconfirmed { // read the log to find out
-		p, err := l.x.r.fold(ctx, l.x.id)
+		p, err := l.x.r.readHistory(ctx, l.x.id)
 		if err != nil {
 			return err
 		}
@@ -348,7 +348,7 @@ func (l *relayLog) agentOf(ctx context.Context, id string) (string, error) {
 
 // settle waits until the run's log has all records of the agents.
 func (l *relayLog) settle(context.Context) error {
-	for _, m := range l.x.all() {
+	for _, m := range l.x.existingAgents() {
 		l.notify(m.session, 0)
 	}
 	l.mu.Lock()

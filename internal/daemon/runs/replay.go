@@ -44,8 +44,8 @@ type inputRecord struct {
 	given *wire.RunEvent
 }
 
-// fold reads the log of a run.
-func (r *Runs) fold(ctx context.Context, id string) (*runHistory, error) {
+// readHistory reads the log of a run, and returns the state of the run at its end.
+func (r *Runs) readHistory(ctx context.Context, id string) (*runHistory, error) {
 	p := &runHistory{relayed: map[string]int64{}, names: map[string]string{}}
 	p.reset()
 	for rec, err := range r.o.Sessions.Effective(ctx, id, session.Range{}) {

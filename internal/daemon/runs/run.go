@@ -38,20 +38,20 @@ type run struct {
 
 	segment   int
 	startedAt time.Time
-	requestID string        // of the request that started it
+	requestID string        // the id of the request that started the run
 	resumed   *runHistory   // the interrupted segment that this one continues; nil for a new segment
 	done      chan struct{} // closed when the end is recorded
 	relay     *relayLog     // nil: the only agent works in the run's own session
-	subagents *relayLog     // without relay: of sub-agents, once there is one; guarded by mu
+	subagents *relayLog     // if relay is nil: the relay of the sub-agents, once there is one; guarded by mu
 	log       *session.Log  // holds the lease of the run's session; nil with one agent
-	shared    *agent.Run    // decides for all agents, from log; nil with one agent or with agents in a workspace
+	shared    *agent.Run    // makes the decisions for all agents; nil with one agent or with agents in a workspace
 
 	mu        sync.Mutex
 	state     state
 	cancel    context.CancelCauseFunc
 	stopped   *stopRequest
 	leaving   bool // ends with an approval request left open
-	closed    bool // nothing is relayed to its log any more
+	closed    bool // records are no longer relayed to its log
 	members   map[string]*runAgent
 	questions map[string]*question
 	inputs    map[string]*input

@@ -87,8 +87,8 @@ type Options struct {
 	Hub      *feed.Hub
 	// Make creates the parts of an agent: settings, tools, sandbox, hooks, model.
 	Make func(ctx context.Context, n AgentRequest) (*AgentParts, error)
-	// Mask returns what masks secrets in the records of a run, according to the settings of its
-	// folder and of the run; nil masks nothing.
+	// Mask returns the masker for the records of a run, according to the settings of its folder and
+	// of the run; nil masks nothing.
 	Mask func(ctx context.Context, cwd string, settings []string) (*secret.Masker, error)
 	// Tools are the names of the tools that agents can have, except those of MCP servers: a policy
 	// change for another tool is rejected. Nil: the tools are unknown.
@@ -109,7 +109,7 @@ type Runs struct {
 
 	mu       sync.Mutex
 	live     map[string]*run   // prepared, running and waiting
-	reasons  map[string]string // why runs ended whose end could not be recorded
+	reasons  map[string]string // by run: why it ended, if its end could not be recorded
 	draining bool
 	leave    chan struct{} // closed when runs must end and leave approval requests open
 	wg       sync.WaitGroup
@@ -158,7 +158,7 @@ func (r *Runs) forget(x *run) {
 	}
 }
 
-// storeReason stores why a run ended whose end could not be recorded, for clients and for
+// storeReason stores why a run ended if its end could not be recorded, for clients and for
 // [Runs.adopt].
 func (r *Runs) storeReason(id, why string) {
 	r.mu.Lock()
@@ -172,7 +172,7 @@ func (r *Runs) dropReason(id string) {
 	delete(r.reasons, id)
 }
 
-// lostReason returns why a run ended that is recorded as running.
+// lostReason returns why a run ended although it is recorded as running.
 func (r *Runs) lostReason(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// chooseSession finds the session that a spec names, or forks it. It leaves in Spec.Session what
-// the start of the run does: go back to an item, take over the session, set a title.
+// chooseSession finds the session that a spec names, or forks it. It leaves the fields in
+// Spec.Session that apply at the start of the run: the item to go back to, the takeover and the
+// title.
 func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	s := &o.Spec.Session
 	if s.NoPersist {

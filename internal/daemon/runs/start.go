@@ -140,7 +140,7 @@ func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
 
 // refresh reads the records again, because the run may have been prepared long ago.
 func (x *run) refresh(ctx context.Context) error {
-	relayed, err := x.r.turns.soon(ctx, relayTurn(x.id))
+	relayed, err := x.r.turns.lockForRequest(ctx, relayTurn(x.id))
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (x *run) refresh(ctx context.Context) error {
 			return refuse(wire.CodeStartFailed, "Run %s is already running in process %d on %s", x.id, held.Holder.PID, held.Holder.Host)
 		}
 	}
-	p, err := x.r.fold(ctx, x.id)
+	p, err := x.r.readHistory(ctx, x.id)
 	switch {
 	case err != nil:
 		return err

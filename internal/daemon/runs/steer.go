@@ -15,7 +15,7 @@ import (
 
 // Steer gives a running run a text for its agent. The text is recorded when Steer returns. It
 // reaches the working agent with its next model call, or else the next agent with its input.
-// RUN_NOT_STEERABLE if the run is not running.
+// The error is RUN_NOT_STEERABLE if the run is not running.
 func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
 	cannot := wireError(wire.RunNotSteerable(id))
 	x := r.lookup(id)

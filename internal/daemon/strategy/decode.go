@@ -21,8 +21,8 @@ type decoder struct {
 	nodes  int
 }
 
-// wrong records an error at an offset and under a path of keys.
-func (d *decoder) wrong(at int, key, hint, format string, args ...any) {
+// fail records an error at an offset and under a path of keys.
+func (d *decoder) fail(at int, key, hint, format string, args ...any) {
 	if d.err != nil {
 		return
 	}
@@ -42,7 +42,7 @@ type object struct {
 func (d *decoder) object(n *jsontree.Node, key string, known []string, refused map[string]string) object {
 	o := object{d: d, node: n, key: key}
 	if n.Kind != jsontree.Object {
-		d.wrong(n.At, key, "", "must be an object, not %s", n.Show())
+		d.fail(n.At, key, "", "must be an object, not %s", n.Show())
 		return o
 	}
 	for _, m := range n.Members {
@@ -50,10 +50,10 @@ func (d *decoder) object(n *jsontree.Node, key string, known []string, refused m
 			continue
 		}
 		if reason := refused[m.Key]; reason != "" {
-			d.wrong(m.At, o.path(m.Key), "", "%s", reason)
+			d.fail(m.At, o.path(m.Key), "", "%s", reason)
 			return o
 		}
-		d.wrong(m.At, key, spelling.Hint(m.Key, known, "the keys are"), "unknown key %q", m.Key)
+		d.fail(m.At, key, spelling.Hint(m.Key, known, "the keys are"), "unknown key %q", m.Key)
 		return o
 	}
 	return o
@@ -71,8 +71,8 @@ func (o object) member(key string) (*jsontree.Node, bool) {
 	return n, n != nil
 }
 
-// want returns a member that must be of a kind, or nil if it is missing or wrong.
-func (o object) want(key string, kind jsontree.Kind) *jsontree.Node {
+// memberOf returns a member that must be of a kind, or nil if it is missing or of another kind.
+func (o object) memberOf(key string, kind jsontree.Kind) *jsontree.Node {
 	n, ok := o.member(key)
 	if !ok {
 		return nil
@@ -82,33 +82,33 @@ func (o object) want(key string, kind jsontree.Kind) *jsontree.Node {
 		if kind == jsontree.Text && (n.Kind == jsontree.Number || n.Kind == jsontree.Bool || n.Kind == jsontree.Null) {
 			hint = "put it in quotes"
 		}
-		o.d.wrong(n.At, o.path(key), hint, "must be %s, not %s", kind, n.Show())
+		o.d.fail(n.At, o.path(key), hint, "must be %s, not %s", kind, n.Show())
 		return nil
 	}
 	return n
 }
 
 func (o object) text(key string) string {
-	n := o.want(key, jsontree.Text)
+	n := o.memberOf(key, jsontree.Text)
 	if n == nil {
 		return ""
 	}
 	if strings.ContainsRune(n.Text, 0) {
-		o.d.wrong(n.At, o.path(key), "", "contains a NUL character")
+		o.d.fail(n.At, o.path(key), "", "contains a NUL character")
 	}
 	return n.Text
 }
 
-// filled returns a required text that must not be blank.
-func (o object) filled(key, hint string) string {
+// requiredText returns a required text, which must not be blank.
+func (o object) requiredText(key, hint string) string {
 	n, ok := o.member(key)
 	if !ok {
-		o.d.wrong(o.node.At, o.key, hint, "%s is missing", key)
+		o.d.fail(o.node.At, o.key, hint, "%s is missing", key)
 		return ""
 	}
 	s := o.text(key)
 	if strings.TrimSpace(s) == "" {
-		o.d.wrong(n.At, o.path(key), hint, "is empty")
+		o.d.fail(n.At, o.path(key), hint, "is empty")
 	}
 	return s
 }
@@ -116,19 +116,19 @@ func (o object) filled(key, hint string) string {
 // line checks that a text is one line.
 func (o object) line(key string, s string) string {
 	if n, ok := o.member(key); ok && (strings.ContainsAny(s, "\r\n") || len(s) > maxName) {
-		o.d.wrong(n.At, o.path(key), "", "must be one line of at most %d bytes", maxName)
+		o.d.fail(n.At, o.path(key), "", "must be one line of at most %d bytes", maxName)
 	}
 	return s
 }
 
 func (o object) bool(key string) bool {
-	n := o.want(key, jsontree.Bool)
+	n := o.memberOf(key, jsontree.Bool)
 	return n != nil && n.Text == "true"
 }
 
 // count returns a whole number from 1, or 0 if it is missing.
 func (o object) count(key string) int {
-	n := o.want(key, jsontree.Number)
+	n := o.memberOf(key, jsontree.Number)
 	if n == nil {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (o object) count(key string) int {
 func (o object) number(key string, n *jsontree.Node) int {
 	i, err := strconv.Atoi(n.Text)
 	if err != nil || i < 1 || i > maxCount {
-		o.d.wrong(n.At, o.path(key), "", "must be a whole number from 1 to %d, not %s", maxCount, n.Text)
+		o.d.fail(n.At, o.path(key), "", "must be a whole number from 1 to %d, not %s", maxCount, n.Text)
 		return 0
 	}
 	return i
@@ -146,7 +146,7 @@ func (o object) number(key string, n *jsontree.Node) int {
 
 // texts returns a list of different, non-blank texts; nil if it is missing.
 func (o object) texts(key string) []string {
-	n := o.want(key, jsontree.List)
+	n := o.memberOf(key, jsontree.List)
 	if n == nil {
 		return nil
 	}
@@ -155,11 +155,11 @@ func (o object) texts(key string) []string {
 		item, at := &n.Items[i], fmt.Sprintf("%s[%d]", o.path(key), i)
 		switch {
 		case item.Kind != jsontree.Text:
-			o.d.wrong(item.At, at, "put it in quotes", "must be a text, not %s", item.Show())
+			o.d.fail(item.At, at, "put it in quotes", "must be a text, not %s", item.Show())
 		case strings.TrimSpace(item.Text) == "":
-			o.d.wrong(item.At, at, "", "is empty")
+			o.d.fail(item.At, at, "", "is empty")
 		case slices.Contains(list, item.Text):
-			o.d.wrong(item.At, at, "keep one of them", "duplicate entry %q", item.Text)
+			o.d.fail(item.At, at, "keep one of them", "duplicate entry %q", item.Text)
 		}
 		list = append(list, item.Text)
 	}
@@ -180,14 +180,14 @@ func (d *decoder) strategy(root *jsontree.Node) *Strategy {
 		return nil
 	}
 	s := &Strategy{
-		Name:        o.line("name", o.filled("name", "a strategy needs name, version, agents and flow")),
+		Name:        o.line("name", o.requiredText("name", "a strategy needs name, version, agents and flow")),
 		Version:     o.version(),
 		Description: o.text("description"),
 	}
 	s.Agents = d.agentsOf(o)
 	flow, ok := o.member("flow")
 	if !ok {
-		d.wrong(root.At, "", "flow has the order of the agents: {sequential: {steps: [writer]}}", "flow is missing")
+		d.fail(root.At, "", "flow has the order of the agents: {sequential: {steps: [writer]}}", "flow is missing")
 	}
 	if d.err != nil {
 		return nil
@@ -205,7 +205,7 @@ func (o object) version() string {
 	if n, ok := o.member("version"); ok && n.Kind == jsontree.Number {
 		return n.Text
 	}
-	return o.line("version", o.filled("version", `for example version: "1"`))
+	return o.line("version", o.requiredText("version", `for example version: "1"`))
 }
 
 // unused rejects agents that the flow does not use: the flow or the name is wrong.
@@ -214,7 +214,7 @@ func (d *decoder) unused(s *Strategy, o object) {
 	agents, _ := o.member("agents")
 	for _, m := range agents.Members {
 		if !slices.Contains(used, m.Key) {
-			d.wrong(m.At, "agents."+m.Key, "add a step for it, or remove it", "the flow does not use this agent")
+			d.fail(m.At, "agents."+m.Key, "add a step for it, or remove it", "the flow does not use this agent")
 		}
 	}
 }

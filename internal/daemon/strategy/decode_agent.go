@@ -38,23 +38,23 @@ var agentKeys = map[Type][]string{
 }
 
 func (d *decoder) agentsOf(o object) []Agent {
-	n := o.want("agents", jsontree.Object)
+	n := o.memberOf("agents", jsontree.Object)
 	d.agents = map[string]bool{}
 	switch {
 	case n == nil:
-		d.wrong(o.node.At, "", "agents: {writer: {model: anthropic/claude-sonnet-4-6}}", "agents is missing")
+		d.fail(o.node.At, "", "agents: {writer: {model: anthropic/claude-sonnet-4-6}}", "agents is missing")
 		return nil
 	case len(n.Members) == 0:
-		d.wrong(n.At, "agents", "", "agents is empty")
+		d.fail(n.At, "agents", "", "agents is empty")
 	case len(n.Members) > maxAgents:
-		d.wrong(n.At, "agents", "", "at most %d agents are allowed", maxAgents)
+		d.fail(n.At, "agents", "", "at most %d agents are allowed", maxAgents)
 		return nil
 	}
 	var agents []Agent
 	for i := range n.Members {
 		m := &n.Members[i]
 		if !validName(m.Key) {
-			d.wrong(m.At, "agents", "use at most 40 of a-z, 0-9, _ and -, beginning with a letter or a digit", "invalid agent name %q", clip(m.Key))
+			d.fail(m.At, "agents", "use at most 40 of a-z, 0-9, _ and -, beginning with a letter or a digit", "invalid agent name %q", clip(m.Key))
 		}
 		d.agents[m.Key] = true
 		agents = append(agents, d.agent(m.Key, &m.Value))
@@ -87,7 +87,7 @@ func (d *decoder) agent(name string, n *jsontree.Node) Agent {
 		a.Model, a.SystemPrompt, a.MaxSteps = o.model(), o.prompt(), o.count("maxSteps")
 		a.Tools = o.texts("tools")
 	case Command:
-		a.Command = o.filled("command", "for example command: go test ./...")
+		a.Command = o.requiredText("command", "for example command: go test ./...")
 		a.Stdin = o.bool("stdin")
 	case User:
 		a.Prompt = o.text("prompt")
@@ -98,10 +98,10 @@ func (d *decoder) agent(name string, n *jsontree.Node) Agent {
 
 func (d *decoder) agentType(n *jsontree.Node, key string) Type {
 	if n.Kind != jsontree.Object {
-		d.wrong(n.At, key, "", "must be an object, not %s", n.Show())
+		d.fail(n.At, key, "", "must be an object, not %s", n.Show())
 		return ""
 	}
-	t := (object{d: d, node: n, key: key}).want("type", jsontree.Text)
+	t := (object{d: d, node: n, key: key}).memberOf("type", jsontree.Text)
 	if t == nil {
 		return LLM
 	}
@@ -111,7 +111,7 @@ func (d *decoder) agentType(n *jsontree.Node, key string) Type {
 	case string(User), string(LLM), string(Command):
 		return Type(t.Text)
 	}
-	d.wrong(t.At, key+".type", "", "%q is not one of user, llm, command", clip(t.Text))
+	d.fail(t.At, key+".type", "", "%q is not one of user, llm, command", clip(t.Text))
 	return ""
 }
 
@@ -123,7 +123,7 @@ func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, typ Type) {
 		}
 		for _, other := range []Type{User, LLM, Command} {
 			if slices.Contains(agentKeys[other], m.Key) {
-				d.wrong(m.At, key+"."+m.Key, "set type: "+string(other)+", or remove the key", "only agents of type %s have this key; this one is %s", other, typ)
+				d.fail(m.At, key+"."+m.Key, "set type: "+string(other)+", or remove the key", "only agents of type %s have this key; this one is %s", other, typ)
 				return
 			}
 		}
@@ -132,13 +132,13 @@ func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, typ Type) {
 
 // model returns PROVIDER/MODEL, or "".
 func (o object) model() string {
-	n := o.want("model", jsontree.Text)
+	n := o.memberOf("model", jsontree.Text)
 	if n == nil {
 		return ""
 	}
 	provider, name, ok := strings.Cut(n.Text, "/")
 	if !ok || provider == "" || name == "" || strings.TrimSpace(n.Text) != n.Text {
-		o.d.wrong(n.At, o.path("model"), "for example anthropic/claude-sonnet-4-6", "%q does not name a provider and a model", clip(n.Text))
+		o.d.fail(n.At, o.path("model"), "for example anthropic/claude-sonnet-4-6", "%q does not name a provider and a model", clip(n.Text))
 	}
 	return n.Text
 }
@@ -154,13 +154,13 @@ func (o object) prompt() string {
 	text, err := o.d.file(s)
 	switch {
 	case err != nil:
-		o.d.wrong(n.At, at, "the path is relative to the strategy's folder, and must be inside it", "cannot read the prompt: %v", err)
+		o.d.fail(n.At, at, "the path is relative to the strategy's folder, and must be inside it", "cannot read the prompt: %v", err)
 	case strings.TrimSpace(text) == "":
-		o.d.wrong(n.At, at, "", "%s is empty", s)
+		o.d.fail(n.At, at, "", "%s is empty", s)
 	case isFile(text):
-		o.d.wrong(n.At, at, "", "%s refers to another file", s)
+		o.d.fail(n.At, at, "", "%s refers to another file", s)
 	case strings.ToValidUTF8(text, "") != text || strings.ContainsRune(text, 0):
-		o.d.wrong(n.At, at, "save the file as UTF-8", "%s is not text", s)
+		o.d.fail(n.At, at, "save the file as UTF-8", "%s is not text", s)
 	}
 	return text
 }
@@ -174,14 +174,14 @@ func isFile(s string) bool {
 // userConfig accepts the keys of CommaAgents' config that have no effect here and rejects the
 // others.
 func (o object) userConfig() {
-	n := o.want("config", jsontree.Object)
+	n := o.memberOf("config", jsontree.Object)
 	if n == nil {
 		return
 	}
 	c := o.d.object(n, o.path("config"), []string{"requireInput"}, map[string]string{
 		"presetMessage": "the text of a user agent comes from the user; give text known in advance as the run's input",
 	})
-	if v := c.want("requireInput", jsontree.Bool); v != nil && v.Text != "true" {
-		o.d.wrong(v.At, c.path("requireInput"), "remove the agent from the flow", "a user agent always waits for the user")
+	if v := c.memberOf("requireInput", jsontree.Bool); v != nil && v.Text != "true" {
+		o.d.fail(v.At, c.path("requireInput"), "remove the agent from the flow", "a user agent always waits for the user")
 	}
 }

@@ -41,10 +41,10 @@ func (d *decoder) root(n *jsontree.Node) *node {
 // step reads the name of an agent, {agent: …} or a flow.
 func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
 	if d.nodes++; d.nodes > maxSteps {
-		d.wrong(n.At, key, "", "the flow has more than %d steps", maxSteps)
+		d.fail(n.At, key, "", "the flow has more than %d steps", maxSteps)
 	}
 	if depth > maxNest {
-		d.wrong(n.At, key, "", "flows are nested deeper than %d", maxNest)
+		d.fail(n.At, key, "", "flows are nested deeper than %d", maxNest)
 	}
 	if d.err != nil {
 		return nil
@@ -54,16 +54,16 @@ func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
 		return &node{kind: step, name: n.Text, agent: d.agentNamed(n, key)}
 	}
 	if n.Kind != jsontree.Object {
-		d.wrong(n.At, key, "", "must be the name of an agent or a flow, not %s", n.Show())
+		d.fail(n.At, key, "", "must be the name of an agent or a flow, not %s", n.Show())
 		return nil
 	}
 	if _, ok := o.member("agent"); ok {
 		return d.agentStep(n, key)
 	}
-	if t := o.want("type", jsontree.Text); t != nil {
+	if t := o.memberOf("type", jsontree.Text); t != nil {
 		k, ok := kindOf(t.Text)
 		if !ok {
-			d.wrong(t.At, o.path("type"), "", "%q is not one of sequential, cycle, broadcast", clip(t.Text))
+			d.fail(t.At, o.path("type"), "", "%q is not one of sequential, cycle, broadcast", clip(t.Text))
 			return nil
 		}
 		return d.flow(k, n, key, depth)
@@ -78,16 +78,16 @@ func (d *decoder) short(o object, depth int) *node {
 		return nil
 	}
 	if len(o.node.Members) != 1 {
-		d.wrong(o.node.At, o.key, hint, "type is missing")
+		d.fail(o.node.At, o.key, hint, "type is missing")
 		return nil
 	}
 	m := &o.node.Members[0]
 	k, ok := kindOf(m.Key)
 	if !ok {
 		if near := spelling.Nearest(m.Key, []string{"sequential", "sequence", "cycle", "broadcast", "agent", "type"}); near != "" {
-			d.wrong(m.At, o.key, "did you mean "+near+"?", "unknown key %q", clip(m.Key))
+			d.fail(m.At, o.key, "did you mean "+near+"?", "unknown key %q", clip(m.Key))
 		}
-		d.wrong(m.At, o.key, hint, "type is missing")
+		d.fail(m.At, o.key, hint, "type is missing")
 		return nil
 	}
 	key := o.path(m.Key)
@@ -98,7 +98,7 @@ func (d *decoder) short(o object, depth int) *node {
 	}
 	if t := (object{d: d, node: &m.Value, key: key}); m.Value.Kind == jsontree.Object {
 		if typ, ok := t.member("type"); ok {
-			d.wrong(typ.At, t.path("type"), "remove one of them", "%s already gives the type of the flow", m.Key)
+			d.fail(typ.At, t.path("type"), "remove one of them", "%s already gives the type of the flow", m.Key)
 		}
 	}
 	return d.flow(k, &m.Value, key, depth)
@@ -106,13 +106,13 @@ func (d *decoder) short(o object, depth int) *node {
 
 func (d *decoder) agentStep(n *jsontree.Node, key string) *node {
 	o := d.object(n, key, []string{"agent", "name", "description"}, nil)
-	a := o.want("agent", jsontree.Text)
+	a := o.memberOf("agent", jsontree.Text)
 	if a == nil {
 		return nil
 	}
 	s := &node{kind: step, name: a.Text, agent: d.agentNamed(a, o.path("agent")), description: o.text("description")}
 	if _, ok := o.member("name"); ok {
-		s.name = o.line("name", o.filled("name", ""))
+		s.name = o.line("name", o.requiredText("name", ""))
 	}
 	return s
 }
@@ -122,7 +122,7 @@ func (d *decoder) agentNamed(n *jsontree.Node, key string) string {
 	if d.agents[n.Text] {
 		return n.Text
 	}
-	d.wrong(n.At, key, spelling.Hint(n.Text, slices.Sorted(maps.Keys(d.agents)), "the agents are"), "unknown agent %q", clip(n.Text))
+	d.fail(n.At, key, spelling.Hint(n.Text, slices.Sorted(maps.Keys(d.agents)), "the agents are"), "unknown agent %q", clip(n.Text))
 	return ""
 }
 
@@ -133,11 +133,11 @@ func (d *decoder) flow(k kind, n *jsontree.Node, key string, depth int) *node {
 	}
 	f := &node{kind: k, name: string(k), description: o.text("description")}
 	if _, ok := o.member("name"); ok {
-		f.name = o.line("name", o.filled("name", ""))
+		f.name = o.line("name", o.requiredText("name", ""))
 	}
 	list, ok := o.member("steps")
 	if !ok {
-		d.wrong(n.At, key, "", "steps is missing")
+		d.fail(n.At, key, "", "steps is missing")
 		return nil
 	}
 	f.steps = d.steps(list, o.path("steps"), depth)
@@ -157,9 +157,9 @@ func (d *decoder) flow(k kind, n *jsontree.Node, key string, depth int) *node {
 func (d *decoder) steps(n *jsontree.Node, key string, depth int) []*node {
 	switch {
 	case n.Kind != jsontree.List:
-		d.wrong(n.At, key, "", "must be a list, not %s", n.Show())
+		d.fail(n.At, key, "", "must be a list, not %s", n.Show())
 	case len(n.Items) == 0:
-		d.wrong(n.At, key, "", "a flow needs at least one step")
+		d.fail(n.At, key, "", "a flow needs at least one step")
 	}
 	var steps []*node
 	for i := range n.Items {
@@ -176,7 +176,7 @@ func (d *decoder) cycle(f *node, o object) {
 	if f.kind != cycle || d.err != nil {
 		return
 	}
-	if n := o.want("observer", jsontree.Text); n != nil {
+	if n := o.memberOf("observer", jsontree.Text); n != nil {
 		f.observer = d.agentNamed(n, o.path("observer"))
 	}
 	f.signals, f.match = o.texts("breakCycleSignals"), matchSubstring
@@ -184,16 +184,16 @@ func (d *decoder) cycle(f *node, o object) {
 	switch {
 	case given && len(f.signals) == 0:
 		n, _ := o.member("breakCycleSignals")
-		d.wrong(n.At, o.path("breakCycleSignals"), "omit it to use "+quoted(defaultSignals), "the list is empty")
+		d.fail(n.At, o.path("breakCycleSignals"), "omit it to use "+quoted(defaultSignals), "the list is empty")
 	case !given && f.observer != "":
 		f.signals = defaultSignals
 	}
-	if n := o.want("breakCycleSignalMatch", jsontree.Text); n != nil {
+	if n := o.memberOf("breakCycleSignalMatch", jsontree.Text); n != nil {
 		if f.match = signalMatch(n.Text); !slices.Contains(matches, f.match) {
-			d.wrong(n.At, o.path("breakCycleSignalMatch"), "", "%q is not one of substring, first-line, any-line, exact", clip(n.Text))
+			d.fail(n.At, o.path("breakCycleSignalMatch"), "", "%q is not one of substring, first-line, any-line, exact", clip(n.Text))
 		}
 		if len(f.signals) == 0 {
-			d.wrong(n.At, o.path("breakCycleSignalMatch"), "set an observer or breakCycleSignals", "the cycle has no signals to match")
+			d.fail(n.At, o.path("breakCycleSignalMatch"), "set an observer or breakCycleSignals", "the cycle has no signals to match")
 		}
 	}
 	d.checkText(f, o)
@@ -208,7 +208,7 @@ func (d *decoder) checkText(f *node, o object) {
 	for i, s := range f.signals {
 		if strings.TrimSpace(s) != s || f.match != matchExact && strings.ContainsAny(s, "\n") {
 			n, _ := o.member("breakCycleSignals")
-			d.wrong(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "remove the surrounding blanks and line breaks: signals are compared with trimmed lines", "%q can never match with %s", clip(s), f.match)
+			d.fail(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "remove the surrounding blanks and line breaks: signals are compared with trimmed lines", "%q can never match with %s", clip(s), f.match)
 		}
 	}
 }
@@ -223,17 +223,17 @@ func (d *decoder) cycleCount(f *node, o object) {
 	case !ok:
 		f.cycles = 1
 		if len(f.signals) > 0 {
-			d.wrong(o.node.At, o.key, "set cycles: N, or Infinity", "breakCycleSignals has no effect in a cycle that runs once")
+			d.fail(o.node.At, o.key, "set cycles: N, or Infinity", "breakCycleSignals has no effect in a cycle that runs once")
 		}
 	case n.Kind == jsontree.Text && n.Text == "Infinity":
 		f.cycles = endless
 	case n.Kind == jsontree.Number:
 		f.cycles = o.number("cycles", n)
 	default:
-		d.wrong(n.At, o.path("cycles"), "", `must be a whole number from 1, or "Infinity", not %s`, n.Show())
+		d.fail(n.At, o.path("cycles"), "", `must be a whole number from 1, or "Infinity", not %s`, n.Show())
 	}
 	if f.cycles == endless && len(f.signals) == 0 {
-		d.wrong(o.node.At, o.key, "add an observer, or add breakCycleSignals that the last step can output", "the cycle could never end")
+		d.fail(o.node.At, o.key, "add an observer, or add breakCycleSignals that the last step can output", "the cycle could never end")
 	}
 }
 
@@ -246,7 +246,7 @@ func (d *decoder) checkDistinct(f *node, at int, key string) {
 	for i, s := range f.steps {
 		for _, name := range (&Flow{root: s}).Agents() {
 			if first, found := in[name]; found {
-				d.wrong(at, key, "define a second agent and use it in one of the steps", "agent %s is in steps %d and %d, which run at the same time", name, first, i)
+				d.fail(at, key, "define a second agent and use it in one of the steps", "agent %s is in steps %d and %d, which run at the same time", name, first, i)
 			}
 			in[name] = i
 		}

@@ -24,7 +24,7 @@ const maxSize = 1 << 20
 // in separate files.
 func Parse(name string, b []byte) (*Strategy, error) {
 	return parse(name, b, func(string) (string, error) {
-		return "", errors.New("only a strategy that is a file itself can have its prompts in files")
+		return "", errors.New("only a strategy that is read from a file can have its prompts in files")
 	})
 }
 

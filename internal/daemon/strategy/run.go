@@ -149,7 +149,7 @@ func (r *runner) cycle(ctx context.Context, n *node, prefix string, in stepIO) (
 }
 
 // ErrPaused is the error of a step that can be continued later. The other steps of the same
-// broadcast run on until they have ended, failed or paused.
+// broadcast continue until they have ended, failed or paused.
 var ErrPaused = errors.New("paused")
 
 var errSibling = errors.New("another step of the broadcast failed")

@@ -65,7 +65,7 @@ type Type string
 
 // The types of agents.
 const (
-	User    Type = "user"    // the user: its output is the input of a client
+	User    Type = "user"    // the user: a client sends the text that this agent returns
 	LLM     Type = "llm"     // a model with tools; "model" is the same
 	Command Type = "command" // a command line, sandboxed and checked by the policy like any other
 )

@@ -194,7 +194,7 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"requestId":"r1"}`, "r1", CodeValidation, "Invalid message: type: is missing", `such as {"type":"ping"}`},
 		{`{"type":7,"requestId":"r1"}`, "r1", CodeValidation, "Invalid message: type: must be a text, not 7", ""},
 		{`{"type":"prepare_run","requestId":"r1"}`, "r1", CodeValidation, "Invalid message: one of runId, strategyPath and strategy is required", ""},
-		{`{"type":"prepare_run","runId":"r","workspace":"blog","cwd":"/w"}`, "", CodeValidation, "Invalid message: workspace and cwd exclude each other", ""},
+		{`{"type":"prepare_run","runId":"r","workspace":"blog","cwd":"/w"}`, "", CodeValidation, "Invalid message: workspace and cwd cannot be used together", ""},
 		{
 			`{"type":"permission_decision","runId":"r","permissionRequestId":"p","decision":"alow","requestId":"q7"}`, "q7", CodeValidation,
 			`Invalid message: decision: must be one of allow, deny, allow-session, deny-session, not "alow", did you mean "allow"?`, "",

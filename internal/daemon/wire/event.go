@@ -15,7 +15,7 @@ type Raw = json.RawMessage
 
 // The kinds of [RunEvent].
 const (
-	RunStarted       = "started"   // or continued: Segment is then greater than 1
+	RunStarted       = "started"   // the run was started, or continued with a Segment greater than 1
 	RunDescribed     = "described" // the spec of a run outside a daemon
 	RunStepStarted   = "step_started"
 	RunStepCompleted = "step_completed"
@@ -35,35 +35,35 @@ const (
 // RunEvent is the payload of a run.event record ([record.KindRunEvent]).
 type RunEvent struct {
 	Event   string        `json:"event"`
-	Status  api.RunStatus `json:"status,omitempty"`  // of the run after this event
+	Status  api.RunStatus `json:"status,omitempty"`  // the status of the run after this event
 	Segment int           `json:"segment,omitempty"` // 1 for the first start; each continuation adds one
 
 	By        string `json:"by,omitempty"`         // who requested it
 	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
-	RequestID string `json:"request_id,omitempty"` // of the message that requested it
+	RequestID string `json:"request_id,omitempty"` // the id of the message that requested the event
 
-	// of started; without Flow and Source in events that end a run
+	// in started events, and without Flow and Source in events that end a run
 	Strategy  *StrategyInfo `json:"strategy,omitempty"`
-	Spec      *runspec.Spec `json:"spec,omitempty"`       // of started and described: the requested spec, without prompt and strategy
-	StartedAt *time.Time    `json:"started_at,omitempty"` // of events that end a run
+	Spec      *runspec.Spec `json:"spec,omitempty"`       // in started and described events: the requested spec, without prompt and strategy
+	StartedAt *time.Time    `json:"started_at,omitempty"` // in events that end a run
 	Resumed   bool          `json:"resumed,omitempty"`    // the interrupted segment is resumed
 
 	Step     string `json:"step,omitempty"` // position in the flow, such as "1.r2.writer"; unique in a segment
 	StepName string `json:"step_name,omitempty"`
-	Agent    string `json:"agent,omitempty"`    // of steps, input, opened, relayed
-	Session  string `json:"session,omitempty"`  // of relayed: the session of the records; of opened, step_started: of the agent
-	From     int64  `json:"from,omitempty"`     // the first of them
-	To       int64  `json:"to,omitempty"`       // the last of them
-	Input    string `json:"input,omitempty"`    // of started and step_started
-	InputID  string `json:"input_id,omitempty"` // of input_asked and input_given
+	Agent    string `json:"agent,omitempty"`    // in the events of steps and inputs, and in opened and relayed events
+	Session  string `json:"session,omitempty"`  // in relayed events: the session of the records; in opened and step_started events: that of the agent
+	From     int64  `json:"from,omitempty"`     // the first of these records
+	To       int64  `json:"to,omitempty"`       // the last of these records
+	Input    string `json:"input,omitempty"`    // in started and step_started events
+	InputID  string `json:"input_id,omitempty"` // in input_asked and input_given events
 	Text     string `json:"text,omitempty"`     // prompt, given input, steering, or a result
 
-	Notices []string `json:"notices,omitempty"` // of opened: what was found and repaired
+	Notices []string `json:"notices,omitempty"` // in opened events: what was found and repaired
 
 	// Events in the form of package event, of a run with a single agent that works in the run's session.
 	// If the Result's text equals Text, it is left out.
-	Opened Raw `json:"opened,omitempty"` // of started: its event.SessionOpened
-	Result Raw `json:"result,omitempty"` // of events that end a run: its last event.Result
+	Opened Raw `json:"opened,omitempty"` // in started events: the event.SessionOpened
+	Result Raw `json:"result,omitempty"` // in events that end a run: the last event.Result
 
 	Usage  *transcript.Usage `json:"usage,omitempty"`
 	Cost   float64           `json:"cost_usd,omitempty"`

@@ -65,8 +65,8 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return at.AppendFormat(make([]byte, 0, len(timeLayout)+2), `"`+timeLayout+`"`), nil
 }
 
-// UnmarshalJSON decodes a time. A time without a zone is an error (cd-srv-023), and so is a year that
-// does not have four digits in UTC.
+// UnmarshalJSON decodes a time. A time without a zone is an error, and so is a year that does not
+// have four digits in UTC.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var at time.Time
 	if len(b) == 0 || b[0] != '"' || at.UnmarshalJSON(b) != nil {

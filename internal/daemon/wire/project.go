@@ -93,8 +93,8 @@ func ofEvent(run string, r Source, e event.Event) []RunMessage {
 	return nil
 }
 
-// read decodes a record's payload and passes it to of. A payload that is erased or is not a P gives no
-// messages.
+// read decodes a record's payload and calls the function of with it. A payload that is erased or is
+// not a P gives no messages.
 func read[P any](r Source, of func(Source, *P) []RunMessage) []RunMessage {
 	var payload P
 	if json.Unmarshal(r.Payload, &payload) != nil {
@@ -144,7 +144,7 @@ func Permission(run, agentName string, q *approval.Request) *RequestPermission {
 		Scopes: q.Scopes, Digest: q.Digest,
 	}
 	switch {
-	case q.Asker != "": // a sub-agent that asks in the run's log
+	case q.Asker != "": // the run's log contains the approval request of a sub-agent
 		m.SessionID, m.AgentName = q.Asker, cmp.Or(q.Agent, m.AgentName)
 	case q.Session != run:
 		m.SessionID = q.Session

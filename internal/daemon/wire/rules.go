@@ -220,9 +220,9 @@ func checkPrepare(r Request) string {
 	case p.RunID == "" && p.StrategyPath == "" && p.Strategy == nil:
 		return "one of runId, strategyPath and strategy is required"
 	case p.StrategyPath != "" && p.Strategy != nil:
-		return "strategyPath and strategy exclude each other"
+		return "strategyPath and strategy cannot be used together"
 	case p.Workspace != "" && p.Cwd != "":
-		return "workspace and cwd exclude each other"
+		return "workspace and cwd cannot be used together"
 	}
 	return ""
 }
