@@ -56,7 +56,7 @@ func (s RunStatus) Ended() bool {
 	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled || s == StatusInterrupted
 }
 
-// RunInfo describes a run, also in the WebSocket message run_list.
+// RunInfo describes a run, in HTTP answers and in the WebSocket message run_list.
 type RunInfo struct {
 	RunID        string         `json:"runId" jsonschema:"the run"`
 	SessionID    string         `json:"sessionId" jsonschema:"its session; the same id"`

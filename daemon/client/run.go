@@ -38,8 +38,8 @@ type Run struct {
 }
 
 // Prepare checks a spec and creates a run that starts when [Run.Events] or [Run.Wait] has read the
-// existing records, so no events are missed. env, with entries "NAME=value", replaces the daemon's
-// environment; nil keeps it. env is accepted only over the unix socket, and is never recorded.
+// existing records, so no events are missed. If env is not nil, its entries "NAME=value" replace
+// the daemon's environment; that is possible only over the unix socket, and env is never recorded.
 func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (*Run, error) {
 	if err := spec.Check(); err != nil {
 		return nil, outcome.Invalid(err.Error(), outcome.Hint(err))

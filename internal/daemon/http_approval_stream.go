@@ -33,7 +33,7 @@ type approvalBoard struct {
 // boardTimeout is the default for a board's patience.
 const boardTimeout = 10 * time.Second
 
-// failed notes whether the last update failed; nil is success.
+// failed notes whether the last update failed; a nil error means success.
 func (b *approvalBoard) failed(ctx context.Context, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -55,7 +55,7 @@ func (a *service) audit(c *call) error {
 		defer done()
 		p.in = in
 	}
-	list, sent, err := p.from(c.ctx(), one, after)
+	list, sent, err := p.remaining(c.ctx(), one, after)
 	for i := 0; err == nil && i < len(list) && p.next == ""; i++ {
 		err = p.add(c.ctx(), list[i].ID, sent)
 		sent = 0
@@ -76,9 +76,9 @@ type auditPage struct {
 	next  string // cursor of the next page; "": none
 }
 
-// from returns the sessions whose entries remain to be sent, and how many entries of the first were
-// already sent.
-func (p *auditPage) from(ctx context.Context, one, after string) (list []session.Meta, sent int, err error) {
+// remaining returns the sessions whose entries remain to be sent, and how many entries of the first
+// session were already sent.
+func (p *auditPage) remaining(ctx context.Context, one, after string) (list []session.Meta, sent int, err error) {
 	if one != "" {
 		m, err := p.in.Get(ctx, one)
 		if err != nil {

@@ -54,7 +54,7 @@ func (a *service) events(c *call) error {
 	return c.json(page)
 }
 
-// kindsOf parses a list of record kinds; nil is all.
+// kindsOf parses a list of record kinds; a nil result means all kinds.
 func kindsOf(s string) ([]session.Kind, error) {
 	if s == "" {
 		return nil, nil
@@ -116,7 +116,7 @@ func (a *service) eventPage(ctx context.Context, m session.Meta, after int64, li
 	return page, nil
 }
 
-// eventsOf returns the records of a feed event, filtered by kind; nil kinds is all.
+// eventsOf returns the records of a feed event, filtered by kind. If kinds is nil, it returns all.
 func eventsOf(e *feed.Event, kinds []session.Kind) []api.Record {
 	var list []api.Record
 	for i := range e.Records {

@@ -193,7 +193,7 @@ func (a *service) begin(c *call, id string, start func(ctx context.Context, id, 
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	if _, err := a.o.Runs.Get(c.ctx(), id); err != nil { // a missing run is 404, whatever error the start would return
+	if _, err := a.o.Runs.Get(c.ctx(), id); err != nil { // the status for a missing run is always 404
 		return err
 	}
 	return start(c.ctx(), id, q.Input, "", c.actor())

@@ -78,7 +78,7 @@ func (a *service) once(c *call) error {
 	}
 	rec := &recorder{ResponseWriter: c.w}
 	c.w = rec
-	defer func() { // also after a panic; then nothing is stored
+	defer func() { // this runs even after a panic; then nothing is stored
 		switch {
 		case c.route.again == nil:
 		case rec.status < http.StatusMultipleChoices:

@@ -55,7 +55,8 @@ func write(plan *saverule.Plan) (*savedrule.Result, error) {
 	return k, nil
 }
 
-// savePreview returns the rules that answers to an approval could save; nil if they are unknown.
+// savePreview returns the rules that answers to an approval could save; it returns nil if they are
+// unknown.
 func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil

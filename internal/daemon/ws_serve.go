@@ -240,7 +240,7 @@ func (c *socket) answerOr(req wire.Request, m wire.Message, err error) {
 	c.reply(replyTo(req, m))
 }
 
-// fail replies with the error of a failed request; nil sends nothing.
+// fail replies with the error of a failed request. If err is nil, it sends nothing.
 func (c *socket) fail(req wire.Request, err error) {
 	if err == nil {
 		return

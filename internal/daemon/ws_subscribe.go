@@ -78,7 +78,7 @@ func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	return err
 }
 
-// listen opens the feed of a run; nil if the run is only prepared and has no log yet.
+// listen opens the feed of a run; it returns nil if the run is only prepared and has no log yet.
 func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Subscription, error) {
 	if err := s.runExists(ctx, run); err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Su
 // errNoRun is the error for a run that does not exist.
 var errNoRun = errors.New("not found")
 
-// runExists checks whether a run exists, recorded or prepared. While a run starts it is briefly neither,
-// but busy.
+// runExists checks whether a run exists, recorded or prepared. While a run starts, it is briefly
+// neither recorded nor prepared, but its session is busy.
 func (s *sockets) runExists(ctx context.Context, run string) error {
 	for range 2 {
 		_, err := s.o.Runs.Get(ctx, run)
@@ -206,7 +206,7 @@ func (sub *subscription) begin(after int64) {
 	}
 }
 
-// forward sends the messages of an event; false if the subscription has ended.
+// forward sends the messages of an event; it returns false if the subscription has ended.
 func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	switch e.Kind {
 	case feed.Durable, feed.Delta:

@@ -42,8 +42,8 @@ type Report struct {
 
 // Options select what is checked.
 type Options struct {
-	Store string // the store's URL; "" is the one of the environment
-	Cwd   string // the project's folder; "" is the current one
+	Store string // the store's URL; if empty, the environment selects the store
+	Cwd   string // the project's folder; if empty, the current folder
 	Net   bool   // also check whether the models' servers answer
 }
 

@@ -96,7 +96,8 @@ func checkText(at, text string, most int) string {
 	return ""
 }
 
-// Choices returns the questions in the input of a call of [AskTool]; nil if it has none.
+// Choices returns the questions in the input of a call of [AskTool]; it returns nil if there are
+// none.
 func Choices(input json.RawMessage) []Choice {
 	var in struct {
 		Questions []Choice `json:"questions"`

@@ -19,7 +19,7 @@ import (
 type Field struct {
 	Name, Title, Description string
 	Type                     string // string, number, integer, boolean; choice: one of Options; choices: several of them
-	Format                   string // of a string: email, uri, date, date-time
+	Format                   string // format of a string: email, uri, date, date-time
 	Options                  []FieldOption
 	Default                  json.RawMessage
 	Required                 bool

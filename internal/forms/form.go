@@ -16,7 +16,7 @@ import (
 type Form struct {
 	Server  string          `json:"server"` // the name of the MCP server
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"` // of Content, in MCP's form: an object of simple values
+	Schema  json.RawMessage `json:"requestedSchema"` // schema of Content, in MCP's form: an object of simple values
 	Content json.RawMessage `json:"content"`         // by field; in a request, the proposed values
 }
 
@@ -136,8 +136,8 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 	return content, fits(f.Schema, content)
 }
 
-// changedMember returns the member of an input that the user added or changed; nil if there is none.
-// All other members must be unchanged, or missing.
+// changedMember returns the member of an input that the user added or changed; it returns nil if
+// there is none. All other members must be unchanged, or missing.
 func changedMember(requested, answer json.RawMessage, name string) (json.RawMessage, error) {
 	var was, now map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(requested, &was), json.Unmarshal(answer, &now)); err != nil {

@@ -51,7 +51,7 @@ func (r *reader) count(name string, fallback int) int {
 	return n
 }
 
-// millis reads a duration in milliseconds; "" gives fallback.
+// millis reads a duration in milliseconds; for "" it returns fallback.
 func (r *reader) millis(name string, fallback time.Duration) time.Duration {
 	v := r.text(name)
 	if v == "" {

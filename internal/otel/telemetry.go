@@ -172,7 +172,7 @@ func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.mu.Unlock()
 	c := parentContext{name: o.Name}
 	if by != nil {
-		c.ctx = by.within(o.Use)
+		c.ctx = by.spanContext(o.Use)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -94,8 +94,9 @@ func (w *agentObserver) Observe(session string, e event.Event) {
 	}
 }
 
-// within returns the context for spans of a tool use; nil if none is open.
-func (w *agentObserver) within(use string) context.Context {
+// spanContext returns the context for spans of a tool use; it returns nil if no span is
+// open.
+func (w *agentObserver) spanContext(use string) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

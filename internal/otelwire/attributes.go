@@ -19,12 +19,12 @@ func dropped(n int) uint64 { return uint64(min(max(0, n), math.MaxUint32)) } //n
 
 func (m *message) resource(r *resource.Resource) {
 	if r != nil {
-		m.within(1, func() { m.iterated(1, r.Iter()) })
+		m.nested(1, func() { m.iterated(1, r.Iter()) })
 	}
 }
 
 func (m *message) scope(s instrumentation.Scope) {
-	m.within(1, func() {
+	m.nested(1, func() {
 		m.text(1, s.Name)
 		m.text(2, s.Version)
 		m.iterated(3, s.Attributes.Iter())
@@ -44,7 +44,7 @@ func (m *message) attributes(field int, list []attribute.KeyValue) {
 }
 
 func (m *message) attribute(field int, a attribute.KeyValue) {
-	m.within(field, func() {
+	m.nested(field, func() {
 		m.text(1, string(a.Key))
 		m.any(2, a.Value)
 	})
@@ -52,7 +52,7 @@ func (m *message) attribute(field int, a attribute.KeyValue) {
 
 // any writes an AnyValue, even an empty one.
 func (m *message) any(field int, v attribute.Value) {
-	m.within(field, func() {
+	m.nested(field, func() {
 		switch v.Type() {
 		case attribute.EMPTY:
 		case attribute.STRING:
@@ -64,11 +64,11 @@ func (m *message) any(field int, v attribute.Value) {
 		case attribute.FLOAT64:
 			m.presentDouble(4, v.AsFloat64())
 		case attribute.BYTESLICE:
-			m.within(7, func() { m.b = append(m.b, v.AsByteSlice()...) })
+			m.nested(7, func() { m.b = append(m.b, v.AsByteSlice()...) })
 		case attribute.MAP:
-			m.within(6, func() { m.attributes(1, v.AsMap()) })
+			m.nested(6, func() { m.attributes(1, v.AsMap()) })
 		case attribute.SLICE:
-			m.within(5, func() { each(v.AsSlice(), func(v attribute.Value) { m.any(1, v) }) })
+			m.nested(5, func() { each(v.AsSlice(), func(v attribute.Value) { m.any(1, v) }) })
 		case attribute.STRINGSLICE:
 			array(m, v.AsStringSlice(), attribute.StringValue)
 		case attribute.BOOLSLICE:
@@ -85,7 +85,7 @@ func (m *message) any(field int, v attribute.Value) {
 
 // array writes an ArrayValue.
 func array[V any](m *message, values []V, of func(V) attribute.Value) {
-	m.within(5, func() { each(values, func(v V) { m.any(1, of(v)) }) })
+	m.nested(5, func() { each(values, func(v V) { m.any(1, of(v)) }) })
 }
 
 func each[V any](values []V, do func(V)) {

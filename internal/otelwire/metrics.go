@@ -14,10 +14,10 @@ import (
 func EncodeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 	var m message
 	var errs []error
-	m.within(1, func() {
-		m.within(1, func() { m.iterated(1, all.Resource.Iter()) })
+	m.nested(1, func() {
+		m.nested(1, func() { m.iterated(1, all.Resource.Iter()) })
 		for _, s := range all.ScopeMetrics {
-			m.within(2, func() {
+			m.nested(2, func() {
 				m.scope(s.Scope)
 				for _, one := range s.Metrics {
 					errs = append(errs, m.metric(one))
@@ -39,11 +39,11 @@ func (m *message) metric(one metricdata.Metrics) error {
 	if temporality != nil && *temporality != metricdata.CumulativeTemporality && *temporality != metricdata.DeltaTemporality {
 		return fmt.Errorf("metric %s: temporality %d cannot be sent", one.Name, *temporality)
 	}
-	m.within(2, func() {
+	m.nested(2, func() {
 		m.text(1, one.Name)
 		m.text(2, one.Description)
 		m.text(3, one.Unit)
-		m.within(field, func() {
+		m.nested(field, func() {
 			write()
 			if temporality != nil {
 				m.temporality(*temporality)
@@ -89,7 +89,7 @@ func (m *message) numbers(data metricdata.Aggregation) (field int, t *metricdata
 
 func points[N int64 | float64](m *message, list []metricdata.DataPoint[N]) {
 	for _, p := range list {
-		m.within(1, func() {
+		m.nested(1, func() {
 			m.fixed64(2, nanos(p.StartTime))
 			m.fixed64(3, nanos(p.Time))
 			oneNumber(m, p.Value, 4)
@@ -111,7 +111,7 @@ func oneNumber[N int64 | float64](m *message, v N, float int) {
 
 func exemplars[N int64 | float64](m *message, field int, list []metricdata.Exemplar[N]) {
 	for _, e := range list {
-		m.within(field, func() {
+		m.nested(field, func() {
 			m.fixed64(2, nanos(e.Time))
 			oneNumber(m, e.Value, 3)
 			m.bytes(4, e.SpanID)
@@ -123,7 +123,7 @@ func exemplars[N int64 | float64](m *message, field int, list []metricdata.Exemp
 
 func histogramPoints[N int64 | float64](m *message, list []metricdata.HistogramDataPoint[N]) {
 	for _, p := range list {
-		m.within(1, func() {
+		m.nested(1, func() {
 			m.fixed64(2, nanos(p.StartTime))
 			m.fixed64(3, nanos(p.Time))
 			m.fixed64(4, p.Count)
@@ -150,7 +150,7 @@ func extreme[N int64 | float64](m *message, field int, e metricdata.Extrema[N]) 
 
 func exponentialPoints[N int64 | float64](m *message, list []metricdata.ExponentialHistogramDataPoint[N]) {
 	for _, p := range list {
-		m.within(1, func() {
+		m.nested(1, func() {
 			m.iterated(1, p.Attributes.Iter())
 			m.fixed64(2, nanos(p.StartTime))
 			m.fixed64(3, nanos(p.Time))
@@ -169,7 +169,7 @@ func exponentialPoints[N int64 | float64](m *message, list []metricdata.Exponent
 }
 
 func (m *message) buckets(field int, b metricdata.ExponentialBucket) {
-	m.within(field, func() {
+	m.nested(field, func() {
 		m.zigzag(1, b.Offset)
 		packed(m, 2, b.Counts, binary.AppendUvarint)
 	})
@@ -177,13 +177,13 @@ func (m *message) buckets(field int, b metricdata.ExponentialBucket) {
 
 func (m *message) summaryPoints(list []metricdata.SummaryDataPoint) {
 	for _, p := range list {
-		m.within(1, func() {
+		m.nested(1, func() {
 			m.fixed64(2, nanos(p.StartTime))
 			m.fixed64(3, nanos(p.Time))
 			m.fixed64(4, p.Count)
 			m.double(5, p.Sum)
 			for _, q := range p.QuantileValues {
-				m.within(6, func() {
+				m.nested(6, func() {
 					m.double(1, q.Quantile)
 					m.double(2, q.Value)
 				})

@@ -70,7 +70,7 @@ func TestPost(t *testing.T) {
 	protobuf := []string{"Content-Type", protobufType}
 	partial := func(n int64, text string) string {
 		var m message // ExportTraceServiceResponse
-		m.within(1, func() {
+		m.nested(1, func() {
 			m.varint(1, uint64(n)) //nolint:gosec // it is not negative
 			m.text(2, text)
 		})

@@ -84,7 +84,7 @@ func (m *message) presentDouble(field int, v float64) { m.present64(field, math.
 
 func (m *message) bytes(field int, v []byte) {
 	if len(v) > 0 {
-		m.within(field, func() { m.b = append(m.b, v...) })
+		m.nested(field, func() { m.b = append(m.b, v...) })
 	}
 }
 
@@ -97,11 +97,11 @@ func (m *message) text(field int, v string) {
 }
 
 func (m *message) presentText(field int, v string) {
-	m.within(field, func() { m.b = append(m.b, strings.ToValidUTF8(v, "\uFFFD")...) })
+	m.nested(field, func() { m.b = append(m.b, strings.ToValidUTF8(v, "\uFFFD")...) })
 }
 
-// within writes the content of a field; it writes the field even if the content is empty.
-func (m *message) within(field int, write func()) {
+// nested writes the content of a field; it writes the field even if the content is empty.
+func (m *message) nested(field int, write func()) {
 	m.tag(field, asBytes)
 	start := len(m.b)
 	write()
@@ -115,7 +115,7 @@ func packed[N uint64 | float64](m *message, field int, list []N, add func([]byte
 	if len(list) == 0 {
 		return
 	}
-	m.within(field, func() {
+	m.nested(field, func() {
 		for _, v := range list {
 			m.b = add(m.b, v)
 		}

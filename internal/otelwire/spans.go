@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// EncodeSpans returns the ExportTraceServiceRequest of the spans, ordered by resource and scope;
-// nil if there are none.
+// EncodeSpans returns the ExportTraceServiceRequest of the spans, ordered by resource and scope. It
+// returns nil if there are no spans.
 func EncodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
 	type origin struct {
 		resource attribute.Distinct
@@ -33,11 +33,11 @@ func EncodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
 	}
 	var m message
 	for _, r := range resources {
-		m.within(1, func() {
+		m.nested(1, func() {
 			shared := groups[scopes[r][0]][0].Resource()
 			m.resource(shared)
 			for _, o := range scopes[r] {
-				m.within(2, func() { m.scopeSpans(o.scope, groups[o]) })
+				m.nested(2, func() { m.scopeSpans(o.scope, groups[o]) })
 			}
 			m.text(3, shared.SchemaURL())
 		})
@@ -50,7 +50,7 @@ func (m *message) scopeSpans(s instrumentation.Scope, spans []sdktrace.ReadOnlyS
 		m.scope(s)
 	}
 	for _, span := range spans {
-		m.within(2, func() { m.span(span) })
+		m.nested(2, func() { m.span(span) })
 	}
 	m.text(3, s.SchemaURL)
 }
@@ -71,14 +71,14 @@ func (m *message) span(s sdktrace.ReadOnlySpan) {
 	m.attributes(9, s.Attributes())
 	m.varint(10, dropped(s.DroppedAttributes()))
 	for _, e := range s.Events() {
-		m.within(11, func() { m.event(e) })
+		m.nested(11, func() { m.event(e) })
 	}
 	m.varint(12, dropped(s.DroppedEvents()))
 	for _, l := range s.Links() {
-		m.within(13, func() { m.link(l) })
+		m.nested(13, func() { m.link(l) })
 	}
 	m.varint(14, dropped(s.DroppedLinks()))
-	m.within(15, func() { m.status(s.Status()) })
+	m.nested(15, func() { m.status(s.Status()) })
 	m.fixed32(16, flags(c.TraceFlags(), parent))
 }
 

@@ -49,8 +49,8 @@ func (p *Progress) Show(what string) {
 	}
 }
 
-// Detail sets the text after that of Show. detail is called often, and by another goroutine; nil
-// removes it.
+// Detail sets the text after that of Show. The function detail is called often, and by another
+// goroutine; nil removes the text.
 func (p *Progress) Detail(detail func() string) {
 	if p == nil {
 		return

@@ -13,7 +13,7 @@ type Prompter struct {
 	Out *Printer
 
 	keys  *Keyboard
-	tty   *os.File // opened for this prompter; nil if it was not
+	tty   *os.File // the screen, if it was opened for this prompter; otherwise nil
 	asked func()   // shows the question, or nil
 	offer string   // the keys that were offered last
 }

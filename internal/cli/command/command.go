@@ -121,7 +121,7 @@ type Builder struct {
 	Heading  string // heading of the next flags in the help
 	Verbatim bool   // words after the named arguments are not flags of this command
 
-	Refused func(error) error // replaces an error about the command line; nil keeps it
+	Refused func(error) error // replaces an error about the command line, unless it is nil
 
 	args       []argument
 	exclusives [][]string

@@ -65,7 +65,7 @@ func MakeRoom(bytes int64) {
 // DecidedByPerson reports whether a person made the decision, or would have made it.
 func DecidedByPerson(d policy.Decision) bool {
 	switch d.By {
-	case "nobody", "timeout", "approval": // also "approval": the approved call had changed
+	case "nobody", "timeout", "approval": // "approval" means that the approved call had changed
 		return false
 	}
 	return d.By == "interrupt" || d.Grant != "" || d.PersonAsked

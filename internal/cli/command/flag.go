@@ -27,7 +27,7 @@ type Value struct {
 // String implements pflag.Value.
 func (v *Value) String() string { return v.text }
 
-// Type returns the placeholder in the help; "" for a switch.
+// Type returns the placeholder in the help; for a switch it returns "".
 func (v *Value) Type() string { return v.Placeholder }
 
 // IsSwitch reports whether the flag takes no value.

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// OpenWorkspace opens a workspace for an agent kind; "" uses the one in its settings. The caller
-// closes it.
+// OpenWorkspace opens a workspace for an agent of this kind. If the kind is "", it uses the kind in
+// the settings of the workspace. The caller closes it.
 func OpenWorkspace(ctx context.Context, p *Program, slug, kind string) (*compose.Workspace, error) {
 	if err := workspace.CheckSlug(slug); err != nil {
 		return nil, err

@@ -153,7 +153,7 @@ func (c *replayCmd) Declare(b *command.Builder) {
 func (c *replayCmd) Help() string {
 	return `Decides every tool call of the session again with the current settings of its folder and the grants
 that were in force during its run. Nothing is run. A call that needed approval is compared as ask,
-whatever the answer was.`
+even if the call was allowed or denied in the end.`
 }
 
 // ruleFlags are a rule and the settings file for it.

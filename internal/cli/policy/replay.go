@@ -172,7 +172,7 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 	return nil, false, nil
 }
 
-// rejudge decides a past call again; nil if its input is not known.
+// rejudge decides a past call again; it returns nil if the input of the call is not known.
 func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
 	use, ok := r.uses[then.Use]
 	if !ok || then.By == "input" {

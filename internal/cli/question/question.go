@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Choices returns the questions of the model in a request; nil for other requests.
+// Choices returns the questions of the model in a request; for other requests it returns nil.
 func Choices(q *approval.Request) []forms.Choice {
 	if q.Tool != forms.AskTool || !q.Person() {
 		return nil
@@ -26,7 +26,7 @@ func Choices(q *approval.Request) []forms.Choice {
 	return forms.Choices(q.Requests[0].Input)
 }
 
-// Form returns the MCP form in a request; nil for other requests.
+// Form returns the MCP form in a request; for other requests it returns nil.
 func Form(q *approval.Request) *forms.Form {
 	if len(q.Requests) != 1 || !q.Requests[0].Form || !q.Requests[0].Person {
 		return nil

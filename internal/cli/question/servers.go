@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// isProgram is false for a URL, also for one whose type is missing.
+// isProgram returns false for a URL, even if its type is missing.
 func isProgram(srv *settings.MCPServer) bool {
 	return srv.Type == settings.MCPStdio && (srv.Command != "" || srv.URL == "")
 }

@@ -68,7 +68,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// project returns the project of the selected sessions; "" is any.
+// project returns the project of the selected sessions; "" means any project.
 func (c *listCmd) project(ctx context.Context, p *command.Program) (string, error) {
 	if c.All {
 		return "", nil

@@ -58,8 +58,8 @@ func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.redact(ctx, p, s, m, o)
 }
 
-// redactable finds a session with content to erase: also one in the trash and, by its whole id, a
-// deleted one that forks still show.
+// redactable finds a session with content to erase. It also finds a session in the trash and, by
+// its whole id, a deleted session that forks still show.
 func redactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
 	m, err := s.Find(ctx, name)
 	if !errors.Is(err, session.ErrNotFound) {

@@ -33,7 +33,7 @@ type Stream struct {
 	answer   string // the text of the last assistant item
 	denials  []wireDenial
 	inputs   map[string]json.RawMessage // tools of running calls, by use
-	running  map[string]string          // by tool use, for denials
+	running  map[string]string          // input by tool use, for the report of denials
 	deferred *wireDeferred
 }
 

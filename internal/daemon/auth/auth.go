@@ -4,8 +4,8 @@
 //
 // Every request needs a credential. On the unix socket, that is the uid of the process at the other end;
 // on TCP, a token, or the cookie from a one-time link. Processes started by the daemon, its agents and
-// their commands, may only read, whatever credential they have, because an agent must not answer its own
-// approval requests.
+// their commands, may only read, even with a credential that allows more, because an agent must not
+// answer its own approval requests.
 //
 // docs/security.md says which attacks this prevents and which it does not.
 package auth
@@ -153,7 +153,7 @@ func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, 
 	if err := a.tokens.check(&t); err != nil {
 		return "", api.Token{}, err
 	}
-	x := describe(t, c.by(audit.ActionToken))
+	x := describe(t, c.access(audit.ActionToken))
 	if err := a.record(ctx, x); err != nil {
 		return "", api.Token{}, err
 	}
@@ -175,7 +175,7 @@ func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	if err != nil {
 		return err
 	}
-	x := describe(t, c.by(audit.ActionRevoke))
+	x := describe(t, c.access(audit.ActionRevoke))
 	unrecorded := a.record(ctx, x)
 	if err := a.tokens.revoke(id); err != nil {
 		x.Failed = true

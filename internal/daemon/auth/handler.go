@@ -74,18 +74,18 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 	}
 	if len(r.Header["Authorization"]) > 0 {
 		c, bad := a.bearer(r, p)
-		c.From = from(r)
+		c.From = originOf(r)
 		return c, bad == nil, bad
 	}
 	if p.unix {
 		c = a.local(p)
-		c.From = from(r)
+		c.From = originOf(r)
 		return c, true, nil
 	}
 	c, known, bad = a.cookie(r, p)
 	switch {
 	case known:
-		c.From = from(r)
+		c.From = originOf(r)
 		return c, true, nil
 	case open:
 		return Caller{}, false, nil
@@ -283,7 +283,7 @@ func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
 type refusal struct {
 	status       int
 	detail, hint string
-	wait         time.Duration // until the next attempt, with 429
+	wait         time.Duration // time until the next attempt, if the status is 429
 	token        bool          // the request had a token
 }
 

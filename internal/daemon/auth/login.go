@@ -67,7 +67,7 @@ func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Ti
 	if c.Agent || !c.HasScope(api.ScopeAdmin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not create a login link", "use a token with the scope admin, or the unix socket"}
 	}
-	x, until := c.by(audit.ActionLink), a.o.Clock().Add(codeTTL).UTC()
+	x, until := c.access(audit.ActionLink), a.o.Clock().Add(codeTTL).UTC()
 	x.Scopes, x.Expires = describeScopes(c.Scopes), &until
 	if err := a.record(ctx, x); err != nil {
 		return "", time.Time{}, err
@@ -185,8 +185,8 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 		}))
 		return
 	}
-	x := made.caller.by(audit.ActionLogin)
-	x.Via, x.From, x.Login, x.Scopes = "link", from(r), made.caller.Token, describeScopes(made.caller.Scopes)
+	x := made.caller.access(audit.ActionLogin)
+	x.Via, x.From, x.Login, x.Scopes = "link", originOf(r), made.caller.Token, describeScopes(made.caller.Scopes)
 	if err := a.record(r.Context(), x); err != nil {
 		a.logins.end(made.caller.Token)
 		a.refuse(w, r, unrecorded("you are not logged in", err))
@@ -263,7 +263,7 @@ func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 		a.logins.end(c.Token)
 		a.watch.check()
 		http.SetCookie(w, newCookie(r, "", -1))
-		x := c.by(audit.ActionLogout)
+		x := c.access(audit.ActionLogout)
 		x.Login = c.Token
 		if err := a.record(r.Context(), x); err != nil {
 			a.refuse(w, r, unrecorded("you are logged out", err))
@@ -275,5 +275,5 @@ func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 
 // CSRF returns the token of a caller that sent both the cookie and the token in [CSRFHeader],
 // otherwise "". A page uses it to check its stored token. A cookie alone is never enough: browsers
-// send the cookies of 127.0.0.1 to all of its ports, whatever program listens there.
+// send the cookies of 127.0.0.1 to all of its ports, where other programs may listen.
 func (a *Auth) CSRF(c Caller) string { return c.credential }

@@ -28,8 +28,8 @@ func (a *Auth) record(ctx context.Context, x audit.Access) error {
 	return nil
 }
 
-// by returns an access with the fields that describe the caller.
-func (c Caller) by(action string) audit.Access {
+// access returns an access entry with the fields that describe the caller.
+func (c Caller) access(action string) audit.Access {
 	return audit.Access{Action: action, By: c.Name, Via: c.Method, From: c.From}
 }
 
@@ -54,15 +54,16 @@ func (a *Auth) refused(r *http.Request, via, reason string) {
 	if !ok {
 		return
 	}
-	err := a.record(r.Context(), audit.Access{Action: audit.ActionRefuse, Via: via, From: from(r), Reason: reason, Omitted: omitted})
+	err := a.record(r.Context(), audit.Access{Action: audit.ActionRefuse, Via: via, From: originOf(r), Reason: reason, Omitted: omitted})
 	if err != nil {
 		a.refusals.restore(omitted + 1)
 		a.o.Failed(r, http.StatusInternalServerError, err.Error())
 	}
 }
 
-// from returns the origin of a request: an address, or the process at the other end of the socket.
-func from(r *http.Request) string {
+// originOf returns the origin of a request: an address, or the process at the other end of the
+// socket.
+func originOf(r *http.Request) string {
 	if p := peerFrom(r); p.unix {
 		return fmt.Sprintf("unix uid %d pid %d", p.uid, p.pid)
 	}

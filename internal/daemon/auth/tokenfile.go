@@ -32,7 +32,7 @@ type tokenDoc struct {
 // state identifies a version of the file.
 type state struct {
 	info fs.FileInfo // nil: the file does not exist
-	read time.Time   // by the system clock, which also sets file times
+	read time.Time   // time of the last read, by the system clock, which also sets file times
 	ok   bool
 }
 

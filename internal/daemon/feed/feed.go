@@ -30,7 +30,7 @@ type Kind int
 // The kinds of events.
 const (
 	Durable  Kind = iota // records
-	Delta                // not recorded; provisional until the next record
+	Delta                // a provisional event that is not recorded; the next record replaces it
 	Gap                  // deltas were lost; discard provisional text
 	CaughtUp             // all records that existed at the subscription, or at a Gap, were sent
 )

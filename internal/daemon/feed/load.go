@@ -24,7 +24,7 @@ func (f *feed) load() {
 	if f.loading || f.head == unknown || f.known <= f.head || f.deleted != nil || f.hub.ctx.Err() != nil {
 		return
 	}
-	f.hub.mu.RLock() // so that Close waits for it or it does not start
+	f.hub.mu.RLock() // so that either Close waits for the read, or the read does not start
 	defer f.hub.mu.RUnlock()
 	if f.hub.closed {
 		return

@@ -28,7 +28,7 @@ type feed struct {
 	deleted error // the session was deleted
 
 	head   int64          // the last record that was added to the ring, or the one before the ring
-	digest session.Digest // of head; zero if unknown
+	digest session.Digest // digest of the record head; zero if unknown
 	known  int64          // the last record that is known to exist
 	deltas int64          // number of deltas added to the ring so far
 	atHead int64          // number of those deltas before head

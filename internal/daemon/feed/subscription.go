@@ -13,7 +13,7 @@ type Subscription struct {
 	once sync.Once
 	done chan struct{}
 
-	seq    int64        // of the last record sent
+	seq    int64        // the seq of the last record sent
 	pos    int64        // the position in the ring to read next
 	deltas int64        // deltas before that position
 	read   []readRecord // read from the log and not sent yet

@@ -25,7 +25,7 @@ func (f *feed) watch() {
 	if !ok {
 		return
 	}
-	f.hub.mu.RLock() // so that Close waits for it or it does not start
+	f.hub.mu.RLock() // so that either Close waits for the goroutine, or the goroutine does not start
 	defer f.hub.mu.RUnlock()
 	if f.hub.closed {
 		return

@@ -161,7 +161,7 @@ func (s *serving) addListener(l net.Listener) error {
 		s.sockets = append(s.sockets, l)
 		return nil
 	}
-	s.sockets = append(s.sockets, l) // so that it is closed after an error as well
+	s.sockets = append(s.sockets, l) // so that the listener is closed even after an error
 	if err := listen.CheckTCP(l.Addr().String(), s.c.Certificate != nil); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func OpenAPI(routes []Route, version string) ([]byte, error) {
 		}
 		place[strings.ToLower(rt.Method)] = op
 	}
-	problem, err := s.of(api.Problem{})
+	problem, err := s.schemaOf(api.Problem{})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func operation(rt *Route, s *schemas) (dict, error) {
 		op["parameters"] = list
 	}
 	if rt.Body != nil {
-		schema, err := s.of(rt.Body)
+		schema, err := s.schemaOf(rt.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func responses(rt *Route, s *schemas) (dict, error) {
 	}
 	content := dict{}
 	if rt.Response != nil {
-		schema, err := s.of(rt.Response)
+		schema, err := s.schemaOf(rt.Response)
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ type Route struct {
 
 	Body         any    // zero value of the request's body; nil: no body
 	OptionalBody bool   // an empty object is a valid body
-	RawBody      string // instead of Body: the content type of a body that is not JSON
+	RawBody      string // the content type of a body that is not JSON; it replaces Body
 
 	Status    int      // of a successful answer; 0 is 200
 	Also      []int    // other statuses of a successful answer
@@ -55,7 +55,7 @@ type Param struct {
 	Name, Doc string
 	Type      string   // string (the default), integer or boolean
 	Enum      []string // the values of a string
-	Min, Max  int64    // of an integer, unless both are 0
+	Min, Max  int64    // limits of an integer, unless both are 0
 	Required  bool
 }
 

@@ -52,8 +52,8 @@ func anyOf[T ~string](list []T) []any {
 	return out
 }
 
-// of returns the schema of a value's type, as a reference if it has a name.
-func (s *schemas) of(v any) (*jsonschema.Schema, error) {
+// schemaOf returns the schema of a value's type, as a reference if it has a name.
+func (s *schemas) schemaOf(v any) (*jsonschema.Schema, error) {
 	t := reflect.TypeOf(v)
 	if t == rawType {
 		return &jsonschema.Schema{Type: "object", Description: "the output of the command with --json"}, nil
@@ -78,7 +78,7 @@ func (s *schemas) of(v any) (*jsonschema.Schema, error) {
 
 // list returns the schema of one page of a list.
 func (s *schemas) list(of reflect.Type) (*jsonschema.Schema, error) {
-	items, err := s.of(reflect.Zero(of).Interface())
+	items, err := s.schemaOf(reflect.Zero(of).Interface())
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (x *run) result(text string) wire.Raw {
 		r.Text = ""
 	}
 	form, err := event.Marshal(outcome.Explain(r))
-	if err != nil { // its numbers are still in the records
+	if err != nil { // the numbers of the result are still in the records
 		x.r.o.Log.Warn("cannot encode the result of a run", slog.String("run", x.id), slog.Any("error", err))
 		return nil
 	}
@@ -197,7 +197,7 @@ func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
 	if x.state == running && x.stopped == nil {
 		x.stopped = &stopRequest{by, requestID}
 	}
-	if x.state == running && x.cancel != nil { // also while it is starting
+	if x.state == running && x.cancel != nil { // this includes a run that is starting
 		x.cancel(errStopped)
 	}
 	x.mu.Unlock()

@@ -30,7 +30,7 @@ type runAgent struct {
 	turns  sync.Mutex    // held by the current step
 	opened bool          // the records found in its session are recorded in the run's log; guarded by turns
 	masker streamMasker  // used by the loop's goroutine
-	result *event.Result // of the last turn; used by the loop's goroutine, then by the one that ends the run
+	result *event.Result // result of the last turn; used by the loop's goroutine, then by the goroutine that ends the run
 
 	steering sync.Mutex
 	busy     bool // a turn is open, so it accepts steering
@@ -333,7 +333,7 @@ func (m *runAgent) continueStep(ctx context.Context, s strategy.Step, before *st
 type progress struct {
 	admitted bool   // the input is in its transcript
 	answered bool   // the last item is a complete answer
-	closed   string // how its last turn ended; "" if it did not end
+	closed   string // how the last turn of the agent ended; "" if it did not end
 	text     string // of its last answer
 	cost     float64
 }

@@ -21,14 +21,14 @@ import (
 // PrepareOptions describe a run. For fields that Spec leaves empty, an interrupted run keeps the
 // recorded values; an ended run keeps its folder, model and mode.
 type PrepareOptions struct {
-	Run string // id of a recorded run, or for a new one; "" generates one, unless Spec.Session names one
-	// Strategy is nil for the strategy of the recorded run, or else Default.
+	Run string // id of a recorded run or for a new run; if empty, Spec.Session names the id, or a new id is generated
+	// If Strategy is nil, the run keeps its recorded strategy; a new run gets Default.
 	Strategy *strategy.Strategy
 	Default  *strategy.Strategy
 	// Spec is the run without its prompt and its strategy: the prompt is the input of [Runs.Start].
 	// If it names a workspace, its Cwd is the folder of the workspace's project.
 	Spec    runspec.Spec
-	Environ []string // instead of the daemon's environment; kept in memory only
+	Environ []string // replaces the daemon's environment; kept in memory only
 	Actor   Actor
 
 	same bool // an ended run also keeps all recorded values

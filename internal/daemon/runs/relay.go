@@ -29,7 +29,7 @@ type relayLog struct {
 	done   chan struct{}
 	wakeCh chan struct{} // the queue is not empty
 
-	recorded map[string]int64 // by session: the last record that the run's log references; used by work alone
+	recorded map[string]int64 // by session: the last record that the run's log references; only work uses it
 
 	mu          sync.Mutex
 	queue       []relayed
@@ -37,7 +37,7 @@ type relayLog struct {
 	working     bool
 	names       map[string]string // of sub-agents, by session
 	failed      map[string]error  // by session: why records are missing from the run's log
-	unconfirmed bool              // whether the last append succeeded is unknown; used by work alone
+	unconfirmed bool              // it is unknown whether the last append succeeded; only work uses it
 }
 
 // relayed is a delta or, without one, a notice that a session has new records up to a seq; 0 means

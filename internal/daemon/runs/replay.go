@@ -22,10 +22,10 @@ type runHistory struct {
 	forked   bool           // the start was in the session that this one was forked from
 	begun    time.Time
 	status   api.RunStatus
-	steps    map[string]*stepRecord // of the newest segment, by path
+	steps    map[string]*stepRecord // by path: the steps of the newest segment
 	inputs   map[string]*inputRecord
 	relayed  map[string]int64  // by session: the last record that the log references
-	names    map[string]string // of their agents, by session
+	names    map[string]string // by session: the name of its agent
 	steering []string          // texts that no step has taken yet
 	changes  []policy.Change   // policy changes for agents that have not worked yet
 }

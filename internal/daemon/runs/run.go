@@ -34,7 +34,7 @@ type run struct {
 	strategy *strategy.Strategy
 	info     wire.StrategyInfo
 	past     *runHistory // nil for a new run
-	project  string      // of the session, if it exists
+	project  string      // project of the session, if the session exists
 
 	segment   int
 	startedAt time.Time

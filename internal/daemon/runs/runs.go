@@ -47,16 +47,16 @@ type AgentRequest struct {
 	Run     string // id of the run
 	Session string // id of the agent's session
 	Agent   strategy.Agent
-	Spec    runspec.Spec // of the run, without its prompt and strategy; Cwd is set
+	Spec    runspec.Spec // spec of the run, without its prompt and strategy; Cwd is set
 	Environ []string     // instead of the daemon's environment, if not nil
-	Project string       // of the session, if it exists: see workspace.OfProject
+	Project string       // project of the session, if the session exists; see workspace.OfProject
 	Actor   Actor        // who started the run
 }
 
 // AgentParts are the parts of an agent. Close is called after the agent was closed.
 type AgentParts struct {
 	Model   model.Model
-	Options agent.Options      // without Session, Ask and Observers of the run
+	Options agent.Options      // all options except Session, Ask and Observers, which the run sets
 	Attach  func(*agent.Agent) // called after the agent was created; may be nil
 	// New creates the agent from the options as the run completed them; nil means [agent.New] with
 	// Model, and Attach.
@@ -104,7 +104,7 @@ type Options struct {
 // Runs manages all runs of a store. It is safe for concurrent use.
 type Runs struct {
 	o    Options
-	root context.Context // of all runs; canceled by Close
+	root context.Context // context of all runs; Close cancels it
 	stop context.CancelFunc
 
 	mu       sync.Mutex

@@ -48,7 +48,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	at := x.state
 	x.mu.Unlock()
 	switch at {
-	case preparing: // by another caller, which has not finished
+	case preparing: // another caller is preparing the run
 		return refuse(wire.CodeContinueFailed, "Run %s is already prepared", x.id)
 	case running, endRecorded:
 		return refuse(wire.CodeContinueFailed, "Run %s is already running", x.id)

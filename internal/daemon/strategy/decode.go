@@ -144,8 +144,8 @@ func (o object) number(key string, n *jsontree.Node) int {
 	return i
 }
 
-// texts returns a list of different, non-blank texts; nil if it is missing.
-func (o object) texts(key string) []string {
+// textList returns a list of different, non-blank texts; it returns nil if the list is missing.
+func (o object) textList(key string) []string {
 	n := o.memberOf(key, jsontree.List)
 	if n == nil {
 		return nil
@@ -170,7 +170,7 @@ const (
 	maxName   = 200
 	maxCount  = 1_000_000
 	maxAgents = 100
-	maxSteps  = 500 // of the whole flow, including nested flows
+	maxSteps  = 500 // maximum for the whole flow, including nested flows
 	maxNest   = 16
 )
 

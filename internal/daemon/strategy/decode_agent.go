@@ -85,7 +85,7 @@ func (d *decoder) agent(name string, n *jsontree.Node) Agent {
 	switch a.Type {
 	case LLM:
 		a.Model, a.SystemPrompt, a.MaxSteps = o.model(), o.prompt(), o.count("maxSteps")
-		a.Tools = o.texts("tools")
+		a.Tools = o.textList("tools")
 	case Command:
 		a.Command = o.requiredText("command", "for example command: go test ./...")
 		a.Stdin = o.bool("stdin")

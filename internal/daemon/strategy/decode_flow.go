@@ -179,7 +179,7 @@ func (d *decoder) cycle(f *node, o object) {
 	if n := o.memberOf("observer", jsontree.Text); n != nil {
 		f.observer = d.agentNamed(n, o.path("observer"))
 	}
-	f.signals, f.match = o.texts("breakCycleSignals"), matchSubstring
+	f.signals, f.match = o.textList("breakCycleSignals"), matchSubstring
 	_, given := o.member("breakCycleSignals")
 	switch {
 	case given && len(f.signals) == 0:

@@ -29,7 +29,7 @@ type node struct {
 	agent       string  // of a step
 	steps       []*node // of a flow
 
-	cycles   int    // of a cycle: at least 1, or endless
+	cycles   int    // how often a cycle runs: at least 1, or endless
 	observer string // of a cycle: an agent, or ""
 	signals  []string
 	match    signalMatch

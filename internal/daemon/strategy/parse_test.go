@@ -66,7 +66,7 @@ func TestInvalid(t *testing.T) {
 		{"steps below 1", agent(`{"maxSteps":0}`), "agents.a.maxSteps: must be a whole number from 1", ""},
 		{"steps a fraction", agent(`{"maxSteps":1.5}`), "must be a whole number from 1", ""},
 		{"steps a text", agent(`{"maxSteps":"5"}`), `must be a number, not "5"`, ""},
-		{"prompt in a file", agent(`{"systemPrompt":"./p.md"}`), "agents.a.systemPrompt: cannot read the prompt: only a strategy that is a file", ""},
+		{"prompt in a file", agent(`{"systemPrompt":"./p.md"}`), "agents.a.systemPrompt: cannot read the prompt: only a strategy that is read from a file", ""},
 		{"prompt with NUL", agent(`{"systemPrompt":"a\u0000b"}`), "contains a NUL", ""},
 		{"command of a model", agent(`{"command":"ls"}`), "agents.a.command: only agents of type command have this key; this one is llm", "type: command"},
 		{"model of a person", agent(`{"type":"user","model":"a/b"}`), "agents.a.model: only agents of type llm", ""},

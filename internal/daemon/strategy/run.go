@@ -47,10 +47,9 @@ func (e *StepError) Error() string {
 // Unwrap returns the step's error.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Run runs the flow on an input and returns the last output. The output of a broadcast is the
-// outputs of its steps in the order of the file, joined by its separator. Usage and Cost include
-// all steps, also after an error. Errors are *[StepError], or the context's cause if it ended
-// before a step started.
+// Run runs the flow on an input and returns the last output. The output of a broadcast is the outputs of
+// its steps in the order of the file, joined by its separator. Usage and Cost include all steps, even
+// after an error. Errors are *[StepError], or the context's cause if it ended before a step started.
 func (f *Flow) Run(ctx context.Context, input string, do StepFunc) (Output, error) {
 	if f.root == nil {
 		return Output{Text: input}, nil

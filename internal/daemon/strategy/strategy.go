@@ -34,7 +34,7 @@ var ErrInvalid = errors.New("invalid strategy")
 // Error reports what is wrong with a strategy, and where. It wraps [ErrInvalid].
 type Error struct {
 	File         string // as passed to Parse or Load
-	Line, Column int    // from 1, the column in characters; 0 if there is no position
+	Line, Column int    // counted from 1, the column in characters; 0 if there is no position
 	Key          string // path of keys: "agents.writer.tools[1]"; "" for the whole file
 	Detail       string
 	Do           string // how to fix it, or ""
@@ -80,7 +80,7 @@ type Strategy struct {
 	// Source is canonical JSON of the whole strategy. Parse reads it into the same strategy without
 	// any other file.
 	Source json.RawMessage
-	Path   string // of the file, absolute; "" without a file
+	Path   string // absolute path of the file; "" if there is none
 }
 
 // Agent returns the agent with this name, or false.
@@ -100,7 +100,7 @@ type Agent struct {
 
 	Model        string   // LLM: PROVIDER/MODEL; "" is the daemon's default
 	SystemPrompt string   // LLM: replaces the default prompt
-	Tools        []string // LLM: only these; nil means all, an empty list none
+	Tools        []string // LLM: the allowed tools; nil allows all, an empty list none
 	MaxSteps     int      // LLM: maximum number of model calls of one step; 0 is no limit
 	Command      string   // Command: the command line
 	Stdin        bool     // Command: the step's input is its standard input

@@ -5,7 +5,7 @@ type Code string
 
 // The codes of the messages error and strategy_error.
 const (
-	CodeParse               Code = "PARSE_ERROR"      // not one JSON object, or a duplicate key
+	CodeParse               Code = "PARSE_ERROR"      // the frame is not one JSON object, or has a duplicate key
 	CodeValidation          Code = "VALIDATION_ERROR" // a field is missing, unknown, or has an unusable value
 	CodeInvalidMessage      Code = "INVALID_MESSAGE"  // unknown message type
 	CodeInternal            Code = "INTERNAL_ERROR"
@@ -14,7 +14,7 @@ const (
 	CodeContinueFailed      Code = "CONTINUE_FAILED"
 	CodeExecution           Code = "EXECUTION_ERROR" // of a run
 	CodeCancelled           Code = "CANCELLED"       // of a run
-	CodeInterrupted         Code = "INTERRUPTED"     // of a run: the daemon ended during the run
+	CodeInterrupted         Code = "INTERRUPTED"     // the daemon ended during the run
 	CodeNoPendingInput      Code = "NO_PENDING_INPUT"
 	CodeNoPendingPermission Code = "NO_PENDING_PERMISSION"
 	CodeRunNotFound         Code = "RUN_NOT_FOUND"

@@ -61,9 +61,9 @@ func project(run string, r Source) []RunMessage {
 		}
 	case record.KindRunEvent: // about the run, not an agent
 		list = read(r, ofRunEvent)
-	case record.KindToolFinished: // has the outcome, also of calls that did not run
+	case record.KindToolFinished: // this record has the outcome, even of calls that did not run
 		list = read(r, ofToolFinished)
-	case record.KindRewrite: // it has no recorded event
+	case record.KindRewrite: // a rewrite has no recorded event
 		list = read(r, func(r Source, w *session.Rewrite) []RunMessage {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})

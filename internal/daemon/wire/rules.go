@@ -18,13 +18,13 @@ import (
 // rule limits the values of a field, in addition to its type.
 type rule struct {
 	enum  []string // of a string: the allowed values
-	bytes int      // of a string, or of each string in a list: maximum size
-	some  bool     // a string, or each string in a list, is not empty
+	bytes int      // maximum size of a string, or of each string in a list
+	some  bool     // a string, or each string in a list, must not be empty
 	plain bool     // no control characters
 	id    bool     // a session id
 	min   int64    // of a number: minimum
-	max   int64    // of a number: maximum; 0 is no limit
-	items int      // of a list: maximum number of entries
+	max   int64    // maximum of a number; 0 is no limit
+	items int      // maximum number of entries in a list
 	bound bool     // a number is a limit in US dollars: -1 removes it
 }
 
