@@ -108,7 +108,7 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 }
 
 // sandboxHint is the hint for a program that never answered.
-const sandboxHint = "the server runs in the sandbox: a program that downloads itself at start, such as npx or uvx, needs its registry in sandbox.network.allowedDomains and a writable cache; or install it first"
+const sandboxHint = "the server runs in the sandbox: a program that downloads itself at start, such as npx or uvx, cannot reach its registry unless sandbox.network.allowedDomains contains it; download it once with holdfast mcp fetch, or install it"
 
 // connect initializes the session. It does not wait for a transport that ignores the end of the context.
 func (n *conn) connect(t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
