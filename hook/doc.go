@@ -15,7 +15,7 @@
 //
 // Events have the names of Claude Code and of the Open Agent SDK: "PreToolUse" and "preToolUse" are
 // one event in two dialects. The name under which a hook is registered selects the dialect of its
-// input and output, so scripts written for either program run unchanged.
+// input and output, so a script that was written for one of these two programs runs unchanged.
 //
 // A hook may deny a call, require approval, replace an input and add text for the model. It never
 // weakens what a rule denies or asks about. The package makes no decision: an [Outcome] is advice

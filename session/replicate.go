@@ -225,7 +225,7 @@ func (p *copyBatch) add(ctx context.Context, r Record) error {
 		if m, ok := p.l.s.store.(masker); !ok || !m.Masks() {
 			return &Error{
 				Op: "ship", Session: p.from.ID, Seq: r.Seq, Err: ErrSealed, Detail: "the record is masked, and the target store does not accept masked records",
-				Hint: "open the target store with package session/redacting",
+				Hint: "open the target store with the Go package session/redacting",
 			}
 		}
 	}

@@ -439,7 +439,7 @@ func noticeSocket(e event.Event) []string { return []string{"notice " + js(e.(ev
 
 func resultMarks(e event.Event) []string {
 	r := e.(event.Result)
-	list := []string{"session " + r.SessionID, term.Count(r.Turns, "turn")}
+	list := []string{"session " + r.SessionID, term.Count(r.Turns, "model call")}
 	if why := view.EndReason(r); why != "" {
 		list = slices.Insert(list, 0, why)
 	}

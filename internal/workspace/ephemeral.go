@@ -51,7 +51,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 	return c, nil
 }
 
-// ephemeral is the folder of an ephemeral container.
+// ephemeral is the folder on the host of a container that is deleted after its run.
 type ephemeral struct {
 	id, path string
 	parent   *os.Root

@@ -49,7 +49,8 @@ func testRace(e *env) {
 	}
 }
 
-// race lets writers append to one session, each at the head it sees, checks that exactly one wins every seq, and returns the history.
+// race starts writers that append to one session, each at the head that it sees. It checks that exactly one
+// writer wins each seq, and returns the history.
 func race(e *env, writers, rounds int) []porcupine.Operation {
 	e.store = e.open(e)
 	w := e.create("s")

@@ -96,7 +96,8 @@ func (w *writer) refuse() error {
 	return w.poison
 }
 
-// withdraw removes j from the queue, unless it was already taken or leads.
+// withdraw removes j from the queue. It returns false if j was already taken, or if its goroutine
+// writes the current batch.
 func (w *writer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -123,7 +123,7 @@ func (c *checkCmd) Declare(b *command.Builder) {
 
 func (c *checkCmd) Help() string {
 	return `Prints one line for each input line: {id, verdict, reason, by, trace}. cwd and mode are optional.
-An invalid line is denied, and the exit code is 2.
+An invalid line gets the decision deny, and the exit code is 2 at the end.
 
 With --settings, only those files are used: no other settings layer, and no trust. Without it, the
 settings of the current folder are used.

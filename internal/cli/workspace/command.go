@@ -32,7 +32,7 @@ type slugArg struct {
 }
 
 func (c *slugArg) Declare(b *command.Builder) {
-	b.Arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
+	b.Arg(&c.Slug, "name", "The workspace's name: a to z, 0 to 9 and dashes.")
 }
 
 // workspaceFlags are the settings of a workspace. A setting without a flag keeps its value, or its
@@ -62,7 +62,7 @@ func (c *workspaceFlags) Declare(b *command.Builder) {
 	b.Flag(&c.Memory, "memory", "", "SIZE", "Memory limit of the container, such as 512m or 2g. Default: 2g.")
 	b.Flag(&c.CPUs, "cpus", "", "N", "Number of processors. Default: 2.")
 	b.Flag(&c.PIDs, "pids", "", "N", "Maximum number of processes and threads. Default: 512.")
-	b.Flag(&c.Disk, "disk", "", "SIZE", "Disk limit of the home folder, or none. Checked before each turn. Default: 20g.")
+	b.Flag(&c.Disk, "disk", "", "SIZE", "Disk limit of the home folder, or none. Checked before and during each turn. Default: 20g.")
 	b.Flag(&c.Network, "network", "", "MODE", "Network access: none, or proxy (only allowed domains, through a proxy). Default: none.", "none", "proxy")
 	b.Flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Allow this domain, and set --network proxy. Repeatable.")
 	b.Flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Mount an additional folder or file of this machine. Repeatable.")

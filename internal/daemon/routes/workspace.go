@@ -246,8 +246,8 @@ func imageRoutes() []Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/images", ID: "buildImage", Tag: "workspaces",
-			Doc: "Builds a workspace image with this program; only one build runs at a time. With Accept: text/event-stream it reports progress: events " +
-				"progress, and at the end image, or failed with a problem. The build is cancelled if the client disconnects.",
+			Doc: "Builds a workspace image with this program; only one build runs at a time. With Accept: text/event-stream the response is a stream of events: " +
+				"progress events, and at the end one event image, or one event failed with a problem. The build is cancelled if the client disconnects.",
 			Scope: api.ScopeAdmin, Body: NewImage{}, OptionalBody: true, Response: Image{}, Status: http.StatusCreated, Types: []string{EventStream}, Streams: true,
 			Problems: append(problems, outcome.Busy),
 		},

@@ -113,7 +113,7 @@ func (e *Engine) greet(ctx context.Context) error {
 	if v := e.api.api; older(v, minAPI) {
 		return &Error{
 			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: fmt.Sprintf("its API version is %s, at least %s is required", v, minAPI),
-			Advice: "install Docker 20.10 or later, or Podman 4 or later",
+			Advice: "install Docker 20.10 or later",
 		}
 	}
 	if system != "" && system != "linux" {
@@ -130,7 +130,7 @@ func noEngine(host string, err error) error {
 	out := &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: reason(err), Advice: startAdvice(runtime.GOOS)}
 	if errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "permission denied") {
 		out.Detail = "permission denied"
-		out.Advice = "give this user access: sudo usermod -aG docker $USER, then log in again; or use Podman, which needs no such permission"
+		out.Advice = "give this user access: sudo usermod -aG docker $USER, then log in again"
 	}
 	return out
 }
@@ -219,7 +219,7 @@ func installAdvice(system string) string {
 	case "windows":
 		return "install Docker Desktop"
 	}
-	return "install one: apt-get install docker.io, or apt-get install podman and systemctl --user start podman.socket"
+	return "install Docker: apt-get install docker.io"
 }
 
 func startAdvice(system string) string {
@@ -229,5 +229,5 @@ func startAdvice(system string) string {
 	case "windows":
 		return "start Docker Desktop, then check with docker version"
 	}
-	return "start it: sudo systemctl start docker, or systemctl --user start podman.socket"
+	return "start it: sudo systemctl start docker"
 }
