@@ -17,6 +17,7 @@ const module = "github.com/holdfast-dev/holdfast"
 var layers = map[string]int{
 	"internal/jsonscan":   -2, // bytes of JSON, also for the transcript
 	"internal/lazyregexp": -2, // regular expressions that are compiled at their first use
+	"internal/environ":    -2, // the environment variables that commands get
 	"internal/heap":       -2, // memory for large reads
 	"transcript":          -1,
 	"internal/diskfile":   -1, // complete writes of files, and locks
@@ -38,7 +39,6 @@ var layers = map[string]int{
 	"internal/docgen":                      0, // for tests
 	"internal/crosscheck":                  0, // for scripts/cross
 	"internal/demo":                        0, // files only
-	"internal/environ":                     0, // the environment variables that commands get
 	"internal/freeport":                    0, // for tests
 	"internal/history":                     0, // repairs items of a transcript, and prints them as text
 	"internal/jsonlines":                   0,

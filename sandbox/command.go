@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
@@ -121,7 +122,7 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 	case !c.allowedPrograms.allows(cmd):
 		return d
 	}
-	if i := slices.IndexFunc(cmd.Assigns, decides); i >= 0 {
+	if i := slices.IndexFunc(cmd.Assigns, environ.Dangerous); i >= 0 {
 		d.Reason += ": " + cmd.Assigns[i] + " may change which program runs"
 		return d
 	}
@@ -133,23 +134,6 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 // allowed.
 var shellBuiltins = []string{
 	":", "[", "break", "cd", "continue", "dirs", "exit", "false", "popd", "pushd", "return", "shift", "test", "true", "wait",
-}
-
-// decides reports whether a variable determines which program a name runs, or makes the program run
-// something else.
-func decides(name string) bool {
-	switch name {
-	case "PATH", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND",
-		"PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "NODE_OPTIONS", "RUBYOPT",
-		"RUBYLIB", "PERL5OPT", "PERL5LIB", "JAVA_TOOL_OPTIONS", "GCONV_PATH":
-		return true
-	}
-	for _, prefix := range []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_", "PYTHON"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // denies returns the entry that matches a command. A path in the list also matches the bare name,

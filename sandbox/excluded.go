@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
@@ -65,7 +66,7 @@ func compilePrefixes(field string, list []string, dir, home string) ([]prefix, e
 // matches reports whether a command starts with this prefix and runs the system's program of that
 // name.
 func (p *prefix) matches(cmd *shellparse.Command) bool {
-	if len(cmd.Args) < len(p.args) || !p.program.allows(cmd) || slices.ContainsFunc(cmd.Assigns, decides) {
+	if len(cmd.Args) < len(p.args) || !p.program.allows(cmd) || slices.ContainsFunc(cmd.Assigns, environ.Dangerous) {
 		return false
 	}
 	for i, word := range p.args {

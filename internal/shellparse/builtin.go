@@ -20,6 +20,10 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 		}
 		if syntax.ValidName(variable) {
 			f.assign(s, variable, w, name == "export")
+			if v := s.vars[variable]; v.isMap && name == "unset" && !slices.ContainsFunc(e.evals, func(w word) bool { return strings.HasPrefix(w.text, variable+"[") }) {
+				v.isMap = false
+				s.set(variable, v)
+			}
 		}
 	}
 	if e.chdir != nil {
@@ -30,13 +34,18 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 		return
 	}
 	if slices.Contains(evaluators, name) {
-		for _, a := range args {
-			if i := strings.IndexByte(a.text, '['); a.static && i > 0 && syntax.ValidName(a.text[:i]) || name == "let" {
-				f.expression(s, a.text[max(i, 0):])
-			}
-		}
+		f.evaluatesArguments(s, name, args, e.evals)
 	}
 	switch name {
+	case "getopts":
+		if len(args) > 1 {
+			f.assign(s, args[1].text, word{}, false)
+		}
+		s.forget("OPTARG")
+	case "shopt":
+		if slices.ContainsFunc(args, func(w word) bool { return !w.static || w.text == "lastpipe" || w.text == "localvar_inherit" }) {
+			f.unclear("shopt changes which commands set variables")
+		}
 	case "exit", "return", "break", "continue":
 		if _, ok := s.aliases[name]; !ok {
 			s.leave(name, len(args) > 0)

@@ -7,11 +7,12 @@ import (
 )
 
 // decl handles export, declare, local, readonly and typeset, which are assignments and commands.
-func (f *frame) decl(s *scope, c *syntax.DeclClause) {
+func (f *frame) decl(s *scope, c *syntax.DeclClause) output {
 	slot := f.reserve()
 	name := c.Variant.Value
 	words := []word{{text: name, static: true}}
 	export, odd, integer := name == "export", name == "readonly", false
+	array, isMap := false, false
 	for _, a := range c.Args {
 		switch {
 		case a.Naked && a.Name == nil:
@@ -22,13 +23,12 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 					f.unclear("cannot determine what " + name + " sets: " + w.text)
 					continue
 				}
-				if at := strings.IndexByte(w.text, '['); at > 0 {
-					f.expression(s, w.text[at:])
-				}
+				f.evaluateName(s, &w)
 				if flags, ok := strings.CutPrefix(w.text, "-"); ok {
 					export = export || strings.ContainsRune(flags, 'x')
 					odd = odd || strings.ContainsAny(flags, "ilucraA")
 					integer = integer || strings.ContainsRune(flags, 'i')
+					array, isMap = array || strings.ContainsAny(flags, "aA"), isMap || strings.ContainsRune(flags, 'A')
 					if strings.ContainsRune(flags, 'n') && name != "export" {
 						f.unclear("a name that refers to another variable")
 					}
@@ -41,10 +41,15 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 			}
 		case a.Naked:
 			words = append(words, word{text: f.written(a), static: true})
+			f.declareMap(s, a.Name.Value, isMap)
 			f.declareEmpty(s, name, a.Name.Value, export, odd, integer)
 		default:
+			f.declareMap(s, a.Name.Value, isMap)
 			w := f.value(s, a)
-			words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static})
+			if array && a.Array == nil && !w.static && w.shape == "" {
+				f.unclear("cannot determine what the array runs that " + name + " sets to " + w.text)
+			}
+			words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static, shape: w.shape})
 			if odd && w.static {
 				f.substituting(w.text)
 			}
@@ -52,7 +57,9 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 		}
 	}
 	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.written(c), ";"), nil, nil, &effects{safe: true})
-	f.out.Commands[slot].Safe = !tainting(c) && !prints(words[1:])
+	printed := prints(words[1:])
+	f.out.Commands[slot].Safe = !tainting(c) && !printed
+	return output{number: !printed}
 }
 
 // prints reports whether a declaration shows the values of variables, including tokens: it names none, or
@@ -78,10 +85,24 @@ func tainting(c *syntax.DeclClause) bool {
 	return false
 }
 
+// declareMap records that the subscripts of a variable are texts. An array with other subscripts keeps them.
+func (f *frame) declareMap(s *scope, name string, isMap bool) {
+	if !isMap {
+		return
+	}
+	v, changed := s.vars[name]
+	v.isMap, v.mayMap = v.isMap || !changed && !s.lost, true
+	s.set(name, v)
+}
+
 // declareEmpty declares a variable without a value.
 func (f *frame) declareEmpty(s *scope, decl, name string, export, odd, integer bool) {
 	v := f.lookup(s, name)
-	f.attribute(s, decl, name, word{text: v.text, static: v.known, glob: v.glob}, export, odd, integer)
+	w := word{text: v.text, static: v.known, glob: v.glob, shape: v.shape}
+	if _, ok := s.vars[name]; !ok && !s.lost && s.call != nil && decl == "local" {
+		w = word{shape: digitsUnknown} // it is not set
+	}
+	f.attribute(s, decl, name, w, export, odd, integer)
 }
 
 // attribute sets the value and attributes of a declared variable.
@@ -96,11 +117,17 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd, inte
 		s.call.locals = append(s.call.locals, name)
 	}
 	if integer {
-		f.expression(s, w.text)
+		f.integers(false)
+		if w.static || w.shape != "" || w.text != "" {
+			f.evaluateText(s, &w)
+		}
 	}
 	f.assign(s, name, w, export)
 	if odd {
 		v := s.vars[name]
+		if integer || v.numeric() {
+			v.shape = digitsUnknown
+		}
 		v.odd, v.integer, v.known = true, v.integer || integer, v.known && decl == "readonly"
 		s.set(name, v)
 	}
@@ -108,26 +135,46 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd, inte
 
 // value returns the value that an assignment sets.
 func (f *frame) value(s *scope, a *syntax.Assign) word {
+	isMap, integer := s.vars[a.Name.Value].isMap, f.lookup(s, a.Name.Value).integer
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
-			if e.Index != nil {
+			switch {
+			case e.Index != nil && isMap:
+				f.scan(s, e.Index)
+			case e.Index != nil:
 				f.arith(s, e.Index)
 			}
 			if e.Value != nil {
 				f.scan(s, e.Value)
 			}
 		}
-		return word{text: f.written(a.Array)}
+		return word{text: f.written(a.Array), shape: f.arrayShape(s, a)}
 	}
 	w := f.one(s, a.Value, true)
 	if a.Index != nil {
-		f.arith(s, a.Index)
+		if isMap {
+			f.scan(s, a.Index)
+		} else {
+			f.arith(s, a.Index)
+		}
+		old := f.lookup(s, a.Name.Value)
+		if text, ok := w.evaluable(); ok && numeric(text) && old.numeric() {
+			return word{text: w.text, shape: digitsUnknown}
+		} else if ok && integer {
+			f.evaluateText(s, &w)
+		}
 		return word{text: w.text}
 	}
 	if a.Append {
 		v := f.lookup(s, a.Name.Value)
 		if v.integer {
-			f.expression(s, w.text)
+			f.evaluateText(s, &w)
+		}
+		old, known := v.evaluable()
+		text, ok := w.evaluable()
+		w.shape = ""
+		if known && ok && len(old)+len(text) <= MaxLine && (!v.known || !w.static) {
+			w.shape = old + text
 		}
 		w.static = w.static && v.known && len(v.text)+len(w.text) <= MaxLine
 		w.text = v.text + w.text

@@ -9,6 +9,9 @@ type word struct {
 	static bool
 	glob   bool // contains an unquoted *, ? or [ (text then has the pattern)
 
+	shape string // of a word that is not static: its text if only numbers in it are unknown, see digitsUnknown
+	open  bool   // not quoted, and not static or a pattern: it may be any number of words
+
 	// below are folders, one of which contains the file of an otherwise unknown word: the {} of find
 	// -exec.
 	below *[]word
@@ -52,6 +55,7 @@ type effects struct {
 	output  *string         // its certain output (echo, printf), for a pipe to a shell or xargs
 	names   *[]word         // it prints names of files below these folders, each terminated by a NUL
 	taints  []string        // names of dangerous variables that it sets for the commands that it runs
+	evals   []word          // names of variables whose subscripts the shell evaluates
 	sets    map[string]word // variables that it sets (export, printf -v; read makes them unknown)
 }
 

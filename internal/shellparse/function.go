@@ -62,7 +62,7 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 		f.called = append(f.called, body)
 	}
 	loop, call, before := s.loop, s.call, s.params
-	inner := &jumps{}
+	inner, outer := &jumps{}, s.fork()
 	s.loop, s.call, s.params = nil, inner, params
 	out := home.stmt(s, body, in)
 	for _, j := range inner.scopes {
@@ -70,7 +70,16 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 		s.join(s.fork(), j)
 	}
 	for _, local := range inner.locals {
+		v, w := outer.vars[local], s.vars[local]
 		s.forget(local)
+		if w.isMap && !v.isMap {
+			now := s.vars[local]
+			now.isMap = false
+			s.set(local, now)
+		}
+		if shape := mergedShape(&v, &w); shape != "" && (v.known || v.shape != "") {
+			f.assign(s, local, word{shape: shape}, false)
+		}
 	}
 	s.loop, s.call, s.params = loop, call, before
 	if len(inner.scopes) > 0 {

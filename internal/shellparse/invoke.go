@@ -42,6 +42,7 @@ func (f *frame) invoke(s *scope, c *command) output {
 
 // invokeKnown is invoke for a program with a known name.
 func (f *frame) invokeKnown(s *scope, c *command, name string) output {
+	perhaps := false // a function
 	if fn, ok := s.funcs[c.words[0].text]; ok && c.shell {
 		slot := len(f.out.Commands)
 		unset := f.withVariables(s, c.set)
@@ -52,6 +53,7 @@ func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 			return out
 		}
 		s.settle()
+		perhaps = true
 	}
 	inv := invocation{name: name, program: c.words[0], args: c.words[1:], in: *c.in}
 	if s.fed && inv.in.kind == stdinNone {
@@ -81,6 +83,7 @@ func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 	} else if name == "pwd" && len(inv.args) == 0 && len(s.dirs) == 1 {
 		out = output{text: s.dirs[0] + "\n", known: true}
 	}
+	out.number = !out.known && !perhaps && numbersOf(s, c, name)
 	if ofShell(c) {
 		f.builtin(s, c, name, &e)
 	}
@@ -141,11 +144,7 @@ func (f *frame) built(s *scope, words []word, source string, set []assignment, r
 	for _, a := range set {
 		c.Assigns = append(c.Assigns, a.name)
 	}
-	for _, name := range s.tainted {
-		if !slices.Contains(c.Assigns, name) {
-			c.Assigns = append(c.Assigns, name)
-		}
-	}
+	c.Assigns = add(add(c.Assigns, s.tainted...), s.lasting...)
 	dirs := moved(s.dirs, e.moveTo)
 	if n := len(e.paths) + len(redirects); n > 0 {
 		c.Paths = make([]Path, 0, n+1)
@@ -200,6 +199,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 			inner = s
 		case r.argv != nil:
 			inner = prefixed.fork()
+			inner.passed(c.words[1:])
 		default:
 			inner = prefixed.child()
 		}

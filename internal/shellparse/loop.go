@@ -76,8 +76,17 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		known = known && w.static
 	}
 	if !known || len(items) > maxTurns || len(items) == 0 {
+		each := word{shape: digitsUnknown}
+		for i := range items {
+			if text, ok := items[i].evaluable(); !ok || !numeric(text) {
+				each = word{}
+			}
+		}
+		if c.Select || !it.InPos.IsValid() && s.params == nil {
+			each = word{}
+		}
 		f.loop(s, func(s *scope) {
-			f.assign(s, it.Name.Value, word{}, false)
+			f.assign(s, it.Name.Value, each, false)
 			f.stmts(s, c.Do, unknown(in))
 		})
 		return

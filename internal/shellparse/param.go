@@ -29,7 +29,7 @@ func (f *frame) lookup(s *scope, name string) value {
 	if text, ok := f.opts.Vars[name]; ok {
 		return value{text: text, known: true, exported: true}
 	}
-	return value{}
+	return s.shellNumber(name)
 }
 
 func single(dirs []string) value {
@@ -52,12 +52,27 @@ func (f *frame) assign(s *scope, name string, w word, export bool) {
 	if _, ok := s.vars[name]; !ok && len(s.vars) >= maxVars {
 		f.stop("too many variables in the command line")
 	}
-	v := value{text: w.text, known: w.static, glob: w.glob, exported: export || old.exported, odd: old.odd, integer: old.integer}
-	if old.integer {
-		f.expression(s, w.text)
+	v := value{text: w.text, known: w.static, glob: w.glob, exported: export || old.exported, odd: old.odd, integer: old.integer, isMap: old.isMap, mayMap: old.mayMap}
+	evaluated := old.integer || contains(numberVars, name)
+	if evaluated {
+		evaluated := w
+		if w.text == "" {
+			evaluated.text = "the value of $" + name
+		}
+		f.evaluateText(s, &evaluated)
+	} else if s.lost && w.unknown() {
+		f.integers(true)
 	}
-	if !w.static || old.odd || slices.Contains(volatileVars, name) {
+	volatile := slices.Contains(volatileVars, name)
+	if !w.static || old.odd || volatile {
 		v.text, v.known, v.glob = "", false, false
+		text, ok := w.evaluable()
+		switch {
+		case evaluated || ok && numeric(text) && !volatile && (!old.odd || old.numeric()):
+			v.shape = digitsUnknown
+		case !old.odd && !volatile:
+			v.shape = w.shape
+		}
 	}
 	s.set(name, v)
 	f.command(s, name, w)
@@ -77,11 +92,14 @@ func (e *fields) expansion(p syntax.WordPart, quoted bool) {
 				e.split(text, false)
 			}
 			return
+		} else if out.number {
+			e.hole(digitsUnknown)
+			return
 		}
 		e.dynamic = true
 	case *syntax.ArithmExp:
 		e.arith(e.s, p.X)
-		e.dynamic = true
+		e.hole(digitsUnknown)
 	case *syntax.ProcSubst:
 		e.process(e.s, p)
 		e.dynamic = true
@@ -101,7 +119,7 @@ func (e *fields) param(p *syntax.ParamExp, quoted bool) {
 	if p.Param == nil || p.Flags != nil || p.NestedParam != nil || p.Excl || p.Length || p.Width || p.IsSet ||
 		p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || len(p.Modifiers) > 0 {
 		e.scan(e.s, p)
-		e.dynamic = true
+		e.rest(p)
 		return
 	}
 	name := p.Param.Value
@@ -114,12 +132,14 @@ func (e *fields) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	switch {
+	case !v.known && v.shape != "":
+		e.hole(v.shape)
 	case !v.known:
 		e.dynamic = true
 	case quoted && !v.glob:
 		e.add(v.text)
 	case quoted:
-		e.buf, e.glob = append(e.buf, v.text...), true
+		e.buf, e.glob, e.single = append(e.buf, v.text...), true, true
 	default:
 		e.split(v.text, v.glob)
 	}
@@ -138,10 +158,12 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 	unset := !colon && name[0] <= '9' // ${1-w}: whether it is set is not tracked
 	if other || !v.known || v.glob || unset {
 		e.scan(e.s, p)
-		e.dynamic = true
+		e.rest(p)
 		switch p.Exp.Op {
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-			e.s.forget(name)
+			if syntax.ValidName(name) && !v.numeric() {
+				e.s.forget(name)
+			}
 		}
 		return false
 	}
@@ -189,28 +211,14 @@ func isBlankLit(p syntax.WordPart) bool {
 
 // parameter looks up a variable or a positional parameter.
 func (e *fields) parameter(name string) value {
-	if name[0] >= '0' && name[0] <= '9' {
-		n, _ := digits(name, 10, 4)
-		if e.s.params == nil {
-			return value{}
-		}
-		if params := *e.s.params; int(n) < len(params) {
-			w := params[n]
-			return value{text: w.text, known: w.static, glob: w.glob}
-		}
-		return value{known: true}
-	}
-	if !syntax.ValidName(name) {
-		return value{} // $? $# $$ $! $- are numbers and letters
-	}
-	return e.lookup(e.s, name)
+	return e.parameterValue(e.s, name)
 }
 
 // all adds "$@" and "$*".
 func (e *fields) all(p *syntax.ParamExp, quoted bool) {
 	if p.Exp != nil || e.s.params == nil || e.whole {
 		e.scan(e.s, p)
-		e.dynamic = true
+		e.rest(p)
 		return
 	}
 	params := *e.s.params

@@ -58,9 +58,17 @@ func (c *call) builtin() {
 		for _, w := range c.remaining {
 			c.set(w.text, word{})
 		}
+		if !c.has("-f") {
+			c.out.evals = c.remaining
+		}
 	case "read":
 		for _, w := range c.remaining {
 			c.set(w.text, word{})
+		}
+		c.out.evals = c.remaining
+		if len(c.remaining) == 0 {
+			c.set("REPLY", word{})
+			c.set("MAPFILE", word{})
 		}
 		for i := range c.given {
 			if c.given[i].name == "-a" || c.given[i].name == "-A" {
@@ -195,6 +203,7 @@ func (c *call) echo() {
 func (c *call) printf() {
 	if w, ok := c.value("-v"); ok {
 		c.set(w.text, word{})
+		c.out.evals = []word{w}
 		return
 	}
 	args := c.remaining

@@ -34,6 +34,10 @@ type reader struct {
 	called  []*syntax.Stmt  // those that were parsed in a call
 	homes   []declaration   // where each body was declared
 	seen    map[string]bool // reasons reported as unclear
+	outs    map[*syntax.CmdSubst]output
+	ints    bool // a variable has the attribute integer
+	later   bool // a trap sets a variable to unknown text
+	perhaps int  // greater than 0 in a part of an expression that may not be evaluated
 }
 
 type declaration struct {

@@ -11,6 +11,8 @@ type redirection struct {
 	in    *stdin
 	paths []Path
 	moved bool // standard output does not go into the pipe
+
+	errors bool // other output, such as errors, may go into the pipe
 }
 
 func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirection {
@@ -44,6 +46,7 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 			if r.Op == syntax.DplIn && fd0 {
 				io.in = &stdin{kind: stdinUnknown}
 			}
+			io.errors = true
 			if r.Op == syntax.DplOut && fd1 {
 				io.moved = true
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
 // value is what is known about a variable.
@@ -15,6 +17,10 @@ type value struct {
 	exported bool
 	odd      bool // read-only, or changed by its attributes when set
 	integer  bool // what it is set to is evaluated as an expression
+	isMap    bool // its subscripts are texts, not expressions
+	mayMap   bool // isMap, perhaps
+
+	shape string // its text if only numbers in it are unknown, see digitsUnknown
 }
 
 // function is a function that is defined, or may be.
@@ -35,6 +41,7 @@ type scope struct {
 	aliases map[string]string
 	params  *[]word  // $0, $1 …; nil: unknown
 	tainted []string // names of variables assigned so far that change what programs do
+	lasting []string // the same of others that a rule does not allow to set
 	loop    *jumps   // of the innermost loop
 	call    *jumps   // of the function that is being parsed
 
@@ -45,6 +52,7 @@ type scope struct {
 	lost       bool // no variable is known, not even the given ones
 	exportFun  bool // functions are exported
 	ended      bool // exit, return, break: the following commands are not reachable from here
+	inner      bool // of a shell that the line starts
 	fed        bool // standard input comes from somewhere in the line (exec <f)
 }
 
@@ -83,14 +91,29 @@ func (s *scope) set(name string, v value) {
 	s.sharedVars = false
 	s.vars[name] = v
 	s.change()
-	if dangerous(name) && !slices.Contains(s.tainted, name) {
-		s.tainted = append(slices.Clip(s.tainted), name)
+	switch {
+	case dangerous(name):
+		s.tainted = add(s.tainted, name)
+	case environ.Dangerous(name):
+		s.lasting = add(s.lasting, name)
 	}
+}
+
+// add returns the names with those of more that are missing.
+func add(names []string, more ...string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(slices.Clip(names), name)
+		}
+	}
+	return names
 }
 
 // forget makes a variable unknown.
 func (s *scope) forget(name string) {
-	s.set(name, value{exported: s.vars[name].exported, odd: s.vars[name].odd, integer: s.vars[name].integer})
+	v := s.vars[name]
+	v.text, v.known, v.glob, v.shape = "", false, false, ""
+	s.set(name, v)
 }
 
 // forgetAll makes every variable and the folder unknown.
@@ -171,13 +194,16 @@ func (s *scope) merge(b *scope) {
 	vars := map[string]value{}
 	for name, v := range s.vars {
 		if w, ok := b.vars[name]; !ok || v != w {
-			v = value{exported: v.exported || w.exported, odd: v.odd || w.odd, integer: v.integer || w.integer}
+			v = value{
+				exported: v.exported || w.exported, odd: v.odd || w.odd, integer: v.integer || w.integer,
+				isMap: v.isMap && w.isMap, mayMap: v.mayMap || w.mayMap, shape: mergedShape(&v, &w),
+			}
 		}
 		vars[name] = v
 	}
 	for name, w := range b.vars {
 		if _, ok := s.vars[name]; !ok {
-			vars[name] = value{exported: w.exported, odd: w.odd, integer: w.integer}
+			vars[name] = value{exported: w.exported, odd: w.odd, integer: w.integer, mayMap: w.mayMap}
 		}
 	}
 	s.vars, s.sharedVars = vars, false
@@ -214,11 +240,7 @@ func (s *scope) merge(b *scope) {
 	if s.params != b.params {
 		s.params = nil
 	}
-	for _, name := range b.tainted {
-		if !slices.Contains(s.tainted, name) {
-			s.tainted = append(slices.Clip(s.tainted), name)
-		}
-	}
+	s.tainted, s.lasting = add(s.tainted, b.tainted...), add(s.lasting, b.lasting...)
 	s.lost = s.lost || b.lost
 	s.fed = s.fed || b.fed
 	s.exportFun = s.exportFun || b.exportFun
@@ -228,7 +250,7 @@ func (s *scope) merge(b *scope) {
 func (s *scope) sameAs(b *scope) bool {
 	if s.version != b.version && (!maps.Equal(s.vars, b.vars) || !maps.Equal(s.aliases, b.aliases) ||
 		!maps.EqualFunc(s.funcs, b.funcs, func(f, g function) bool { return f.maybe == g.maybe && slices.Equal(f.bodies, g.bodies) }) ||
-		s.params != b.params || s.lost != b.lost || s.exportFun != b.exportFun || !slices.Equal(s.tainted, b.tainted)) {
+		s.params != b.params || s.lost != b.lost || s.exportFun != b.exportFun || !slices.Equal(s.tainted, b.tainted) || !slices.Equal(s.lasting, b.lasting)) {
 		return false
 	}
 	if !slices.Equal(s.old, b.old) {
@@ -239,11 +261,12 @@ func (s *scope) sameAs(b *scope) bool {
 
 // child returns the scope of a new shell: it has the exported variables and functions.
 func (s *scope) child() *scope {
-	c := &scope{clock: s.clock, version: s.version, dirs: s.dirs, fail: s.dirs, tainted: s.tainted, lost: s.lost, exportFun: s.exportFun, fed: s.fed}
+	c := &scope{clock: s.clock, version: s.version, dirs: s.dirs, fail: s.dirs, tainted: s.tainted, lasting: s.lasting, lost: s.lost, exportFun: s.exportFun, fed: s.fed, inner: true}
 	for name, v := range s.vars {
 		if !v.exported {
 			v = value{}
 		}
+		v.isMap, v.mayMap = false, false
 		c.set(name, v)
 	}
 	if s.exportFun {

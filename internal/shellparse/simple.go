@@ -52,6 +52,7 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 	if io.moved {
 		return output{}
 	}
+	out.number = out.number && !io.errors
 	return out
 }
 
@@ -77,7 +78,7 @@ func (f *frame) setting(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin
 	for _, a := range c.Assigns {
 		w := f.value(s, a)
 		f.assign(s, a.Name.Value, w, false)
-		if a.Array != nil {
+		if a.Array != nil && w.shape == "" {
 			s.forget(a.Name.Value)
 		}
 	}

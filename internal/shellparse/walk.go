@@ -8,10 +8,14 @@ import (
 
 // output is the certain output of a command, if known.
 type output struct {
-	text  string
-	known bool
-	below *[]word // unknown, but names of files below these folders, each terminated by a NUL
+	text   string
+	known  bool
+	number bool    // unknown, but only numbers
+	below  *[]word // unknown, but names of files below these folders, each terminated by a NUL
 }
+
+// numeric reports whether the output is only numbers.
+func (o output) numeric() bool { return o.number || o.known && numeric(o.text) }
 
 // stmts parses a list of statements in order.
 func (f *frame) stmts(s *scope, list []*syntax.Stmt, in *stdin) output {
@@ -25,12 +29,13 @@ func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
 	if len(list) > 1 && in.kind == stdinKnown {
 		in = &stdin{kind: stdinUnknown} // the first may use a part of it
 	}
-	all := output{known: true}
+	all := output{known: true, number: true}
 	for i, st := range list {
 		if i > 0 {
 			s.settle()
 		}
 		out := f.stmt(s, st, in)
+		all.number = all.number && out.numeric()
 		all.known = all.known && out.known && !st.Background
 		all.text += out.text
 		if f.stopped {
@@ -122,14 +127,20 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 		s.forget("COPROC")
 	case *syntax.ArithmCmd:
 		f.arith(s, c.X)
+		return output{number: true}
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
 			f.arith(s, x)
+			if w, ok := x.(*syntax.Word); ok {
+				f.assigned(s, w)
+			}
 		}
+		return output{number: true}
 	case *syntax.TestClause:
 		f.test(s, c.X)
+		return output{number: true}
 	case *syntax.DeclClause:
-		f.decl(s, c)
+		return f.decl(s, c)
 	default:
 		f.unclear("unsupported syntax: " + f.written(cmd))
 	}
@@ -179,26 +190,26 @@ func (f *frame) list(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	if in.kind == stdinKnown {
 		in = &stdin{kind: stdinUnknown}
 	}
-	f.stmt(s, elems[0], in)
+	numbers := f.stmt(s, elems[0], in).numeric()
 	for i, op := range ops {
 		next := s.fork()
 		if op == syntax.AndStmt {
 			missed := s.fail
 			next.inFolder(s.dirs)
-			f.stmt(next, elems[i+1], in)
+			numbers = f.stmt(next, elems[i+1], in).numeric() && numbers
 			s.pass(next)
 			s.fail = eitherDir(next.fail, missed)
 			s.dirs = next.dirs
 		} else {
 			passed := s.dirs
 			next.inFolder(s.fail)
-			f.stmt(next, elems[i+1], in)
+			numbers = f.stmt(next, elems[i+1], in).numeric() && numbers
 			s.pass(next)
 			s.dirs = eitherDir(passed, next.dirs)
 			s.fail = next.fail
 		}
 	}
-	return output{}
+	return output{number: numbers}
 }
 
 // pass copies the changes of a command that may have run, and keeps next's folders for the case that it
@@ -293,6 +304,7 @@ func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 	if io.moved {
 		out = output{}
 	}
+	out.number = out.number && !io.errors
 	switch {
 	case st.Cmd == nil:
 		f.out.Commands[slot] = f.null(s, st, io.paths)

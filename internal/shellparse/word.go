@@ -21,6 +21,9 @@ type fields struct {
 	glob    bool
 	bracket bool // there was a [ without quotes
 	dynamic bool
+	number  bool // an unknown number is in buf
+	single  bool // a pattern in buf stands for one of its matches
+	loose   bool // an expansion outside of quotes, or of several words
 	any     bool // there is a word, even if it is empty
 }
 
@@ -43,7 +46,7 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 		list, ok := braces(w)
 		if !ok {
 			f.scan(s, w)
-			e.out = append(e.out, word{text: e.src})
+			e.out = append(e.out, word{text: e.src, open: true})
 			continue
 		}
 		for _, parts := range list {
@@ -88,16 +91,19 @@ func (e *fields) flush() {
 	w := word{static: !e.dynamic}
 	switch {
 	case e.dynamic || len(e.buf) > MaxLine:
-		w = word{text: e.src}
+		w = word{text: e.src, open: e.loose}
+	case e.number:
+		w = word{text: e.src, shape: string(e.buf)}
+		w.open = e.loose && !numeric(w.shape)
 	case e.glob && !e.raw:
-		w.glob, w.text = true, e.pattern()
+		w.glob, w.text, w.open = true, e.pattern(), !e.single
 	default:
 		w.text = string(e.buf)
 	}
 	e.spend(len(w.text) + 16)
 	e.out = append(e.out, w)
 	e.buf, e.quoted = e.buf[:0], e.quoted[:0]
-	e.glob, e.bracket, e.dynamic, e.any = false, false, false, false
+	e.glob, e.bracket, e.dynamic, e.any, e.number, e.loose, e.single = false, false, false, false, false, false, false
 }
 
 // pattern returns the word with a backslash before literal pattern characters.
@@ -161,6 +167,7 @@ func (e *fields) parts(parts []syntax.WordPart) {
 			e.within(p.Parts, false)
 		default:
 			e.expansion(p, false)
+			e.loose = true
 		}
 		if e.stopped {
 			return
@@ -180,6 +187,7 @@ func (e *fields) within(parts []syntax.WordPart, document bool) {
 			e.within(p.Parts, document)
 		default:
 			e.expansion(p, true)
+			e.loose = e.loose || severalWords(p)
 		}
 	}
 }
