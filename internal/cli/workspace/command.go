@@ -32,7 +32,7 @@ type slugArg struct {
 }
 
 func (c *slugArg) Declare(b *command.Builder) {
-	b.Arg(&c.Slug, "name", "The workspace's name: a to z, 0 to 9 and dashes.")
+	b.Arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
 }
 
 // workspaceFlags are the settings of a workspace. A setting without a flag keeps its value, or its
