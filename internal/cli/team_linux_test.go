@@ -275,7 +275,7 @@ func (s *teamEnv) resume(all *session.Sessions) {
 	over := s.done(s.t.Context(), all) == 4
 	cmd := s.command(s.args...)
 	out, err := cmd.CombinedOutput()
-	if over && strings.Contains(string(out), "nothing to answer") {
+	if over && strings.Contains(string(out), "no input and no pending approval") {
 		return
 	}
 	if err != nil {

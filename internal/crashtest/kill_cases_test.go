@@ -96,9 +96,9 @@ var deeds = map[string]killCase{
 				{"when": obj{"any": true}, "text": "DONE"},
 			})
 			out, _ := s.try(running("--permission-mode", "plan", "--on-ask", "fail", "go")...)
-			_, id, ok := strings.Cut(out, "question ")
+			_, id, ok := strings.Cut(out, "approval request ")
 			if !ok {
-				s.Fatalf("no question: %s", out)
+				s.Fatalf("no approval request: %s", out)
 			}
 			s.must("approvals", "allow", strings.Fields(id)[0], "--mode", "acceptEdits")
 		},
@@ -427,7 +427,7 @@ func (s *killEnv) goOn(mode string, more ...string) {
 		if err != nil && strings.Contains(out, "nothing") { // the prompt was not heard
 			out, err = s.try(append(slices.Clone(args), "go")...)
 		}
-		if _, id, asked := strings.Cut(out, "question "); err != nil && asked {
+		if _, id, asked := strings.Cut(out, "approval request "); err != nil && asked {
 			s.must("approvals", "allow", strings.Fields(id)[0])
 			continue
 		}

@@ -101,7 +101,7 @@ func (l *longSession) run(t *testing.T) {
 		switch {
 		case killed:
 			l.struck++
-		case err != nil && prompt == nil && strings.Contains(out, "nothing"):
+		case err != nil && prompt == nil && strings.Contains(out, "no input and no pending approval"):
 			l.idle++
 		case err != nil:
 			t.Errorf("run %d: %v\n%s", l.runs, err, out)

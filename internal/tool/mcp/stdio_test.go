@@ -38,7 +38,7 @@ func TestStdioServersThatFail(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for name, want := range map[string]string{
-		"exit": "exit status 3", "huge": "longer than 16 MiB", "noise": "invalid messages", "hang": "did not answer within 300ms", "absent": "not found in PATH",
+		"exit": "exit status 3", "huge": "larger than 16 MiB", "noise": "invalid messages", "hang": "no answer within 300ms", "absent": "not found in PATH",
 	} {
 		st := statusOf(t, c, name)
 		if st.State != Failed || !strings.Contains(st.Error, want) || !strings.Contains(n.String(), want) {
