@@ -424,7 +424,7 @@ func (s *killEnv) goOn(mode string, more ...string) {
 			return
 		}
 		out, err := s.try(args...)
-		if err != nil && strings.Contains(out, "nothing") { // the prompt was not heard
+		if err != nil && strings.Contains(out, nothingToDo) { // the prompt was not recorded
 			out, err = s.try(append(slices.Clone(args), "go")...)
 		}
 		if _, id, asked := strings.Cut(out, "approval request "); err != nil && asked {

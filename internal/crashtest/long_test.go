@@ -84,6 +84,9 @@ func newLong(t *testing.T, bin string, turns int, rng *rand.Rand, kills int) *lo
 	return l
 }
 
+// nothingToDo is what the program reports when it resumes a session that waits for input.
+const nothingToDo = "no input and no pending approval"
+
 // run performs the task turn by turn, each in a separate process.
 func (l *longSession) run(t *testing.T) {
 	interrupted := false
@@ -101,7 +104,7 @@ func (l *longSession) run(t *testing.T) {
 		switch {
 		case killed:
 			l.struck++
-		case err != nil && prompt == nil && strings.Contains(out, "no input and no pending approval"):
+		case err != nil && prompt == nil && strings.Contains(out, nothingToDo):
 			l.idle++
 		case err != nil:
 			t.Errorf("run %d: %v\n%s", l.runs, err, out)

@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -50,6 +51,7 @@ func TestDaemonOnFullDisk(t *testing.T) {
 
 			ballast := filepath.Join(home, "ballast")
 			fill(t, ballast, 0)
+			empty := keepFull(t, ballast)
 			d.notReady("its disk is full")
 			stop := d.readiness()
 			long := strings.Repeat("no ", 1365) // more than a file's last block may still take
@@ -62,9 +64,7 @@ func TestDaemonOnFullDisk(t *testing.T) {
 			if longest, ready := stop(); longest > 4*time.Second || ready > 0 {
 				t.Errorf("while the disk was full /readyz took up to %v and was ready %d times", longest, ready)
 			}
-			if err := os.Remove(ballast); err != nil {
-				t.Fatal(err)
-			}
+			empty()
 			d.isReady(time.Minute)
 
 			for _, r := range []*faultRun{waits, pair} {
@@ -88,6 +88,37 @@ func TestDaemonOnFullDisk(t *testing.T) {
 			d.terminate()
 			d.verify(url)
 		})
+	}
+}
+
+// keepFull writes to a file on a full disk what others free meanwhile: a run that ends a tool
+// call deletes its files. empty removes the file.
+func keepFull(t *testing.T, path string) (empty func()) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		b := make([]byte, 4096)
+		for ctx.Err() == nil {
+			switch _, err := f.Write(b); {
+			case errors.Is(err, syscall.ENOSPC):
+				time.Sleep(time.Millisecond)
+			case err != nil:
+				done <- err
+				return
+			}
+		}
+		done <- f.Close()
+	}()
+	return func() {
+		cancel()
+		if err := errors.Join(<-done, os.Remove(path)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
