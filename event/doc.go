@@ -13,6 +13,6 @@
 // New versions add types and fields, and never rename or change existing ones. A reader should
 // ignore unknown fields, and skip a type for which [Unmarshal] returns [ErrUnknownType].
 //
-// The package only defines and encodes events. Package agent emits them, and package daemon/client
-// reads those of a daemon.
+// The package only defines and encodes events. Package agent emits events, and package
+// daemon/client reads the events of a daemon.
 package event

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// docs/reference/events.md has each type in the right table with its fields, and a readable example.
+// docs/reference/events.md has each type in the right table with its fields, and a readable
+// example.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../docs/reference/events.md")
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Error is an error in an event: the message, a hint, and the outcome code that decides the exit code.
+// Error is an error in an event: the message, a hint, and the outcome code that decides the exit
+// code.
 type Error struct {
 	Message string `json:"message"`
 	Advice  string `json:"hint,omitempty"`
@@ -60,7 +61,7 @@ func (e *Error) err() error {
 	return e
 }
 
-// Err returns the error that an event has, or nil.
+// Err returns the error in an event, or nil.
 func Err(e Event) error {
 	switch e := e.(type) {
 	case ModelRetrying:

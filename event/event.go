@@ -20,14 +20,14 @@ type Event interface {
 // LogEvent is an event with its position in the log of the run.
 type LogEvent struct {
 	// Seq is the number of the event's record. A provisional event, such as a delta, has the
-	// number of the last record before it. To read a run again from here, continue after this
+	// number of the last record before it. To replay a run from here, read the records after this
 	// number.
 	Seq int64
 	Event
 }
 
-// Provisional reports whether the agent stores no record for the event. Deltas are void if
-// [ModelRetrying] follows; otherwise the item that follows replaces them.
+// Provisional reports whether the agent stores no record for the event. If [ModelRetrying] follows,
+// the deltas are invalid; otherwise the next item replaces them.
 func Provisional(e Event) bool {
 	switch e := e.(type) {
 	case TurnStarted, ItemAppended, DecisionMade, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,
@@ -43,7 +43,7 @@ func Provisional(e Event) bool {
 type SessionOpened struct {
 	ID       string            `json:"id"`
 	Created  bool              `json:"created,omitempty"`
-	Forked   string            `json:"forked,omitempty"` // id of the session it was forked from
+	Forked   string            `json:"forked,omitempty"` // id of the session that this session was forked from
 	Items    int               `json:"items,omitempty"`  // number of restored items
 	Tools    []string          `json:"tools,omitempty"`  // the tools that the model may call now; ToolsChanged replaces them
 	Notices  []string          `json:"notices,omitempty"`
@@ -85,9 +85,9 @@ type ApprovalAsked struct {
 	Request approval.Request `json:"question"`
 }
 
-// ApprovalResolved reports the answer to the approval request with this ID. Answer.Actor is who
-// answered and Answer.Via is how. The first answer wins. LateAnswer is an answer of this program
-// that came second, or nil.
+// ApprovalResolved reports the answer to the approval request with this ID. Answer.Actor is the
+// user or program that answered, and Answer.Via is the channel of the answer. The first answer
+// wins. LateAnswer is an answer of this program that came after another answer, or nil.
 type ApprovalResolved struct {
 	ID         string           `json:"id"`
 	Answer     approval.Answer  `json:"answer"`
@@ -99,9 +99,9 @@ type PolicyChanged struct {
 	Change policy.Change `json:"change"`
 }
 
-// ToolStarted is emitted when the start of a tool call is stored, and ToolFinished when its result
-// is. A background task has its result for the model ([ItemAppended]) before ToolFinished, which
-// follows when the task ends.
+// ToolStarted is emitted when the start of a tool call is stored, and ToolFinished is emitted when
+// its result is stored. For a background task, the result for the model ([ItemAppended]) is emitted
+// first, and ToolFinished when the task ends.
 type (
 	// ToolStarted has the fields Use and Tool (strings), and Input (a json.RawMessage), which is
 	// the input the tool runs with. A policy or the approver may have changed the model's input.
@@ -133,7 +133,7 @@ type CompactionStarted struct {
 }
 
 // TranscriptRewritten reports that a mutator rewrote the transcript or, right after
-// [SessionOpened], that the transcript was repaired or cut when the session was restored. A
+// [SessionOpened], that the transcript was repaired or truncated when the session was restored. A
 // host that stores the transcript itself must replace it with the agent's snapshot.
 type TranscriptRewritten struct {
 	Mutator string `json:"by"`
@@ -147,8 +147,9 @@ type TranscriptRewritten struct {
 	TokensAfter  int    `json:"tokens_after,omitempty"`
 }
 
-// UsageUpdated follows every model call of the agent itself, but not those of its sub-agents. Total and
-// CostUSD cover the turn, or the whole Work call that it belongs to, including sub-agents.
+// UsageUpdated follows every model call of the agent itself, but not the model calls of its
+// sub-agents. Total and CostUSD cover the turn, or the whole Work call that it belongs to,
+// including sub-agents.
 type UsageUpdated struct {
 	Model   string           `json:"model,omitempty"`
 	Usage   transcript.Usage `json:"usage"`
@@ -164,7 +165,7 @@ type UsageUpdated struct {
 }
 
 // ModelRetrying reports that a model call failed and will be retried. The deltas since the last
-// item are void.
+// item are invalid.
 type ModelRetrying struct {
 	Err     error         `json:"-"` // "error"
 	Attempt int           `json:"attempt"`
@@ -183,8 +184,8 @@ type HookRan struct {
 	Ran record.HookRan `json:"ran"`
 }
 
-// TerminalSequences has escape sequences that hooks send to the user's terminal: only titles,
-// notifications and the bell.
+// TerminalSequences are the escape sequences that hooks send to the user's terminal. Only titles,
+// notifications and the bell are allowed.
 type TerminalSequences struct {
 	Sequences []string `json:"sequences"`
 }
@@ -258,10 +259,10 @@ const (
 	ReasonMaxTurns    Reason = "max_turns"
 	ReasonBudget      Reason = "budget"
 	ReasonInterrupted Reason = "interrupted"
-	ReasonRefused     Reason = "refused" // by the provider
+	ReasonRefused     Reason = "refused" // the provider refused the request
 	ReasonFailed      Reason = "failed"
 	ReasonHook        Reason = "hook"     // a hook blocked the prompt or ended the turn; Result.Err is an *[Error] with HookEvent
-	ReasonDeferred    Reason = "deferred" // a hook deferred a call; resume the session to continue
+	ReasonDeferred    Reason = "deferred" // a hook deferred a tool call; resume the session to continue
 )
 
 func (SessionOpened) Type() string       { return "session_opened" }

@@ -14,7 +14,7 @@ import (
 // ErrUnknownType is returned by [Unmarshal] for a type that this version does not know.
 var ErrUnknownType = errors.New("unknown event type")
 
-// maxDepth is how deep events of sub-agents may be nested.
+// maxDepth is the maximum nesting depth of sub-agents' events.
 const maxDepth = 4
 
 // envelope has the type of an event and the fields with a custom encoding.
@@ -108,7 +108,7 @@ func unmarshal(b []byte, depth int) (Event, error) {
 	return WithErr(e, h.errorFor(e)), nil
 }
 
-// errorFor returns the error of an event. A SubagentEvent has the error of its inner event.
+// errorFor returns the error of an event. For a SubagentEvent it is the error of the inner event.
 func (h *envelope) errorFor(e Event) error {
 	if _, ok := e.(SubagentEvent); ok {
 		return Err(e)
@@ -166,7 +166,8 @@ func decodeParts(list json.RawMessage) ([]transcript.Part, error) {
 	return it.Parts, err
 }
 
-// decoders read the plain fields of each type.
+// decoders has, for each event type, the function that decodes its fields without a custom
+// encoding.
 var decoders = map[string]func([]byte) (Event, error){
 	"session_opened":     read[SessionOpened],
 	"turn_started":       read[TurnStarted],

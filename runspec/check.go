@@ -30,8 +30,8 @@ func (e *Error) Error() string {
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Help }
 
-// Check returns an error for the first invalid field or combination of fields. It reads no files, so a
-// valid spec can still name a folder or a model that does not exist. The error is an *[Error].
+// Check returns an error for the first invalid field or combination of fields. It reads no files,
+// so a valid spec can still name a folder or a model that does not exist. The error is an *[Error].
 func (s *Spec) Check() error {
 	for _, check := range []func() *Error{s.checkPlace, s.checkSession, s.checkPermissions, s.checkNumbers, s.checkEnvironment} {
 		if err := check(); err != nil {

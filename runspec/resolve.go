@@ -14,7 +14,8 @@ import (
 // namedPath is a path in a spec.
 type namedPath struct{ field, path string }
 
-// paths returns the paths that are set in a spec.
+// paths lists the paths that a spec contains, each with the name of its field. It leaves out
+// settings and MCP configurations that are JSON text.
 func (s *Spec) paths() (list []namedPath) {
 	add := func(field, path string) {
 		if path != "" && !jsontree.StartsObject(path) {
@@ -40,15 +41,16 @@ func (s *Spec) paths() (list []namedPath) {
 	return list
 }
 
-// scripted is the prefix of the provider whose models are files.
+// scripted is the prefix of a model name whose rest is the path of a scripted model.
 const scripted = "scripted/"
 
 // maxInline is the maximum size of a file that [Spec.Resolve] stores in the spec, in bytes.
 const maxInline = 1 << 20
 
-// Resolve makes the spec independent of the process that built it: paths become absolute, seen
-// from dir, and a settings or MCP file that is not a regular file (a pipe) is replaced by its
-// content. A regular file stays a path, so that decisions can name its lines.
+// Resolve makes the spec independent of the process that built it: relative paths are made
+// absolute, with dir as their base, and a settings or MCP file that is not a regular file (a pipe)
+// is replaced by its content. For a regular file the path is kept, so that decisions can name the
+// lines of the file.
 func (s *Spec) Resolve(dir string) error {
 	abs := func(path string) string {
 		if path == "" || filepath.IsAbs(path) {
@@ -99,8 +101,8 @@ func resolveFiles(field string, entries []string, abs func(string) string) (list
 	return list, nil
 }
 
-// readPipe returns the content of a file that is not a regular one, and the path of one that is
-// or that does not exist.
+// readPipe returns the content of a file that is not a regular file. For a regular or missing file
+// it returns the path.
 func readPipe(field, path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().IsRegular() || info.IsDir() {

@@ -33,7 +33,8 @@ type Spec struct {
 
 	Session Session `json:"session,omitzero" jsonschema:"the session that the run belongs to"`
 
-	// Strategy is a strategy of several agents (docs/reference/strategies.md); StrategyPath is its file.
+	// Strategy is a strategy of several agents (docs/reference/strategies.md); StrategyPath is its
+	// file.
 	Strategy     json.RawMessage `json:"strategy,omitempty" jsonschema:"a strategy as an object; docs/reference/strategies.md"`
 	StrategyPath string          `json:"strategy_path,omitempty" jsonschema:"the file of a strategy, on the machine that runs it"`
 
@@ -44,9 +45,10 @@ type Spec struct {
 	Hooks        Hooks        `json:"hooks,omitzero" jsonschema:"which hooks run"`
 	MCP          MCP          `json:"mcp,omitzero" jsonschema:"MCP servers"`
 
-	// Agents defines kinds of sub-agents by name. They override those of files.
+	// Agents has agent definitions by name. They override the definitions in files.
 	Agents json.RawMessage `json:"agents,omitempty" jsonschema:"agent definitions by name; they override those from files"`
-	// Tools are the only tools that the agent has. Nil means all, empty means none.
+	// Tools are the only tools that the agent has. Nil means all tools, and an empty list means no
+	// tools.
 	Tools []string `json:"tools,omitzero" jsonschema:"the tools of the agent; default: all, empty list: none"`
 
 	Limits      Limits      `json:"limits,omitzero" jsonschema:"limits of the run"`
@@ -56,9 +58,11 @@ type Spec struct {
 
 // Container has the options of the workspace's container.
 type Container struct {
-	// Agent is the kind of agent: holdfast, claude, codex or acp; default: that of the workspace's settings.
+	// Agent is the kind of agent: holdfast, claude, codex or acp; default: the agent in the
+	// workspace's settings.
 	Agent string `json:"agent,omitempty" jsonschema:"holdfast, claude, codex or acp; default: the agent of the workspace's settings"`
-	// Ephemeral uses a container only for this run and deletes its home folder afterward. The session stays.
+	// Ephemeral uses a container only for this run and deletes its home folder afterward. The
+	// session stays.
 	Ephemeral bool `json:"ephemeral,omitempty" jsonschema:"use a container only for this run and delete its home folder afterward"`
 }
 
@@ -69,8 +73,8 @@ type Worktree struct {
 	Name string `json:"name,omitempty" jsonschema:"the worktree's name; default: the name of the session"`
 }
 
-// Session selects the session that the run belongs to. At most one of ID, Resume and Continue is set;
-// without any of them a session is created.
+// Session selects the session that the run belongs to. At most one of ID, Resume and Continue is
+// set; without any of them a session is created.
 type Session struct {
 	// ID is the session to use. It is created if it does not exist.
 	ID string `json:"id,omitempty" jsonschema:"the session to use; it is created if it does not exist"`
@@ -78,7 +82,7 @@ type Session struct {
 	Resume string `json:"resume,omitempty" jsonschema:"the id or name of an existing session"`
 	// Continue uses the newest session of the project.
 	Continue bool `json:"continue,omitempty" jsonschema:"use the newest session of the project"`
-	// Fork leaves the session as it is and continues in a fork of it.
+	// Fork continues in a fork of the session and leaves the session unchanged.
 	Fork bool `json:"fork,omitempty" jsonschema:"continue in a fork and leave the session unchanged"`
 	// WithGrants copies the session's grants to the fork.
 	WithGrants bool `json:"with_grants,omitempty" jsonschema:"with fork: copy the session's grants"`
@@ -86,7 +90,7 @@ type Session struct {
 	ForkAt string `json:"at,omitempty" jsonschema:"the item to rewind to before the run"`
 	// Title is the session's title.
 	Title string `json:"title,omitempty" jsonschema:"the session's title"`
-	// Takeover takes the session from a process that holds it.
+	// Takeover takes the session's lease from the process that holds it.
 	Takeover bool `json:"takeover,omitempty" jsonschema:"take the session from a process that holds it"`
 	// NoPersist stores nothing. A daemon rejects it, because it needs the records of its runs.
 	NoPersist bool `json:"no_persist,omitempty" jsonschema:"store nothing; not available in the daemon"`
@@ -94,13 +98,14 @@ type Session struct {
 
 // ModelOptions are the options of the model calls.
 type ModelOptions struct {
-	// Fallback is the model, PROVIDER/MODEL, that answers for the rest of a turn if the model stays unavailable.
+	// Fallback is the model, PROVIDER/MODEL, that answers for the rest of a turn if the model stays
+	// unavailable.
 	Fallback string `json:"fallback,omitempty" jsonschema:"PROVIDER/MODEL to use for the rest of a turn when the model stays unavailable"`
 	// BaseURL is the provider's address.
 	BaseURL string `json:"base_url,omitempty" jsonschema:"the provider's address"`
 	// MaxTokens is the maximum size of one answer, in tokens.
 	MaxTokens int `json:"max_tokens,omitempty" jsonschema:"maximum size of one answer, in tokens"`
-	// Effort is how much the model thinks: low, medium or high.
+	// Effort is the amount of thinking of the model: low, medium or high.
 	Effort string `json:"effort,omitempty" jsonschema:"how much the model thinks: low, medium or high"`
 }
 
@@ -116,14 +121,17 @@ type Instructions struct {
 
 // Permissions are the permissions of the run, and its unattended behavior.
 type Permissions struct {
-	// Mode is the permission mode at the start; default: that of the settings.
+	// Mode is the permission mode at the start; default: the mode in the settings.
 	Mode string `json:"mode,omitempty" jsonschema:"permission mode; default: the mode of the settings"`
-	// Allow and Deny are rules, such as "Bash(git log:*)"; an entry may hold several, separated by commas.
+	// Allow and Deny are rules, such as "Bash(git log:*)"; an entry may contain several rules,
+	// separated by commas.
 	Allow []string `json:"allow,omitempty" jsonschema:"allow rules, such as Bash(git log:*)"`
 	Deny  []string `json:"deny,omitempty" jsonschema:"deny rules; a tool name alone removes the tool"`
-	// Settings are more settings, stronger than those of the folder and the user. Each is an absolute path or a JSON object.
+	// Settings are additional settings. They override the settings of the project and the user.
+	// Each is an absolute path or a JSON object.
 	Settings []string `json:"settings,omitempty" jsonschema:"more settings, which override project and user settings: each an absolute path or a JSON object as text"`
-	// Unattended says what to do when a call needs approval and no one can answer: deny, wait or fail.
+	// Unattended is what to do when a tool call needs approval and no one can answer: deny, wait or
+	// fail.
 	Unattended string `json:"on_ask,omitempty" jsonschema:"what to do when a call needs approval and no one can answer: deny, wait or fail"`
 	// AskTimeout is how long an approval request waits before it is denied, such as "10m".
 	AskTimeout string `json:"ask_timeout,omitempty" jsonschema:"how long an approval request waits before it is denied, such as 10m"`
@@ -131,7 +139,8 @@ type Permissions struct {
 
 // Sandbox configures the kernel sandbox of commands.
 type Sandbox struct {
-	// Disabled runs commands without the sandbox. It is an error if the managed settings require the sandbox.
+	// Disabled runs commands without the sandbox. It is an error if the managed settings require
+	// the sandbox.
 	Disabled bool `json:"off,omitempty" jsonschema:"run commands without the kernel sandbox; rejected if managed settings require it"`
 }
 
@@ -139,15 +148,16 @@ type Sandbox struct {
 type Hooks struct {
 	// Disabled runs no hooks. It is an error if the managed settings have hooks.
 	Disabled bool `json:"off,omitempty" jsonschema:"run no hooks; rejected if managed settings have hooks"`
-	// Setup fires the Setup event first, with this trigger: init or maintenance.
+	// Setup runs the hooks of the Setup event first, with this trigger: init or maintenance.
 	Setup string `json:"setup,omitempty" jsonschema:"fire the Setup event first, with this trigger: init or maintenance"`
 }
 
 // MCP configures MCP servers.
 type MCP struct {
-	// Configs define more servers. Each is an absolute path or a JSON object in the format of .mcp.json.
+	// Configs define more servers. Each is an absolute path or a JSON object in the format of
+	// .mcp.json.
 	Configs []string `json:"configs,omitempty" jsonschema:"more servers: each an absolute path or a JSON object as text, in the format of .mcp.json"`
-	// Strict uses only the servers of Configs.
+	// Strict uses only the servers in Configs.
 	Strict bool `json:"strict,omitempty" jsonschema:"use only the servers of configs"`
 }
 
@@ -155,7 +165,8 @@ type MCP struct {
 type Limits struct {
 	// MaxTurns is the maximum number of model calls; it also applies to each sub-agent.
 	MaxTurns int `json:"max_turns,omitempty" jsonschema:"maximum number of model calls; it also applies to each sub-agent"`
-	// MaxBudgetUSD is the budget of the run with all its agents, in US dollars. 0 keeps the session's budget, -1 removes it.
+	// MaxBudgetUSD is the budget of the run with all its agents, in US dollars. 0 keeps the
+	// session's budget, -1 removes it.
 	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty" jsonschema:"budget of the run with all its agents, in US dollars; default: the current budget; -1 removes it"`
 }
 
@@ -169,10 +180,11 @@ type Compaction struct {
 
 // Environment describes the caller's environment by reference. It never has a value.
 type Environment struct {
-	// Variables are the names of the variables that the caller passed. A process that builds the run
-	// again without the caller looks for their values in References and in its own environment, and
-	// reports the missing ones.
+	// Variables are the names of the variables that the caller passed. A process that builds the
+	// run again without the caller looks for their values in References and in its own environment,
+	// and reports the missing ones.
 	Variables []string `json:"variables,omitempty" jsonschema:"names of the variables that the caller passed"`
-	// References says where to read the value of each variable: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
+	// References says where to read the value of each variable: env:NAME, keyring:SERVICE/USER or
+	// command:PROGRAM ARGUMENTS.
 	References map[string]string `json:"from,omitempty" jsonschema:"where to read the value of each variable: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS"`
 }

@@ -1,8 +1,8 @@
 package runspec
 
-// MaskSecrets masks the secrets in the title and system prompts of a spec, because a spec is recorded.
-// It rejects a secret in other fields, where masking would break the run after a restart. mask returns
-// a text with its secrets masked. The error is an *[Error].
+// MaskSecrets masks the secrets in the title and system prompts of a spec, because a spec is
+// recorded. It rejects a secret in other fields, where masking would break the run after a restart.
+// mask returns a text with its secrets masked. The error is an *[Error].
 func (s *Spec) MaskSecrets(mask func(text string) string) error {
 	for _, text := range []*string{&s.Session.Title, &s.Instructions.System, &s.Instructions.AppendSystem} {
 		*text = mask(*text)

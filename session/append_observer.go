@@ -5,25 +5,25 @@ import "context"
 // AppendObserver records evidence of appends, so that a log that was cut or rewritten can be
 // detected (package internal/audit). It may be called concurrently.
 type AppendObserver interface {
-	// Appended reports that the log of session id now ends with head, before anything acts on
-	// that. An error fails the append; the records are stored then, and the next append reports
-	// them again.
+	// Appended is called when the log of session id ends with head, before anything else uses the
+	// new records. If it returns an error, the append fails, but the records are stored, and the
+	// next append reports them again.
 	Appended(ctx context.Context, id string, head Record) error
-	// Deleted reports that a session is about to be deleted on purpose.
+	// Deleted is called before a session is deleted on purpose.
 	Deleted(ctx context.Context, id string) error
 }
 
 // Eraser is a store that can permanently erase payloads, also on the medium, and keep their
-// records: Payload nil, Body and Digest unchanged. The lease holder calls it with its epoch, after
-// a [record.Redacted] record that names the records is stored, and again after a crash; erasing
-// twice is harmless. In a deleted session it erases what forks still show; no process writes
-// there, so the epoch is ignored.
+// records: Payload nil, Body and Digest unchanged. The lease holder calls it with its epoch after
+// it has stored a [record.Redacted] record that names the records, and calls it again after a
+// crash. Erasing twice is harmless. In a deleted session it erases the payloads that its forks
+// still show. No process writes to a deleted session, so the epoch is ignored.
 type Eraser interface {
 	Erase(ctx context.Context, id string, epoch int64, seqs []int64) error
 }
 
-// observeAppend calls the observer with the end of a log. If that fails, the batch counts as unknown,
-// so that the next append reports it again.
+// observeAppend calls the observer with the end of a log. If the observer fails, the outcome of the
+// batch counts as unknown, so that the next append reports it again.
 func (s *Sessions) observeAppend(ctx context.Context, id string, head Record) error {
 	if s.opt.AppendObserver == nil {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// approvals is what a [replayer] knows about tool uses with an approval request, in addition to
-// its State.
+// approvals is the data that a [replayer] has, besides its State, about tool uses with an approval
+// request.
 type approvals struct {
-	begun    map[string]bool // uses that started and have no result yet
+	begun    map[string]bool // tool uses that started and have no result yet
 	obsolete map[int64]bool  // seqs of approval requests that a rewrite made obsolete
 	outside  map[string]bool // open uses that may have run outside this transcript
 	unrun    map[string]bool // uses that have a result but did not run
@@ -49,14 +49,14 @@ func (f *replayer) started(use string) {
 	f.acted(use)
 }
 
-// acted removes the answers for a use that has started or has a result.
+// acted removes the answers for a tool use that has started or has a result.
 func (f *replayer) acted(use string) {
 	if len(f.s.Answered) > 0 {
 		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredApproval) bool { return a.Asked.text("use_id") == use })
 	}
 }
 
-// paired follows the tool uses and results of a new item.
+// paired updates the sets for the tool uses and results of a new item.
 func (f *replayer) paired(e transcript.Encoded) {
 	for _, use := range e.ResultIDs() {
 		if f.s.OpenTurn != "" && !f.begun[use] {
@@ -89,8 +89,8 @@ func (f *replayer) rewritten() {
 	f.s.Answered = nil
 }
 
-// unanswer handles results that were cut off: the outcome of their uses is no longer in the
-// transcript.
+// unanswer handles results that were removed from the transcript: the outcome of their tool uses is
+// no longer in it.
 func (f *replayer) unanswer(items []transcript.Encoded) {
 	for _, e := range items {
 		for _, use := range e.ResultIDs() {
@@ -140,7 +140,8 @@ func (f *replayer) open(use string) bool {
 	return false
 }
 
-// waiting is the set of uses with an approval request that is open, or answered and not acted on.
+// waiting is the set of tool uses whose approval request is open, or was answered but has had no
+// effect yet.
 func (f *replayer) waiting() map[string]bool {
 	var uses map[string]bool
 	for _, q := range f.s.OpenApprovals {

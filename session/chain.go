@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxForkDepth is the longest chain of forks that is followed.
+// maxForkDepth is the maximum length of a chain of forks.
 const maxForkDepth = 10_000
 
 // segment is the part of a session's history that one log holds.

@@ -15,8 +15,8 @@ type childSession struct {
 	use string // see [Opened]
 }
 
-// Children lists the sessions that tool calls of this one started, oldest first. It leaves out
-// sessions that cannot be read.
+// Children lists the sessions that tool calls of this one started, oldest first. Sessions that
+// cannot be read are left out.
 func (s *Sessions) Children(ctx context.Context, id string) ([]Meta, error) {
 	list, err := s.begun(ctx, id)
 	metas := make([]Meta, len(list))

@@ -12,10 +12,10 @@ import (
 
 // CopyReport is the result of [Sessions.ReplicateAll], or its progress so far.
 type CopyReport struct {
-	Sessions int     // in the store, without deleted ones kept for their forks
-	Done     int     // of those: processed
-	Changed  int     // of those: changed in the copy, or to be changed
-	Records  int64   // appended, or to be appended
+	Sessions int     // sessions in the store, without the deleted ones that are kept for their forks
+	Done     int     // sessions that were processed
+	Changed  int     // sessions whose copy was changed, or would be changed
+	Records  int64   // records appended, or that would be appended
 	Bytes    int64   // size of their payloads
 	Erased   int64   // payloads that were erased
 	Verified int64   // records read back and compared
@@ -23,18 +23,20 @@ type CopyReport struct {
 	Last     string  // the last session processed
 }
 
-// OK reports whether the copy is complete and equal.
+// OK reports whether every session was copied and equals its copy.
 func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessions }
 
 // ReplicateAll copies every session into another store, parents first (see [Sessions.Replicate]).
 // It then reads each session from both stores and compares them record by record: digests and
-// erased payloads. Other sessions of the target store stay. Calling it again copies only new
-// records; an interrupted copy continues where it stopped.
+// erased payloads. Other sessions of the target store are left unchanged. Calling it again copies
+// only new records; an interrupted copy continues where it stopped.
 //
 // A session that cannot be copied is added to Faults, and ReplicateAll continues with the next
-// one. It returns an error only if it could not continue; the report shows how far it came.
+// one. It returns an error only if it could not continue; the report then shows what was copied
+// before.
 //
-// progress may be nil. It is called after each session and must not keep Faults and Last.
+// The function progress may be nil. It is called after each session and must not use Faults and
+// Last after it returns.
 func (s *Sessions) ReplicateAll(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
 	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress})
 }
@@ -133,7 +135,7 @@ func (c *copying) one(ctx context.Context, m Meta) error {
 	return nil
 }
 
-// missing counts what copying would append.
+// missing counts the records that copying would append.
 func (c *copying) missing(ctx context.Context, m Meta) (replicated, error) {
 	r := replicated{Session: m.ID}
 	after := m.ParentSeq

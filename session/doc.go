@@ -38,11 +38,11 @@
 // the lease gets [ErrFenced] and cannot overwrite. Shared records ([Kind.Shared]), such as a new
 // title, an answer to an approval request or a change of mode, need no lease.
 //
-// All stores follow the same contract, which package sessiontest checks; use it for a store of
-// your own. Packages internal/session/search and internal/session/convert search transcripts and
-// convert the files of other programs.
+// All stores follow the same contract, which package sessiontest checks. Use that package to test
+// your own store. Packages internal/session/search and internal/session/convert search transcripts
+// and convert the files of other programs.
 //
-// The package does no I/O itself, except in [project.ID] and [thisProcess]. It does not run agents
-// (package agent does) and knows no model provider's format. docs/formats/session-log.md describes
-// the records.
+// The package does no I/O itself, except in [project.ID] and [thisProcess]. It does not run agents,
+// which is the task of package agent, and does not depend on the format of a model provider.
+// docs/formats/session-log.md describes the records.
 package session

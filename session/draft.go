@@ -14,11 +14,11 @@ import (
 type Draft struct {
 	Kind    Kind
 	Payload json.RawMessage // one JSON object
-	ID      string          // optional; set it so that a retry can be recognized
+	ID      string          // optional; a draft with an ID can be recognized in a retry
 }
 
-// NewDraft marshals a payload type of this package. Raw JSON in it keeps its bytes, except white
-// space between tokens.
+// NewDraft returns a draft whose payload is v, a payload type of this package, in JSON. Raw JSON in
+// it keeps its bytes, except white space between tokens.
 func NewDraft(k Kind, payload any) (Draft, error) {
 	b, err := jsonscan.Marshal(payload) // escapes would change the bytes of items
 	if err != nil {
@@ -36,7 +36,7 @@ func ItemDraft(e transcript.Encoded, queued bool, mark *record.RequestMark) Draf
 		b = append(b, `,"queued":true`...)
 	}
 	if mark != nil {
-		m, _ := json.Marshal(mark) // three plain fields cannot fail
+		m, _ := json.Marshal(mark) // marshaling three plain fields cannot fail
 		b = append(b, `,"request":`...)
 		b = append(b, m...)
 	}

@@ -12,7 +12,7 @@ import (
 // erased maps the seqs of erased records to their replacements; nil means no replacement.
 type erased map[int64]json.RawMessage
 
-// note adds the replacements of a redacted record. If later is true, existing entries are kept.
+// note adds the replacements in a redacted record. If later is true, existing entries are kept.
 func (e *erased) note(payload json.RawMessage, later bool) error {
 	var p record.Redacted
 	if err := json.Unmarshal(payload, &p); err != nil {
@@ -37,12 +37,12 @@ func (e *erased) note(payload json.RawMessage, later bool) error {
 
 // erasures is what a [replayer] knows about erased payloads.
 type erasures struct {
-	known   erased         // from an earlier pass over the log
-	current erased         // from the redacted records of this pass
+	known   erased         // replacements from an earlier pass over the log
+	current erased         // replacements from the redacted records of this pass
 	empty   map[int64]bool // records without a payload
-	blank   []int64        // of those: the replacement was not known
+	blank   []int64        // erased records whose replacement was not known
 	again   bool           // a second pass would find more replacements
-	lost    error          // why folding stopped; after it only redacted records are read
+	lost    error          // why folding stopped; after that only redacted records are read
 }
 
 // effective returns a record as readers see it: with the replacement of its payload if that was
@@ -64,8 +64,8 @@ func (e *erasures) effective(r *Record) *Record {
 	return &read
 }
 
-// redacted processes a redacted record. The erased records before it were sent to a model with
-// other content, so request marks up to there no longer apply.
+// redacted processes a redacted record. The erased records before this one were sent to a model
+// with other content, so the marks of model requests up to this record no longer apply.
 func (f *replayer) redacted(r *Record) error {
 	f.marks = nil
 	if err := f.current.note(r.Payload, true); err != nil {
@@ -79,8 +79,8 @@ func (f *replayer) redacted(r *Record) error {
 	return nil
 }
 
-// unfinished lists the seqs above after that were to be erased but still have their payloads,
-// because the redaction was interrupted.
+// unfinished lists the records with a seq above after that still have their payloads because the
+// redaction that should erase them was interrupted.
 func (e *erasures) unfinished(after int64) []int64 {
 	var seqs []int64
 	for seq := range e.current {
@@ -91,8 +91,8 @@ func (e *erasures) unfinished(after int64) []int64 {
 	return seqs
 }
 
-// replayErased is replay for a log whose payloads may be erased. more adds to the known
-// replacements; it may be nil.
+// replayErased is replay for a log whose payloads may be erased. The function more adds further
+// replacements before the second pass; it may be nil.
 func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta, more func(erased) error) (*replayer, error) {
 	f, err := replay(ctx, records, m, nil)
 	if err != nil || !f.again {
@@ -119,7 +119,7 @@ func (s *Sessions) replay(ctx context.Context, m Meta) (*replayer, error) {
 	if err == nil && f.s.Head < m.Head {
 		return nil, lostTail(m, f.s.Head)
 	}
-	if err == nil && f.s.Head == m.Head && f.digest != m.HeadDigest { // an append would not follow the chain
+	if err == nil && f.s.Head == m.Head && f.digest != m.HeadDigest { // the records of an append would not continue the chain
 		return nil, &Error{
 			Op: "read", Session: m.ID, Seq: m.Head, Err: ErrCorrupt,
 			Detail: "the store has a different digest for the last record", Hint: "holdfast sessions repair " + m.ID,
@@ -128,7 +128,8 @@ func (s *Sessions) replay(ctx context.Context, m Meta) (*replayer, error) {
 	return f, err
 }
 
-// erasedAbove adds what was erased in a fork's parents after the fork was made.
+// erasedAbove adds to known the shared records of a fork that were erased in its parents after the
+// fork was made, with their replacements.
 func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error {
 	if m.Parent == "" {
 		return nil
@@ -193,7 +194,7 @@ func (s *Sessions) erasedOf(ctx context.Context, m Meta) (erased, error) {
 	known := erased{}
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
-		case errors.Is(err, ErrCorrupt): // reported when the record itself is read
+		case errors.Is(err, ErrCorrupt): // this error is reported when the record itself is read
 		case err != nil:
 			return nil, err
 		case r.Kind == record.KindRedacted && r.Payload != nil:

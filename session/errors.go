@@ -12,11 +12,11 @@ var (
 	ErrExists      = errors.New("session already exists")
 	ErrConflict    = errors.New("the log has moved on")             // another writer appended first
 	ErrFenced      = errors.New("the session was taken over")       // a newer lease exists
-	ErrLeaseLost   = errors.New("the lease could not be renewed")   // the work under the lease was ended; another process need not have taken it
+	ErrLeaseLost   = errors.New("the lease could not be renewed")   // the work under the lease was ended; another process has not necessarily taken the lease
 	ErrBusy        = errors.New("the session is open elsewhere")    // see BusyError
 	ErrCorrupt     = errors.New("the log is damaged")               // the Error has the session and the seq
 	ErrNewer       = errors.New("written by a newer version")       // unknown format or record kind
-	ErrSealed      = errors.New("the session is sealed")            // encrypted or masked; see Sealed
+	ErrSealed      = errors.New("the session is sealed")            // the record is encrypted or masked; see Sealed
 	ErrTrashed     = errors.New("the session is in the trash")      //
 	ErrInvalidID   = errors.New("invalid session id")               //
 	ErrInvalid     = errors.New("invalid argument")                 // an index or option out of range
@@ -35,7 +35,7 @@ type Error struct {
 	Session string
 	Seq     int64 // the record concerned, or 0
 	Detail  string
-	Hint    string // a command or action, may be empty
+	Hint    string // a command or an action; may be empty
 	Err     error
 }
 

@@ -12,9 +12,9 @@ import (
 // [Sessions.Delete] reach them. Implementations are safe for concurrent use, and every method is
 // idempotent.
 type ExternalCopies interface {
-	// Find lists the copies of what is to be erased. It changes nothing.
+	// Find lists the copies of the text that will be erased. It changes nothing.
 	Find(ctx context.Context, e *Erasing) ([]ExternalCopy, error)
-	// Erase removes what Find lists, except copies with Stays.
+	// Erase removes the copies that Find lists, except those with a reason in Stays.
 	Erase(ctx context.Context, e *Erasing) error
 	// Forget removes everything of a session that is deleted. It is called before the log is
 	// deleted and once more, without records, afterwards.
@@ -28,13 +28,13 @@ type Erasing struct {
 	Mask func(json.RawMessage) json.RawMessage
 	// Uses are the tool uses of the erased records.
 	Uses []string
-	// Records are the session's records, as they were before.
+	// Records are the session's records before the erasure.
 	Records []Record
 	// Changed reports whether records of the log are erased too.
 	Changed bool
 }
 
-// Hits reports whether the mask matches a text.
+// Hits reports whether Mask matches a text.
 func (e *Erasing) Hits(text string) bool {
 	return e.Mask != nil && maskedText(text, e.Mask) != text
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Find returns the session for a name that a user typed: an id, else a title, else an unambiguous
-// prefix of an id. Otherwise the error wraps ErrNotFound and its Hint lists the nearest names. A
-// session in the trash is found only by its full id.
+// Find returns the session for a name that a user typed. The name may be an id, a title or an
+// unambiguous prefix of an id, in this order. Otherwise the error wraps ErrNotFound and its Hint
+// lists the nearest names. A session in the trash is found only by its full id.
 func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
 	return s.find(ctx, name, false)
 }
@@ -57,7 +57,7 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 	return Meta{}, s.notFound(ctx, name, "")
 }
 
-// only returns the first matching session and the number of matches.
+// only returns the first session that matches, and the number of sessions that match.
 func only(all []Meta, matches func(Meta) bool) (first Meta, n int) {
 	for _, m := range all {
 		if matches(m) {
@@ -89,8 +89,8 @@ func (s *Sessions) notFound(ctx context.Context, name, detail string) error {
 	return e
 }
 
-// nearest returns up to three of names that are similar to name: one is a prefix of the other, or
-// they differ by a few edits. The most similar come first.
+// nearest returns up to three elements of names that are similar to name: one is a prefix of the
+// other, or they differ by a few edits. The most similar come first.
 func nearest(name string, names []string) []string {
 	type scored struct {
 		name  string

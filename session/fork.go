@@ -16,19 +16,19 @@ import (
 
 // ForkOptions are the options of [Sessions.Fork].
 type ForkOptions struct {
-	ID        string // of the new session; default a new UUID
+	ID        string // id of the new session; default a new UUID
 	ItemIndex *int   // index of the last transcript item to keep, from 0; nil keeps all
-	First     *int   // or the number of items to keep: First 10 is ItemIndex 9
-	ItemID    string // or the id of that item
-	Seq       int64  // or the last record to share; 0 is the newest
+	First     *int   // the number of items to keep, in place of ItemIndex: First 10 is ItemIndex 9
+	ItemID    string // id of the last transcript item to keep, in place of its index
+	Seq       int64  // seq of the last record to share, in place of an item; 0 is the newest
 	Title     string
 	User      string // see [Opened.User]
 	Owner     string // see [Opened.Owner]
 
-	Caller, Use string // the call that starts it, see [Opened]
+	Caller, Use string // the tool call that starts the new session, see [Opened]
 
 	// Grants copies the current policy of the source's run into the fork: mode, grants, denials
-	// and patches. Without it the fork starts with none of them.
+	// and patches. If it is false, the fork starts without them.
 	Grants bool
 }
 
@@ -124,8 +124,8 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 }
 
 // Drafts returns the first records of a log. The first one describes the session. The title,
-// summary, tag and first prompt are in a second record, because the first record cannot be erased
-// and those texts may have to be.
+// summary, tag and first prompt are in a second record: it may be necessary to erase them, and the
+// first record cannot be erased.
 func (o Opened) Drafts() ([]Draft, error) {
 	p := MetaPatch{}
 	shown := false
@@ -146,7 +146,8 @@ func (o Opened) Drafts() ([]Draft, error) {
 	return []Draft{opened, changed}, err
 }
 
-// decided returns the policy changes in force in the run of a session, except the limits of turns.
+// decided returns the policy changes that apply in the run of a session, except the limits of
+// turns.
 func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 	state, err := s.decidedIn(ctx, m)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Sessions) decidedIn(ctx context.Context, m Meta) (*State, error) {
 	return s.StateAt(ctx, m.ID, m.Head)
 }
 
-// NotInherited is the policy of a session's run that a fork does not have.
+// NotInherited is the part of the policy of a session's run that a fork does not have.
 type NotInherited struct {
 	Mode   string `json:"mode,omitempty" jsonschema:"the permission mode; empty if it was never set or is default"`
 	Policy bool   `json:"policy,omitempty" jsonschema:"grants, denials or changes of policy"`
@@ -226,8 +227,8 @@ func (l NotInherited) Notice(id string) string {
 	return fmt.Sprintf("the fork starts without %s of session %s; hint: --with-grants", strings.Join(what, " and "), id)
 }
 
-// branch is the point where a fork leaves its parent, and the cut it needs if that point is inside
-// a rewrite.
+// branch is the point where a fork leaves its parent. If the point is inside a rewrite, branch also
+// has the cut that the fork needs.
 type branch struct {
 	base Base
 	cut  *Rewrite

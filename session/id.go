@@ -10,9 +10,10 @@ import (
 // maxIDBytes is the maximum length of a session id.
 const maxIDBytes = 128
 
-// CheckID returns an [Error] that wraps [ErrInvalidID] if id is not a valid session id. An id is 1 to 128 bytes of UTF-8 without "/", "\",
-// "..", control or invisible characters. It does not start with a dot or a dash, and does not start or end with a space (the Open Agent
-// SDK's rules, and those that it leaves out).
+// CheckID returns an [Error] that wraps [ErrInvalidID] if id is not a valid session id. An id is 1
+// to 128 bytes of UTF-8 without "/", "\", "..", control or invisible characters. It does not start
+// with a dot or a dash, and does not start or end with a space. These are the Open Agent SDK's
+// rules and some that the SDK leaves out.
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
 		return &Error{

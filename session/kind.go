@@ -7,12 +7,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Kind is the type of a record. The set is closed: a log with another kind was written by a newer
-// version and gives [ErrNewer].
+// Kind is the type of a record. The set of kinds is closed: a log with an unknown kind was written
+// by a newer version, and reading it returns [ErrNewer].
 type Kind string
 
-// KindItem is the kind of records that contain transcript items. Package event reads single items,
-// [Sessions.Load] the whole transcript. docs/formats/session-log.md lists all kinds.
+// KindItem is the kind of records that contain transcript items. To read single items use package
+// event, and to read the whole transcript use [Sessions.Load]. docs/formats/session-log.md lists
+// all kinds.
 const KindItem Kind = record.KindItem
 
 // known reports whether k is one of [record.Kinds].
@@ -47,11 +48,12 @@ type Opened struct {
 	Summary   string    `json:"summary,omitempty"`
 	Tag       string    `json:"tag,omitempty"`
 	Prompt    string    `json:"first_prompt,omitempty"`
-	User      string    `json:"user,omitempty"` // the account the program ran as
-	// Owner is the session whose run this one works for, or "".
+	User      string    `json:"user,omitempty"` // the operating system account that the program ran as
+	// Owner is the session whose run this session works for, or "".
 	Owner string `json:"owner,omitempty"`
-	// Caller is the session that started this one: the owner or another session that works for it.
-	// Use is the tool use in the caller. Both are "" if no call started the session.
+	// Caller is the session that started this session: the owner or another session that works for
+	// the owner. Use is the tool use in the caller. Caller and Use are "" if no tool call started
+	// the session.
 	Caller string `json:"caller,omitempty"`
 	Use    string `json:"use,omitempty"`
 	Base   *Base  `json:"base,omitempty"`
@@ -63,7 +65,7 @@ type Base struct {
 	Parent   string `json:"parent"`
 	Seq      int64  `json:"seq"`
 	Digest   Digest `json:"digest"`
-	Messages int    `json:"messages"` // items in the transcript at Seq
+	Messages int    `json:"messages"` // number of items in the transcript at Seq
 }
 
 // runEventPayload is the part of a [record.KindRunEvent] payload that this package reads; package
@@ -80,7 +82,7 @@ type Rewrite struct {
 	By            string            `json:"by,omitempty"` // the mutator's name
 	Notes         []string          `json:"notes,omitempty"`
 	Items         []json.RawMessage `json:"items,omitempty"` // the whole new transcript
-	TruncateAfter string            `json:"cut,omitempty"`   // instead of Items: drop everything after the item with this id
+	TruncateAfter string            `json:"cut,omitempty"`   // instead of Items: remove everything after the item with this id
 	// Messages is the number of items in the new transcript.
 	Messages int `json:"messages"`
 }

@@ -6,28 +6,29 @@ import (
 )
 
 // Lease is the right to write one session and to have effects for it. Epoch grows with every new
-// holder, and stores compare it. A holder ends its work before TTL has passed since it took or
-// last renewed the lease, measured by its own monotonic clock. A process that wants to take over
-// uses what the store itself knows (Remaining). The times are for display: no decision depends on
-// the clock of another machine.
+// holder, and stores compare it. A holder ends its work before the TTL is over. The TTL starts when
+// the holder takes or renews the lease, and is measured by its own monotonic clock. A process that
+// wants to take over the lease uses Remaining, the remaining time that the store itself knows. The
+// times are for display: no decision depends on the clock of another machine.
 type Lease struct {
 	Epoch   int64         `json:"epoch"`
 	Holder  Holder        `json:"holder"`
 	Since   time.Time     `json:"since,omitzero"`
 	Expires time.Time     `json:"expires,omitzero"` // by the holder's clock; changes with each renewal
-	TTL     time.Duration `json:"ttl,omitempty"`    // 0: written by an older version, which used Expires
+	TTL     time.Duration `json:"ttl,omitempty"`    // 0 if an older version wrote the lease; it used Expires
 
-	// Previous is the lease this one was taken from, until its holder releases it: see
-	// [Leaser].Release. It has an Epoch and a Holder.
+	// Previous is the lease that this lease replaced. It is set until the previous holder releases
+	// it: see [Leaser].Release. Only its Epoch and Holder are set.
 	Previous *Lease `json:"former,omitempty"`
 
 	// Renewed is the time of the last write in milliseconds of the store's own clock; 0 in stores
 	// without one. Only stores write and read it.
 	Renewed int64 `json:"renewed,omitempty"`
 
-	// Remaining is how much longer the holder may have work in progress, as far as the store
-	// knows: by its own clock or by a lock of the operating system. 0 or less: no longer. Stores
-	// set it in leases they return and do not store it. It is nil if they cannot tell.
+	// Remaining is how much longer the holder may have work in progress. The store determines it
+	// from its own clock or from a lock of the operating system. 0 or less means that the holder
+	// has no work in progress. Stores set it in the leases that they return and do not store it. It
+	// is nil if the store cannot tell.
 	Remaining *time.Duration `json:"left,omitempty"`
 }
 
@@ -37,13 +38,14 @@ func (l Lease) TakenFrom(held Lease) Lease {
 	return l
 }
 
-// Stored returns l in the form that stores keep.
+// Stored returns l in the form in which stores keep it.
 func (l Lease) Stored() Lease {
 	l.Remaining = nil
 	return l
 }
 
-// Remains returns l with Remaining set from now, the store's clock in milliseconds.
+// Remains returns l with Remaining computed from now, the time of the store's clock in
+// milliseconds.
 func (l Lease) Remains(now int64) Lease {
 	l.Remaining = nil
 	if l.TTL > 0 && l.Renewed > 0 && now > 0 {

@@ -83,8 +83,8 @@ func (q *Query) place() (p listPlace, found bool, err error) {
 	return p, true, nil
 }
 
-// Select returns the page of q out of any sessions. It is for stores that read all sessions; their
-// cursors are positions.
+// Select returns the page of q from a list of sessions in any order. It is for stores that read all
+// sessions; their cursors are positions.
 func (q *Query) Select(all []Meta) (Page, error) {
 	after, begun, err := q.place()
 	if err != nil {

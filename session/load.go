@@ -23,7 +23,7 @@ type LoadOptions struct {
 type Loaded struct {
 	Meta    Meta
 	Items   []transcript.Encoded
-	Notices []string // records left out because they could not be read
+	Notices []string // one message for each record or range of records that was left out because it could not be read
 }
 
 // Load reads a session's transcript, or its last items. It takes no lease and changes nothing.
@@ -74,27 +74,27 @@ type reverseReader struct {
 	notices     []string
 	err         error
 	erased      erased // replacements of erased payloads
-	parentsRead bool   // the parents were read too
+	parentsRead bool   // true if the parents were read too
 	next        int64  // the next seq expected; -1 if unknown
 }
 
-// found is an item of the transcript and the record that contains it. In a rewrite record it is
-// item number at of several.
+// found is an item of the transcript and the record that contains it. In a rewrite record, at is
+// the index of the item and of is the number of items; otherwise both are 0.
 type found struct {
 	item   transcript.Encoded
 	record Record
 	at, of int
 }
 
-// within reports whether the record also contains later items.
+// within reports whether the record also contains items after this one.
 func (f found) within() bool { return f.at+1 < f.of }
 
 func (s *Sessions) backwards(ctx context.Context, m Meta) *reverseReader {
 	return &reverseReader{ctx: ctx, s: s, m: m}
 }
 
-// items yields the transcript's items, last first, and reads only as far as needed. b.err has the
-// error that ended it.
+// items yields the transcript's items, last first, and reads only as far as needed. If an error
+// ends the sequence, it is in b.err.
 func (b *reverseReader) items(yield func(found) bool) {
 	skip := "" // the items after the one with this id were cut
 	emit := func(f found) bool {
@@ -172,7 +172,7 @@ func (b *reverseReader) follow(r Record, err error) {
 	if e, ok := errors.AsType[*Error](err); ok && r.Seq == 0 {
 		r.Seq = e.Seq
 	}
-	if r.Seq == 0 { // a missing parent and all its records
+	if r.Seq == 0 { // the parent is missing, with all its records
 		b.next = -1
 		return
 	}
@@ -199,8 +199,8 @@ func lostTail(m Meta, at int64) error {
 	}
 }
 
-// effective returns a record with the replacement of its payload. A backward read reaches the
-// records with the replacements first, except those that a parent got after the fork.
+// effective returns a record with the replacement of its payload. A backward read finds the records
+// with the replacements first, except those that were added to a parent after the fork.
 func (b *reverseReader) effective(r Record) Record {
 	instead, ok := b.erased[r.Seq]
 	if !ok && r.Payload == nil && !b.parentsRead {

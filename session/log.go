@@ -19,10 +19,10 @@ type Log struct {
 	recovery *Recovery
 	renewal
 
-	turn   chan struct{} // one append at a time; waiting can be cancelled
+	turn   chan struct{} // allows one append at a time; waiting for it can be cancelled
 	closed bool
 	doubt  unknownAppend
-	unread []Record // found by an append and not yet returned by Refresh
+	unread []Record // records found by an append and not yet returned by Refresh
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
@@ -81,8 +81,8 @@ func (l *Log) Lease() Lease {
 
 // Append adds the drafts as one batch at the end of the log, and returns them as records once they
 // are durable. It first reads the shared records that others appended. Errors: ErrConflict if
-// another writer appended any other record, ErrFenced if the lease was taken over, ErrFull,
-// ErrPoisoned, ErrClosed.
+// another writer appended a record that is not shared, ErrFenced if the lease was taken over,
+// ErrFull, ErrPoisoned, ErrClosed.
 //
 // If a failure leaves it unknown whether the batch was written (a cancelled context, a lost
 // connection), Append looks it up; a batch that is found counts as appended. If the lookup fails
@@ -148,7 +148,7 @@ func checkDrafts(drafts []Draft) error {
 	return nil
 }
 
-// append writes drafts after taking in shared records of others. The log is locked.
+// append writes the drafts after it has applied the shared records of others. The log is locked.
 func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -185,7 +185,7 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	}
 }
 
-// seal makes records of drafts that follow the log's head.
+// seal converts drafts to records that follow the log's head.
 func (l *Log) seal(drafts []Draft) []Record {
 	recs := make([]Record, len(drafts))
 	now := l.s.opt.Clock()
@@ -212,7 +212,7 @@ func (l *Log) reseal(recs []Record) {
 	}
 }
 
-// write passes sealed records to the store and folds them into the meta.
+// write appends sealed records to the store and folds them into the meta.
 func (l *Log) write(ctx context.Context, recs []Record) error {
 	delta, err := Fold(recs)
 	if err != nil {
@@ -278,7 +278,7 @@ func (l *Log) known(seq int64) {
 	l.unread = slices.DeleteFunc(l.unread, func(r Record) bool { return r.Seq <= seq })
 }
 
-// takeIn applies shared records that others appended. The log is locked.
+// takeIn applies the shared records that others appended. The log is locked.
 func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	var added []Record
 	want := l.Meta()
@@ -316,7 +316,7 @@ func (l *Log) foreignRecord(seq int64) error {
 	return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
 }
 
-// Records yields the log's records, including those of its parents.
+// Records yields the log's records, including the records of its parents.
 func (l *Log) Records(ctx context.Context, r Range) iter.Seq2[Record, error] {
 	return l.s.records(ctx, l.Meta(), r)
 }
@@ -362,7 +362,7 @@ func (l *Log) Close() error {
 	return l.release()
 }
 
-// recover lets the store repair the log and reads its end.
+// recover lets the store repair the log, and reads the end of the log.
 func (l *Log) recover(ctx context.Context) error {
 	if r, ok := As[Recoverer](l.s.store); ok {
 		rec, err := r.Recover(ctx, l.id)

@@ -10,7 +10,7 @@ import (
 )
 
 // Meta is what a list shows of a session. The store updates it in the transaction that appends the
-// records. It is computed from them alone (see [Delta]) and can be rebuilt.
+// records. It is computed only from the records (see [Delta]) and can be rebuilt.
 type Meta struct {
 	ID            string    `json:"id"`
 	Project       string    `json:"project,omitempty"`
@@ -25,32 +25,32 @@ type Meta struct {
 	FirstPrompt   string    `json:"first_prompt,omitempty"`
 	GitBranch     string    `json:"git_branch,omitempty"`
 	OpenApprovals int       `json:"questions,omitempty"`  // approval requests without an answer
-	Size          int64     `json:"size"`                 // bytes of its payloads, without the parents'
+	Size          int64     `json:"size"`                 // size of its payloads in bytes, without those of the parents
 	Parent        string    `json:"parent,omitempty"`     // forks
 	ParentSeq     int64     `json:"parent_seq,omitempty"` // the last record shared with Parent
 	Run           string    `json:"run,omitempty"`        // the status of its run: running, completed, failed, cancelled, interrupted
-	Owner         string    `json:"owner,omitempty"`      // the session whose run this one works for
-	Trashed       string    `json:"trashed,omitempty"`    // when it was moved to the trash, RFC 3339; "" if it is not there
+	Owner         string    `json:"owner,omitempty"`      // the session whose run this session works for
+	Trashed       string    `json:"trashed,omitempty"`    // the time when it was moved to the trash, in RFC 3339; "" if it is not in the trash
 
 	Head       int64  `json:"head"`        // seq of the last record
-	HeadDigest Digest `json:"head_digest"` // and its digest
+	HeadDigest Digest `json:"head_digest"` // digest of that record
 
 	// Deleted sessions are visible only to forks, which still need their records.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
 // Delta is the change of a session's [Meta] by a batch of records: absolute values for fields,
-// differences for counts. Stores apply it in the transaction that appends the batch. Folding all
-// batches in order gives the Meta that the store has.
+// differences for counts. Stores apply it in the transaction that appends the batch. Applying the
+// Deltas of all batches in order gives the Meta that the store has.
 type Delta struct {
 	Opened        *Opened    `json:"opened,omitempty"`     // the batch creates the session
 	Messages      int        `json:"messages,omitempty"`   // added to MessageCount, after Reset
 	Reset         bool       `json:"reset,omitempty"`      // MessageCount restarts at 0 first
 	OpenApprovals int        `json:"-"`                    // added to OpenApprovals: requests minus answers
 	Bytes         int64      `json:"bytes,omitempty"`      // added to Size
-	Updated       time.Time  `json:"-"`                    // of the last record
-	Prompt        string     `json:"prompt,omitempty"`     // becomes FirstPrompt if that is empty
-	Replaced      *string    `json:"replaced,omitempty"`   // always becomes FirstPrompt, before Prompt
+	Updated       time.Time  `json:"-"`                    // time of the last record
+	Prompt        string     `json:"prompt,omitempty"`     // becomes FirstPrompt if FirstPrompt is empty
+	Replaced      *string    `json:"replaced,omitempty"`   // always becomes FirstPrompt; applied before Prompt
 	Patch         *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed; later values replace earlier ones
 	Head          int64      `json:"-"`                    //
 	Digest        Digest     `json:"-"`                    //
@@ -61,8 +61,8 @@ type Delta struct {
 // promptLimit is the maximum size of FirstPrompt in bytes.
 const promptLimit = 200
 
-// Fold computes the delta of a batch. It decodes only what it needs of each payload: the start of
-// an item, all of the rare kinds.
+// Fold computes the delta of a batch. It decodes only the parts of each payload that it needs: the
+// start of an item, and whole payloads of the rare kinds.
 func Fold(batch []Record) (Delta, error) {
 	var d Delta
 	for i := range batch {
@@ -187,7 +187,7 @@ func (d *Delta) addSealed(r *Record) error {
 	return nil
 }
 
-// merge adds the delta of one following record, except the fields that every record sets.
+// merge adds to d the delta of the next record, except the fields that every record sets.
 func (d *Delta) merge(one *Delta) {
 	d.Bytes += one.Bytes
 	if one.Opened != nil {
@@ -220,7 +220,7 @@ func (d *Delta) merge(one *Delta) {
 	}
 }
 
-// relist replaces the list fields by those of a redacted record.
+// relist replaces the fields that lists show by those of a redacted record.
 func (d *Delta) relist(l *record.Listed) error {
 	var patch MetaPatch
 	if l.Patch != nil {
@@ -309,11 +309,11 @@ func (m Meta) Apply(d Delta) Meta {
 	return m
 }
 
-// Lost reports whether none of the session's records can be read. Meta then has what is known from
-// elsewhere.
+// Lost reports whether none of the session's records can be read. Meta then has only the data that
+// is known from other sources.
 func (m *Meta) Lost() bool { return m.Head <= 0 }
 
-// Runs reports whether the session's run has a status; "*" matches any.
+// Runs reports whether the session's run has the given status; "*" matches any status.
 func (m *Meta) Runs(status string) bool {
 	return m.Run != "" && (status == "*" || status == m.Run)
 }

@@ -56,7 +56,7 @@ func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error {
 	}
 }
 
-// draft returns the record that applies p to m, and whether anything changes.
+// draft returns the record that applies patch p to m, and whether the patch changes anything.
 func (p MetaPatch) draft(m Meta) (Draft, bool, error) {
 	changes := false
 	for _, f := range []struct {

@@ -46,8 +46,8 @@ type Record struct {
 	Body    Digest
 	Digest  Digest
 
-	// Masked is set by a store that removes content before storing it (package redacting): Payload
-	// is the replacement, and Body the digest of the original.
+	// Masked is set by a store that masks content before it stores a record (package redacting).
+	// Payload is then the replacement, and Body is the digest of the original.
 	Masked bool
 }
 
@@ -61,8 +61,8 @@ func (r *Record) Seal(prev Digest) {
 }
 
 // Check returns an error that wraps [ErrCorrupt] if the record's digests do not match its content.
-// An erased or masked payload is not an error. If the payload is encrypted and all else matches,
-// the error wraps [ErrSealed].
+// An erased or masked payload is not an error. If the payload is encrypted and everything else
+// matches, the error wraps [ErrSealed].
 func (r *Record) Check() error {
 	fits := r.Payload == nil || r.Masked || sha256.Sum256(r.Payload) == r.Body
 	sealed := !fits && record.IsSealed(r.Payload)

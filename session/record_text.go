@@ -10,8 +10,8 @@ import (
 
 // kindText describes which text of a session the records of a kind contain, and how it is erased.
 type kindText struct {
-	Holds string   // the fields with text, "" if none
-	Needs []string // the fields that stay because resuming needs them
+	Holds string   // the fields that contain text, or "" if there are none
+	Needs []string // the fields that are kept because a resume needs them
 	// NotWholeReason is why a record of this kind cannot be erased whole by its seq, and
 	// KeptReason is why a mask does not change it either. Both are "" if the record can be erased.
 	NotWholeReason, KeptReason string
@@ -26,8 +26,8 @@ const (
 )
 
 // kindTexts lists the record kinds that contain text of a session. Kinds that are not in it cannot
-// be erased, and a test fails if one of [record.Kinds] is missing. docs/erasure.md lists it for
-// users.
+// be erased, and a test fails if one of [record.Kinds] is missing. docs/erasure.md has the same
+// list for users.
 func kindTexts() map[Kind]kindText {
 	return map[Kind]kindText{
 		record.KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", NotWholeReason: whyOpened, KeptReason: whyOpened},

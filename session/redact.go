@@ -11,28 +11,28 @@ import (
 
 // RedactOptions selects what [Sessions.Redact] erases.
 type RedactOptions struct {
-	// Seqs are erased whole, together with everything that repeats them: other records of the same
-	// item, approvals and decisions about its tool uses, tasks, and run events with its text; in
-	// this session, in forks, and in sessions started by its tool uses.
+	// The records in Seqs are erased whole, together with everything that repeats them: other
+	// records of the same item, approvals and decisions about its tool uses, tasks, and run events
+	// with its text; in this session, in forks, and in sessions started by its tool uses.
 	Seqs []int64
 	// Skip reports the Seqs that cannot be erased as Remaining and erases the rest; otherwise
 	// nothing is erased. It is for ranges that a user entered.
 	Skip bool
 	// Mask returns a payload without the content to erase, or the same bytes if there is none;
-	// package audit/secret has one. The result replaces the payload. Mask is applied to everything
-	// that may repeat the session's text: see [Sessions.Redact].
+	// package audit/secret has such a function. The result replaces the payload. Mask is applied to
+	// everything that may repeat the session's text: see [Sessions.Redact].
 	Mask func(payload json.RawMessage) json.RawMessage
 
 	Reason string // stored in the redacted record
 	By     string // who requested it
-	DryRun bool   // only report what would be erased; takes no lease
+	DryRun bool   // only report what would be erased; DryRun takes no lease
 }
 
 // Redaction is the result of [Sessions.Redact].
 type Redaction struct {
-	Erased    []Erasure      // the session's records first, then those of others; oldest first
-	Copies    []ExternalCopy // outside the logs: removed, or left for the reason in Stays
-	Remaining []Erasure      // what could not be erased; the record has a Seq and a Kind
+	Erased    []Erasure      // the session's own records, then those of other sessions; each oldest first
+	Copies    []ExternalCopy // copies outside the logs: removed, or left for the reason in Stays
+	Remaining []Erasure      // records that could not be erased, with their Seq and Kind
 }
 
 // Erasure is a record that is erased, or one that could not be.
@@ -43,7 +43,7 @@ type Erasure struct {
 	Reason      string          // why it could not be erased
 }
 
-// leftover is a record that could not be erased.
+// leftover returns the Erasure for a record that cannot be erased.
 func leftover(session string, r *Record, why string) Erasure {
 	return Erasure{Session: session, Record: Record{Seq: r.Seq, Kind: r.Kind}, Reason: why}
 }
@@ -111,7 +111,7 @@ func (s *Sessions) erase(ctx context.Context, id string, epoch int64, seqs []int
 }
 
 // draft returns the redacted record: the erased seqs, the replacements and the new list fields.
-// needed reports whether it adds anything to earlier redacted records.
+// The result needed is true if the record adds anything to earlier redacted records.
 func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	w := record.Redacted{Reason: p.o.Reason, By: p.o.By}
 	for _, seq := range p.order() {
@@ -143,7 +143,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 		if instead, ok := p.targets[r.Seq]; ok {
 			r.Payload = instead
 		}
-		if r.Kind == record.KindRedacted { // its replacements are already applied
+		if r.Kind == record.KindRedacted { // the replacements of these records are already applied
 			r.Payload = nil
 		}
 		d, err := Fold([]Record{r})

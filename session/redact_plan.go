@@ -9,18 +9,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// redactionPlan decides what a redaction erases in one session.
+// redactionPlan determines which records a redaction erases in one session.
 type redactionPlan struct {
 	s       *Sessions
 	o       RedactOptions
 	meta    Meta
 	records []Record                  // the session's records with their replacements
 	known   erased                    // replacements of records that were erased before
-	by      map[int64]int64           // for a record erased before: the seq of the redacted record with its replacement
+	by      map[int64]int64           // seq of the redacted record that has the replacement, for each record erased before
 	targets map[int64]json.RawMessage // seqs to erase and their replacements
-	carried map[int64]bool            // of those: erased before, with an unchanged replacement
-	open    map[int64]bool            // approval requests without an answer, and answers not acted on
-	shares  map[string]int64          // for each session it was forked from: the last shared record
+	carried map[int64]bool            // the seqs in targets that were erased before and whose replacement is unchanged
+	open    map[int64]bool            // approval requests without an answer, and those whose answer has had no effect yet
+	shares  map[string]int64          // seq of the last shared record, for each session that this one was forked from
 	left    []Erasure
 	busy    string // why nothing can be erased here now; "" if it can
 
@@ -33,7 +33,7 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 		s: s, o: o, meta: m, by: map[int64]int64{}, targets: map[int64]json.RawMessage{}, carried: map[int64]bool{}, open: map[int64]bool{},
 		shares: map[string]int64{},
 	}
-	if m.Deleted { // it cannot be resumed; it has only what forks need
+	if m.Deleted { // a deleted session cannot be resumed; it has only the records that forks need
 		known, err := s.erasedOf(ctx, m)
 		if err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 }
 
 // decide adds to the plan the records that repeat the selected ones, and those that the mask
-// matches. main: this is the session that Redact was called for.
+// matches. The parameter main is true for the session that Redact was called for.
 func (p *redactionPlan) decide(n *namedText, main bool) error {
 	if n.some() {
 		if err := p.repeats(n, main); err != nil {
@@ -256,7 +256,7 @@ func withoutStrategy(r *Record) json.RawMessage {
 	return fieldsOf(r.Payload, "input", "text", "message")
 }
 
-// begunBy reports whether a selected tool use started the session.
+// begunBy reports whether one of the selected tool uses started the session.
 func (p *redactionPlan) begunBy(n *namedText) bool {
 	if len(p.records) == 0 || p.records[0].Kind != record.KindOpened {
 		return false
@@ -277,7 +277,8 @@ func (p *redactionPlan) written(uses []string) []string {
 	return list
 }
 
-// minMatch is the length in bytes from which a text inside another one is not a coincidence.
+// minMatch is the minimum length in bytes of a text that is searched inside other texts. A shorter
+// text may occur there by coincidence.
 const minMatch = 16
 
 // matchesAny reports whether one of some texts contains a selected text.
@@ -339,7 +340,7 @@ func (p *redactionPlan) carry() {
 			old = append(old, by)
 		}
 	}
-	for i := range p.records { // its reason may contain the text to erase
+	for i := range p.records { // the reason may contain the text to erase
 		r := &p.records[i]
 		if r.Kind == record.KindRedacted && r.Payload != nil && p.o.Mask != nil && p.hits(*r) && !slices.Contains(old, r.Seq) {
 			old = append(old, r.Seq)

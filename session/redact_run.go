@@ -26,14 +26,14 @@ type redaction struct {
 	named namedText
 	plans []*redactionPlan // the session's plan first
 	found *Redaction
-	held  []*Erasing // the input for the copies, one for each relative
+	held  []*Erasing // the input for [ExternalCopies], one for each related session
 }
 
 // namedText is the content of the records selected by seq, used to find what repeats it.
 type namedText struct {
 	items map[string]bool
 	uses  map[string][]string // by session
-	gave  map[string][]string // by session: the uses whose results were selected
+	gave  map[string][]string // the tool uses whose results were selected, by session
 	texts []string
 }
 
@@ -54,7 +54,7 @@ func (r *redaction) plan(ctx context.Context) error {
 		return err
 	}
 	r.named = newNamed()
-	for _, m := range relatives { // selected records first: they are used to find what repeats them
+	for _, m := range relatives { // plan the selected records first: they are used to find what repeats them
 		if len(seqs[m.ID]) == 0 {
 			continue
 		}
@@ -156,8 +156,8 @@ func rank(relatives []Meta, p *redactionPlan) int {
 	return slices.IndexFunc(relatives, func(m Meta) bool { return m.ID == p.meta.ID })
 }
 
-// addParents makes every fork record what is erased in its deleted parents, whose own logs cannot
-// be appended to.
+// addParents adds to the plan of every fork the records that are erased in its deleted parents,
+// because no record can be appended to the logs of deleted sessions.
 func (r *redaction) addParents() {
 	for _, dead := range r.plans {
 		if !dead.meta.Deleted || len(dead.targets) == 0 {
@@ -179,7 +179,7 @@ func (r *redaction) addParents() {
 	}
 }
 
-// addDeletedParents adds what is erased in a deleted parent.
+// addDeletedParents adds to the plan the shared records that are erased in a deleted parent.
 func (p *redactionPlan) addDeletedParents(dead *redactionPlan) {
 	for seq, instead := range dead.targets {
 		if seq > p.shares[dead.meta.ID] {
@@ -310,7 +310,7 @@ func (l *Log) redact(ctx context.Context, p *redactionPlan) error {
 	return l.erase(ctx, slices.Compact(seqs))
 }
 
-// some reports whether the plan contains anything to do.
+// some reports whether the plan erases anything.
 func (p *redactionPlan) some() bool {
 	if len(p.targets) > 0 || len(p.unfinished) > 0 {
 		return true

@@ -178,7 +178,8 @@ func TestRedactSeqs(t *testing.T) {
 		for _, e := range did.Erased {
 			got = append(got, fmt.Sprint(e.Session, e.Record.Seq))
 		}
-		// With what was asked and decided about the use, and the prompt that the fork's list repeats.
+		// With what was asked and decided about the use, and the prompt that the fork's list
+		// repeats.
 		if fmt.Sprint(got) != "[s2 s4 s5 s6 s7 fork13]" || len(did.Remaining) != 0 {
 			t.Errorf("erased %v, left %+v", got, did.Remaining)
 		}

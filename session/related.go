@@ -55,7 +55,7 @@ func (s *Sessions) relatedSessions(ctx context.Context) (map[string]Meta, error)
 			if !ok {
 				parent, err = s.lookup(ctx, m.Parent)
 				if errors.Is(err, ErrNotFound) {
-					break // damaged: the error is reported when the record is read
+					break // the session is damaged: the error is reported when the record is read
 				}
 				if err != nil {
 					return nil, err

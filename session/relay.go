@@ -2,11 +2,11 @@ package session
 
 import "context"
 
-// Relay appends a batch that another process sealed and sent here, in the way its [Log] would
-// append it. It trusts nothing in the batch: the records must match their digests and follow each
-// other, the change of the meta is computed from them, and the [AppendObserver] is called before
-// Relay returns. The store checks the log's head and the lease. Errors: those of [Store].Append,
-// and ErrCorrupt for records that do not match.
+// Relay appends a batch that another process sealed and sent to this one, as the [Log] of that
+// process would append it. It does not trust the batch: the records must match their digests and
+// follow each other, the change of the meta is computed from them, and the [AppendObserver] is
+// called before Relay returns. The store checks the log's head and the lease. Errors: those of
+// [Store].Append, and ErrCorrupt for records that do not match.
 //
 // If the observer fails, or it is unknown whether the batch was written, relaying the same batch
 // again is safe.

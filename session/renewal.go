@@ -19,10 +19,10 @@ type renewal struct {
 	leaser Leaser // nil when the store has no leases
 	lease  Lease
 	fenced atomic.Bool
-	// displaced: the previous holder may still be running.
+	// displaced is true if the previous holder may still be running.
 	displaced bool
-	former    time.Time // until then it may have work in progress
-	unsafe    bool      // that was not waited for: the lease is left to expire
+	former    time.Time // until this time the previous holder may have work in progress
+	unsafe    bool      // that time was not waited for: the lease is left to expire
 	cancel    context.CancelFunc
 	done      chan struct{}
 
@@ -125,7 +125,7 @@ func (s *Sessions) leaseEnded(id string, held Lease) bool {
 type seenLease struct {
 	epoch   int64
 	expires time.Time
-	at      time.Time // by this process's clock
+	at      time.Time // time by this process's clock
 }
 
 // Lease returns the lease of a running session. It is nil if no process holds it, if the holder
@@ -165,8 +165,8 @@ func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 	return held, nil
 }
 
-// begin starts the time of a lease that was requested at the given time by the clock of this
-// process.
+// begin starts to measure the time of a lease that was requested at the given time by the clock of
+// this process.
 func (l *Log) begin(requested time.Time) {
 	l.changed = make(chan struct{}, 1)
 	l.taken, l.take = context.WithCancelCause(context.Background())
@@ -180,7 +180,7 @@ func (l *Log) leaseEnds(renewed time.Time) time.Time {
 	return renewed.Add(l.s.opt.TTL - l.s.opt.TTL/4)
 }
 
-// leaseExpired ends the work: the lease could not be renewed.
+// leaseExpired ends the work because the lease could not be renewed.
 func (l *Log) leaseExpired() {
 	l.lost.Lock()
 	defer l.lost.Unlock()
@@ -205,7 +205,7 @@ func (l *Log) renewed(requested time.Time) {
 	l.lapse.Reset(time.Until(l.leaseEnds(requested)))
 }
 
-// fence ends all work: the session was taken over.
+// fence ends all work because the session was taken over.
 func (l *Log) fence() {
 	l.fenced.Store(true)
 	if l.leaser == nil {
@@ -340,7 +340,7 @@ func (l *Log) renewEvery(ctx context.Context, period time.Duration) (taken bool)
 		select {
 		case <-ctx.Done():
 			return false
-		case <-l.taken.Done(): // found out by an append
+		case <-l.taken.Done(): // an append found that the session was taken over
 			return true
 		case <-l.changed:
 		case <-t.C:

@@ -52,7 +52,7 @@ type repairBatch struct {
 	f       *replayer
 	drafts  []Draft
 	workers func() (map[string]string, error) // sessions started by tool uses, by use
-	since   func() (map[string]bool, error)   // uses that the source started after the fork
+	since   func() (map[string]bool, error)   // tool uses that the source session started after the fork was made
 }
 
 // workers returns the sessions that tool uses of this session, and of those it was forked from,
@@ -223,7 +223,7 @@ func (m *repairBatch) queue(it transcript.Item, use string) error {
 	return nil
 }
 
-// answer returns the result of a use that has none.
+// answer returns a result for a tool use that has none.
 func (m *repairBatch) answer(use transcript.ToolUse) (transcript.Item, error) {
 	if m.f.begun[use.ID] {
 		return m.kept(history.UnknownOutcome(use.ID), use.ID)

@@ -20,9 +20,9 @@ const (
 	replayBytes = 1 << 20
 )
 
-// replayAll folds a log's records, from the first on, into a State. It checks every digest and
-// that the records form one chain. An error is an [Error] that wraps ErrCorrupt and has the
-// session and seq; an unknown kind or format is ErrNewer.
+// replayAll folds all records of a log into a State, starting with the first. It checks every
+// digest and that the records form one chain. An error is an [Error] that wraps ErrCorrupt and has
+// the session and seq; an unknown kind or format is ErrNewer.
 //
 // If payloads were erased, it reads the records a second time to apply the replacements that later
 // records contain.
@@ -116,12 +116,12 @@ func checkChain(batches <-chan []Record, emptied chan<- []Record) error {
 type replayer struct {
 	s     State
 	marks []markAt
-	there []record.ToolStarted // of a fork: background tasks of its parent
+	there []record.ToolStarted // in a fork: background tasks of the parent
 
 	recordedCost float64      // cost from model.called records since the last turn closed
-	left         NotInherited // of a fork: policy of its parent that it does not have
+	left         NotInherited // in a fork: policy of the parent that the fork does not have
 
-	digest Digest // of the last record
+	digest Digest // digest of the last record
 
 	masked bool // a payload was masked: no model received it in this form
 	approvals

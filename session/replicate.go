@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// replicated is what [Sessions.Replicate] did to one session.
+// replicated is the result of [Sessions.Replicate] for one session.
 type replicated struct {
 	Session string
 	Records int64 // records appended
@@ -185,7 +185,7 @@ func (s *replication) common(ctx context.Context, m, there Meta) (Record, error)
 		}
 		return r, nil
 	}
-	if m.Deleted { // what its forks do not need was removed
+	if m.Deleted { // the records that its forks do not need were removed
 		return Record{Seq: there.Head, Digest: there.HeadDigest}, nil
 	}
 	return Record{}, diverged("the copy has records that the original does not have")

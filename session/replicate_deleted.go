@@ -10,7 +10,7 @@ import (
 )
 
 // remnant creates a session that has only its fork point left: forks of it start before its own
-// first record. It is deleted as soon as they exist.
+// first record. It is deleted as soon as these forks exist.
 func (s *replication) remnant(ctx context.Context, l *Log, m Meta, r *replicated) error {
 	o := Opened{Format: record.FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
 	if m.Parent != "" {
@@ -111,7 +111,7 @@ func (s *replication) forks(ctx context.Context) (map[string][]string, error) {
 			seen[m.ID] = true
 			forks[m.Parent] = append(forks[m.Parent], m.ID)
 			if m, err = s.from.lookup(ctx, m.Parent); errors.Is(err, ErrNotFound) {
-				break // damaged: the error is reported when the record is read
+				break // the session is damaged: the error is reported when the record is read
 			} else if err != nil {
 				return nil, err
 			}

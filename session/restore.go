@@ -16,12 +16,12 @@ import (
 type RestoreOptions struct {
 	SessionID      string // "" without ContinueRecent means a new session
 	ContinueRecent bool   // the last updated session of Project, if SessionID is ""
-	Project        string // for ContinueRecent; "" means any
+	Project        string // project for ContinueRecent; "" means any project
 	Fork           bool   // resume in a fork; the source stays unchanged
 	ForkID         string // the fork's id; default a new UUID
 	ForkGrants     bool   // see [ForkOptions].Grants
 	ItemID         string // keep the transcript up to this item id
-	MustExist      bool   // an unknown SessionID is ErrNotFound instead of a new session
+	MustExist      bool   // return ErrNotFound for an unknown SessionID instead of creating a session
 	Takeover       bool   // take the lease from a live holder, also of the sessions its calls started
 	Opened         Opened // describes the session when one is created
 
@@ -35,21 +35,21 @@ type RestoreOptions struct {
 // Restored is a session ready to be resumed.
 type Restored struct {
 	Log     *Log
-	State   *State   // after repair
+	State   *State   // state after the repair
 	Created bool     // the session is new
 	Forked  string   // the source's id when it was forked
 	Notices []string // repairs and differences, for the user
-	// Rewritten: a truncation or a repair changed the transcript, which had Before items until
-	// then.
+	// Rewritten is true if a truncation or a repair changed the transcript. Before is the number of
+	// items that it had until then.
 	Rewritten bool
 	Before    int
 
-	// Interrupted: the last run ended during a turn.
+	// Interrupted is true if the last run ended during a turn.
 	Interrupted bool
 
-	// Waiting: an approval request for a tool use at the end of the transcript is open, or was
-	// answered and not acted on. It is in State.OpenApprovals or State.Answered, and
-	// State.OpenTurn is the turn that continues.
+	// Waiting is true if an approval request for a tool use at the end of the transcript is open,
+	// or was answered but has had no effect yet. The request is in State.OpenApprovals or
+	// State.Answered, and State.OpenTurn is the turn that continues.
 	Waiting bool
 
 	// Transcript is State.Items with the pairing rule checked: no tool use is open unless Waiting.
@@ -186,7 +186,7 @@ func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
 
 // failedAtFirst reports whether a session has no answer and its last turn failed.
 func (s *Sessions) failedAtFirst(ctx context.Context, m Meta) (bool, error) {
-	if m.Head > 50 || m.Parent != "" { // after so many attempts it is the session to continue
+	if m.Head > 50 || m.Parent != "" { // after so many records it is the session to continue
 		return false, nil
 	}
 	failed, last := false, true
@@ -231,7 +231,7 @@ func (r *Restored) prepare(ctx context.Context, o RestoreOptions) error {
 	if err := r.finishErasing(ctx, f); err != nil {
 		return err
 	}
-	if f.s.Head != l.Head() { // appended while it was read
+	if f.s.Head != l.Head() { // another writer appended while the log was read
 		if _, err := l.Refresh(ctx); err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (r *Restored) applyAt(ctx context.Context, f *replayer, drafts []Draft) err
 	return nil
 }
 
-// catchUp folds the records that the log took in since.
+// catchUp folds the shared records that the log has applied since the last fold.
 func (r *Restored) catchUp(ctx context.Context, f *replayer) error {
 	for other, err := range r.Log.Records(ctx, Range{After: f.s.Head, Until: r.Log.Head()}) {
 		if err == nil {

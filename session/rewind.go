@@ -43,10 +43,9 @@ func noRecord(m Meta, seq int64) error {
 }
 
 // RewindTo restores the transcript as it was right after a record, by one rewrite. To undo a
-// compaction, use the seq before that of its rewrite. The current transcript stays readable and
-// can be restored in the same way. RewindTo repairs the session first, as [Sessions.Restore] does,
-// and takes the lease: ErrBusy while the session runs. changed is false if the transcript is the
-// same.
+// compaction, use the seq before the rewrite's seq. The current transcript stays readable and can
+// be restored in the same way. RewindTo repairs the session first, as [Sessions.Restore] does, and
+// takes the lease: ErrBusy while the session runs. changed is false if the transcript is the same.
 func (s *Sessions) RewindTo(ctx context.Context, id string, seq int64, by string) (changed bool, err error) {
 	if _, err := s.StateAt(ctx, id, seq); err != nil { // before repairs
 		return false, err

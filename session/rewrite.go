@@ -10,9 +10,9 @@ import (
 )
 
 // Rewrite replaces the transcript by one record; see [Rewrite]. It sets w.Messages. The pairing
-// rule is checked first: a violation is ErrInvalid, which also wraps a [*transcript.PairingError],
-// and nothing is written; open tool uses at the end are allowed. An unknown w.TruncateAfter is
-// ErrInvalid with the nearest ids in its Hint.
+// rule is checked first: if it is broken, nothing is written, and the error is ErrInvalid, which
+// also wraps a [*transcript.PairingError]. Open tool uses at the end are allowed. For an unknown
+// w.TruncateAfter the error is ErrInvalid, with the nearest ids in its Hint.
 func (l *Log) Rewrite(ctx context.Context, w Rewrite) error {
 	if err := l.lock(ctx); err != nil {
 		return err

@@ -75,8 +75,8 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int,
 	return kept, lost, err
 }
 
-// recounted returns the draft of a record that f has just taken, with the number of items after a
-// cut corrected for lost ones.
+// recounted returns the draft of a record that f has just processed. If the record cuts the
+// transcript, its number of items is corrected for lost items.
 func (f *replayer) recounted(r *Record) (Draft, error) {
 	if r.Kind != record.KindRewrite {
 		return Draft{Kind: r.Kind, Payload: r.Payload}, nil

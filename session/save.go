@@ -11,14 +11,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Save makes items the stored transcript of id. It leaves stored items alone, appends new ones,
-// and writes one rewrite record if the two differ in the middle. A nil patch, or a nil field of
-// it, leaves the metadata alone. If there is no such session, it is created.
+// Save makes items the stored transcript of id. It leaves stored items unchanged, appends new ones,
+// and writes one rewrite record if the stored and the new items differ before the end. A nil patch,
+// or a nil field of the patch, leaves the metadata unchanged. If there is no such session, it is
+// created.
 //
 // Two items are equal if they have the same content, whatever their times, and the same id if the
-// new one has an id. New items without an id or a time get one. Save takes the lease: ErrBusy if
-// another process holds it. Items that break the pairing rule are ErrInvalid; open tool uses at
-// the end are allowed.
+// new one has an id. New items without an id or a time get one. Save takes the lease, and returns
+// ErrBusy if another process holds it. It returns ErrInvalid if the items break the pairing rule;
+// open tool uses at the end are allowed.
 func (s *Sessions) Save(ctx context.Context, id string, items []transcript.Item, patch *MetaPatch) error {
 	given, err := encodeAll(id, items)
 	if err != nil {
@@ -158,7 +159,7 @@ func (l *Log) save(ctx context.Context, given []transcript.Encoded, patch *MetaP
 	if patch != nil {
 		m := l.Meta()
 		if len(drafts) > 0 {
-			m.Model = "" // an answer may have changed it, so set it again
+			m.Model = "" // an answer may have changed the model, so set it again
 		}
 		d, changes, err := patch.draft(m)
 		if err != nil {

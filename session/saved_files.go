@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// saved records which file.saved record has a content.
+// saved notes which file.saved record has a content.
 func (f *replayer) saved(r *Record) {
 	if jsonscan.Object(r.Payload).Field("data") == nil {
 		return
@@ -19,7 +19,7 @@ func (f *replayer) saved(r *Record) {
 	f.s.Saved[payloadText(r.Payload, "digest")] = r.Seq
 }
 
-// shows reports whether mask matches a payload.
+// shows reports whether the mask matches a payload.
 func (r *Record) shows(mask func(json.RawMessage) json.RawMessage) bool {
 	if r.Kind == record.KindFileSaved {
 		return !bytes.Equal(maskSaved(r.Payload, mask), r.Payload)

@@ -7,8 +7,9 @@ import (
 )
 
 // Mask applies mask to the record and returns the replacement of its payload, and whether anything
-// changed. An item keeps its id, role and tool uses, and fields that resuming needs stay. mask
-// returns the same bytes if it matches nothing; package audit/secret has one.
+// changed. An item keeps its id, role and tool uses, and fields that resuming needs stay. The
+// function mask returns the same bytes if it matches nothing; package audit/secret has such a
+// function.
 func (r *Record) Mask(mask func(json.RawMessage) json.RawMessage) (json.RawMessage, bool) {
 	if r.Payload == nil || !r.shows(mask) {
 		return r.Payload, false

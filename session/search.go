@@ -7,9 +7,9 @@ import (
 
 // Search is a query for text in transcripts. Empty fields do not filter.
 type Search struct {
-	// Words must all be in one item. A "phrase" in quotes must match as a whole; a word that ends
-	// with * is a prefix. Case and accents are ignored. No other character has a meaning, so user
-	// input is never a query language.
+	// Words are the words to search for; all of them must be in one item. A "phrase" in quotes must
+	// match as a whole; a word that ends with * is a prefix. Case and accents are ignored. No other
+	// character has a meaning, so user input is never a query language.
 	Words                string
 	Tool                 string    // only uses and results of this tool
 	Role                 string    // only "user", "assistant" or "tool" items
@@ -30,7 +30,7 @@ type Hit struct {
 	Time    time.Time `json:"time"`
 	Role    string    `json:"role"`
 	Tool    string    `json:"tool,omitempty"`
-	Title   string    `json:"title,omitempty"` // of the session
+	Title   string    `json:"title,omitempty"` // title of the session
 	CWD     string    `json:"cwd,omitempty"`
 	// Excerpt is the text around the first match, at most about 200 characters on one line. Marks
 	// are the byte ranges [from, to) of the matches in it.
@@ -46,9 +46,9 @@ type Hits struct {
 	NotIndexed int `json:"behind,omitempty"`
 }
 
-// Searcher is a store with its own search index. Package internal/session/search has one for all
-// other stores. The index lags behind appends until Index brings it up to date; erased and deleted
-// text is no longer found once Index has returned.
+// Searcher is a store with its own search index. Package internal/session/search has an index for
+// all other stores. The index lags behind appends until Index brings it up to date; erased and
+// deleted text is no longer found once Index has returned.
 type Searcher interface {
 	Index(ctx context.Context) error
 	Search(ctx context.Context, q Search) (*Hits, error)

@@ -18,7 +18,7 @@ type Options struct {
 	Clock  func() time.Time // default time.Now
 	NewID  func() string    // record and item ids; default ULIDs that sort by time
 	Holder Holder           // the holder of leases; default this process
-	TTL    time.Duration    // of a lease between renewals; default 30 s
+	TTL    time.Duration    // TTL of a lease between renewals; default 30 s
 
 	// AppendObserver is called for every append, before the append returns; may be nil.
 	AppendObserver AppendObserver
@@ -138,7 +138,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 // OpenOptions are the options of [Sessions.Open].
 type OpenOptions struct {
 	Takeover bool // take the lease from a live holder
-	Trashed  bool // also if it is in the trash; for replication
+	Trashed  bool // open the session even if it is in the trash; for replication
 }
 
 // Open opens an existing session for writing: it takes the lease, lets the store cut a torn tail,

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// AppendShared appends records of shared kinds ([Kind.Shared]) without the lease, on the condition
-// that the log's head is at. It returns them once they are durable. Errors: ErrConflict if the
-// head differs, ErrInvalid for other kinds, ErrNotFound if there is no such session.
+// AppendShared appends records of shared kinds ([Kind.Shared]) without the lease, if the seq of the
+// log's head equals at. It returns them once they are durable. Errors: ErrConflict if the head
+// differs, ErrInvalid for other kinds, ErrNotFound if there is no such session.
 func (s *Sessions) AppendShared(ctx context.Context, id string, at int64, drafts ...Draft) ([]Record, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// shownIndex is what a [replayer] knows about the files that tool results show.
+// shownIndex is the data that a [replayer] has about the files that tool results show.
 type shownIndex struct {
-	pending map[string][]record.FileShown // by tool use: calls that ended but have no result yet
-	shown   map[string]shownFiles         // by item id
+	pending map[string][]record.FileShown // calls that ended but have no result yet, by tool use
+	shown   map[string]shownFiles         // items and the files they show, by item id
 }
 
-// shownFiles is an item with results, as it was appended, and the files it shows.
+// shownFiles has an item with tool results, as it was appended, and the files that the item shows.
 type shownFiles struct {
 	item  []byte
 	files []record.FileShown
@@ -34,7 +34,8 @@ func (f *replayer) saw(t *record.ToolFinished) {
 	f.pending[t.Use] = files
 }
 
-// shows stores that an item shows the files of its calls, unless its payload was replaced.
+// shows notes that an item shows the files of its tool calls, unless the item's payload was
+// replaced.
 func (f *replayer) shows(e transcript.Encoded, whole bool) {
 	if len(f.pending) == 0 {
 		return

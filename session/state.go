@@ -15,22 +15,22 @@ type State struct {
 	SessionID     string
 	Head          int64
 	Items         []transcript.Encoded // the transcript, after the last rewrite
-	Queue         []transcript.Encoded // accepted input that waits for its turn
-	Running       []record.ToolStarted // started and not finished tools, in order
+	Queue         []transcript.Encoded // accepted input that waits until its turn starts
+	Running       []record.ToolStarted // tool calls that started and have not finished, in order
 	OpenTurn      string               // the turn that is not closed, or ""
 	Turns         int                  // number of turns opened
-	Mode          string               // from the last policy.changed, or ""
+	Mode          string               // mode in the last policy.changed record that sets it, or ""
 	ModeSeq       int64                // seq of that record
 	Cwd           string               // the current directory after the last turn start or change; or ""
-	Mark          *record.RequestMark  // from the last assistant item that has one
+	Mark          *record.RequestMark  // request mark of the last assistant item that has one
 	Usage         transcript.Usage     // sum of all answers in the log, including rewritten ones and those of a fork's parents
-	CostUSD       float64              // of the run: all recorded model calls, including sub-agents'; a fork starts at zero
-	Tokens        int64                // as CostUSD
-	Budget        record.Budget        // of the run, as last set; a fork has none
+	CostUSD       float64              // cost of the run: all recorded model calls, including those of sub-agents; a fork starts at zero
+	Tokens        int64                // tokens of the same model calls as CostUSD
+	Budget        record.Budget        // budget of the run, as last set; a fork has none
 	OpenApprovals []Record             // approval.asked records without an answer, oldest first
 
-	// Answered are the approval requests that were answered but not acted on: their tool use has
-	// neither started nor a result.
+	// Answered are the approval requests that were answered but have had no effect yet: their tool
+	// use has not started and has no result.
 	Answered []AnsweredApproval
 	// Policy are the policy.changed payloads since the run began, oldest first. A fork, and a
 	// payload with "ended", starts a new run.

@@ -5,49 +5,58 @@ import (
 	"iter"
 )
 
-// Store stores logs. A backend implements it. Everything else in this package uses only these three methods and the optional interfaces
-// [Leaser], [Deleter], [Rebuilder], [Recoverer], [Eraser], [Watcher], [Checker], [Searcher] and io.Closer. Package sessiontest checks a
-// store against this contract.
+// Store stores logs. A backend implements it. Everything else in this package uses only these three
+// methods and the optional interfaces [Leaser], [Deleter], [Rebuilder], [Recoverer], [Eraser],
+// [Watcher], [Checker], [Searcher] and io.Closer. Package sessiontest checks a store against this
+// contract.
 //
-// All methods may be called concurrently. A store never changes its arguments and never returns memory that it will change.
+// All methods may be called concurrently. A store never changes its arguments and never returns
+// memory that it will change.
 //
-// A store receives only ids that pass [CheckID]. Errors are [*Error] values that wrap the sentinel errors of this package.
+// A store receives only ids that pass [CheckID]. Errors are [*Error] values that wrap the sentinel
+// errors of this package.
 type Store interface {
-	// Append adds a batch to the log of session id, all or nothing, together with the change of its [Meta], and returns after both are
-	// durable.
+	// Append adds a batch to the log of session id, all or nothing, together with the change of its
+	// [Meta], and returns after both are durable.
 	//
-	// The log's head must be b.Expect, otherwise the error is ErrConflict, with Seq set to the head. There is one exception: a batch whose
-	// records are already stored, digest for digest, is a retry and succeeds. A batch with Delta.Opened creates the session. ErrExists if
-	// the id is taken, even by a deleted session that forks still need, or by one whose id differs only in case if the store's medium
-	// ignores case. A batch without it requires that the session exists: otherwise ErrNotFound.
+	// The log's head must be b.Expect, otherwise the error is ErrConflict, with Seq set to the
+	// head. There is one exception: a batch whose records are already stored, digest for digest, is
+	// a retry and succeeds. A batch with Delta.Opened creates the session. It returns ErrExists if
+	// the id is taken. The id of a deleted session that forks still need is also taken. If the
+	// store's medium ignores case, an id that differs only in case is taken too. A batch without
+	// Delta.Opened requires that the session exists; otherwise the error is ErrNotFound.
 	//
-	// A store that is a [Leaser] compares b.Epoch with the session's lease: ErrFenced if they differ. Epoch 0 means that the caller has no
-	// lease; it is allowed only for creating a session and for batches of Shared kinds.
+	// A store that is a [Leaser] compares b.Epoch with the session's lease, and returns ErrFenced
+	// if they differ. Epoch 0 means that the caller has no lease; it is allowed only for creating a
+	// session and for batches of Shared kinds.
 	Append(ctx context.Context, id string, b Batch) error
 
-	// Read yields the session's own records (a fork's parent has the rest) in the order that r requests. It sees everything that was
-	// acknowledged before the call. For a record that cannot be read it yields one ErrCorrupt with the record's Seq, and continues with the
-	// next record. It returns ErrNotFound for an unknown id. Deleted sessions can be read, because forks need them.
+	// Read yields the session's own records in the order that r requests. For a fork, the earlier
+	// records are in the parent. It sees all records that were acknowledged before the call. For a
+	// record that cannot be read it yields one ErrCorrupt with the record's Seq, and continues with
+	// the next record. It returns ErrNotFound for an unknown id. Deleted sessions can be read,
+	// because forks need them.
 	Read(ctx context.Context, id string, r Range) iter.Seq2[Record, error]
 
-	// List returns sessions and a cursor for the next page. They are sorted by updated, then created, then id, all descending.
+	// List returns sessions and a cursor for the next page. They are sorted by updated, then
+	// created, then id, all descending.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
 // Batch is one atomic append.
 type Batch struct {
-	Expect  int64 // the head before it; for a new log 0, for a fork its base's seq
+	Expect  int64 // the seq of the head before the batch: 0 for a new log, the base's seq for a new fork
 	Epoch   int64 // the writer's lease, or 0
 	Records []Record
-	Delta   Delta // of Records, see [Fold]
+	Delta   Delta // delta of Records, see [Fold]
 }
 
 // Range selects the records to read. The zero Range selects all of them, oldest first.
 type Range struct {
 	After   int64 // only records with a greater seq
-	Until   int64 // and a seq of at most this; 0: no limit
+	Until   int64 // only records with a seq of at most this; 0 means no limit
 	Reverse bool  // newest first
-	Limit   int   // at most this many; 0 or less: no limit
+	Limit   int   // at most this many records; 0 or less means no limit
 }
 
 // Query selects the sessions to list. Empty fields do not filter.
@@ -59,9 +68,9 @@ type Query struct {
 	Parent        string // forks of this session
 	Worktrees     bool   // include sessions whose id starts with "wt-", in any case
 	WithApprovals bool   // only sessions with open approval requests, see [Meta.OpenApprovals]
-	Run           string // sessions whose run has this status, see [Meta.Run]; "*" is any
-	Owner         string // sessions that work for the run of this one
-	Unowned       bool   // sessions that do not work for another's run
+	Run           string // only sessions whose run has this status, see [Meta.Run]; "*" means any status
+	Owner         string // only sessions that work for the run of this session
+	Unowned       bool   // only sessions that do not work for the run of another session
 	WithTrash     bool   // include sessions in the trash, which are left out otherwise
 	OnlyTrash     bool   // only sessions in the trash
 	Limit         int    // 0 or less: no limit
@@ -76,17 +85,20 @@ type Page struct {
 
 // Leaser is a store with leases: one writer per session.
 type Leaser interface {
-	// Acquire gives the lease of id to h, with an epoch greater than every earlier one. The session need not exist yet. If another holder
-	// has the lease and steal returns false, the error is a [*BusyError]. steal is called with the current lease, but not with a released
-	// one. The decision and the change are one atomic step. A lease that was taken from another holder has its Previous set. Returned
-	// leases have Remaining set if the store knows it from its own clock, never from the caller's.
+	// Acquire gives the lease of id to h, with an epoch greater than every earlier one. The session
+	// need not exist yet. If another holder has the lease and steal returns false, the error is a
+	// [*BusyError]. The function steal is called with the current lease, but not with a released
+	// lease. The decision and the change are one atomic step. A lease that was taken from another
+	// holder has its Previous set. The leases in calls of steal, in errors and from Held have
+	// Remaining set if the store knows it. It comes from the store's own clock or from a lock,
+	// never from the caller's clock.
 	Acquire(ctx context.Context, id string, h Lease, steal func(Lease) bool) (Lease, error)
 	// Renew stores l with its new expiry. It returns ErrFenced if a newer lease exists.
 	Renew(ctx context.Context, id string, l Lease) error
 	// Release ends the lease. If a newer lease exists, Release only removes its Previous.
 	Release(ctx context.Context, id string, l Lease) error
-	// Held returns the lease of id as it is stored, expired or not, or nil if there is none or it was
-	// released. It changes nothing, and the session need not exist.
+	// Held returns the lease of id as it is stored, expired or not, or nil if there is none or it
+	// was released. It changes nothing, and the session need not exist.
 	Held(ctx context.Context, id string) (*Lease, error)
 }
 
@@ -98,8 +110,8 @@ type Deleter interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// sweeper is a store in which crashes and deletes may leave unused data. Sweep removes it and
-// returns how many things it removed; it does not change sessions.
+// sweeper is a store in which crashes and deletes may leave unused data. Sweep removes this data
+// and returns how many rows, files or objects it removed. It does not change sessions.
 type sweeper interface {
 	Sweep(ctx context.Context) (int, error)
 }
@@ -109,8 +121,8 @@ type Rebuilder interface {
 	PutMeta(ctx context.Context, m Meta) error
 }
 
-// Checker is a store that can tell whether it would accept a write now, without adding to a log.
-// Stores without it are checked by a List.
+// Checker is a store that can report whether it would accept a write now, without appending to a
+// log. A store that is not a Checker is checked with a call of List.
 type Checker interface {
 	// Check returns nil if reads and writes can be expected to succeed, and otherwise the error
 	// they would return. It returns when ctx ends.
@@ -131,9 +143,9 @@ type Recoverer interface {
 	Recover(ctx context.Context, id string) (*Recovery, error)
 }
 
-// As returns an optional interface of a store: the store's own, else that of the store it wraps (a
-// wrapper has a method Unwrap() Store). A wrapper that must hide an interface of the inner store
-// implements it and returns ErrUnsupported.
+// As returns an optional interface of a store. If the store itself does not implement it, As looks
+// at the store that it wraps; a wrapper has a method Unwrap() Store. A wrapper that must hide an
+// interface of the inner store implements it and returns ErrUnsupported.
 func As[T any](s Store) (T, bool) {
 	for {
 		if t, ok := s.(T); ok {

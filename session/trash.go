@@ -48,8 +48,8 @@ func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) e
 	return nil
 }
 
-// Family lists the sessions that work for a session's run, directly or not: each once, after the
-// one it works for.
+// Family lists the sessions that work for a session's run, directly or not: each session once,
+// after the session that it works for.
 func (s *Sessions) Family(ctx context.Context, id string) (list []Meta, err error) {
 	known, next := map[string]bool{id: true}, []string{id}
 	for len(next) > 0 {
@@ -79,7 +79,7 @@ func (s *Sessions) Sweep(ctx context.Context) error {
 }
 
 // DeleteFamily permanently deletes a session, after the sessions that work for its run, so that an
-// interrupted call can be repeated. Its errors are those of [Sessions.Delete].
+// interrupted call can be repeated. It returns the same errors as [Sessions.Delete].
 func (s *Sessions) DeleteFamily(ctx context.Context, id string) error {
 	owned, err := s.Family(ctx, id)
 	if err != nil {

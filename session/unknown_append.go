@@ -16,17 +16,17 @@ import (
 //	                    │    └──► not found: the error is returned, and the batch may still be written
 //	                    └───────► lookup fails: the next use of the log looks it up first
 type unknownAppend struct {
-	open []Record // to look up
-	// late was looked up and not found. A server may still write it, until another record has its
-	// seq.
+	open []Record // the records to look up
+	// late are records that were looked up and not found. A server may still write them, until
+	// another record has their seq.
 	late []Record
 }
 
 // How often, and how long, a batch with an unknown outcome is looked up.
 const (
 	lookTries  = 6
-	lookPause  = 50 * time.Millisecond // before the second look, doubled each time
-	lookupTime = 5 * time.Second       // in total
+	lookPause  = 50 * time.Millisecond // pause before the second lookup; it doubles each time
+	lookupTime = 5 * time.Second       // maximum time of all lookups
 )
 
 // contains reports whether r belongs to the batch that may still be written.
@@ -34,15 +34,15 @@ func (d *unknownAppend) contains(r Record) bool {
 	return slices.ContainsFunc(d.late, func(o Record) bool { return o.Digest == r.Digest })
 }
 
-// resolved forgets a batch once the log has passed its seqs.
+// resolved discards a batch once the log's head has reached the batch's first seq.
 func (d *unknownAppend) resolved(head int64) {
 	if d.late != nil && head >= d.late[0].Seq {
 		d.late = nil
 	}
 }
 
-// resolve determines whether recs, whose append failed with cause, were written; nil means that
-// they were. The log is locked.
+// resolve determines whether the records recs, whose append failed with the error cause, were
+// written. It returns nil if they were. The log is locked.
 func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	l.doubt = unknownAppend{open: recs}
 	if !IsTransient(cause) {

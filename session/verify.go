@@ -13,23 +13,24 @@ import (
 // Report is the result of [Sessions.Verify].
 type Report struct {
 	Records int      // records read, including the parents'
-	Erased  int      // of those: with an erased payload
-	Items   int      // in the transcript
-	Faults  []Error  // each with Detail and the Seq of the record concerned, or 0
+	Erased  int      // records read that have an erased payload
+	Items   int      // number of items in the transcript
+	Faults  []Error  // each fault has a Detail and the Seq of the record concerned, or 0
 	Notices []string // such as open tool uses at the end, which Restore answers
 
-	Meta        Meta // as stored
-	Rebuilt     Meta // as computed from the records
+	Meta        Meta // the meta as it is stored
+	Rebuilt     Meta // the meta as computed from the records
 	MetaDiffers bool // Sessions.Rebuild fixes it
 }
 
-// OK reports whether nothing is wrong.
+// OK reports whether Verify found no fault and the stored meta is correct.
 func (r *Report) OK() bool { return len(r.Faults) == 0 && !r.MetaDiffers }
 
 // Verify reads a whole log, including the parents' part, and checks every digest, that the records
 // form one chain from the first, that every payload matches its kind, that tool uses and results
 // pair, and that the store's meta follows from the records. It changes nothing and takes no lease.
-// It returns an error only if it could not read the log; what it found is in the report.
+// It returns an error only if it could not read the log; the faults that it found are in the
+// report.
 func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 	m, err := s.getDamaged(ctx, id)
 	if err != nil {
@@ -173,7 +174,7 @@ func (v *verifier) record(r Record, m Meta) {
 	} else if err := v.f.add(&r); err != nil {
 		v.fault(r.Seq, err)
 	}
-	if r.Seq <= m.ParentSeq { // not part of this session's meta
+	if r.Seq <= m.ParentSeq { // the parents' records are not part of this session's meta
 		return
 	}
 	d, err := Fold([]Record{r})

@@ -8,11 +8,14 @@ import (
 	"time"
 )
 
-// Watcher is a store that can report at once that a log has grown, whichever program appended.
+// Watcher is a store that can report at once that a log has grown, no matter which program
+// appended.
 type Watcher interface {
-	// Watch yields the head of session id as soon as it is greater than after, and then each time it has grown; it need not yield every
-	// head in between. It ends with the error of ctx, with ErrNotFound if the session does not exist or is deleted, with ErrClosed if the
-	// store is closed, or with another error of the store. It never misses a head that was acknowledged before the call.
+	// Watch yields the head of session id as soon as it is greater than after, and then each time
+	// it has grown; it need not yield every head in between. It ends with the error of ctx, with
+	// ErrNotFound if the session does not exist or is deleted, with ErrClosed if the store is
+	// closed, or with another error of the store. It never misses a head that was acknowledged
+	// before the call.
 	Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error]
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// sessionItems makes n items of about size bytes like those of a session: prompts, answers with a tool
-// use, and results.
+// sessionItems makes n items of about size bytes like those of a session: prompts, answers with a
+// tool use, and results.
 func sessionItems(n, size int) [][]byte {
 	text := strings.Repeat("The quick brown fox said \"jump\",\n\tand jumped. ", size/40+1)[:size*3/4]
 	var out [][]byte

@@ -51,8 +51,8 @@ func checkDispatch(t *testing.T, c corpus.Case) {
 	}
 }
 
-// itemOf parses the short form of an item in cases: "assistant call c1 c2", "tool result c1", "failed tool
-// result c1", or the name of a role.
+// itemOf parses the short form of an item in cases: "assistant call c1 c2", "tool result c1",
+// "failed tool result c1", or the name of a role.
 func itemOf(t *testing.T, s string) transcript.Encoded {
 	t.Helper()
 	it := transcript.Item{Role: transcript.Role(s), Parts: []transcript.Part{transcript.Text{Text: "x"}}}

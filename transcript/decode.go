@@ -11,8 +11,8 @@ import (
 )
 
 // Decode decodes the item. It copies raw JSON, so the caller owns the result. Unknown fields of the
-// item and its parts are kept; unknown fields of usage and native are dropped. A duplicate key in an
-// object, and a known field of the wrong type, are errors.
+// item and its parts are kept; unknown fields of usage and native are dropped. A duplicate key in
+// an object, and a known field of the wrong type, are errors.
 func (e Encoded) Decode() (Item, error) {
 	var it Item
 	err := jsonscan.UniqueFields(e.JSON, func(key, v []byte) (err error) {
@@ -161,8 +161,8 @@ func decodePart(b []byte) (Part, error) {
 	return p, d.err
 }
 
-// partDecoder returns the fields of a part by name. rest returns those that were not read. err is the
-// first error.
+// partDecoder returns the fields of a part by name. The method rest returns the fields that were
+// not read. err is the first error.
 type partDecoder struct {
 	all map[string][]byte
 	err error

@@ -9,10 +9,10 @@
 //	Item ◄──Decode── Encoded ◄──Parse─── bytes of a log record
 //
 // An item has one canonical JSON form. [Item.Encode] writes it, and [Encoded.Parse] indexes it: an
-// [Encoded] item knows its id, role and tool-use ids, and returns the rest as raw slices. So ten
-// thousand items can be replayed and sent to a model without decoding them. [Encoded.Decode] decodes
-// one. Unknown fields, unknown parts and integers above 2^53, which a newer version may write, survive
-// the round trip.
+// [Encoded] item knows its id, role and tool-use ids, and returns the rest as raw slices. Therefore
+// ten thousand items can be replayed and sent to a model without being decoded. [Encoded.Decode]
+// decodes one. Unknown fields, unknown parts and integers above 2^53, which a newer version may
+// write, survive the round trip.
 //
 // The pairing rule: every tool use has exactly one result, which comes later, with only results in
 // between. [Transcript.Append] enforces it item by item, and [Validate] checks a whole list.

@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Encode writes an item in its canonical form and indexes it. The form is stable: encoding the result
-// of [Encoded.Decode] gives the same bytes.
+// Encode writes an item in its canonical form and indexes it. The form is stable: encoding the
+// result of [Encoded.Decode] gives the same bytes.
 //
-// It fails on an unknown role, invalid raw JSON, tool uses or results without an id, an Extra with a
-// known field, an [Unknown] part of a known type, and years without four digits.
+// It fails on an unknown role, invalid raw JSON, tool uses or results without an id, an Extra with
+// a known field, an [Unknown] part of a known type, and years without four digits.
 func (it Item) Encode() (Encoded, error) {
 	if !it.Role.Valid() {
 		return Encoded{}, fmt.Errorf("transcript: unknown role %q", it.Role)
@@ -103,8 +103,8 @@ func (w *writer) bytes(name string, v []byte) {
 	w.b = append(w.b, '"')
 }
 
-// extra writes the unknown fields of a part or an item. known lists the known fields, which it
-// rejects.
+// extra writes the unknown fields of a part or an item. The parameter known lists the known fields,
+// which extra rejects.
 func (w *writer) extra(x map[string]json.RawMessage, known ...string) {
 	for _, k := range slices.Sorted(maps.Keys(x)) {
 		if slices.Contains(known, k) {
@@ -267,7 +267,8 @@ func (w *writer) part(p Part) {
 	w.b = append(w.b, '}')
 }
 
-// unknown writes a part unchanged. It rejects a part that would be read as a known one.
+// unknown writes a part unchanged. It rejects a part that a reader would take for a part of a known
+// type.
 func (w *writer) unknown(u Unknown) {
 	start := len(w.b)
 	w.value(u.JSON)

@@ -46,15 +46,15 @@ func (e *Encoded) Parse(b []byte) error {
 }
 
 // IndexTrusted makes e the item in b, which this package wrote and which a digest or checksum
-// protects. It keeps b and decodes nothing. Truncated bytes, or bytes without the outline of an item,
-// are an error; it checks nothing else.
+// protects. It keeps b and decodes nothing. It returns an error for truncated bytes and for bytes
+// that do not have the structure of an item, and checks nothing else.
 func (e *Encoded) IndexTrusted(b []byte) (err error) {
 	*e, err = index(b)
 	return err
 }
 
-// IndexPrefix is [Encoded.IndexTrusted] for an item that other bytes follow. It returns the length of
-// the item in bytes. It reads every byte once.
+// IndexPrefix is [Encoded.IndexTrusted] for an item that other bytes follow. It returns the length
+// of the item in bytes. It reads every byte once.
 func (e *Encoded) IndexPrefix(b []byte) (n int, err error) {
 	*e, n, err = indexPrefix(b)
 	return n, err
@@ -110,7 +110,7 @@ func index(b []byte) (Encoded, error) {
 	return e, nil
 }
 
-// roleOf reads a role. It does not allocate for the common ones.
+// roleOf reads a role. It does not allocate memory for the common ones.
 func roleOf(lit []byte) (Role, error) {
 	switch string(lit) {
 	case `"user"`:
@@ -213,8 +213,8 @@ func (e Encoded) Parts() iter.Seq[jsonscan.Object] {
 	}
 }
 
-// Native returns the provider's own message for an API, or nil if the item has none or one of another
-// API.
+// Native returns the provider's own message for an API, or nil if the item has none or one of
+// another API.
 func (e Encoded) Native(api string) json.RawMessage {
 	if e.native == nil {
 		return nil

@@ -15,7 +15,7 @@ const (
 
 // PairingError is returned if tool uses or results break the pairing rule.
 type PairingError struct {
-	Fault string   // what is wrong with them
+	Fault string   // how the tool uses or results break the rule
 	IDs   []string // tool-use ids
 	Item  int      // index of the item that breaks the rule
 }

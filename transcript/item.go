@@ -9,8 +9,8 @@ import (
 // Role is the role of an item's author.
 type Role string
 
-// The roles. A notification tells the model about an event, such as the end of a background task or a
-// changed file. Providers without such a role get it as a user message.
+// The roles. A notification tells the model about an event, such as the end of a background task or
+// a changed file. Providers without such a role get it as a user message.
 const (
 	RoleSystem       Role = "system"
 	RoleDeveloper    Role = "developer"
@@ -43,14 +43,14 @@ type Finish string
 const (
 	FinishStop      Finish = "stop"       // the model completed its answer
 	FinishToolUse   Finish = "tool_use"   // the model waits for tool results
-	FinishMaxTokens Finish = "max_tokens" // the output limit cut the answer
+	FinishMaxTokens Finish = "max_tokens" // the answer was cut off at the output limit
 	FinishCancelled Finish = "cancelled"  // the user or the host interrupted it
 	FinishRefusal   Finish = "refusal"    // the provider refused the request
-	FinishError     Finish = "error"      // the stream broke after text had arrived
+	FinishError     Finish = "error"      // the stream broke after a part of the text had arrived
 )
 
-// Usage is the number of tokens of one model call. Input is the uncached part only; adapters split a
-// provider's total.
+// Usage is the number of tokens of one model call. Input counts only the uncached tokens; adapters
+// split a provider's total.
 type Usage struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -76,7 +76,7 @@ func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.O
 // Native is a provider's own message, stored unchanged so that a later request repeats it byte for
 // byte.
 type Native struct {
-	API  string          // its API, for example "anthropic-messages"
+	API  string          // the provider's API, for example "anthropic-messages"
 	JSON json.RawMessage // exactly what the adapter sends for this item
 }
 

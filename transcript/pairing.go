@@ -90,8 +90,8 @@ func (t *Transcript) openAfter(e Encoded) []string {
 	return open
 }
 
-// Check returns a [PairingError] if tool uses still wait for a result, and nil if the transcript can
-// be sent to a model.
+// Check returns a [PairingError] if tool uses still wait for a result, and nil if the transcript
+// can be sent to a model.
 func (t *Transcript) Check() error {
 	if len(t.open) == 0 {
 		return nil
@@ -149,8 +149,8 @@ func (t *Transcript) Find(id string) int {
 	return -1
 }
 
-// Dispatchable reports whether a model has something to answer: the last item has a dispatchable role
-// and no tool use is open.
+// Dispatchable reports whether a model has something to answer: the last item has a dispatchable
+// role and no tool use is open.
 func (t *Transcript) Dispatchable() bool {
 	return len(t.open) == 0 && len(t.items) > 0 && t.Last().role.Dispatchable()
 }

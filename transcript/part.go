@@ -47,7 +47,7 @@ type ToolResult struct {
 type Media struct {
 	MIME  string
 	Data  []byte // inline bytes; base64 in JSON
-	URI   string // or the address of the data
+	URI   string // address of the data, if it is not inline
 	Extra map[string]json.RawMessage
 }
 

@@ -14,7 +14,8 @@ import (
 var (
 	ids = rapid.StringMatching(`[a-zA-Z0-9_:.-]{1,12}`)
 
-	// texts have control characters, quotes, bidi marks, astral planes and bytes that are not UTF-8.
+	// texts have control characters, quotes, bidi marks, astral planes and bytes that are not
+	// UTF-8.
 	texts = rapid.OneOf(
 		rapid.Just(""),
 		rapid.String(),

@@ -24,8 +24,8 @@ var seeds = []string{
 	`{"role":"user","parts":[`, `{"role":"user","parts":[1 2]}`, `{"role":"user","parts":[{]}]}`,
 }
 
-// view is an object as encoding/json reads it, or nil. Of a duplicate key the first value counts, as for
-// Field.
+// view is an object as encoding/json reads it, or nil. Of a duplicate key the first value counts,
+// as for Field.
 func view(b []byte) (keys []string, first map[string]json.RawMessage) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -177,8 +177,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// exactKeys reports whether encoding/json, which ignores the case of keys, reads an item's keys like this
-// package.
+// exactKeys reports whether encoding/json, which ignores the case of keys, reads an item's keys
+// like this package.
 func exactKeys(b []byte) bool {
 	known := []string{"id", "role", "model", "parts", "type", "use_id"}
 	exact := func(b []byte) bool {
@@ -215,8 +215,8 @@ func equal(a, b []string) bool {
 	return true
 }
 
-// FuzzScan checks that arbitrary bytes cause no panic and no read past the end, and that a truncated item
-// is never accepted.
+// FuzzScan checks that arbitrary bytes cause no panic and no read past the end, and that a
+// truncated item is never accepted.
 func FuzzScan(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s), 3)

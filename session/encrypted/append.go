@@ -60,7 +60,7 @@ func (k *dataKey) batch(id string, b session.Batch) (session.Batch, error) {
 	return b, err
 }
 
-// record encrypts a record. An erased one stays unchanged.
+// record encrypts a record. An erased record is left unchanged.
 func (k *dataKey) record(b *sessionSealer, id string, r session.Record) (session.Record, error) {
 	if r.Payload == nil {
 		return r, nil

@@ -20,8 +20,8 @@ import (
 type dataKey struct {
 	id      string
 	secret  []byte
-	wrapped []byte // as stored; nil until it is wrapped
-	mark    []byte // stored next to it, see [Key.made]
+	wrapped []byte // the wrapped key as it is stored; nil until the key is wrapped
+	mark    []byte // stored next to the wrapped key, see [Key.made]
 }
 
 func newDataKey() *dataKey {
@@ -124,7 +124,7 @@ func (r *keyCache) open(s *record.Sealed) (*dataKey, error) {
 		return k, nil
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock() // a passphrase is slow, so other callers wait for this result
+	defer r.mu.Unlock() // decrypting with a passphrase is slow, so other callers wait for this result
 	if k := r.keys[s.Key]; k != nil {
 		return k, nil
 	}
@@ -167,7 +167,8 @@ func (r *keyCache) newKey() *dataKey {
 	return r.current
 }
 
-// keyOf reads the data key of a session from its first record, or returns nil if the session has no record.
+// keyOf reads the data key of a session from its first record, or returns nil if the session has no
+// record.
 func (s *Store) keyOf(ctx context.Context, id string) (*dataKey, error) {
 	if k := s.ring.known(id); k != nil {
 		return k, nil

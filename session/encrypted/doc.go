@@ -14,14 +14,14 @@
 //	sessions := session.New(store, nil)
 //
 // Payloads, and the texts of a list (titles, prompts, folders, tags, models, branches),
-// are encrypted. Ids, times, kinds, sizes, counts, digests, the parents of forks and the
-// status of runs are not: docs/formats/encrypted.md describes what that reveals. The digests are those
-// of the plain records, so an audit trail, a mirror and a copy see the same
-// log with and without the wrapper, and any store can hold it.
+// are encrypted. Ids, times, kinds, sizes, counts, digests, the parents of forks and the status of
+// runs are not encrypted; docs/formats/encrypted.md describes what they reveal. The digests are
+// those of the plain records. So an audit trail, a mirror and a copy see the same log with and
+// without the wrapper, and every store accepts it.
 //
-// Every record is bound to its session, seq, kind and digest. One that was
-// changed, moved or swapped gives [session.ErrCorrupt]. The same record is always encrypted
-// to the same bytes, so a retried append is the same append.
+// Every record is bound to its session, seq, kind and digest. A record that was changed, moved or
+// swapped gives [session.ErrCorrupt]. The same record is always encrypted to the same bytes, so the
+// inner store recognizes a retried append.
 //
 // It does not protect against a program that can read this program's memory, and it does not
 // hide the size and time of writes.

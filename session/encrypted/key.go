@@ -16,15 +16,15 @@ import (
 // Key decrypts data keys and defines the recipients of new ones. Create one with [Identities],
 // [IdentityFile], [Passphrase] or [Keychain]. It is safe for concurrent use.
 type Key struct {
-	from       string // where it came from, for errors
+	from       string // where the key was read from, for error messages
 	identities []age.Identity
 	recipients []age.Recipient
-	shared     bool     // a passphrase: the same secret encrypts and decrypts
+	shared     bool     // the key is a passphrase: the same secret encrypts and decrypts
 	makers     [][]byte // marks of data keys, one per identity; the first is used for new ones
 }
 
 // Identities reads age identities, one per line, as age-keygen writes them. New data keys are
-// wrapped for all of them. Only native identities are supported, not plugins.
+// wrapped for all the identities. Only native identities are supported, not plugins.
 func Identities(r io.Reader) (*Key, error) {
 	ids, err := age.ParseIdentities(io.LimitReader(r, 1<<20))
 	if err != nil {
@@ -61,8 +61,8 @@ func IdentityFile(path string) (*Key, error) {
 	return k, nil
 }
 
-// workFactor is log2 of the cost of one passphrase attempt. It makes opening a store take about a
-// second.
+// workFactor is the binary logarithm of the cost of trying one passphrase. It makes opening a store
+// take about a second.
 const workFactor = 18
 
 // Passphrase returns a key from a passphrase. It is slow on purpose: opening a store takes about a
@@ -108,8 +108,8 @@ func Keychain(name string) (*Key, error) {
 }
 
 // NewKeychain creates an age identity, stores it in the system's keychain and returns it.
-// It returns ErrExists if there is one with this name: replacing it would lose the data it
-// decrypts.
+// It returns ErrExists if the keychain has an identity with this name: if that were replaced, the
+// data it decrypts would be lost.
 func NewKeychain(name string) (*Key, error) {
 	switch _, err := keyring.Get(keychainService, name); {
 	case err == nil:
@@ -127,8 +127,8 @@ func NewKeychain(name string) (*Key, error) {
 	return Keychain(name)
 }
 
-// WithRecipients returns the key with further recipients (age1…) for which new data keys are also
-// wrapped, such as a colleague or an offline backup key. A store that is opened with different
+// WithRecipients returns the key with additional recipients (age1…), such as a colleague or an
+// offline backup key. New data keys are wrapped for them too. A store that is opened with different
 // recipients starts a new data key. It returns ErrInvalid for an invalid recipient, and for a
 // passphrase, which cannot be combined.
 func (k *Key) WithRecipients(recipients ...string) (*Key, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// unreadable replaces a text in lists that the key cannot decrypt.
+// unreadable is shown in lists in place of a text that the key cannot decrypt.
 const unreadable = "[sealed]"
 
 // List implements [session.Store]. Filters on texts (project, folder, tag) are applied to the
@@ -39,7 +39,7 @@ func (s *Store) filter(ctx context.Context, q session.Query) (session.Page, erro
 	look.Project, look.CWD, look.Tag, look.Limit = "", "", "", filterPage
 	var (
 		last  session.Query // the query that ends with the last session of the page
-		count int           // of it
+		count int           // number of sessions that this query returns
 	)
 	for {
 		p, err := s.inner.List(ctx, look)
@@ -81,7 +81,7 @@ func (s *Store) openMetas(ctx context.Context, metas []session.Meta) error {
 }
 
 func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
-	m.Size = max(m.Size, 0) // erasing may subtract the encrypted size
+	m.Size = max(m.Size, 0) // an erase may have subtracted the encrypted size
 	var b *sessionSealer
 	for i, f := range m.Texts() {
 		if *f == "" {
@@ -110,8 +110,8 @@ func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 	return nil
 }
 
-// keyNamed returns the data key with that id, from the cache or the session, or nil if it is not
-// available.
+// keyNamed returns the data key with the given id, from the cache or the session, or nil if it is
+// not available.
 func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, error) {
 	if key == "" {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Read implements [session.Store]. A record that cannot be decrypted is ErrCorrupt, and reading
-// continues after it; ErrSealed if the session has another key.
+// Read implements [session.Store]. For a record that cannot be decrypted it yields ErrCorrupt and
+// continues with the next record. It yields ErrSealed if the session has another key.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		if s.life.Err() != nil {

@@ -12,15 +12,15 @@ import (
 )
 
 // sessionSealer encrypts the data of one session with AES-256-GCM and keys derived from the data
-// key for this session. The nonce is the start of an HMAC over the plain text and its place. So
-// the same input gives the same output, and different inputs have different nonces.
+// key for this session. The nonce is the start of an HMAC over the plain text and its place.
+// Therefore the same input gives the same output, and different inputs have different nonces.
 type sessionSealer struct {
 	key  string // the data key's id
 	aead cipher.AEAD
 	mac  []byte
 }
 
-// nonceSize is that of GCM, tagSize what it adds.
+// nonceSize is the size of a GCM nonce, and tagSize the size of the tag that GCM adds.
 const (
 	nonceSize = 12
 	tagSize   = 16
@@ -42,7 +42,8 @@ func (k *dataKey) box(session string) (*sessionSealer, error) {
 	return &sessionSealer{key: k.id, aead: aead, mac: keys[32:]}, nil
 }
 
-// seal returns nonce, ciphertext and tag. place is not encrypted, but is needed to decrypt.
+// seal returns nonce, ciphertext and tag. The parameter place is not encrypted, but is needed to
+// decrypt.
 func (b *sessionSealer) seal(place, plain []byte) []byte {
 	h := hmac.New(sha256.New, b.mac)
 	var n [8]byte
@@ -57,7 +58,7 @@ func (b *sessionSealer) seal(place, plain []byte) []byte {
 	return b.aead.Seal(out, out, plain, place)
 }
 
-// open decrypts what was encrypted with this place.
+// open decrypts data that was encrypted with the same place.
 func (b *sessionSealer) open(place, sealed []byte) ([]byte, error) {
 	if len(sealed) < nonceSize+tagSize {
 		return nil, errors.New("the data is too short")
@@ -75,7 +76,8 @@ func (b *sessionSealer) open(place, sealed []byte) ([]byte, error) {
 // textMark starts an encrypted text of a list: "~", the data key's id, ".", the data.
 const textMark = "~"
 
-// sealText encrypts a text of a list; "" stays, so that lists can see which texts are unset.
+// sealText encrypts a text of a list. It returns "" unchanged, so that lists can see which texts
+// are unset.
 func (b *sessionSealer) sealText(field, text string) string {
 	if text == "" {
 		return ""

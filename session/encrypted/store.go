@@ -13,12 +13,14 @@ import (
 
 // Options are the options of [New]. The zero value works.
 type Options struct {
-	// NewKey creates a new data key for later sessions. Existing sessions keep theirs, and the key
-	// decrypts both. A data key is also created if this key has not yet made one for its
-	// recipients.
+	// NewKey creates a new data key for later sessions. Existing sessions keep their data keys, and
+	// the key decrypts both the old and the new ones. A data key is also created if this key has
+	// not yet made one for its recipients.
 	NewKey bool
-	// Search creates a search index of what the store reads. Without it, [Store.Index] and [Store.Search] return ErrUnsupported. An index
-	// contains plain text: keep it where only holders of the key can read it. It is closed with the store if it is an io.Closer.
+	// Search creates a search index for the texts that the store reads. Without it, [Store.Index]
+	// and [Store.Search] return ErrUnsupported. An index contains plain text: keep it where only
+	// holders of the key can read it. The index is closed together with the store if it is an
+	// io.Closer.
 	Search func(session.Store) (session.Searcher, error)
 }
 
@@ -30,12 +32,12 @@ type Store struct {
 	search session.Searcher
 	life   context.Context // ends with Close
 	end    context.CancelFunc
-	once   sync.Once // of Close
+	once   sync.Once // Close runs once
 }
 
-// New returns a store that stores everything encrypted in inner. It reads the newest session
-// there: ErrSealed if the key cannot decrypt it, ErrUnsupported if it is not encrypted. Closing
-// the store closes inner.
+// New returns a store that encrypts everything it stores in inner. It reads the newest session in
+// inner, and returns ErrSealed if the key cannot decrypt it and ErrUnsupported if it is not
+// encrypted. Closing the store closes inner.
 func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store, error) {
 	if key == nil {
 		return nil, &session.Error{Op: "open encrypted store", Err: session.ErrInvalid, Detail: "there is no key", Hint: "use an age identity, a passphrase or a keychain entry"}
@@ -64,11 +66,11 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 	return s, nil
 }
 
-// searched is the number of sessions searched for a data key of this key.
+// searched is the number of sessions after which the search for a data key made by this key ends.
 const searched = 64
 
 // newest returns the newest data key made by this key, or nil if the newest sessions have none. The
-// error is that of the newest session that is not damaged.
+// error is the error for the newest session that is not damaged.
 func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 	q := session.Query{Worktrees: true, WithTrash: true, Limit: 16}
 	var broken error
@@ -104,8 +106,8 @@ func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 	}
 }
 
-// Unwrap returns the store with the encrypted records. [session.As] finds through it the optional
-// interfaces that need no plain text.
+// Unwrap returns the store with the encrypted records. Through it [session.As] finds the optional
+// interfaces that do not need the plain text.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
 // Close closes the index, if there is one, and the inner store. A second call does nothing.

@@ -9,8 +9,8 @@ import (
 )
 
 // Anyone who knows a recipient can wrap a data key for it, and anyone who can write to the
-// store can add a session with that data key. New sessions therefore use a data key only if it
-// has the mark of one of this key's identities. The mark also covers the recipients: with other
+// store can add a session with that data key. Therefore new sessions use a data key only if it has
+// the mark of one of this key's identities. The mark also covers the recipients: with other
 // recipients a new data key is made.
 
 // identityMark is the value with which an identity marks data keys.
@@ -43,7 +43,7 @@ func (k *Key) markOf(maker []byte, d *dataKey) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// made reports whether this key made d, for its current recipients.
+// made reports whether this key made data key d for its current recipients.
 func (k *Key) made(d *dataKey) bool {
 	return k.shared || slices.ContainsFunc(k.makers, func(m []byte) bool { return hmac.Equal(d.mark, k.markOf(m, d)) })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Append implements [session.Store]: one write and one fdatasync.
+// Append implements [session.Store] with one write and one fdatasync.
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	err := s.append(ctx, id, b)
 	if err == nil {
@@ -140,8 +140,8 @@ func (h *handle) append(b session.Batch) error {
 	return h.write(b)
 }
 
-// write makes a batch durable at the end of the log. If that fails, the log keeps its old end; if
-// that cannot be ensured, it is poisoned.
+// write makes a batch durable at the end of the log. If the write fails, the log keeps its old end.
+// If this cannot be ensured, the log is poisoned.
 func (h *handle) write(b session.Batch) error {
 	size := 0
 	for i := range b.Records {
@@ -191,8 +191,8 @@ func (h *handle) isRemoved() error {
 	return h.s.gone()
 }
 
-// has reports whether the batch is already stored, and makes it durable: its writer may have died
-// before the sync.
+// has reports whether the batch is already stored. If it is, has makes it durable, because its
+// writer may have died before the sync.
 func (h *handle) has(b session.Batch) (bool, error) {
 	l, err := seek(h.log, h.mark.End, b.Records[0].Seq-1)
 	if err != nil {
@@ -214,8 +214,8 @@ func (h *handle) has(b session.Batch) (bool, error) {
 	return true, nil
 }
 
-// sync makes the log durable and, the first time, also the names that lead to it, because their
-// creator may have crashed before doing that.
+// sync makes the log durable. The first time, it also makes the names that lead to the log durable,
+// because their creator may have crashed before it did that.
 func (h *handle) sync() error {
 	if err := h.s.disk.sync(h.log); err != nil || h.named {
 		return err

@@ -51,7 +51,7 @@ func (s *Store) delete(h *handle) error {
 	if err := s.raiseFloor(h.right.Epoch); err != nil {
 		return err
 	}
-	if _, err := s.families(); err != nil { // may fail, so before any change
+	if _, err := s.families(); err != nil { // this may fail, so it comes before any change
 		return err
 	}
 	if err := s.disk.rename(s.root, h.id, deletedPrefix+h.id); err != nil {
@@ -101,7 +101,7 @@ func (s *Store) trim(dir string, needed int64) error {
 	if err != nil {
 		return err
 	}
-	if l.end == 0 { // the forks start before it: only its parent is needed
+	if l.end == 0 { // the forks start before this session's first record: they need only its parent
 		s := scanner{f: f, limit: st.Size}
 		if l, err = s.next(); err != nil || l.bad {
 			return err

@@ -124,13 +124,13 @@ func (m diskOps) open(r *os.Root, name string, flag int) (*os.File, error) {
 		return m.open(r, name, flag)
 	}
 	if mode := after.Mode().Perm(); mode&0o077 != 0 {
-		_ = f.Chmod(mode &^ 0o077) // fails without modes or for another owner: the file stays readable
+		_ = f.Chmod(mode &^ 0o077) // this fails on file systems without modes and for files of another owner: the file stays readable for others
 	}
 	return f, nil
 }
 
-// replace writes a small file atomically: at any time the old or the new content is there. With
-// durable, the new one is synced before replace returns.
+// replace writes a small file atomically: at any time the file has either the old or the new
+// content. If durable is true, the new content is synced before replace returns.
 func (m diskOps) replace(r *os.Root, name string, b []byte, durable bool) error {
 	tmp := name + ".new"
 	if err := r.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -188,7 +188,8 @@ func openDir(r *os.Root, name string) (*os.Root, error) {
 	return d, nil
 }
 
-// foreignError is about an object in the store's directory that the store does not create.
+// foreignError is the error for an entry of the store's directory that the store did not create,
+// such as a symbolic link.
 type foreignError struct {
 	name string
 	mode fs.FileMode

@@ -17,8 +17,8 @@
 //
 //	000001c3 9f04ae21 {"seq":7,"id":"…","time":"2026-01-02T15:04:05.000Z","kind":"item","payload":{…},"prev":"…","body":"…","digest":"…"}
 //
-// A record that is not the last of its batch has "left":n, the number that follow. A
-// batch is valid when its last line is complete; bytes of a torn batch are
+// A record that is not the last of its batch has "left":n, where n is the number of records that
+// follow in the batch. A batch is valid when its last line is complete; bytes of a torn batch are
 // moved to a separate file when the session is next opened for writing.
 //
 // The shortest use:

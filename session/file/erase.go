@@ -18,9 +18,9 @@ var _ session.Eraser = (*Store)(nil)
 const rewriteName = logName + ".new"
 
 // Erase implements [session.Eraser]. It writes a new log next to the old one, syncs it, and
-// renames it over the old one, so that one complete log exists at any time. Torn tails
-// (torn-*.bin) are removed, because they may repeat what is erased. The file system may reuse the
-// blocks of the old files.
+// renames it over the old one, so that one complete log exists at any time. Torn tails (torn-*.bin)
+// are removed, because they may contain the erased text too. The file system may reuse the blocks
+// of the old files.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	h, err := s.use("erase", id)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	if err := h.rewrite(gone); err != nil {
 		return err
 	}
-	if err := s.disk.remove(d, metaName); err != nil { // it has list texts; the log has the rest
+	if err := s.disk.remove(d, metaName); err != nil { // the mark has the texts that lists show; the log has the rest
 		return err
 	}
 	s.forget(name)
@@ -101,7 +101,7 @@ func (h *handle) erase(epoch int64, seqs []int64) error {
 	if err != nil {
 		return err
 	}
-	if err := h.sync(); err != nil { // in particular the redacted record
+	if err := h.sync(); err != nil { // this makes the redacted record durable in particular
 		return h.poison(err)
 	}
 	if err := h.rewrite(gone); err != nil {
@@ -140,7 +140,7 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 	h.log, h.mark, h.loaded = f, m, true
 	h.acked.Store(m.End)
 	if err := h.s.disk.syncDir(h.dir); err != nil {
-		return h.poison(err) // a crash may leave either of the two
+		return h.poison(err) // after a crash, either of the two files may remain
 	}
 	if h.mark.Stamp, _, err = statFile(f); err != nil {
 		return err

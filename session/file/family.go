@@ -11,7 +11,7 @@ import (
 type forkTree struct {
 	parent  map[string]forkBase // by id
 	forks   map[string]int      // number of forks by id
-	deleted []string            // deleted ids, kept for their forks
+	deleted []string            // ids of deleted sessions that are kept for their forks
 	gone    []string            // directories to be removed
 	unknown bool                // a session's parent cannot be read
 }
@@ -53,7 +53,8 @@ func (s *Store) families() (*forkTree, error) {
 	return f, nil
 }
 
-// needed returns the last seq that forks share with id, or -1 without forks.
+// needed returns the seq of the last record that forks share with session id, or -1 if the session
+// has no forks.
 func (f *forkTree) needed(id string) int64 {
 	seq := int64(-1)
 	for _, b := range f.parent {
@@ -64,9 +65,9 @@ func (f *forkTree) needed(id string) int64 {
 	return seq
 }
 
-// sweep removes unneeded data of deleted sessions: everything of a session without forks; for the
-// given ids, the records after the last one that a fork shares; and what an earlier Delete could
-// not finish. The caller holds the names' lock.
+// sweep removes unneeded data of deleted sessions: all files of a session without forks; for the
+// given ids, the records after the last one that a fork shares; and the files that an earlier
+// Delete could not remove. The caller holds the names' lock.
 func (s *Store) sweep(trim ...string) error {
 	f, err := s.families()
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Store) sweep(trim ...string) error {
 			return err
 		}
 	}
-	if f.unknown { // an unreadable fork may need any of them
+	if f.unknown { // a fork that cannot be read may need any of the records
 		return nil
 	}
 	for waiting := slices.Clone(f.deleted); len(waiting) > 0; {

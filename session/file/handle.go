@@ -17,7 +17,7 @@ import (
 const lockName = "lock"
 
 // saveEvery is the number of bytes of new records after which the mark is saved, so that a reader
-// after a crash has little to fold.
+// has few records to fold after a crash.
 const saveEvery = 4 << 20
 
 // handle is a session with its files open for changes.
@@ -31,7 +31,7 @@ type handle struct {
 	mu    sync.Mutex // guards everything below
 	dir   *os.Root
 	lock  *os.File
-	ino   uint64 // of lock
+	ino   uint64 // inode of the lock file
 	log   *os.File
 	lease *os.File
 	right leaseFile // content of lease
@@ -39,7 +39,7 @@ type handle struct {
 	loaded   bool // mark is valid up to its End
 	named    bool // the names of the files are durable
 	mark     logSummary
-	saved    int64 // the End of the mark on disk
+	saved    int64 // the End of the mark that is on disk
 	corrupt  int64
 	detail   string
 	restored *session.Recovery // to be reported
@@ -133,8 +133,8 @@ func (h *handle) closeFiles() {
 }
 
 // load brings the mark up to the end of the log, which another process may have moved, and cuts a
-// torn tail. Afterwards logSummary.End is 0 if there is no session; the log is open if it exists
-// or create is set.
+// torn tail. Afterwards h.mark.End is 0 if there is no session; the log is open if it exists or
+// create is set.
 func (h *handle) load(create bool) error {
 	if err := h.usable(); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (h *handle) load(create bool) error {
 	if err != nil {
 		return err
 	}
-	if names == 0 { // another process erased payloads, which makes a new file
+	if names == 0 { // another process erased payloads, which creates a new log file
 		h.log.Close()
 		h.log, h.loaded = nil, false
 		return h.load(create)
@@ -224,7 +224,7 @@ func (h *handle) damaged(seq int64, detail string) error {
 	return corrupt("open", h.id, seq, detail)
 }
 
-// cut moves the bytes after the last complete batch to a separate file. None of them were
+// cut moves the bytes after the last complete batch to a separate file. These bytes were not
 // acknowledged, because an acknowledged batch is complete.
 func (h *handle) cut(size int64) error {
 	n := size - h.mark.End
@@ -300,7 +300,7 @@ func (h *handle) usable() error {
 	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart the programs that use this store"}
 }
 
-// saveMark writes the cache. A failure costs time, not data.
+// saveMark writes the cache. If this fails, only time is lost and no data.
 func (h *handle) saveMark() {
 	if !h.loaded || h.dir == nil || h.log == nil || h.mark.End == h.saved || h.poisoned.Load() {
 		return

@@ -39,8 +39,8 @@ func decodeRight(b []byte) (r leaseFile, ok bool) {
 	return r, true
 }
 
-// readLease reads the lease file, unless it is the one read last: a replaced file has no name
-// left.
+// readLease reads the lease file, unless it is the same file as at the last read. A file that was
+// replaced has no names left.
 func (h *handle) readLease() error {
 	if h.lease != nil {
 		if _, names, err := statFile(h.lease); err == nil && names > 0 {
@@ -103,7 +103,7 @@ func (h *handle) writeLease(r leaseFile) error {
 	return h.s.disk.replace(h.dir, leaseName, r.encode(), true)
 }
 
-// fence returns ErrFenced unless epoch is that of the current lease.
+// fence returns ErrFenced if epoch is not the epoch of the current lease.
 func (h *handle) fence(epoch int64) error {
 	if err := h.readLease(); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	return err
 }
 
-// withLease calls fn with the session's locks held and its lease read.
+// withLease takes the session's locks, reads its lease, and calls fn.
 func (s *Store) withLease(ctx context.Context, op, id string, create bool, fn func(*handle) error) error {
 	h, err := s.use(op, id)
 	if err != nil {

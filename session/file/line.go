@@ -19,8 +19,8 @@ const headLen = 18
 // tailLen is the length of the line's end from `,"prev":"` to `"}`.
 const tailLen = len(`,"prev":"","body":"","digest":""}`) + 3*64
 
-// timeLayout is how a record's time is written; a time that it cannot hold is
-// written as milliseconds since 1970.
+// timeLayout is the format of a record's time. A time that this format cannot represent is written
+// as milliseconds since 1970.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // checksum is CRC-32C. Its tables are made on first use.
@@ -31,7 +31,7 @@ type line struct {
 	off, end int64 // offsets in the file, newline included
 	bad      bool  // rec is not valid
 	rec      session.Record
-	left     int // records of its batch that follow
+	left     int // number of records that follow this one in its batch
 }
 
 // appendLine adds a record's line, with its newline, to b.
@@ -130,7 +130,7 @@ func parseLine(b []byte) (r session.Record, left int, ok bool) {
 	return parseForeign(body)
 }
 
-// parseOwn reads JSON as appendLine writes it, without decoding it.
+// parseOwn reads the members of JSON in the form that appendLine writes, without a JSON decoder.
 func parseOwn(b []byte) (r session.Record, left int, ok bool) {
 	split := len(b) - tailLen
 	if split < 0 {

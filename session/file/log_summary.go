@@ -18,7 +18,8 @@ const (
 // meta lacks later fields (2: open approval requests; 3: the status and owner of a run).
 const markFormat = 4
 
-// logSummary is a cache of what follows from a log up to some offset.
+// logSummary, the mark of a log, is a cache of the data that is computed from the log up to some
+// offset.
 type logSummary struct {
 	Format   int          `json:"format"`
 	Meta     session.Meta `json:"meta"`
@@ -53,7 +54,7 @@ func decodeMark(b []byte) (m logSummary, ok bool) {
 	return m, true
 }
 
-// readMark reads a session's cached mark; the zero mark if there is none.
+// readMark reads a session's cached mark. It returns the zero mark if there is none.
 func readMark(s *Store, dir *os.Root, name string) logSummary {
 	f, err := s.disk.open(dir, name, os.O_RDONLY)
 	if err != nil {
@@ -68,7 +69,8 @@ func readMark(s *Store, dir *os.Root, name string) logSummary {
 	return m
 }
 
-// fits reports whether the mark belongs to this log and version: the head's line is at its offset.
+// fits reports whether the mark belongs to this log and this version: the line of the head must be
+// at the mark's offset.
 func (m logSummary) fits(f io.ReaderAt, size int64) bool {
 	n := m.End - m.Start
 	if m.Format != markFormat || m.End > size || n <= headLen || m.Start < 0 {
@@ -100,11 +102,11 @@ func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (fo
 		batch     []session.Record
 		start     int64
 		end       int64
-		damage    int64 // not yet known whether valid records follow
+		damage    int64 // it is not yet known whether valid records follow
 		detail    string
 		takeBatch = func() {
 			d, err := session.Fold(batch)
-			if err != nil { // a payload that lists cannot use
+			if err != nil { // a payload from which the list fields cannot be read
 				last := batch[len(batch)-1]
 				d = session.Delta{Head: last.Seq, Digest: last.Digest, Updated: last.Time}
 			}
@@ -154,7 +156,7 @@ type chainState struct {
 	lost   int64 // the seq of the last fault
 }
 
-// follow returns why a line does not follow the previous one, or "".
+// follow returns why a line cannot come after the previous one, or "".
 func (c *chainState) follow(l line) string {
 	if l.bad {
 		c.lost = c.seq + 1

@@ -41,7 +41,7 @@ func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
 }
 
 // lost reports whether a directory without a record was a session, and when it was last written.
-// Once an append was acknowledged, a log has a mark. Without a mark, the torn tail of a first
+// A log has a mark as soon as an append was acknowledged. Without a mark, the torn tail of a first
 // append is not a session, but a complete unreadable line is.
 func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	if fi, err := d.Lstat(metaName); err == nil {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// tighten removes the rights of other users on files in a directory. Where that fails, on file
-// systems without modes, they stay as they are.
+// tighten removes the rights of other users on files in a directory. On file systems without modes
+// this fails, and the rights stay unchanged.
 func tighten(dir *os.Root, names ...string) {
 	for _, name := range names {
 		if fi, err := dir.Lstat(name); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0 {

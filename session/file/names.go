@@ -19,9 +19,9 @@ type foldedNames struct {
 
 func foldCase(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 
-// free returns ErrExists if an id is taken by a deleted session or by one whose id differs only in
-// case: the store may be copied to a file system that ignores case. The caller holds the names'
-// lock.
+// free returns ErrExists if a deleted session has the id, or if a session has an id that differs
+// only in case, because the store may be copied to a file system that ignores case. The caller
+// holds the names' lock.
 func (s *Store) free(id string) error {
 	at, links, err := statFile(s.dir)
 	if err != nil {
@@ -116,7 +116,8 @@ func (s *Store) readNames() (names, gone []string, err error) {
 }
 
 // markOf returns the current summary of a log in a directory of the store. It takes no lock and
-// changes only caches. End is 0 if there is no session; fs.ErrNotExist if there is no log.
+// changes only caches. The End of the summary is 0 if there is no session. It returns
+// fs.ErrNotExist if there is no log.
 func (s *Store) markOf(id, dir string) (logSummary, error) {
 	st, err := statAt(s.dir, dir+"/"+logName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,8 +188,8 @@ func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, er
 	return m, nil
 }
 
-// durable returns how much of a session's log readers may see: all of it, unless this process is
-// in the middle of an append.
+// durable returns the number of bytes of a session's log that readers may see: all of them, unless
+// this process is in the middle of an append.
 func (s *Store) durable(id, dir string, size int64) int64 {
 	if dir != id {
 		return size

@@ -13,7 +13,7 @@ import (
 )
 
 // Read implements [session.Store]. It takes no lock and stops at the last complete batch. Payloads
-// share large buffers: copy a payload to keep it for long.
+// share large buffers: copy a payload to keep it for a long time.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		rd, err := s.reader(ctx, id, r)
@@ -99,9 +99,9 @@ func (s *Store) openLog(dir string) (*os.File, error) {
 	return s.disk.open(d, logName, os.O_RDONLY)
 }
 
-// forwards yields the records after r.After up to until.
+// forwards yields the records after seq r.After, up to seq until.
 func (rd *reader) forwards(ctx context.Context) error {
-	if rd.r.After >= rd.until { // common: a poll for new records that finds none
+	if rd.r.After >= rd.until { // the common case: a poll for new records that finds none
 		return nil
 	}
 	s := scanner{f: rd.f, limit: rd.end}
@@ -158,7 +158,7 @@ func (rd *reader) forwards(ctx context.Context) error {
 	return nil
 }
 
-// backwards yields the records from until down to r.After+1.
+// backwards yields the records in descending order, from seq until to seq r.After+1.
 func (rd *reader) backwards(ctx context.Context) error {
 	l, err := seek(rd.f, rd.end, rd.until)
 	if err != nil {

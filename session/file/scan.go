@@ -16,8 +16,8 @@ const (
 	chunk      = 256 << 10
 )
 
-// scanner reads lines forwards from off up to limit. It returns a damaged line as a bad one that
-// ends at the next newline.
+// scanner reads lines forwards, from offset off to offset limit. It returns a damaged line as a bad
+// one that ends at the next newline.
 type scanner struct {
 	f          io.ReaderAt
 	off, limit int64
@@ -25,7 +25,7 @@ type scanner struct {
 	grown      bool
 }
 
-// fill makes buf hold at least n bytes, or all up to limit.
+// fill reads until buf has at least n bytes, or all bytes up to limit.
 func (s *scanner) fill(n int64) error {
 	n = min(n, s.limit-s.off)
 	if int64(len(s.buf)) >= n {
@@ -97,7 +97,7 @@ func (s *scanner) endsLine(at int64) bool {
 	return err == nil && b[0] == '\n'
 }
 
-// resync skips to after the next newline.
+// resync skips all bytes up to and including the next newline.
 func (s *scanner) resync() error {
 	for s.off < s.limit {
 		if err := s.fill(1); err != nil {
@@ -112,7 +112,7 @@ func (s *scanner) resync() error {
 	return nil
 }
 
-// backscan reads lines backwards from off.
+// backscan reads lines backwards from offset off.
 type backscan struct {
 	f   io.ReaderAt
 	off int64
@@ -175,7 +175,7 @@ func lastWhole(f io.ReaderAt, limit int64, trimmed bool) (line, error) {
 // It skips damaged lines.
 func seek(f io.ReaderAt, limit, seq int64) (line, error) {
 	var found line
-	lo, hi := int64(0), limit // found ends at lo; no line that starts at hi or later matches
+	lo, hi := int64(0), limit // the line in found ends at lo; no line that starts at hi or later matches
 	for lo < hi {
 		mid := lo + (hi-lo)/2
 		s := scanner{f: f, off: mid, limit: limit}

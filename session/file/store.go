@@ -29,8 +29,8 @@ const formatText = "holdfast file store 1\n"
 
 // Options are the options of [Open]. The zero value works.
 type Options struct {
-	// OpenSessions is how many sessions keep their files open between appends; default 64. Each
-	// uses up to four file descriptors.
+	// OpenSessions is the maximum number of sessions whose files stay open between appends; default
+	// 64. Each session uses up to four file descriptors.
 	OpenSessions int
 	// LockWait is how long an append waits for another process's append before returning ErrBusy;
 	// default 10 s.
@@ -47,7 +47,7 @@ type Store struct {
 	dir     *os.File // root again, for comparing stamps
 	dirInfo os.FileInfo
 
-	namesMu sync.Mutex // with names.lock: guards creating and deleting sessions
+	namesMu sync.Mutex // guards, together with names.lock, creating and deleting sessions
 	lock    *os.File
 	folded  foldedNames
 
@@ -61,12 +61,12 @@ type Store struct {
 
 	holders *diskfile.LivenessLocks
 	board   *logwatch.Watchers
-	beneath time.Duration // see notifier; 0: the default
+	beneath time.Duration // see notifier; 0 means the default
 }
 
 // Open opens the store in dir, and creates it with mode 0700 if it does not exist. The caller
-// closes it. It returns ErrNewer if a newer version wrote it, ErrReadOnly if it does not exist and
-// cannot be created.
+// closes it. It returns ErrNewer if a newer version wrote the store, and ErrReadOnly if the store
+// does not exist and cannot be created.
 func Open(dir string, o *Options) (*Store, error) {
 	return open(dir, o, diskOps{})
 }
@@ -111,7 +111,8 @@ func (s *Store) openRoot(dir string) error {
 	return s.checkFormat()
 }
 
-// checkFormat rejects a directory that a newer version wrote, and marks a new one.
+// checkFormat rejects a directory that a newer version wrote, and writes the format version to a
+// new directory.
 func (s *Store) checkFormat() error {
 	f, err := s.disk.open(s.root, formatName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,8 +197,8 @@ func (s *Store) use(op, id string) (*handle, error) {
 	return h, nil
 }
 
-// release gives a handle back. If too many handles are open, it closes the one that was idle for
-// longest. A poisoned handle is kept, so that the poison is not forgotten.
+// release gives a handle back. If too many handles are open, it closes the one that has been idle
+// the longest. A poisoned handle is kept, so that the poison is not forgotten.
 func (s *Store) release(h *handle) {
 	s.mu.Lock()
 	h.refs--

@@ -22,7 +22,7 @@ type fileStamp struct {
 	Mtime int64  `json:"mtime_ns"`
 }
 
-// statFile returns a file's stamp and number of names.
+// statFile returns a file's stamp and its number of names (hard links).
 func statFile(f *os.File) (fileStamp, uint64, error) {
 	var st unix.Stat_t
 	for {

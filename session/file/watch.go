@@ -18,8 +18,8 @@ import (
 
 // How often the watched logs are polled.
 const (
-	notifiedPoll = 2 * time.Second        // with file notifications, in case one was lost
-	plainPoll    = 100 * time.Millisecond // without them
+	notifiedPoll = 2 * time.Second        // used with file notifications, in case one was lost
+	plainPoll    = 100 * time.Millisecond // used without file notifications
 )
 
 var _ session.Watcher = (*Store)(nil)
@@ -39,7 +39,7 @@ type notifier struct {
 	s       *Store
 	dir     string
 	beneath time.Duration
-	system  *fsnotify.Watcher // nil where there is none
+	system  *fsnotify.Watcher // nil if the system has none
 }
 
 func (s *Store) newNotifier() logwatch.Notifier {
@@ -100,7 +100,7 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	}
 }
 
-// noticed checks each session with an event once.
+// noticed checks each session that has an event, and checks it only once.
 func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 	seen := map[string]bool{}
 	for _, e := range list {

@@ -33,7 +33,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// needed returns the highest seq at which a fork of a session starts, or 0.
+// needed returns the highest seq at which a fork of the session starts, or 0 if it has no forks.
 func (s *Store) needed(id string) int64 {
 	var seq int64
 	for _, l := range s.logs {

@@ -29,7 +29,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 			return fail("erase", id, seq, session.ErrInvalid)
 		}
 	}
-	l.records = slices.Clone(l.records) // readers keep the old slice
+	l.records = slices.Clone(l.records) // a copy, because readers still use the old slice
 	for _, seq := range seqs {
 		l.records[seq-l.first()].Payload = nil
 	}

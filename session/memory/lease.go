@@ -49,7 +49,7 @@ func (s *Store) Renew(ctx context.Context, id string, h session.Lease) error {
 	return nil
 }
 
-// held returns the lease with its remaining time, by the monotonic clock of this program.
+// held returns the lease with its remaining time, measured by the monotonic clock of this program.
 func (l *log) held() session.Lease {
 	h := *l.lease
 	left := h.TTL - time.Since(l.renewed)

@@ -19,14 +19,14 @@ type Store struct {
 	board *logwatch.Watchers
 }
 
-// log is one session. Its record slice only grows at the end or is replaced, so that a reader can
-// keep using its slice.
+// log is one session. Its slice of records only grows at the end or is replaced, so that a reader
+// can continue to use the slice it has.
 type log struct {
 	meta    session.Meta
-	exists  bool // false if there is only a lease
+	exists  bool // false if the session has only a lease and no log
 	records []session.Record
 	lease   *session.Lease // nil if there is no holder
-	renewed time.Time      // when the lease was stored
+	renewed time.Time      // the time when the lease was stored
 	epoch   int64          // epoch of the last holder
 }
 

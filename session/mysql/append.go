@@ -27,11 +27,11 @@ var dialect = rows.Dialect{
 const clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)"
 
 const (
-	// maxText is how many bytes of values are sent as one text with their statements. Escaping may
-	// double them, which still fits leastPacket. Larger batches are sent statement by statement,
-	// and a large payload without escaping.
+	// maxText is the maximum size of the values, in bytes, that are sent as one text with their
+	// statements. Escaping may double their size, which still fits in leastPacket. Larger batches
+	// are sent statement by statement, and a large payload is sent without escaping.
 	maxText = 256 << 10
-	// recordText is the size of a record in a text besides its strings.
+	// recordText is the size of a record in a text, without its strings.
 	recordText = 256
 	// packetRest is the part of a packet that is reserved for everything except a payload.
 	packetRest = 64 << 10
@@ -79,8 +79,8 @@ func (s *Store) check(id string, b *session.Batch) error {
 	return rows.Check(id, b, maxPayload)
 }
 
-// plain reports whether the procedure can append a batch: one record with only the changes of
-// every item.
+// plain reports whether the procedure can append a batch: it must be one record, written under a
+// lease, that changes only the columns that items change.
 func plain(b *session.Batch) bool {
 	return len(b.Records) == 1 && b.Epoch != 0 && rows.IsItemsOnly(&b.Delta)
 }
@@ -129,7 +129,8 @@ func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
 	})
 }
 
-// advance returns the statement that updates the session's row if it is as b expects.
+// advance returns the statement that updates the session's row if the row has the values that b
+// expects.
 func advance(id string, b *session.Batch) *rows.Statement {
 	u := dialect.Advance(&b.Delta)
 	u.Add(", num = LAST_INSERT_ID(num) WHERE id = ? AND head = ? AND deleted = 0", id, b.Expect)
@@ -225,7 +226,7 @@ func (t *tx) insert(num int64, records []session.Record) error {
 	return nil
 }
 
-// refusal returns why a batch did not fit, or nil if it is already stored.
+// refusal returns why a batch could not be appended, or nil if it is already stored.
 func (t *tx) refusal(id string, b *session.Batch) error {
 	again, err := dialect.Refusal(t, id, b)
 	switch {
@@ -237,9 +238,9 @@ func (t *tx) refusal(id string, b *session.Batch) error {
 	return t.settle()
 }
 
-// settle makes sure that everything other connections can see is on disk. InnoDB shows a commit to
-// others before it has synced it, but a later commit syncs all earlier ones. settle therefore
-// commits a change that has no other effect: it skips an epoch.
+// settle makes sure that all data that other connections can see is on disk. InnoDB shows a commit
+// to others before it has synced it, but a later commit syncs all earlier ones. settle therefore
+// commits a change whose only effect is that an epoch is skipped.
 func (t *tx) settle() error {
 	_, err := t.exec("UPDATE epochs SET last = last + 1 WHERE one = 1")
 	return err

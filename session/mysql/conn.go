@@ -19,8 +19,8 @@ import (
 )
 
 // dialConnector opens connections and sets each one up for this package, whatever the server's
-// defaults are. It checks each time whether the server syncs, because its settings may have
-// changed, or another server may have taken its place, since the store was opened.
+// defaults are. It checks for each connection whether the server syncs: since the store was opened,
+// the settings may have changed, or another server may have replaced this one.
 type dialConnector struct {
 	driver.Connector
 	store *Store
@@ -32,8 +32,8 @@ type driverConn interface {
 	driver.QueryerContext
 }
 
-// Connect has a timeout: the pool opens connections in advance, one after the other, without a
-// request's context.
+// Connect opens a connection with a timeout, because the pool opens connections in advance, one
+// after the other, without the context of a request.
 func (g *dialConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	bounded, stop := context.WithTimeout(ctx, g.store.addr.config.Timeout)
 	defer stop()
@@ -44,7 +44,8 @@ func (g *dialConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, err
 }
 
-// errSilent is the error of a connection timeout; it is not the end of a caller's context.
+// errSilent is the error when opening a connection times out. It differs from the error of a
+// caller's context that has ended.
 var errSilent error = &net.OpError{Op: "connect", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
 func (g *dialConnector) connect(ctx context.Context) (driver.Conn, error) {
@@ -122,8 +123,8 @@ func checkVersion(version string) error {
 	}
 }
 
-// checkDurable rejects a server that answers a commit before it is on the medium. With a binary
-// log, that log decides after a crash what was committed.
+// checkDurable rejects a server that answers a commit before it is on the medium. If the server has
+// a binary log, that log decides after a crash which transactions were committed.
 func checkDurable(flush, binlog, syncBinlog, method string) error {
 	var detail, hint string
 	switch {
@@ -152,8 +153,8 @@ const (
 // errAgain requests another try.
 var errAgain = errors.New("try again")
 
-// attempts calls f until it succeeds, fails permanently, or was tried often enough. unsure is true
-// if an earlier try lost its connection and may have been carried out.
+// attempts calls f until it succeeds, fails permanently, or was tried often enough. The parameter
+// unsure of f is true if an earlier try lost its connection and may have been carried out.
 func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -20,7 +20,7 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 			return t.settle()
 		}
 		num, err := t.insertSession(m)
-		if code(err) == codeDuplicate { // created by another process meanwhile
+		if code(err) == codeDuplicate { // another process created the session meanwhile
 			return errAgain
 		}
 		if err != nil {
@@ -41,8 +41,8 @@ func (t *tx) insertSession(m *session.Meta) (int64, error) {
 	return r.LastInsertId()
 }
 
-// takeEpoch copies the epoch of the session's lease into its row once that exists. If a lease is
-// acquired at the same time, one of the two waits for the other's lock on the row.
+// takeEpoch copies the epoch of the session's lease into the session's row once the row exists. If
+// a lease is acquired at the same time, one of the two waits for the other's lock on the row.
 func (t *tx) takeEpoch(id string, num, want int64) error {
 	var now int64
 	if _, err := t.row([]any{&now}, "SELECT epoch FROM leases WHERE id = ? FOR UPDATE", []byte(id)); err != nil {

@@ -19,12 +19,16 @@
 //	└──────────────────────────────┘
 //	leases (one row per session held)           epochs (the last one used), holdfast (the version)
 //
-// An append is one round trip and one transaction: an UPDATE of the session's row that compares head and epoch there and changes the meta,
-// and the INSERT of the records. A batch of one record is one call of the procedure append_record_1, others are sent as one text of several
-// statements. InnoDB's log is synced before the server answers; a server with other settings is rejected.
+// An append is one round trip and one transaction: an UPDATE that compares the head and the epoch
+// in the session's row and changes the meta, and an INSERT of the records. A batch of one record is
+// one call of the procedure append_record_1. Other batches are sent as one text of several
+// statements. InnoDB's log is synced before the server answers; a server with other settings is
+// rejected.
 //
-// After a lost connection the batch is sent again on a new one: if its records are already stored, the retry succeeds without storing them
-// twice. Deadlocks are retried. All text is stored and compared as bytes.
+// After a lost connection the batch is sent again on a new one: if its records are already stored,
+// the retry succeeds without storing them twice. Deadlocks are retried. All text is stored and
+// compared as bytes.
 //
-// The package is not a cache and does not interpret records. The tables are described in docs/formats/mysql.md.
+// The package is not a cache and does not interpret records. The tables are described in
+// docs/formats/mysql.md.
 package mysql

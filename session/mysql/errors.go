@@ -35,7 +35,8 @@ func isRefusal(err error) bool {
 	return final || errors.Is(err, session.ErrBusy)
 }
 
-// isRefused reports whether an append did not find the session's row as expected.
+// isRefused reports whether an append failed because the session's row did not have the expected
+// values.
 func isRefused(err error) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (e.Number == codeBadNull || e.Number == codeSignal && e.Message == refusedText)
@@ -104,7 +105,7 @@ var meanings = map[uint16]errorMeaning{
 	1877: {session.ErrCorrupt, "check the table on the server with: CHECK TABLE"},
 }
 
-// translate converts the server's errors to those of package session. It leaves this store's own
+// translate converts the server's errors to errors of package session. It leaves this store's own
 // errors and those of a context unchanged.
 func (s *Store) translate(op, id string, err error) error {
 	if err == nil || isRefusal(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -5,8 +5,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// take gives a lease the next epoch and commits. It is one text, so that the server locks the
-// epoch counter no longer than necessary.
+// take gives a lease the next epoch and commits. Its statements are sent as one text, so that the
+// server locks the epoch counter no longer than necessary.
 func take(shared rows.Tx, id string, l *session.Lease, held bool) error {
 	t := shared.(*tx)
 	text, err := rows.LeaseText(*l)
@@ -19,7 +19,7 @@ func take(shared rows.Tx, id string, l *session.Lease, held bool) error {
 	}
 	_, err = t.exec("UPDATE epochs SET last = LAST_INSERT_ID(last + 1) WHERE one = 1; "+query+
 		"; UPDATE sessions SET epoch = LAST_INSERT_ID() WHERE id = ? AND deleted = 0; COMMIT", []byte(text), []byte(id), []byte(id))
-	if code(err) == codeDuplicate { // acquired by another process meanwhile
+	if code(err) == codeDuplicate { // another process acquired the lease meanwhile
 		return errAgain
 	}
 	if err != nil {

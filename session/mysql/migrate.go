@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// makeTimeout is how long to wait for another program that creates or migrates the tables.
+// makeTimeout is the maximum time to wait for another program that creates or migrates the tables.
 const makeTimeout = 60 * time.Second
 
-// leastPacket is the minimum max_allowed_packet in bytes; a text of statements fits.
+// leastPacket is the minimum value of max_allowed_packet in bytes. A text of statements fits in it.
 const leastPacket = 1 << 20
 
 // admit checks that the database is a store, and creates or migrates the tables.
@@ -94,7 +94,7 @@ func (s *Store) foreign(detail string) error {
 }
 
 // make creates missing tables and migrates while it holds a server lock. If several programs try,
-// one does it and the others find it done.
+// one of them makes the tables, and the others then find them.
 func (s *Store) make(t *tx) (err error) {
 	const name = "CONCAT('holdfast:', LEFT(SHA1(DATABASE()), 32))"
 	var got sql.NullInt64
@@ -138,7 +138,7 @@ func (s *Store) make(t *tx) (err error) {
 }
 
 // makeProcedures creates the procedure if it is missing: a dump may not include it. If the server
-// or the user's rights do not allow that, appends work without it.
+// or the user's rights do not allow a procedure, appends work without it.
 func makeProcedures(t *tx) error {
 	has, err := hasProcedure(t)
 	if err != nil || has {

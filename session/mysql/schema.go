@@ -69,12 +69,13 @@ var toVersion1 = []string{
 	`INSERT IGNORE INTO epochs (one, last) VALUES (1, 0)`,
 }
 
-// migrations[v] migrates version v to v+1. MySQL commits after each of their statements, so each
-// statement must be safe to repeat.
+// migrations[v] migrates version v to v+1. MySQL commits after each statement of a migration, so
+// each statement must be safe to repeat.
 var migrations = [formatVersion][]string{toVersion1}
 
 // The procedure appends one record in one round trip without a text to
-// parse. refusedText reports that the session's row is not as the batch expects.
+// parse. refusedText is the message that the session's row does not have the values that the batch
+// expects.
 const (
 	procedureName = "append_record_1"
 	refusedText   = "holdfast: refused"

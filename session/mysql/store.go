@@ -20,8 +20,8 @@ type Options struct {
 	// Conns is the maximum number of connections; default 16, or conns= in the URL. Further
 	// writers wait.
 	Conns int
-	// LockTimeout is how long to wait for a row that another connection has locked before
-	// returning ErrBusy; default 10 s, whole seconds.
+	// LockTimeout is how long to wait, in whole seconds, for a row that another connection has
+	// locked, before returning ErrBusy; default 10 s.
 	LockTimeout time.Duration
 	// WatchEvery is how often [Store.Watch] polls for appends of other programs; default 100 ms.
 	// Appends of this store are reported at once.
@@ -36,7 +36,7 @@ type Store struct {
 	addr   *address
 	opt    Options
 	db     *sql.DB
-	one    *sql.Stmt // calls the procedure; nil if there is none
+	one    *sql.Stmt // the prepared call of the procedure; nil if there is no procedure
 	packet int       // the server's max_allowed_packet, in bytes
 	// compound reports whether the server supports a block of statements outside procedures, as
 	// MariaDB does and MySQL does not.
@@ -64,11 +64,11 @@ var (
 //
 //	mysql://user:password@host:port/database?tls=true&conns=32
 //
-// The database must exist and be empty or a store. In an empty one Open creates the tables; tables
-// of an older version are migrated. The parameters are tls (true, false, skip-verify, preferred),
-// tls-ca (a file of certificates), socket (a path, instead of a host), timeout (for connecting),
-// conns (see [Options]) and durability (relaxed accepts a server that answers before its log is
-// synced).
+// The database must exist and be empty or a store. In an empty database Open creates the tables. It
+// migrates tables of an older version. The parameters are tls (true, false, skip-verify,
+// preferred), tls-ca (a file of certificates), socket (a path, instead of a host), timeout (for
+// connecting), conns (see [Options]) and durability (relaxed accepts a server that answers before
+// its log is synced).
 //
 // Errors are [*session.Error] values with a hint and never contain the password: ErrInvalid for an
 // invalid URL, ErrNewer for tables of a later version, ErrCorrupt for a database with other

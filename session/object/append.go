@@ -12,7 +12,7 @@ import (
 // maxPayload is the largest payload in bytes.
 const maxPayload = 1 << 30
 
-// Append implements [session.Store]. It is one PutObject, of a key that must not exist.
+// Append implements [session.Store]. An append is one PutObject with a key that must not exist.
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if err := checkBatch(b); err != nil {
 		return s.explain(ctx, "append", id, err)
@@ -92,7 +92,7 @@ func (h *handle) has(ctx context.Context, st *state, b session.Batch) (bool, err
 		return false, nil
 	}
 	if last.Seq == st.Meta.Head {
-		// Its digest covers those of all before it.
+		// The digest of a record covers the digests of all records before it.
 		return last.Digest == st.Meta.HeadDigest, nil
 	}
 	i := 0
@@ -110,8 +110,8 @@ func (h *handle) has(ctx context.Context, st *state, b session.Batch) (bool, err
 }
 
 // create appends the first batch of a session. A fork registers itself in its parent with an
-// object, the pin, before it checks the parent. A delete looks for pins after it marked the session
-// as deleted. So at least one of the two sees the other.
+// object, the pin, before it checks the parent. A delete looks for pins after it has marked the
+// session as deleted. Therefore at least one of the two finds the other's object.
 func (h *handle) create(ctx context.Context, b session.Batch) error {
 	base := b.Delta.Opened.Base
 	if base == nil && b.Expect != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/s3"
 )
 
-// Answers of a bucket that are not failures.
+// Errors for answers of a bucket that are not failures.
 var (
 	errMissing = errors.New("no such object")
 	errTaken   = errors.New("the object is not as expected") // a condition failed
@@ -33,13 +33,13 @@ type object struct {
 
 // listed is an object in a listing.
 type listed struct {
-	key      string // without the prefix
+	key      string // key without the store's prefix
 	etag     string
 	size     int64
 	modified time.Time // by the server's clock
 }
 
-// readTries is how often an object is read if its body breaks off.
+// readTries is the maximum number of times that an object is read if its body breaks off.
 const readTries = 3
 
 // get reads an object, or its first bytes if limit is not 0.
@@ -62,12 +62,13 @@ func (b *bucket) getOnce(ctx context.Context, key string, from, to int64) (objec
 	return object{body: body, etag: info.ETag, date: info.Date}, kindOf(ctx, err)
 }
 
-// create creates an object that must not exist; errTaken if it does.
+// create creates an object, or returns errTaken if the object already exists.
 func (b *bucket) create(ctx context.Context, key string, body []byte) (object, error) {
 	return b.write(ctx, key, body, s3.IfNone)
 }
 
-// replace writes an object that must have an etag; errTaken if it has another or does not exist.
+// replace writes an object that must have the given etag. It returns errTaken if the object has
+// another etag or does not exist.
 func (b *bucket) replace(ctx context.Context, key, etag string, body []byte) (object, error) {
 	return b.write(ctx, key, body, s3.IfETag(etag))
 }
@@ -98,8 +99,8 @@ func (b *bucket) remove(ctx context.Context, keys []string) error {
 	})
 }
 
-// list yields the objects below a prefix in the order of their keys, only those after a key if
-// that is not "". S3 lists every object whose write was acknowledged before.
+// list yields the objects below a prefix in the order of their keys. If after is not "", it yields
+// only the objects after that key. S3 lists every object whose write was acknowledged before.
 func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
 		for try := 1; ; try++ {
@@ -153,10 +154,10 @@ func kindOf(ctx context.Context, err error) error {
 	return err
 }
 
-// parallel is the number of concurrent requests of one call.
+// parallel is the maximum number of concurrent requests of one call.
 const parallel = 16
 
-// inParallel calls do for each of all, and returns the first error.
+// inParallel calls do for each element of all, several at a time, and returns the first error.
 func inParallel[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -7,16 +7,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Delete implements [session.Deleter]. A slot of its log deletes the session for everyone; then
-// the objects that no fork needs are removed. If that is interrupted, Sweep or the next user of
-// the id continues it.
+// Delete implements [session.Deleter]. A new slot in the session's log deletes the session for
+// everyone. Then the objects that no fork needs are removed. If that is interrupted, Sweep or the
+// next user of the id continues it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	defer s.board.Notify(id)
 	return s.withHandle(ctx, "delete", id, func(h *handle) error {
 		tried := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {
 			if st.Meta == nil || st.Meta.Deleted {
-				if tried { // an earlier try had written it
+				if tried { // an earlier try had written the slot
 					return nil, nil
 				}
 				return nil, session.ErrNotFound
@@ -34,7 +34,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// tombstone returns the part of a meta that remains.
+// tombstone returns the part of a meta that remains after the session is deleted.
 func tombstone(m *session.Meta) *session.Meta {
 	return &session.Meta{
 		ID: m.ID, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, Size: m.Size, MessageCount: m.MessageCount,
@@ -43,7 +43,7 @@ func tombstone(m *session.Meta) *session.Meta {
 }
 
 // removeUnused removes what no fork needs of a deleted session. It does the same for the parent if
-// that is deleted and this was its last fork. h.mu is held.
+// the parent is deleted and this was its last fork. h.mu is held.
 func (h *handle) removeUnused(ctx context.Context) error {
 	for range movedTries {
 		if err := h.sync(ctx); err != nil {
@@ -69,7 +69,7 @@ func (h *handle) removeUnused(ctx context.Context) error {
 	return errMoved
 }
 
-// needed returns the last record of a log that a fork needs, or 0.
+// needed returns the seq of the last record of a log that a fork needs, or 0 if no fork needs any.
 func (s *Store) needed(ctx context.Context, log string) (int64, error) {
 	need := int64(0)
 	for o, err := range s.bucket.list(ctx, pins+log+"/", "") {
@@ -83,7 +83,7 @@ func (s *Store) needed(ctx context.Context, log string) (int64, error) {
 	return need, nil
 }
 
-// cut leaves the records up to need.
+// cut removes the records after seq need.
 func (h *handle) cut(ctx context.Context, need int64) error {
 	was := h.root
 	if h.root.State.deleted() && h.st.Meta.Head <= need {
@@ -113,7 +113,7 @@ func (h *handle) cut(ctx context.Context, need int64) error {
 	return h.s.blankLog(ctx, r)
 }
 
-// vacate removes everything and makes the id free.
+// vacate removes all objects of the session, so that its id can be used again.
 func (h *handle) vacate(ctx context.Context) error {
 	gone := *h.root
 	gone.Gen, gone.State, gone.Segments = gone.Gen+1, h.st, nil

@@ -15,12 +15,12 @@
 //	                                     ▼        log/LOG/000000000005  append, seq 6
 //	seg/LOG/…      records 1–3                    log/LOG/000000000006  ◄── the first to create it wins
 //
-// Every change of a session is a slot of its log: a batch, a change of the lease, the
-// deletion. A client that knows the state after slot n decides on a change and creates slot
-// n+1. If another client was first, that fails, and the client decides again with the new
-// state. So all changes have one order, and a writer whose lease was taken over
-// fails at its next append, whatever its clock says. Each slot has the whole state after
-// it; roots, segments and cached metadata only save requests.
+// Every change of a session is a slot (an object) of its log: a batch, a change of the lease, or
+// the deletion. A client that knows the state after slot n decides on a change and creates slot
+// n+1. If another client has created slot n+1 before, this fails, and the client decides again with
+// the new state. So all changes have one order, and a writer whose lease was taken over fails at
+// its next append, whatever its clock says. Each slot has the whole state after it; roots, segments
+// and cached metadata only save requests.
 //
 // The keys, the proof that slots can be removed later, the requirements for servers and the
 // cost of each call are in docs/formats/object.md. The package sets no lifecycle rules,

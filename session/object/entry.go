@@ -32,7 +32,7 @@ const (
 	entryMeta    = "meta"
 	entryErase   = "erase"
 	entryDeleted = "deleted"
-	entryFolded  = "folded" // its content is in a segment, which the root names
+	entryFolded  = "folded" // the content is in a segment, which the root names
 )
 
 // header is the first line of the object of a slot.
@@ -50,11 +50,11 @@ var folded = []byte(`{"format":1,"entry":"` + entryFolded + `"}` + "\n")
 type root struct {
 	Format   int        `json:"format"`
 	ID       string     `json:"id,omitempty"`
-	Log      string     `json:"log"`              // the name of the log; a new one each time the id is used
-	Op       string     `json:"op"`               // operation id of its writer
-	Vacant   bool       `json:"vacant,omitempty"` // the session is deleted, its id is free
+	Log      string     `json:"log"`              // the name of the log; a new name each time the id is used
+	Op       string     `json:"op"`               // operation id of the root's writer
+	Vacant   bool       `json:"vacant,omitempty"` // the session is deleted and its id can be used again
 	Gen      int64      `json:"gen"`              // incremented by each write
-	State    state      `json:"state"`            // after State.Slot; later slots are not included
+	State    state      `json:"state"`            // the state after slot State.Slot; later slots are not included
 	Segments []segment  `json:"segments,omitempty"`
 	Covered  []coverage `json:"covered,omitempty"` // oldest first
 }
@@ -67,8 +67,8 @@ type segment struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// coverage is the time, by the server's clock, since which roots have included all slots up to
-// one.
+// coverage is a slot, and the time by the server's clock since which roots have included all slots
+// up to this one.
 type coverage struct {
 	Slot  int64     `json:"slot"`
 	Since time.Time `json:"since"`
@@ -108,7 +108,7 @@ func encodeEntry(h header, records []session.Record) ([]byte, error) {
 	return appendRecords(b, records), nil
 }
 
-// decodeEntry decodes the object of a slot; lines are its records.
+// decodeEntry decodes the object of a slot. The result lines has the encoded records.
 func decodeEntry(b []byte) (h header, lines []byte, err error) {
 	line, lines, ok := bytes.Cut(b, []byte("\n"))
 	if !ok {
@@ -134,12 +134,12 @@ type recordHead struct {
 	Digest session.Digest `json:"digest"`
 }
 
-// payloadMark is the text before a payload. It cannot occur in the JSON before it, where quotes
-// within strings have a backslash.
+// payloadMark is the text before a payload. It cannot occur in the JSON before it, because quotes
+// in strings have a backslash there.
 const payloadMark = `,"payload":`
 
-// appendRecords adds one line for each record: its head as JSON with the payload's
-// bytes as the last member.
+// appendRecords adds one line for each record: a JSON object with the record's fields, whose last
+// member is the unchanged bytes of the payload.
 func appendRecords(b []byte, records []session.Record) []byte {
 	for i := range records {
 		r := &records[i]

@@ -7,14 +7,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Erase implements [session.Eraser]. A slot records the start, which requires the lease. Then the
-// log is folded without the payloads, and the objects that had them are overwritten or removed
-// before Erase returns.
+// Erase implements [session.Eraser]. Erase first writes a slot that records the start of the
+// erasure. This requires the lease. Then the log is folded without the payloads, and the objects
+// that had them are overwritten or removed before Erase returns.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	var h *handle
 	err := s.withHandle(ctx, "erase", id, func(it *handle) error {
 		h = it
-		if h.root != nil && h.st.deleted() { // it may have been removed with its last fork
+		if h.root != nil && h.st.deleted() { // the session may have been removed with its last fork
 			h.root = nil
 		}
 		return h.commit(ctx, func(st *state) (*draft, error) {
@@ -53,7 +53,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	}))
 }
 
-// rewrite folds with an edit and removes the old content.
+// rewrite folds the log with an edit and removes the old content.
 func (h *handle) rewrite(ctx context.Context, e *edit) error {
 	if err := h.folding.lock(ctx); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (s *Store) blankLog(ctx context.Context, r *root) error {
 	return s.bucket.remove(ctx, unused)
 }
 
-// unused reports whether no root names a segment now or later: later roots name only segments that
-// this one has, or segments with a later number.
+// unused reports whether no root names a segment now or later: later roots name only segments of
+// this root, or segments with a higher number.
 func (r *root) unused(key string) bool {
 	_, gen, ok := parseSegment(key)
 	return ok && gen <= r.Gen && !slices.ContainsFunc(r.Segments, func(g segment) bool { return g.Key == key })

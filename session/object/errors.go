@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// explain converts an error to one of package session, with the attempted operation.
+// explain converts an error to an error of package session that names the attempted operation.
 func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	if err == nil {
 		return nil
@@ -22,7 +22,7 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	}
 	if cause := ctx.Err(); cause != nil {
 		if errors.Is(cause, context.DeadlineExceeded) {
-			s.bucket.client.HangUp() // the server may have disappeared, so idle connections would not answer either
+			s.bucket.client.HangUp() // the server may have disappeared, so requests on idle connections would get no answer either
 		}
 		return cause
 	}

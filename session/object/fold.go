@@ -13,9 +13,10 @@ import (
 //
 //	write segments ─► replace the root, If-Match ─► remove what it no longer names
 //
-// If several clients fold at once, the first one to replace the root wins. The segments of
-// the others have the number of an old generation, by which [Store.Sweep] finds them. A reader
-// that misses an object loads the new root and continues after its last record.
+// If several clients fold at once, the first one to replace the root wins. The segments of the
+// other clients have an old generation number, by which [Store.Sweep] finds them. If a reader finds
+// that an object is missing, it loads the new root and continues after the last record that it
+// read.
 
 const (
 	segmentBytes = 8 << 20
@@ -126,8 +127,8 @@ func (r *root) covered(now time.Time) []coverage {
 	return all
 }
 
-// droppable returns the last slot that roots have included for so long that no client reads it, or
-// treats its key as free.
+// droppable returns the last slot that can be removed: roots have included it for so long that no
+// client reads it any longer or treats its key as unused.
 func (r *root) droppable(now time.Time, kept time.Duration) int64 {
 	slot := int64(0)
 	for _, c := range r.Covered {
@@ -147,8 +148,8 @@ type segmentWriter struct {
 	first, last int64
 }
 
-// old adds the existing segments. Small ones at the end are merged with the new lines; each is
-// rewritten at most once per doubling of its size.
+// old adds the existing segments to the new root. Small segments at the end are merged with the new
+// lines. A segment is rewritten at most once each time its size doubles.
 func (w *segmentWriter) old(ctx context.Context, all []segment) error {
 	keep := len(all)
 	if w.e == nil {
@@ -177,7 +178,7 @@ func (w *segmentWriter) old(ctx context.Context, all []segment) error {
 	return nil
 }
 
-// slots adds the slots after from, up to to.
+// slots adds the slots after slot from, up to slot to.
 func (w *segmentWriter) slots(ctx context.Context, from, to int64) error {
 	for ; from < to; from = min(from+parallel, to) {
 		entries, err := w.s.entries(ctx, w.r.Log, from, min(from+parallel, to))
@@ -240,8 +241,8 @@ func (w *segmentWriter) flush(ctx context.Context) error {
 	return nil
 }
 
-// forget removes what a root named and its successor does not, and slots that have been included
-// for long. Failures are left to Sweep.
+// forget removes the segments that a root named and its successor does not name, and slots that
+// roots have included for a long time. If it fails, Sweep removes them later.
 func (s *Store) forget(ctx context.Context, was, is *root) error {
 	used := map[string]bool{}
 	for _, g := range is.Segments {

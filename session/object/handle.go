@@ -11,21 +11,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// handle is a client's knowledge of a session. It may be older than the bucket: a decision based
-// on it takes effect only if the next slot of the log could be created, which fails for an
-// outdated client. Errors such as ErrConflict are returned only after reading the current state.
+// handle is the state of a session as a client last saw it. This state may be older than the
+// bucket's. A decision based on it takes effect only if the client can create the next slot of the
+// log, and this fails if the state is outdated. Errors such as ErrConflict are returned only after
+// reading the current state.
 //
-// This is safe although slots are removed later, because of an invariant: at the server time seen,
-// no root included a slot after st.Slot. Slots are removed when a root has included them for an
-// hour. So for [Store.fresh] after seen, all slots after st.Slot that were ever written still
-// exist.
+// This is safe although slots are removed later, because of an invariant: at the server time in
+// seen, no root included a slot after st.Slot. Slots are removed when a root has included them for
+// an hour. Therefore, for the duration [Store.fresh] after seen, all slots after st.Slot that were
+// ever written still exist.
 type handle struct {
 	s  *Store
 	id string
 
 	mu   lock // guards st, seen and root
 	root *root
-	etag string // of root's object, "" if there is none
+	etag string // etag of the root's object, or "" if there is none
 	st   state
 	seen time.Time
 	live int64 // bytes of the slots that this client wrote since root
@@ -52,16 +53,16 @@ func (l lock) lock(ctx context.Context) error {
 
 func (l lock) unlock() { <-l }
 
-// some reports whether there is a log, of a session or only of a lease.
+// some reports whether there is a log. It may be the log of a session or only of a lease.
 func (h *handle) some() bool { return h.root != nil && !h.root.Vacant }
 
-// isInconclusive reports whether an answer at this server time cannot prove that a slot exists or
-// not.
+// isInconclusive reports whether an answer at this server time does not prove that a slot exists or
+// does not exist.
 func (h *handle) isInconclusive(date time.Time) bool {
 	return date.IsZero() || h.seen.IsZero() || date.Sub(h.seen) > h.s.fresh
 }
 
-// load reads the root and drops all other knowledge.
+// load reads the root and discards all other cached data.
 func (h *handle) load(ctx context.Context) error {
 	r, o, err := h.s.loadRoot(ctx, rootKey(h.id))
 	if err != nil {
@@ -170,10 +171,10 @@ func (h *handle) sync(ctx context.Context) error {
 		case h.isInconclusive(date) && try > movedTries:
 			return errors.New("the server answers too slowly, or does not send its time")
 		case h.isInconclusive(date) || err == nil && e.Entry == entryFolded:
-			reload = true // the time seen is too old
+			reload = true // the time in seen is too old
 		case err != nil:
 			h.seen = date
-			if h.st.deleted() { // the root shows the outcome
+			if h.st.deleted() { // the root shows whether the session was removed completely
 				return h.followDeleted(ctx)
 			}
 			return nil
@@ -183,7 +184,8 @@ func (h *handle) sync(ctx context.Context) error {
 	}
 }
 
-// movedTries is how often reading restarts because slots were folded meanwhile.
+// movedTries is the maximum number of times that a read restarts because slots were folded
+// meanwhile.
 const movedTries = 50
 
 // followDeleted checks whether a deleted session was removed completely.
@@ -204,15 +206,16 @@ type draft struct {
 	entry   string
 	records []session.Record
 	state   state
-	log     string // for a new log: its name
+	log     string // name of the log, if it is new
 }
 
-// unsureTries is how often a slot is written again if the outcome is unknown.
+// unsureTries is the maximum number of times that a slot is written again because the outcome is
+// unknown.
 const unsureTries = 3
 
-// commit atomically writes the slot that step makes from the state. If another client takes the
-// slot first, step is called again. A nil draft means that there is nothing (more) to do. h.mu is
-// held.
+// commit atomically writes the slot that the function step returns for the state. If another client
+// takes the slot first, step is called again. If step returns a nil draft, there is nothing to
+// write. h.mu is held.
 func (h *handle) commit(ctx context.Context, step func(*state) (*draft, error)) error {
 	known := false
 	look := func() error {
@@ -288,7 +291,8 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 	return nil
 }
 
-// begin creates a log. Its first content is a segment; the log exists once the root is written.
+// begin creates a log. The first content of the log is a segment. The log exists once the root is
+// written.
 func (h *handle) begin(ctx context.Context, d *draft) error {
 	r := root{Format: formatVersion, ID: h.id, Log: d.log, Op: unique(), Gen: 1, State: d.state}
 	if r.Log == "" {

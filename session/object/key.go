@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The keys, below the store's prefix. docs/formats/object.md has them in a table.
+// The keys, below the store's prefix. docs/formats/object.md has a table of the keys.
 const (
 	formatKey = "format.json"
 	epochKey  = "epoch.json"
@@ -71,8 +71,8 @@ func parseSegment(key string) (log string, gen int64, ok bool) {
 type forkPin struct {
 	parent string // the parent's log
 	seq    int64
-	log    string // the fork's
-	name   string // of the fork's id
+	log    string // the fork's log
+	name   string // name of the fork's id
 }
 
 func (p forkPin) key() string {

@@ -9,17 +9,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Acquire implements [session.Leaser]. A slot of the session's log gives the lease. A previous
-// holder that does not know yet finds that slot taken when it appends. A bucket has no clock for
-// leases, so the caller must determine how long a lease remains.
+// Acquire implements [session.Leaser]. A slot of the session's log gives the lease. If the previous
+// holder has not seen that slot yet, its next append fails because the slot already exists. A
+// bucket has no clock for leases, so the caller must determine how long a lease remains.
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	var got session.Lease
 	err := s.withHandle(ctx, "acquire", id, func(h *handle) error {
-		if err := h.sync(ctx); err != nil { // do not take a slot for a caller that will get ErrBusy
+		if err := h.sync(ctx); err != nil { // do not write a slot for a caller that will get ErrBusy
 			return err
 		}
 		return h.commit(ctx, func(st *state) (*draft, error) {
-			if got.Epoch != 0 && st.Epoch == got.Epoch { // an earlier try had written it
+			if got.Epoch != 0 && st.Epoch == got.Epoch { // an earlier try had written the slot
 				return nil, nil
 			}
 			if st.deleted() {

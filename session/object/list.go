@@ -63,11 +63,11 @@ type metaCache struct {
 	known map[string]known
 }
 
-// known is the cached knowledge of one session.
+// known is the cached data about one session.
 type known struct {
 	listed // its root
 	root   *root
-	state  state // after state.Slot
+	state  state // state after slot state.Slot
 }
 
 // storeListing is a listing of the whole store.
@@ -112,7 +112,7 @@ func (s *Store) listRoots(ctx context.Context) (*storeListing, error) {
 	return &o, nil
 }
 
-// know updates k from a listing of its root and the last slots of all logs.
+// know updates k from a listing of the session's root and the last slots of all logs.
 func (s *Store) know(ctx context.Context, k *known, last map[string]int64) error {
 	s.metas.mu.Lock()
 	before, ok := s.metas.known[k.key]
@@ -137,7 +137,7 @@ func (s *Store) know(ctx context.Context, k *known, last map[string]int64) error
 		}
 		e, _, err := s.head(ctx, k.root.Log, slot)
 		switch {
-		case errors.Is(err, errDamaged): // list what is known; reading it returns the error
+		case errors.Is(err, errDamaged): // list the cached data; reading the session returns the error
 			return nil
 		case err != nil && !errors.Is(err, errMissing):
 			return err

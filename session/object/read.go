@@ -91,13 +91,13 @@ func (sc *scan) all(ctx context.Context) iter.Seq2[session.Record, error] {
 	}
 }
 
-// part is a set of the next records, in any order, with the range of seqs it covers.
+// part is some of the next records, in any order, with the range of seqs that it covers.
 type part struct {
 	first, last int64
 	records     []session.Record
 }
 
-// part reads the object that has the record whose turn it is, or the slots.
+// part reads the segment that has the next record, or the slots if no segment has it.
 func (sc *scan) part(ctx context.Context) (part, error) {
 	at := sc.low + 1
 	if sc.down {
@@ -147,8 +147,8 @@ func (sc *scan) end(ctx context.Context, g segment) (part, error) {
 	return p, nil
 }
 
-// onMissing handles a missing object: the first time it may have been folded, after that it is
-// lost. Segments have numbers below 0.
+// onMissing handles a missing object. The first time, the object may have been folded; after that
+// it is lost. Segments have numbers below 0.
 func (sc *scan) onMissing(number int64, empty part) (part, error) {
 	if sc.lost[number] {
 		return empty, nil
@@ -207,11 +207,11 @@ func (sc *scan) again(ctx context.Context) error {
 		sc.lost = nil
 	}
 	sc.segments, sc.folded, sc.slot = h.root.Segments, h.root.State.Slot, h.st.Slot
-	sc.high = min(sc.high, h.st.Meta.Head) // smaller if it was deleted meanwhile
+	sc.high = min(sc.high, h.st.Meta.Head) // the head is smaller if the session was deleted meanwhile
 	return nil
 }
 
-// give yields a part in order, with an error for each missing record.
+// give yields the records of a part in order, and an error for each missing record.
 func (sc *scan) give(ctx context.Context, p part, yield func(session.Record, error) bool) bool {
 	found := make(map[int64]session.Record, len(p.records))
 	for _, r := range p.records {
@@ -264,7 +264,7 @@ type entry struct {
 	records []session.Record
 }
 
-// entries reads the slots after from, up to to.
+// entries reads the slots after slot from, up to slot to.
 func (s *Store) entries(ctx context.Context, log string, from, to int64) ([]entry, error) {
 	all := make([]entry, to-from)
 	for i := range all {

@@ -29,8 +29,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// Poll is how often [Store.Watch] polls; 0 is one second. Each poll is one request.
 	Poll time.Duration
-	// FoldSlots is the number of small objects after which those of a session are folded into
-	// larger ones in the background; 0 is 64, less than 0 is never.
+	// FoldSlots is the number of small objects of a session after which they are folded into larger
+	// ones in the background. 0 means 64, less than 0 means never.
 	FoldSlots int
 }
 
@@ -38,9 +38,10 @@ const (
 	foldSlots = 64
 	foldBytes = 8 << 20
 	pollEvery = time.Second
-	// headTTL is how long a client relies on what it knows about the end of a log. Slots are removed after roots have included them for
-	// cacheTTL. Both are by the server's clock. The difference allows for servers whose clocks differ, and for requests in transit:
-	// signatures expire after 15 minutes.
+	// headTTL is how long a client relies on its cached end of a log. Slots are removed after roots
+	// have included them for the time cacheTTL. Both times are measured by the server's clock. The
+	// difference allows for servers whose clocks differ, and for requests in transit: signatures
+	// expire after 15 minutes.
 	headTTL  = 10 * time.Minute
 	cacheTTL = time.Hour
 	// handleLimit is the number of sessions whose log end a client remembers.
@@ -52,7 +53,7 @@ const (
 // it with Close.
 type Store struct {
 	bucket bucket
-	url    string // without the password
+	url    string // URL without the password
 	opt    Options
 	fresh  time.Duration
 	kept   time.Duration
@@ -64,7 +65,7 @@ type Store struct {
 	mu      sync.Mutex
 	handles map[string]*handle
 	closed  bool
-	ctx     context.Context // for background work
+	ctx     context.Context // context of background work
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -113,7 +114,8 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// requestTries is how often a request is sent if the server does not answer or is busy.
+// requestTries is the maximum number of times that a request is sent if the server does not answer
+// or is busy.
 const requestTries = 4
 
 // formatFile marks a prefix as a store.
@@ -132,7 +134,7 @@ func (s *Store) setUp(ctx context.Context, versions bool) error {
 	if errors.Is(err, errMissing) {
 		if err = s.empty(ctx); err == nil {
 			if _, err = s.bucket.create(ctx, formatKey, body); errors.Is(err, errTaken) {
-				err = nil // created by another client meanwhile
+				err = nil // another client created the store meanwhile
 			}
 		}
 		if err == nil || errors.Is(err, errForeign) {
@@ -175,8 +177,8 @@ func (s *Store) foreign(why string) error {
 	return &session.Error{Err: session.ErrInvalid, Detail: s.url + ": " + why, Hint: "use another prefix: s3://bucket/prefix"}
 }
 
-// tryConditions writes the format object under conditions that are false. A server that ignores
-// them writes the same content.
+// tryConditions writes the format object under conditions that are false. A server that ignores the
+// conditions writes the same content.
 func (s *Store) tryConditions(ctx context.Context, o object) error {
 	_, created := s.bucket.create(ctx, formatKey, o.body)
 	_, replaced := s.bucket.replace(ctx, formatKey, "00000000000000000000000000000000", o.body)
@@ -257,7 +259,7 @@ func (s *Store) withHandle(ctx context.Context, op, id string, do func(*handle) 
 	return s.explain(ctx, op, id, err)
 }
 
-// handle returns the handle of a session.
+// handle returns the handle of a session, and creates it if there is none.
 func (s *Store) handle(id string) (*handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +268,7 @@ func (s *Store) handle(id string) (*handle, error) {
 	}
 	h := s.handles[id]
 	if h == nil {
-		for other := range s.handles { // any one: its next use costs a few requests
+		for other := range s.handles { // remove any handle: the next use of its session costs a few more requests
 			if len(s.handles) < handleLimit {
 				break
 			}
@@ -295,6 +297,6 @@ func (s *Store) wrote(h *handle) {
 	}
 	s.running.Go(func() {
 		defer h.folding.unlock()
-		_ = h.foldLocked(s.ctx, nil) // the next write tries again
+		_ = h.foldLocked(s.ctx, nil) // the next write tries to fold again
 	})
 }

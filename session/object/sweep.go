@@ -87,8 +87,8 @@ func (w *sweeper) pins(ctx context.Context) error {
 	return w.s.bucket.remove(ctx, keys)
 }
 
-// slots removes slots that roots have included for long. The last slot of a log without a root was
-// written while its session was deleted, or never took effect.
+// slots removes slots that roots have included for a long time. The last slot of a log without a
+// root was written while its session was deleted, or never took effect.
 func (w *sweeper) slots(all []listed) {
 	newest := map[string]time.Time{}
 	for _, o := range all {

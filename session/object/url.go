@@ -17,7 +17,7 @@ const urlHint = "use the form s3://bucket/prefix?endpoint=https://host&region=us
 // place is a parsed URL.
 type place struct {
 	bucket, prefix string // the prefix is "" or ends with a slash
-	host           string // with port; "" is Amazon's
+	host           string // host with port; "" means Amazon's
 	secure         bool
 	region         string
 	style          s3.Style
@@ -101,7 +101,7 @@ func parseURL(raw string) (*place, error) {
 // prefixLimit leaves space for the store's part of a key in the 1,024 bytes that S3 allows.
 const prefixLimit = 512
 
-// set sets a parameter and returns what is wrong with it, or "".
+// set sets a parameter. If the value is invalid, it returns the reason, otherwise "".
 func (p *place) set(name, value string) string {
 	if value == "" {
 		return name + " is empty"
@@ -166,8 +166,9 @@ func (p *place) endpoint() string {
 	return "http://" + host
 }
 
-// keys returns the keys of the URL, else of the profile, else the first ones found in the
-// environment, the AWS and MinIO files, and the role of the program or the machine.
+// keys returns the access keys. They come from the URL, otherwise from the profile, otherwise from
+// the first of these that has keys: the environment, the AWS and MinIO files, and the role of the
+// program or the machine.
 func (p *place) keys() *credentials.Chain {
 	switch {
 	case p.key != "":

@@ -63,7 +63,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	sql := "WITH s AS (" + st.SQL()
 	return s.do(ctx, "append", id, func(c *pgxpool.Conn, _ bool) error {
 		var num int64
-		for range 3 { // the cause may have disappeared before it was examined
+		for range 3 { // the cause may have disappeared before this function looked for it
 			err := c.QueryRow(ctx, sql, st.Args...).Scan(&num)
 			if err == nil {
 				s.grown(num)

@@ -22,12 +22,12 @@
 // An append is one statement and one round trip: it compares head and epoch on the
 // session's row, changes it and inserts the records. It returns when the server has the
 // commit on disk: synchronous_commit is set for the store's connections whatever the
-// server's default is. Many appends at once share the server's flushes.
+// server's default is. Concurrent appends share the server's flushes.
 //
-// A lost connection is reopened and the operation is retried: an append
-// that had arrived is recognized by its digests. Watching listens on one more
-// connection, on which every store sends a notification after an append. Search has an index
-// of words, brought up to date by Index.
+// A lost connection is reopened and the operation is retried: an append that reached the server
+// before is recognized by its digests. For watching, the store listens on one more connection;
+// every store sends a notification after an append. Search has an index of words, brought up to
+// date by Index.
 //
 // The package is not a shared connection pool and not a migration tool. The tables and the
 // required server settings are described in docs/formats/postgres.md.

@@ -33,8 +33,8 @@ func isUndefined(err error) bool { return hasCode(err, "42P01", "42703", "42846"
 // isCorrupt reports whether the server cannot read its stored data.
 func isCorrupt(err error) bool { return hasCode(err, "XX001", "XX002") }
 
-// isPassing reports whether a retry may succeed: the connection was lost, the server is starting
-// or shutting down, or it ended a transaction because of a conflict.
+// isPassing reports whether the error is temporary, so that a retry may succeed: the connection was
+// lost, the server is starting or shutting down, or it ended a transaction because of a conflict.
 func isPassing(err error) bool {
 	if pgError(err) != nil {
 		return hasCode(err, "08", "57P01", "57P02", "57P03", "57P05", "40001", "40P01")

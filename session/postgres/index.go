@@ -22,10 +22,10 @@ const (
 )
 
 // maxWords is the maximum size of a text's words in the index: PostgreSQL's limit is just below
-// 1 MiB. A text with more is indexed as moreWords, and every search reads it in full.
+// 1 MiB. A text with more words is indexed as moreWords, and every search reads the whole text.
 const (
 	maxWords  = 1<<20 - 1<<14
-	moreWords = "%" // not part of any text
+	moreWords = "%" // a word that occurs in no text
 )
 
 // Index implements [session.Searcher]. If several programs index at once, one does the work and
@@ -69,7 +69,7 @@ DELETE FROM search WHERE num IN (SELECT num FROM gone)`); err != nil {
 			return err
 		}
 		x.id = string(id)
-		_ = json.Unmarshal([]byte(uses), &x.reader.Uses) // without the uses, results have no tool name
+		_ = json.Unmarshal([]byte(uses), &x.reader.Uses) // without the tool uses, their results have no tool name
 		all = append(all, &x)
 	}
 	found.Close()
@@ -143,7 +143,7 @@ func (s *Store) storeStep(ctx context.Context, c *pgx.Conn, x *indexing) error {
 		if _, err := tx.Exec(ctx, lockKey, s.key("words\x00"+x.id)); err != nil { // as Erase does
 			return err
 		}
-		var there bool // locked, so that it is not deleted before this step is stored
+		var there bool // the session is locked, so that it is not deleted before this step is stored
 		err := tx.QueryRow(ctx, `SELECT true FROM sessions WHERE num = $1 AND deleted = 0 FOR KEY SHARE`, x.num).Scan(&there)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return rows.NotFound("index", x.id)

@@ -19,10 +19,10 @@ const (
 	notifyTimeout = time.Second
 )
 
-// notifier wakes the watchers of grown sessions: in this program at once, in others by a
-// notification after the append. A notification inside the append's transaction would serialize
-// all commits of the database. If one is lost, because this program ends, watchers find the change
-// when they poll.
+// notifier wakes the watchers of sessions whose logs have grown. Watchers in this program are woken
+// at once, and those in other programs by a notification after the append. A notification inside
+// the append's transaction would serialize all commits of the database. If a notification is lost
+// because this program ends, watchers find the change when they poll.
 type notifier struct {
 	store   *Store
 	channel string

@@ -123,9 +123,9 @@ func (p *target) settle() {
 // closing it.
 const pingTime = 2 * time.Second
 
-// secure makes the commits of a connection durable. It checks the server each time, because its
-// settings may have changed, or another server may have taken its place, since the store was
-// opened. Settings stronger than "on" stay.
+// secure makes the commits of a connection durable. It checks the server for each connection: since
+// the store was opened, the settings may have changed, or another server may have replaced this
+// one. Settings that are stronger than "on" are not changed.
 func (p *target) secure(ctx context.Context, c *pgx.Conn) error {
 	var fsync string
 	err := c.QueryRow(ctx, `SELECT current_setting('fsync'),
@@ -238,8 +238,8 @@ func (s *Store) current(ctx context.Context, c querier) (bool, error) {
 	return v == formatVersion, err
 }
 
-// migrate upgrades the schema to this version in one transaction. If several programs try, one
-// does it and the others find it done.
+// migrate upgrades the schema to this version in one transaction. If several programs try, one of
+// them upgrades the schema, and the others find the new version.
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, lockKey, s.key("format")); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // Records are fetched in chunks and yielded between them, so that a slow reader
-// blocks no connection. A chunk ends with the record that fills it.
+// blocks no connection. A chunk ends with the record with which it reaches its maximum size.
 const (
 	chunkRows  = 256
 	chunkBytes = 1 << 20

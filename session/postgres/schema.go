@@ -1,6 +1,6 @@
 package postgres
 
-// The mark of a store's schema and the version of the format. A greater version is
+// The text that marks a schema as a store's, and the version of the format. A greater version is
 // rejected.
 const (
 	formatMark    = "holdfast sessions"
@@ -10,7 +10,7 @@ const (
 // formats has the statements that create each version from the previous one. All of
 // it is described column by column in docs/formats/postgres.md. Text is bytea: PostgreSQL's
 // text cannot contain NUL and compares by the rules of a language. Long payloads are compressed
-// with LZ4 if the server supports it: its default takes 0.2 s for 10 MiB.
+// with LZ4 if the server supports it: the server's default compression takes 0.2 s for 10 MiB.
 var formats = [formatVersion]string{`
 CREATE TABLE format (mark text NOT NULL, version integer NOT NULL);
 CREATE TABLE sessions (

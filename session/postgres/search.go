@@ -28,7 +28,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	if q.Limit <= 0 {
 		q.Limit = defaultHits
 	}
-	q.Limit = min(q.Limit, math.MaxInt-1) // one more than the page is searched
+	q.Limit = min(q.Limit, math.MaxInt-1) // search for one hit more than the page has
 	at, err := parseSpot(q.After)
 	if err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func parseSpot(cursor string) (*hitPosition, error) {
 	return &p, nil
 }
 
-// searchStep reads the next texts from the index, after at, and adds the matches to out. more is
-// true if there may be further matches and there is room for them.
+// searchStep reads the next texts from the index, after at, and adds the matches to out. The result
+// more is true if there may be further matches and the page has room for them.
 func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Search, words searchtext.Words, at *hitPosition, out *session.Hits) (_ *hitPosition, more bool, err error) {
 	n := q.Limit - len(out.Hits) + 1
 	st := candidates(q, words, at).Add(` ORDER BY x.time_ms DESC, x.num DESC, x.seq DESC LIMIT ?`, int64(n))

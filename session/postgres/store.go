@@ -18,8 +18,9 @@ import (
 
 // Options are the options of [Open]. The zero value works.
 type Options struct {
-	// Patience is how long an operation is retried after a lost connection or while the server
-	// starts; default 10 s, less than 0 means no retry. Open itself does not retry.
+	// Patience is the maximum time for which an operation is retried after a lost connection or
+	// while the server starts; default 10 s, less than 0 means no retry. Open itself does not
+	// retry.
 	Patience time.Duration
 }
 
@@ -137,8 +138,9 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 	})
 }
 
-// try calls f until it succeeds, fails with a permanent error, or the time is over. again tells f
-// whether an earlier call may have had an effect; f returns whether this call may have had one.
+// try calls f until it succeeds, fails with a permanent error, or the time is over. The parameter
+// again of f is true if an earlier call may have had an effect. f returns whether this call may
+// have had one.
 func (s *Store) try(ctx context.Context, op, id string, f func(again bool) (ran bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err

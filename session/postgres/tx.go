@@ -71,8 +71,9 @@ func (s *Store) transact(ctx context.Context, op, id string, f func(tx) error) e
 
 const lockKey = `SELECT pg_advisory_xact_lock($1)`
 
-// lock serializes transactions about one session that use more than its row, until the transaction
-// ends. An erase and an indexing step, which read the payloads earlier, must not overlap.
+// lock takes a lock on a session until the transaction ends. It serializes the transactions that
+// use more than the session's row. For an erase it takes the lock of the session's indexing steps,
+// because a step reads the payloads before it stores their words.
 func (s *Store) lock(t rows.Tx, op, id string) error {
 	name := "session\x00"
 	if op == "erase" {

@@ -28,10 +28,10 @@ type watchers struct {
 	watchers map[int64]map[*watcher]bool // by the session's num
 	closed   bool
 	running  sync.WaitGroup
-	stop     context.CancelFunc // ends the listener; nil if there is none
+	stop     context.CancelFunc // a function that ends the listener; nil if there is none
 }
 
-// watcher is one watcher. Its channel has room for one wake-up.
+// watcher is one watcher. The channel of a watcher has room for one wake-up.
 type watcher struct {
 	num  int64
 	call chan struct{}
@@ -118,7 +118,7 @@ func (w *watchers) listen(ctx context.Context) {
 	}
 }
 
-// receive listens until that fails, and reports whether it ever listened.
+// receive listens until the connection fails, and reports whether it was able to listen at all.
 func (w *watchers) receive(ctx context.Context) bool {
 	c, err := pgx.ConnectConfig(ctx, w.store.at.config.ConnConfig)
 	if err != nil {

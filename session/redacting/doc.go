@@ -12,12 +12,12 @@
 // The records keep their seqs, ids, times and digests, so the copy is the same log: it can be
 // compared with the original, it can be continued from any seq, and its chain verifies. Masked
 // records are marked ([session.Record.Masked]): their digest is that of the original payload, and
-// the masked text itself is not proven. The original never leaves the process that masks.
+// the masked text itself is not proven. The original never leaves the process that masks it.
 //
 // In the same way it is a second line of defense behind an agent's own masking (decision 10): a
 // store that accepts no secret from any writer. A program that opens such a store without this
 // package gets [session.ErrSealed] for the masked records.
 //
-// A digest confirms a guess: if the other content of a record is known, its digest confirms a
-// guessed secret.
+// A digest can confirm a guess: a reader who knows the rest of a record's content can guess the
+// secret and check the guess with the digest.
 package redacting

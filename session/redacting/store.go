@@ -27,14 +27,14 @@ type Store struct {
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
-	once sync.Once // of Close
+	once sync.Once // Close runs once
 }
 
 // New returns a store that writes masked records to inner. Existing records stay unchanged.
 // Closing the store closes inner.
 //
-// mask returns a payload without its secrets, and the same bytes if it finds none. Masking twice
-// must change nothing. It is called concurrently. Package audit/secret has one.
+// The function mask returns a payload with its secrets masked, or the same bytes if it finds none.
+// Masking twice must change nothing. It is called concurrently. Package audit/secret has one.
 func New(inner session.Store, mask func(payload json.RawMessage) json.RawMessage, o *Options) (*Store, error) {
 	if inner == nil || mask == nil {
 		return nil, &session.Error{Op: "open redacting store", Err: session.ErrInvalid, Detail: "a store and a mask are required"}
@@ -57,7 +57,8 @@ var (
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Masks implements the interface by which [session.Sessions.Replicate] finds that the store accepts masked records.
+// Masks reports that the store accepts masked records. [session.Sessions.Replicate] looks for this
+// method.
 func (s *Store) Masks() bool { return true }
 
 // Close closes the inner store. A second call does nothing.
@@ -76,7 +77,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if s.life.Err() != nil {
 		return closed("append", id)
 	}
-	var masked []session.Record // a copy, if there is something to mask
+	var masked []session.Record // becomes a copy if there is something to mask
 	for i := range b.Records {
 		r, changed, err := s.record(id, b.Records[i])
 		if err != nil {

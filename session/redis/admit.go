@@ -59,7 +59,7 @@ func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
 	case s.durability == durableWait && clustered:
 		return refuse(session.ErrUnsupported, "durability=wait is not supported on a cluster", "set appendfsync always on its servers")
 	case s.durability == durableWait:
-		return nil // each write waits for the sync, whatever the settings
+		return nil // each write waits for the sync, no matter what the settings are
 	}
 	return s.admitSync(ctx, c, refuse)
 }

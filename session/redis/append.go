@@ -83,8 +83,8 @@ func changes(d *session.Delta) []any {
 	return out
 }
 
-// packBatch checks a batch and encodes its records. largest is the size of the largest one in
-// bytes.
+// packBatch checks a batch and encodes its records. The result largest is the size of the largest
+// record in bytes.
 func packBatch(id string, b *session.Batch) (records []any, largest int, err error) {
 	bad := func(format string, args ...any) error {
 		return &session.Error{Op: "append", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}

@@ -59,7 +59,7 @@ func (s *Store) call(ctx context.Context, op, id string, script *redis.Script, w
 	})
 }
 
-// listed, text and fields decode a reply of the server.
+// The functions listed, text and fields decode a reply of the server.
 
 func listed(reply any, err error) (answer, error) {
 	l, ok := reply.([]any)
@@ -151,7 +151,7 @@ func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context
 		out, err := f(ctx)
 		if err == nil {
 			if sent && op == "delete" && out.word(0) == "missing" {
-				return answer{"ok"}, nil // an earlier try deleted it
+				return answer{"ok"}, nil // an earlier try deleted the session
 			}
 			return out, s.refusal(op, id, out)
 		}

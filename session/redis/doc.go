@@ -7,7 +7,8 @@
 //	defer store.Close()
 //	sessions := session.New(store, nil)
 //
-// All keys start with {PREFIX}, so that they are in one slot of a cluster and several stores can be on one server:
+// All keys start with {PREFIX}, so that they are in one slot of a cluster and several stores can be
+// on one server:
 //
 //	{holdfast:}format        string  "holdfast redis store 1"
 //	{holdfast:}epoch         string  the last epoch used
@@ -18,19 +19,21 @@
 //	{holdfast:}by:FIELD:…    set     the sessions with that project, tag, …
 //	{holdfast:}forks:ID      zset    its forks, by the last seq that they share
 //
-// Every change is one script: its comparisons (the head, the lease's epoch) and its changes are atomic, and the server writes it to its
-// append-only file as a whole or not at all. Every request is safe to repeat, and is repeated after a lost connection.
+// Every change is one script: its comparisons (the head, the lease's epoch) and its changes are
+// atomic, and the server writes it to its append-only file as a whole or not at all. Every request
+// is safe to repeat, and is repeated after a lost connection.
 //
-// An append is acknowledged when the server has it on its disk. [Open] rejects a server that answers earlier or may evict keys, unless the
-// parameter durability allows it:
+// An append is acknowledged when the server has it on its disk. [Open] rejects a server that
+// answers earlier or may evict keys, unless the parameter durability allows it:
 //
 //	always    (default) appendonly yes and appendfsync always
 //	wait      appendonly yes; each write waits for the sync (WAITAOF, Redis 7.2), up to 1 s
 //	everysec  appendfsync everysec is accepted: a crash of the machine loses up to 1 s
 //	none      no requirements: a restart of the server may lose everything
 //
-// A failover to a replica may lose acknowledged appends with any setting, because Redis replicates after the answer. All data must fit in
-// the server's memory.
+// A failover to a replica may lose acknowledged appends with any setting, because Redis replicates
+// after the answer. All data must fit in the server's memory.
 //
-// The package is not a cache for another store. The format, its costs and the settings of a server are described in docs/formats/redis.md.
+// The package is not a cache for another store. The format, its costs and the settings of a server
+// are described in docs/formats/redis.md.
 package redis

@@ -22,8 +22,8 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 		}
 		args = append(args, seq)
 	}
-	// Each script erases what fits in one call; each call is atomic, and all are safe to
-	// repeat. The first one checks the largest and the smallest seq.
+	// Each script erases the payloads that fit in one call. Each call is atomic, and all calls are
+	// safe to repeat. The first one checks the largest and the smallest seq.
 	const most = 5000
 	if _, err := s.write(ctx, "erase", id, eraseScript(), append([]any{epoch}, firstLast(args[1:])...)...); err != nil {
 		return err

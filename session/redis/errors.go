@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// refusal converts a script's answer to an error of package session, or returns nil if the script succeeded.
+// refusal converts a script's answer to an error of package session, or returns nil if the script
+// succeeded.
 func (s *Store) refusal(op, id string, a answer) error {
 	e := &session.Error{Op: op, Session: id}
 	switch a.word(0) {
@@ -55,7 +56,8 @@ func (s *Store) formatGone(op, id, now string) error {
 	}
 }
 
-// code reports whether the server's error is of that kind; old servers wrap the errors of scripts.
+// code reports whether the server's error has the given code. Old servers wrap the errors of
+// scripts.
 func code(err error, name string) bool {
 	return redis.HasCode(err, name) || strings.Contains(err.Error(), "-"+name+" ")
 }

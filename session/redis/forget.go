@@ -51,8 +51,8 @@ func (s *Store) info(ctx context.Context, id string) (map[string]string, error) 
 }
 
 // background starts a background job of the server and waits until it is done. A job that was
-// already running may still have seen the erased data: it is waited for, and another one is
-// started.
+// already running may still have read the erased data, so background waits for it and starts
+// another one.
 func (s *Store) background(ctx context.Context, id, command, status string) error {
 	for {
 		out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {

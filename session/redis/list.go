@@ -34,7 +34,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		}
 		all = append(all, found...)
 	}
-	q.After = "" // earlier entries are already left out; sessions updated since are included
+	q.After = "" // entries before the position are already left out; sessions updated since then are included
 	return q.Select(all)
 }
 
@@ -49,7 +49,7 @@ func indexes(q *session.Query) []string {
 	return []string{"live"}
 }
 
-// sets returns the sets that must contain a session.
+// sets returns the sorted sets that must contain a session.
 func sets(q *session.Query) []any {
 	var out []any
 	for _, f := range []struct{ field, value string }{

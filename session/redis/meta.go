@@ -22,7 +22,7 @@ func decimal(n int64) string {
 }
 
 // metaFields returns the fields of a session's hash as alternating names and values. Empty fields
-// are not stored. Deleted is not included, because it does not follow from the log.
+// are not stored. Deleted is not included, because it cannot be derived from the log.
 func metaFields(m *session.Meta) []any {
 	return []any{
 		"at", at(m.CreatedAt), "created", m.CreatedAt.UTC().Format(time.RFC3339Nano),
@@ -85,7 +85,7 @@ func (s *Store) meta(ctx context.Context, op, id string) (session.Meta, bool, er
 }
 
 // PutMeta implements [session.Rebuilder]. It returns ErrConflict if the meta's head or fork point
-// is not that of the current log. The deleted flag does not follow from the log and stays
+// is not that of the current log. The deleted flag cannot be derived from the log, so it is left
 // unchanged.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	_, err := s.write(ctx, "put meta", m.ID, putMetaScript(),

@@ -51,8 +51,8 @@ var (
 	renewScript   = script(&renewSource)
 )
 
-// script creates a script on first use. Otherwise every program that links this store would
-// compute the digests at its start.
+// script creates a script on first use. Otherwise every program that links this store would compute
+// the digests when it starts.
 func script(source *string) func() *redis.Script {
 	return sync.OnceValue(func() *redis.Script { return redis.NewScript(commonSource + *source) })
 }

@@ -51,8 +51,8 @@ var (
 //	rediss://host:6380
 //	unix:///run/redis/redis.sock?db=1
 //
-// prefix distinguishes several stores on a server. durability is what the server must guarantee,
-// and rewrite=off is what Erase leaves out; see the package comment.
+// prefix distinguishes several stores on a server. durability sets what the server must guarantee,
+// and rewrite=off makes Erase leave out the rewrite; see the package comment.
 //
 // Errors are [*session.Error] values with a hint: ErrInvalid for an invalid URL, ErrUnsupported
 // for a server that is too old or may lose acknowledged writes, ErrReadOnly for a replica,

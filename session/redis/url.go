@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What the server must guarantee before an append is acknowledged, see doc.go.
+// The guarantees that the server must give before an append is acknowledged, see doc.go.
 const (
 	durableAlways   = "always"   // the server syncs before it answers
 	durableWait     = "wait"     // the server syncs every second, and the store waits for that

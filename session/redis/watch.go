@@ -60,8 +60,8 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// subscriber receives what the scripts publish. Its goroutine runs from the first watcher until
-// the store is closed.
+// subscriber receives the messages that the scripts publish. Its goroutine runs from the first
+// watcher until the store is closed.
 type subscriber struct {
 	store *Store
 
@@ -74,7 +74,8 @@ type subscriber struct {
 
 func (n *subscriber) start(s *Store) { n.store, n.watchers = s, map[string]map[chan struct{}]bool{} }
 
-// join returns a channel that receives a value when there is news, and a function that ends that.
+// join returns a channel that receives a value when the session may have changed, and a function
+// that ends the subscription.
 func (n *subscriber) join(channel string) (<-chan struct{}, func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Bench reports the median times of operations other than appends: acquiring, renewing and releasing a lease, and listing the newest 50 of
-// 300 sessions.
+// Bench reports the median times of operations other than appends: acquiring, renewing and
+// releasing a lease, and listing the newest 50 of 300 sessions.
 func Bench(b *testing.B, store session.Store) {
 	ctx, leaser := b.Context(), store.(session.Leaser)
 	sessions := session.New(store, nil)

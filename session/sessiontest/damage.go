@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// finds reads a session whose record bad is damaged. It checks that exactly this record is reported, in its place, and that all others are
-// unchanged.
+// finds reads a session whose record bad is damaged. It checks that exactly this record is
+// reported, in its place, and that all others are unchanged.
 func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 	e.Helper()
 	var want []session.Record
@@ -45,8 +45,9 @@ func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
 	}
 }
 
-// testCorrupt damages a record. The record must be reported in its place, and everything else must be readable as before. The last record
-// of a log is not damaged, because it could be taken for a torn tail.
+// testCorrupt damages a record. The record must be reported in its place, and everything else must
+// be readable as before. The last record of a log is not damaged, because it could be taken for a
+// torn tail.
 func testCorrupt(e *env) {
 	if e.caps.Corrupt == nil {
 		e.Skip("Caps.Corrupt is nil; set it if a test can damage the medium of the store")
@@ -89,7 +90,8 @@ func testCorrupt(e *env) {
 	}
 }
 
-// testTear leaves half of an append at the end of a log. No reader may see it, and the next append must follow the last complete one.
+// testTear leaves half of an append at the end of a log. No reader may see it, and the next append
+// must follow the last complete one.
 func testTear(e *env) {
 	if e.caps.Tear == nil {
 		e.Skip("Caps.Tear is nil; set it for a store that is not built on a database")

@@ -1,5 +1,5 @@
-// Package sessiontest checks that a [session.Store] keeps its contract. All stores of this module are tested with it. One test checks your
-// own store:
+// Package sessiontest checks that a [session.Store] keeps its contract. All stores of this module
+// are tested with it. One test checks your own store:
 //
 //	func TestStore(t *testing.T) {
 //		sessiontest.Run(t, func(t testing.TB) session.Store {
@@ -12,13 +12,16 @@
 //		}, sessiontest.Capabilities{})
 //	}
 //
-// Each subtest is named after one sentence of the contract and opens its own stores, so it can be run alone with -run. The optional
-// interfaces [session.Leaser], [session.Deleter], [session.Eraser], [session.Rebuilder], [session.Watcher] and [session.Searcher] are
-// checked if [session.As] finds them. With -short the long logs are shorter; nothing is left out. docs/your-store.md describes common
-// mistakes, and journal_test.go is an example of a store written from scratch.
+// Each subtest is named after one sentence of the contract and opens its own stores, so it can be
+// run alone with -run. The optional interfaces [session.Leaser], [session.Deleter],
+// [session.Eraser], [session.Rebuilder], [session.Watcher] and [session.Searcher] are checked if
+// [session.As] finds them. With -short the long logs are shorter, but no check is left out.
+// docs/your-store.md describes common mistakes, and journal_test.go is an example of a store
+// written from scratch.
 //
-// The 14 contracts of the Claude Agent SDK's session stores and the subtests that check them. That SDK's keys of project, session and
-// subpath are ids and session metadata here, its subagents are sessions with an owner, and its entries are records:
+// The 14 contracts of the Claude Agent SDK's session stores and the subtests that check them. That
+// SDK's keys of project, session and subpath are ids and session metadata here, its subagents are
+// sessions with an owner, and its entries are records:
 //
 //	 1  loaded as appended, in order          append/keeps order and content, append/exact bytes
 //	 2  a key never written is not found      append/needs a session
@@ -35,13 +38,14 @@
 //	13  no subagents: an empty list           list/runs
 //	14  summaries follow from the entries     meta/follows from the records, meta/keeps any text
 //
-// It also checks what those contracts leave out: retries, atomic batches, compare-and-set and fencing in races whose histories are checked
-// for linearizability, torn tails, damage, prefixes and wildcards, paging and tails, big payloads and long logs, exact numbers,
+// It also checks properties that those contracts do not cover: retries, atomic batches,
+// compare-and-set and fencing in races whose histories are checked for linearizability, torn tails,
+// damage, prefixes and wildcards, paging and tails, big payloads and long logs, exact numbers,
 // cancellation, second clients, aliasing, clocks, forks, erasing, the trash, watching and search.
 //
-// [RunProcesses] is the same race between processes: three of them open a store that does not exist yet, create one session and append to
-// it.
+// [RunProcesses] is the same race between processes: three of them open a store that does not exist
+// yet, create one session and append to it.
 //
-// It does not check what happens when the power fails or the process is killed. That depends on the medium, so it needs separate tests of
-// the store.
+// It does not check what happens when the power fails or the process is killed. Such failures
+// depend on the medium, so a store needs its own tests for them.
 package sessiontest

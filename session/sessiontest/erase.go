@@ -103,7 +103,8 @@ func testEraseFork(e *env) {
 			e.Fatal(err)
 		}
 		same(e, "deleted parent", e.read(e.store, "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 3))
-		// What forks show of it can still be erased. No process writes it, so there is no lease.
+		// The payloads that its forks show can still be erased. No process writes to it, so there
+		// is no lease.
 		if err := er.Erase(e.ctx(), "s", 0, []int64{2}); err != nil {
 			e.Fatalf("erase in a deleted parent: %v", err)
 		}

@@ -52,7 +52,7 @@ func testForkCut(e *env) {
 		e.Fatalf("meta of the fork: %+v", m)
 	}
 	n, first := opened("new", session.Opened{})
-	e.append(n, append([]session.Record{first}, n.items(2)...)...) // without a lease too
+	e.append(n, append([]session.Record{first}, n.items(2)...)...) // this must succeed even without a lease
 	same(e, "new", e.read(e.store, "new", session.Range{}), n.all)
 }
 
@@ -89,7 +89,7 @@ func testDelete(e *env) {
 	if err := e.store.Append(e.ctx(), "s", batch(w.epoch, w.item("too late"))); err == nil {
 		e.Fatal("the deleted session's holder could append")
 	}
-	again := e.create("s") // no fork needs the old one, so its id is free
+	again := e.create("s") // no fork needs the old session, so its id can be used again
 	same(e, "made again", e.read(e.store, "s", session.Range{}), again.all)
 	same(e, "kept", e.read(e.store, "kept", session.Range{}), keep.all)
 	if old := w.epoch; old != 0 && again.epoch <= old {

@@ -216,8 +216,8 @@ func testLeaseRace(e *env) {
 	wg.Wait()
 }
 
-// testLeaseLeft checks how long a lease remains valid: by the store's own clock or lock, or not known at all. The times in the lease decide
-// nothing.
+// testLeaseLeft checks the remaining time of a lease: the store knows it from its own clock or a
+// lock, or does not know it at all. No decision depends on the times in the lease.
 func testLeaseLeft(e *env) {
 	l := e.leaser()
 	left := func(what string) *time.Duration {
@@ -264,7 +264,8 @@ func testLeaseLeft(e *env) {
 	}
 }
 
-// testLeaseFormer lets the previous holder release its lost lease; the current holder must see that.
+// testLeaseFormer lets the previous holder release its lost lease; the current holder must see
+// that.
 func testLeaseFormer(e *env) {
 	l := e.leaser()
 	former := func(what string, want int64) {

@@ -109,7 +109,8 @@ func testListPages(e *env) {
 			e.Fatalf("pages of %d give %v, want %v", size, got, all)
 		}
 	}
-	// Sessions that are created or change between two pages do not affect the others.
+	// Sessions that are created or changed between two pages do not affect the position of the
+	// other sessions.
 	p := e.list(session.Query{Project: "p", Limit: 10})
 	e.createAt("new", 10*time.Hour, session.Opened{Project: "p"})
 	rest := e.list(session.Query{Project: "p", After: p.Next})

@@ -17,15 +17,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A test binary with this environment variable is one of the processes of [RunProcesses]. Its value is the process's name and, after a
-// space, the location of the store.
+// A test binary with this environment variable is one of the processes of [RunProcesses]. Its value
+// is the process's name and, after a space, the location of the store.
 const racerEnv = "HOLDFAST_TEST_RACER"
 
 // The number of processes that race, and how often each of them must win.
 const racers, wins = 3, 40
 
-// Main runs the tests, or one of the processes of [RunProcesses]. A package that calls RunProcesses calls Main in its TestMain. Main ends
-// the program. dial opens the store at a location: a path or a URL.
+// Main runs the tests, or one of the processes of [RunProcesses]. A package that calls RunProcesses
+// calls Main in its TestMain. Main ends the program. The function dial opens the store at a
+// location, which is a path or a URL.
 func Main(m *testing.M, dial func(ctx context.Context, at string) (session.Store, error)) {
 	name, at, ok := strings.Cut(os.Getenv(racerEnv), " ")
 	if !ok {
@@ -38,9 +39,11 @@ func Main(m *testing.M, dial func(ctx context.Context, at string) (session.Store
 	os.Exit(0)
 }
 
-// RunProcesses lets several processes open the store at a location at the same time, even if it does not exist yet, create the same session
-// and append to it, each at the head it sees. It checks that exactly one process creates the session, that each seq has one winner, that
-// there are no other records, and that the chain and the meta are right. The processes are the test binary itself, see [Main].
+// RunProcesses lets several processes open the store at a location at the same time, even if it
+// does not exist yet, create the same session, and append to it. Each process appends at the head
+// that it sees. It checks that exactly one process creates the session, that exactly one process
+// appends the record of each seq, that there are no other records, and that the chain and the meta
+// are correct. The processes are the test binary itself, see [Main].
 func RunProcesses(t *testing.T, at string, dial func(ctx context.Context, at string) (session.Store, error)) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -82,7 +85,7 @@ func RunProcesses(t *testing.T, at string, dial func(ctx context.Context, at str
 	checkRaced(t, s, winner)
 }
 
-// checkRaced compares the log with the seqs that each process won.
+// checkRaced compares the log with the seqs that each process reported as appended.
 func checkRaced(t *testing.T, s session.Store, winner map[int64]string) {
 	t.Helper()
 	var last session.Record
@@ -110,10 +113,11 @@ func checkRaced(t *testing.T, s session.Store, winner map[int64]string) {
 	}
 }
 
-// raced is the session that the processes race for.
+// raced is the id of the session that all the processes create.
 const raced = "shared"
 
-// process is one of the processes. It prints that it is ready, waits for a line, and prints the seqs that it won.
+// process is one of the processes. It prints that it is ready, waits for a line, and prints the
+// seqs of the records that it appended.
 type process struct {
 	name  string
 	cmd   *exec.Cmd

@@ -25,7 +25,7 @@ type answer struct {
 	head session.Digest // the head that was read
 }
 
-// headModel is a register that changes by compare-and-set.
+// headModel models the head as a register that changes by compare-and-set.
 var headModel = porcupine.Model{
 	Init: func() any { return session.Digest{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -49,8 +49,8 @@ func testRace(e *env) {
 	}
 }
 
-// race starts writers that append to one session, each at the head that it sees. It checks that exactly one
-// writer wins each seq, and returns the history.
+// race starts writers that append to one session. Each writer appends at the head that it sees. It
+// checks that for each seq exactly one writer's append succeeds, and returns the history of calls.
 func race(e *env, writers, rounds int) []porcupine.Operation {
 	e.store = e.open(e)
 	w := e.create("s")

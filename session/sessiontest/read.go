@@ -142,7 +142,7 @@ func testSecondClient(e *env) {
 	other := e.caps.Reopen(e, e.store)
 	same(e, "second client", e.read(other, "s", session.Range{}), w.all)
 	sameMeta(e, e.meta(other, "s"), e.meta(e.store, "s"))
-	// Each client sees at once what was acknowledged to the other.
+	// Each client immediately sees the records that were acknowledged to the other client.
 	for range 5 {
 		if err := other.Append(e.ctx(), "s", batch(w.epoch, w.item("from the second"))); err != nil {
 			e.Fatalf("append by the second client with the lease's epoch: %v", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// testRetriesAtOnce sends one batch many times at once, as a client does after losing its connection. Every call must succeed, and the
-// batch must be stored once.
+// testRetriesAtOnce sends one batch many times at once, as a client does after losing its
+// connection. Every call must succeed, and the batch must be stored once.
 func testRetriesAtOnce(e *env) {
 	clients := e.clients()
 	w := e.create("s")
@@ -32,7 +32,7 @@ func testRetriesAtOnce(e *env) {
 	}
 }
 
-// together runs f n times at once; all must succeed.
+// together runs n concurrent calls of f; all must succeed.
 func (e *env) together(n int, f func(i int) error) {
 	e.Helper()
 	var wg sync.WaitGroup
@@ -46,8 +46,8 @@ func (e *env) together(n int, f func(i int) error) {
 	}
 }
 
-// testRetryAfterTakeover repeats a batch whose answer was lost, after another client took the session over. The batch is stored, so the
-// retry must succeed.
+// testRetryAfterTakeover repeats a batch whose answer was lost, after another client took the
+// session over. The batch is stored, so the retry must succeed.
 func testRetryAfterTakeover(e *env) {
 	e.leaser()
 	w := e.create("s")
@@ -85,8 +85,8 @@ func testEmptyBatch(e *env) {
 	}
 }
 
-// testAppendErased appends records that were already erased in another store, as a copy of a session does: without payload, with their
-// digests.
+// testAppendErased appends records that were already erased in another store, as it happens when a
+// session is copied. They have digests but no payload.
 func testAppendErased(e *env) {
 	w := e.create("s")
 	recs := erased(w.items(5), 3, 5)
@@ -105,7 +105,8 @@ func testAppendErased(e *env) {
 	}
 }
 
-// testReadWhole reads while batches are appended. It must never see half a batch, and a meta must never promise more than can be read.
+// testReadWhole reads while batches are appended. A read must never return a part of a batch, and
+// the head in a meta must never be after the last record that can be read.
 func testReadWhole(e *env) {
 	const size = 5
 	clients := e.clients()

@@ -10,14 +10,16 @@ import (
 
 // Capabilities describes what a store can and cannot do. The zero value suits most stores.
 type Capabilities struct {
-	// Reopen opens a second client of the data in s while s stays open, as another process would.
-	// It is nil if that is not possible.
+	// Reopen opens a second client for the data in s while s stays open, as another process would
+	// do. It is nil if that is not possible.
 	Reopen func(t testing.TB, s session.Store) session.Store
-	// FoldsCase is for a medium on which "A" and "a" are the same name: the second of two such ids must then be rejected with ErrExists.
+	// FoldsCase is for a medium on which "A" and "a" are the same name: the second of two such ids
+	// must then be rejected with ErrExists.
 	FoldsCase bool
 	// MaxPayload is the maximum size of a payload in bytes; with 0, 10 MiB is tested.
 	MaxPayload int
-	// Slow is for a store whose append takes milliseconds: logs are shorter and races have fewer rounds. Nothing is left out.
+	// Slow is for a store whose append takes milliseconds: logs are shorter and races have fewer
+	// rounds. Nothing is left out.
 	Slow bool
 	// Corrupt damages record seq of session id on the medium of s, without using the store: its
 	// payload, a digest, or all of it. It is nil if that is not possible.
@@ -35,8 +37,8 @@ func (e *env) few(n, less int) int {
 	return n
 }
 
-// Run runs the tests on stores that open returns. Every call of open must return a new, empty store and arrange, with t.Cleanup, for it to
-// be closed.
+// Run runs the tests on stores that open returns. Every call of open must return a new, empty store
+// and arrange, with t.Cleanup, for it to be closed.
 func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities) {
 	for _, c := range []struct {
 		name string

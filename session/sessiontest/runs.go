@@ -123,7 +123,7 @@ func testListRuns(e *env) {
 	check(session.Query{Run: "completed", WithApprovals: true}, "c")
 	check(session.Query{Run: "running"})
 	if del, ok := session.As[session.Deleter](e.store); ok {
-		e.fork(d, "needs d", d.seq) // so that a part of it is kept
+		e.fork(d, "needs d", d.seq) // so that a part of the session is kept
 		for _, id := range []string{"d", "c.x"} {
 			if err := del.Delete(e.ctx(), id); err != nil {
 				e.Fatal(err)

@@ -14,9 +14,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RunSearch runs the tests for a [session.Searcher]: the store's own, or a separate index. Every call of open must return a new, empty
-// store and its searcher, and arrange, with t.Cleanup, for both to be closed. [Run] calls it for a store that is a Searcher; otherwise its
-// subtests are skipped.
+// RunSearch runs the tests for a [session.Searcher]: the store's own, or a separate index. Every
+// call of open must return a new, empty store and its searcher, and arrange, with t.Cleanup, for
+// both to be closed. [Run] calls it for a store that is a Searcher; otherwise its subtests are
+// skipped.
 func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Searcher), caps Capabilities) {
 	for _, c := range []struct {
 		name string
@@ -82,7 +83,7 @@ func places(h *session.Hits) []string {
 	return out
 }
 
-// finds fails unless a search has these hits, in any order.
+// finds fails the test if the hits of a search are not these, in any order.
 func (f *finder) finds(q session.Search, want ...string) {
 	f.Helper()
 	got := f.find(q)
@@ -104,7 +105,7 @@ func (f *finder) addItems(w *writer, texts ...string) {
 }
 
 func testSearchWords(f *finder) {
-	f.index() // of an empty store
+	f.index() // index an empty store
 	f.finds(session.Search{Words: "anything"})
 	w := f.create("s")
 	f.addItems(w,
@@ -148,8 +149,8 @@ func testSearchWords(f *finder) {
 	f.finds(session.Search{Words: "  fox \t\n dog "}, "s:2")
 }
 
-// testSearchLiteral searches for characters that have a meaning in query languages. They must never cause an error, and never match more
-// than the words among them.
+// testSearchLiteral searches for characters that have a meaning in query languages. The characters
+// must never cause an error, and a search must match only the words between them.
 func testSearchLiteral(f *finder) {
 	w := f.create("s")
 	f.addItems(w, "alpha beta", "gamma delta", "near and or not", "title:alpha", "100% of it_is *bold*")

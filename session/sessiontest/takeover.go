@@ -19,7 +19,7 @@ import (
 // operation is an operation on a leased session, for the linearizability checker.
 type operation struct {
 	what   string // "take", "release", "append" or "look"
-	epoch  int64  // of the lease used for the append or released
+	epoch  int64  // epoch of the lease that is released or used for the append
 	expect session.Digest
 	digest session.Digest
 }
@@ -38,7 +38,7 @@ type leaseState struct {
 	last  int64
 }
 
-// leaseModel is a head that only the holder of the last lease may change, by compare-and-set.
+// leaseModel models a head that only the holder of the last lease may change, by compare-and-set.
 var leaseModel = porcupine.Model{
 	Init: func() any { return leaseState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -84,7 +84,8 @@ func (h *history) do(client int, in operation, f func() outcome) outcome {
 	return out
 }
 
-// testTakeoverRace lets clients take a session from each other and append, each with the lease that it believes it has.
+// testTakeoverRace lets clients take a session from each other and append, each with the lease that
+// it believes it has.
 func testTakeoverRace(e *env) {
 	e.leaser()
 	const clients = 5
@@ -181,7 +182,8 @@ func (t *takeoverClient) round(n int) bool {
 	return err == nil
 }
 
-// rising fails unless the epochs at the start of the items never decrease: a writer that lost its lease has written nothing since.
+// rising fails the test if an epoch at the start of an item is lower than the one before: a writer
+// must not write after it lost its lease.
 func rising(e *env, recs []session.Record) {
 	e.Helper()
 	var last int64
@@ -201,8 +203,9 @@ func rising(e *env, recs []session.Record) {
 	}
 }
 
-// testTakeover takes a session over while its holder appends as fast as it can. Everything acknowledged to the holder must be stored, and
-// nothing of it may arrive after the takeover.
+// testTakeover takes over a session while its holder appends as fast as it can. Every record that
+// was acknowledged to the holder must be stored, and none of its records may be stored after the
+// takeover.
 func testTakeover(e *env) {
 	e.leaser()
 	stores := e.clients()
@@ -253,8 +256,8 @@ func testTakeover(e *env) {
 	}
 }
 
-// testEpochs acquires leases of several sessions at once. No epoch of a session may be used twice, and later leases must have greater
-// epochs, even after a deletion.
+// testEpochs acquires leases of several sessions at once. No epoch of a session may be used twice,
+// and later leases must have greater epochs, even after a deletion.
 func testEpochs(e *env) {
 	e.leaser()
 	stores := e.clients()

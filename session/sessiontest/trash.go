@@ -83,7 +83,7 @@ func testTrash(e *env) {
 	}
 }
 
-// testTrashSessions uses the same calls as the command line.
+// testTrashSessions uses the calls that the commands of the command line use.
 func testTrashSessions(e *env) {
 	e.leaser()
 	s := session.New(e.store, nil)
@@ -221,8 +221,8 @@ func (e *env) compare(q session.Query, all []session.Meta) {
 	}
 }
 
-// testListBytes filters by texts that are different bytes but equal in a database's collation, as a pattern or as the start of an index
-// key.
+// testListBytes filters by texts that are different bytes but equal in a database's collation, as a
+// pattern or as the start of an index key.
 func testListBytes(e *env) {
 	deep := long("/folder", 500)
 	texts := []string{

@@ -9,10 +9,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// unknownOutcomeStore is a store whose next append returns an error although it was carried out, was not, or is carried out later.
+// unknownOutcomeStore is a store whose next append returns an error. The append may have been
+// carried out, may not have been, or may be carried out later.
 type unknownOutcomeStore struct {
 	session.Store
-	next func(carryOut func() error) error // nil: the append is unchanged
+	next func(carryOut func() error) error // nil if the append is not changed
 }
 
 func (d *unknownOutcomeStore) Unwrap() session.Store { return d.Store }
@@ -26,7 +27,8 @@ func (d *unknownOutcomeStore) Append(ctx context.Context, id string, b session.B
 }
 
 // testDoubt makes appends return errors that do not show whether the append was carried out. Each
-// acknowledged batch must be stored exactly once, and log and store must agree.
+// acknowledged batch must be stored exactly once, and the log and the store must have the same
+// records.
 func testDoubt(e *env) {
 	away := &session.Error{Op: "append", Err: session.ErrUnavailable}
 	store := &unknownOutcomeStore{Store: e.store}
@@ -100,10 +102,11 @@ func testDoubt(e *env) {
 	}
 }
 
-// testLeaseClock checks that clients with fast or slow clocks cannot take over a session whose holder is alive.
+// testLeaseClock checks that clients with fast or slow clocks cannot take over a session whose
+// holder is alive.
 func testLeaseClock(e *env) {
 	e.leaser()
-	// S3 has no clock: its holder must renew while others wait.
+	// S3 has no clock, so the holder must renew the lease while other clients wait.
 	l, err := session.New(e.store, &session.Options{TTL: 3 * time.Second, Holder: session.Holder{ID: "living", Host: "a"}}).Create(e.ctx(), session.Opened{SessionID: "s"})
 	if err != nil {
 		e.Fatal(err)
@@ -119,7 +122,7 @@ func testLeaseClock(e *env) {
 	if err != nil {
 		e.Fatal(err)
 	}
-	if _, err := l.Append(e.ctx(), turn); err != nil { // only the holder may append it
+	if _, err := l.Append(e.ctx(), turn); err != nil { // only the lease holder may append this record
 		e.Errorf("the holder: %v", err)
 	}
 	if err := l.Close(); err != nil {

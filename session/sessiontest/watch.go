@@ -30,7 +30,7 @@ type watching struct {
 	stop context.CancelFunc
 }
 
-// heads is the store's own Watch, or its replacement for a store without one.
+// heads is the store's own Watch, or a replacement if the store has none.
 func heads(ctx context.Context, s session.Store, id string, after int64) iter.Seq2[int64, error] {
 	if w, ok := session.As[session.Watcher](s); ok {
 		return w.Watch(ctx, id, after)
@@ -73,7 +73,7 @@ func (e *env) watch(s session.Store, id string, after int64) *watching {
 	return w
 }
 
-// next returns what the watcher yields next, or false if it has ended.
+// next returns the next head that the watcher yields, or false if the watcher has ended.
 func (w *watching) next() (watchEvent, bool) {
 	w.e.Helper()
 	select {
@@ -217,7 +217,7 @@ func testWatchDeleted(e *env) {
 	}
 	fork, other := e.watch(e.store, "fork", f.seq), e.watch(e.store, "other", 0)
 	other.reach(0, 1)
-	if err := d.Delete(e.ctx(), "s"); err != nil { // a part of it is kept for the fork
+	if err := d.Delete(e.ctx(), "s"); err != nil { // a part of the session is kept for the fork
 		e.Fatal(err)
 	}
 	for _, watcher := range all {
@@ -292,8 +292,8 @@ func testWatchMany(e *env) {
 	}
 }
 
-// testWatchStorm appends as fast as it can, from both clients, while watchers start and stop. Each watcher must reach every head that
-// existed when it started.
+// testWatchStorm appends as fast as it can, from both clients, while watchers start and stop. Each
+// watcher must reach every head that existed when it started.
 func testWatchStorm(e *env) {
 	stores := e.clients()
 	w := e.create("s")

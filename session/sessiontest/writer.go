@@ -15,7 +15,7 @@ import (
 // writer makes the records of one session in order.
 type writer struct {
 	id    string
-	epoch int64 // of the lease; 0 without one
+	epoch int64 // epoch of the lease; 0 without a lease
 	seq   int64
 	prev  session.Digest
 	now   time.Time
@@ -79,7 +79,7 @@ func batch(epoch int64, recs ...session.Record) session.Batch {
 	return session.Batch{Expect: recs[0].Seq - 1, Epoch: epoch, Records: recs, Delta: d}
 }
 
-// append appends records of w. It ends the subtest if that fails.
+// append appends records of w. It ends the subtest if the append fails.
 func (e *env) append(w *writer, recs ...session.Record) {
 	e.Helper()
 	if err := e.store.Append(e.ctx(), w.id, batch(w.epoch, recs...)); err != nil {
@@ -167,7 +167,8 @@ func (e *env) find(s session.Store, id string) (session.Meta, bool) {
 	return p.Sessions[0], true
 }
 
-// same fails unless the records are the same, byte for byte and in order.
+// same fails the test if the two lists do not have the same records, byte for byte and in the same
+// order.
 func same(t testing.TB, what string, got, want []session.Record) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -193,7 +194,7 @@ func show(r session.Record) string {
 	return string(b)
 }
 
-// sameMeta compares all fields that follow from the records.
+// sameMeta compares all fields that are computed from the records.
 func sameMeta(t testing.TB, got, want session.Meta) {
 	t.Helper()
 	if !got.CreatedAt.Equal(want.CreatedAt) || !got.UpdatedAt.Equal(want.UpdatedAt) {
@@ -205,7 +206,7 @@ func sameMeta(t testing.TB, got, want session.Meta) {
 	}
 }
 
-// want fails unless err wraps target.
+// want fails the test if err does not wrap target.
 func want(t testing.TB, what string, err, target error) {
 	t.Helper()
 	if !errors.Is(err, target) {

@@ -11,7 +11,8 @@ import (
 // meta in one statement, as [session.Meta.Apply] does.
 const (
 	advanceWhere = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
-	// advancePlain is the whole statement for a batch that is [rows.IsItemsOnly] and has a lease.
+	// advancePlain is the whole statement for a batch that has a lease and for which
+	// [rows.IsItemsOnly] is true.
 	advancePlain = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?, messages = messages + ?,
   model = coalesce(?, model), first_prompt = CASE first_prompt WHEN '' THEN ? ELSE first_prompt END` + advanceWhere + advanceLeased
 	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
@@ -46,7 +47,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	return err
 }
 
-// maxPayload is SQLite's limit for a row, less the other columns.
+// maxPayload is SQLite's limit for a row, minus the size of the other columns.
 const maxPayload = 1_000_000_000 - 4096
 
 // append adds a batch to an existing session.
@@ -71,7 +72,7 @@ func (c *conn) append(id string, b *session.Batch) error {
 		if known { // another process may have recreated the session
 			return c.append(id, b)
 		}
-		_, err := dialect.Refusal(c, id, b) // no retry: this is the only writer
+		_, err := dialect.Refusal(c, id, b) // it is not a retry, because this is the only writer
 		return err
 	}
 	if !known {

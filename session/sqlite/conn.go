@@ -17,15 +17,15 @@ import (
 )
 
 // conn is one connection with its prepared statements, used by one goroutine at a time. It calls
-// the driver directly: database/sql would add its pool, its conversions and a goroutine per
-// cancellable query to each statement.
+// the driver directly: with database/sql, each statement would also need a connection from its
+// pool, conversions, and a goroutine for a query that can be cancelled.
 type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
 	nums  map[string]int64 // cache of session id → num, for the writer
 
-	unsynced bool // a commit does not wait for the disk
+	unsynced bool // commits do not wait for the disk
 }
 
 func dial(path string, busy time.Duration) (*conn, error) {
@@ -64,7 +64,7 @@ func (c *conn) script(sql string) error {
 	return err
 }
 
-// sync sets whether later commits wait for the disk, as those of a new connection do.
+// sync sets whether later commits wait for the disk. On a new connection they do.
 func (c *conn) sync(wait bool) error {
 	if c.unsynced == !wait {
 		return nil
@@ -115,8 +115,8 @@ func (c *conn) exec(sql string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// query calls each with every row until it returns false. The row slice is reused; its values may
-// be kept.
+// query calls the function each for every row, until it returns false. The row slice is reused; its
+// values may be kept.
 func (c *conn) query(sql string, each func(row []driver.Value) bool, args ...any) error {
 	s, err := c.prepare(sql)
 	if err != nil {

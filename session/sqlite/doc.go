@@ -7,8 +7,8 @@
 //	defer store.Close()
 //	sessions := session.New(store, nil)
 //
-// The file needs no server and no C compiler, any number of processes may have it open, and "sqlite3 sessions.db" reads it. It has four
-// tables:
+// The file needs no server and no C compiler, any number of processes may have it open, and
+// "sqlite3 sessions.db" reads it. It has four tables:
 //
 //	sessions (one row per session)              records (one row per record)
 //	┌──────────────────────────────┐            ┌──────────────────────────────┐
@@ -26,15 +26,18 @@
 //	│ id, epoch, lease (JSON)      │            └──────────────────────────────┘
 //	└──────────────────────────────┘
 //
-// Records are stored in the order of arrival, all sessions together, so that writers of many sessions fill the same pages; the key index
-// orders the records of one session by seq. The cost of an append therefore does not depend on the size of the store, and a tail, a page
-// and a whole log are each one range of one index.
+// Records are stored in the order of arrival, all sessions together, so that writers of many
+// sessions fill the same pages; the key index orders the records of one session by seq. The cost of
+// an append therefore does not depend on the size of the store. To read a tail, a page or a whole
+// log, one range of one index is read.
 //
-// Writing: the file is in WAL mode with synchronous=FULL, so what Append has acknowledged survives a power cut. A single writer commits at
-// once in its own goroutine; writers that arrive during a commit share the next transaction. A batch that fails (conflict, fenced, …)
-// changes nothing for the others in its transaction. Reading never waits for a writer. On Linux the journal is written by a VFS of this
-// package: a commit is one write, and the file is extended in advance, so that a sync need not wait for its inode.
+// The file is in WAL mode with synchronous=FULL, so records that Append has acknowledged survive a
+// power cut. A single writer commits at once in its own goroutine; writers that arrive during a
+// commit share the next transaction. If a batch fails, for example with a conflict, the other
+// batches in its transaction are not affected. Reading never waits for a writer. On Linux the
+// journal is written by a VFS of this package: a commit is one write, and the file is extended in
+// advance, so that a sync need not wait for its inode.
 //
-// The package is not a cache and not a query engine: the meaning of records is defined by package session. The format is described in
-// docs/formats/sqlite.md.
+// The package is not a cache and not a query engine: the meaning of records is defined by package
+// session. The format is described in docs/formats/sqlite.md.
 package sqlite

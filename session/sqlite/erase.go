@@ -9,8 +9,8 @@ import (
 
 // Erase implements [session.Eraser]. It zeroes the payloads in the file (secure_delete),
 // checkpoints the journal, which may contain them too, and truncates it. If readers prevent that
-// for longer than the busy timeout, the error is ErrBusy: the payloads are erased in the file, but
-// the journal has them until Erase is called again or the last program closes the file.
+// for longer than the busy timeout, the error is ErrBusy: the payloads are then erased in the file,
+// but remain in the journal until Erase is called again or the last program closes the file.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	if err := s.tables.Erase(ctx, id, epoch, seqs); err != nil {
 		return err
@@ -18,8 +18,8 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	return s.cutJournal(ctx, id)
 }
 
-// cutJournal checkpoints and truncates the journal on its own connection, because the writer may
-// be in a transaction.
+// cutJournal checkpoints and truncates the journal. It uses its own connection, because the writer
+// may be in a transaction.
 func (s *Store) cutJournal(ctx context.Context, id string) error {
 	c, err := dial(s.path, s.opt.BusyTimeout)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Store) cutJournal(ctx context.Context, id string) error {
 	}
 	defer c.close()
 	deadline := time.Now().Add(s.opt.BusyTimeout)
-	pause := time.NewTicker(5 * time.Millisecond) // SQLite does not wait for a checkpoint in progress
+	pause := time.NewTicker(5 * time.Millisecond) // SQLite itself does not wait for a checkpoint in progress
 	defer pause.Stop()
 	for {
 		r, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -41,7 +41,8 @@ func (s *Store) translate(op, id string, err error) error {
 	case sqlite3.SQLITE_READONLY:
 		return s.readOnly(out)
 	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR:
-		// SQLite does not return the system's error: provoke it again.
+		// SQLite does not return the system's error, so a write is tried to get the same error
+		// again.
 		switch err := probe(s.path); {
 		case isFull(err):
 			return set(session.ErrFull, err.Error(), s.fullHint())
@@ -75,8 +76,9 @@ func isReadOnlyFS(err error) bool {
 	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// poison decides whether the content of the disk is unknown after a failed write, and returns the
-// error of every later write. After a full disk it is known, unless the sync failed.
+// poison decides whether the content of the disk is unknown after a failed write. If it is, poison
+// returns the error that every later write returns. If the disk was full, the content is known,
+// unless the sync failed.
 func (s *Store) poison(err error) error {
 	e, ok := fault(err)
 	switch {

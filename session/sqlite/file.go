@@ -10,9 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// create makes the file if there is none. It is private from the start and gets its name only when
-// it is complete, synced and closed. Therefore no process sees an incomplete file, creation costs
-// one sync, and SQLite's locks, which end when any descriptor of the file is closed, are safe.
+// create creates the file if there is none. The file is readable only by its owner from the start,
+// and gets its name only when it is complete, synced and closed. Therefore no process sees an
+// incomplete file, creation costs one sync, and SQLite's locks, which end when any descriptor of
+// the file is closed, are safe.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		tighten(path)
@@ -45,7 +46,7 @@ func create(path string) error {
 }
 
 // tighten removes the rights of other users on an existing store, for example one that was copied
-// or created with another umask. File systems without modes stay as they are.
+// or created with another umask. On file systems without modes it changes nothing.
 func tighten(path string) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0 {
@@ -54,8 +55,8 @@ func tighten(path string) {
 	}
 }
 
-// makeDirs makes dir and its missing parents durably. SQLite syncs the entries of dir itself with
-// the first write to the journal.
+// makeDirs creates dir and its missing parents, and makes them durable. SQLite syncs the entries of
+// dir itself with the first write to the journal.
 func makeDirs(dir string) error {
 	parent := filepath.Dir(dir)
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || parent == dir {
@@ -75,7 +76,7 @@ func makeDirs(dir string) error {
 	return d.Close()
 }
 
-// build sets up a new file that no other process knows.
+// build sets up a new file that no other process uses yet.
 func build(f *os.File) error {
 	c, err := dial(f.Name(), 0)
 	if err != nil {
@@ -166,7 +167,8 @@ func setUp() string {
 	return schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, formatVersion)
 }
 
-// adopt sets up an empty file. If several processes try, one does it and the others find it done.
+// adopt sets up an empty file. If several processes try, one of them sets the file up, and the
+// others find the finished file.
 func (s *Store) adopt(c *conn) (err error) {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -21,7 +21,7 @@ CREATE INDEX runs ON sessions (run) WHERE run <> '';
 CREATE INDEX owned ON sessions (owner) WHERE owner <> '';
 `
 
-// toVersion4 adds the trash, which lists leave out.
+// toVersion4 adds a column for the trash. Lists leave out sessions in the trash.
 const toVersion4 = `
 ALTER TABLE sessions ADD COLUMN trashed TEXT NOT NULL DEFAULT '';
 DROP INDEX recent;
@@ -32,8 +32,8 @@ CREATE INDEX trash ON sessions (num) WHERE trashed <> '';
 // migrations[v-1] migrates version v to v+1.
 var migrations = [formatVersion - 1]string{toVersion2, toVersion3, toVersion4}
 
-// migrate upgrades a file of an older version in one transaction. If several processes try, one
-// does it and the others find it done.
+// migrate upgrades a file of an older version in one transaction. If several processes try, one of
+// them upgrades the file, and the others find the new version.
 func migrate(c *conn) (err error) {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 // with a greater number, prove that there are none.
 const selectBounds = `SELECT count(*), coalesce(max(num), 0), (SELECT coalesce(max(key), 0) FROM records) >> 32 FROM sessions`
 
-// selectOrphans lists the numbers of logs without a row: it goes from log to log in each gap
-// between the session numbers and after the last one.
+// selectOrphans lists the numbers of logs without a row: it searches each gap between the session
+// numbers, and the numbers after the last one, from log to log.
 const selectOrphans = `
 WITH RECURSIVE
   gaps(low, high) AS (
@@ -28,9 +28,9 @@ SELECT num FROM logs WHERE num IS NOT NULL`
 
 const selectFirst = `SELECT payload, time_ms FROM records WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1`
 
-// listOrphans inserts a row, marked as damaged, for each log whose session row is missing. This
-// keeps the log visible and prevents a new session with its number. The id is that of its first
-// record or, if that is unreadable, derived from the number.
+// listOrphans inserts a row, marked as damaged, for each log whose session row is missing. The row
+// keeps the log visible and prevents a new session from getting its number. The id comes from the
+// first record or, if that record is unreadable, is derived from the number.
 func (c *conn) listOrphans() error {
 	r, err := c.row(selectBounds)
 	if err != nil || asInt(r[0]) == asInt(r[1]) && asInt(r[2]) <= asInt(r[1]) {
@@ -47,7 +47,7 @@ func (c *conn) listOrphans() error {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err = find() // no other process does it now
+	err = find() // no other process inserts rows now
 	for i := 0; i < len(nums) && err == nil; i++ {
 		err = c.listOrphan(nums[i])
 	}
@@ -67,7 +67,7 @@ func (c *conn) listOrphan(num int64) error {
 	m := session.Meta{CreatedAt: at, UpdatedAt: at}
 	var opened session.Opened
 	if json.Unmarshal(asBlob(r[0]), &opened) == nil && session.CheckID(opened.SessionID) == nil {
-		m = m.Apply(session.Delta{Opened: &opened, Updated: at}) // without a head: the session is lost
+		m = m.Apply(session.Delta{Opened: &opened, Updated: at}) // the row has no head: the session is lost
 	}
 	taken, err := c.row("SELECT 1 FROM sessions WHERE id = ?", m.ID)
 	if err != nil {

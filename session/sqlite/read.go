@@ -65,7 +65,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 type readers struct {
 	path   string
 	busy   time.Duration
-	gone   func() error // returns the poison if the path now leads to another file
+	gone   func() error // returns an error if the path now leads to another file
 	mu     sync.Mutex
 	idle   []*conn
 	closed bool
@@ -92,8 +92,8 @@ func (p *readers) get() (*conn, error) {
 		return c, nil
 	}
 	p.mu.Unlock()
-	// SQLite deletes a journal next to an empty file, and with it the commits that the file
-	// that was there before does not contain yet.
+	// If the file is empty, SQLite deletes the journal next to it. The journal may have commits of
+	// the file that had this path before.
 	if err := p.gone(); err != nil {
 		p.out.Done()
 		return nil, err
@@ -101,7 +101,7 @@ func (p *readers) get() (*conn, error) {
 	c, err := dial(p.path, p.busy)
 	if err == nil {
 		if err = c.script("PRAGMA query_only = ON"); err == nil {
-			err = p.gone() // else it would belong to another store
+			err = p.gone() // otherwise the connection would belong to another store
 		}
 		if err != nil {
 			c.close()

@@ -9,7 +9,7 @@ import (
 
 // sameFile reports whether a path still leads to a file examined before. It requests only the
 // inode: after a request for a file's times, Linux gives the file exact times at its next write,
-// which would make a journal checked after each commit a sixth slower.
+// and a journal that is checked after each commit would be a sixth slower.
 func sameFile(path string, was os.FileInfo) (bool, error) {
 	old, ok := was.Sys().(*syscall.Stat_t)
 	var now unix.Statx_t

@@ -10,8 +10,7 @@ import (
 )
 
 // Records are fetched in chunks, each in a short transaction, and yielded
-// between them, so that a slow reader blocks neither a connection nor
-// the journal.
+// between them, so that a slow reader does not block a connection or the journal.
 const (
 	firstRows  = 64
 	chunkRows  = 1024
@@ -33,8 +32,8 @@ const (
   FROM sessions WHERE id = ?`
 )
 
-// maxSkippedRows is how many foreign rows may be read, on average, for one record read by row.
-// Such a row costs about as much as an index entry.
+// maxSkippedRows is the maximum number of rows of other sessions that are read, on average, for
+// each record that is read by row. Such a row costs about as much as an index entry.
 const maxSkippedRows = 2
 
 // scan is one Read in progress. The records with low < seq <= high remain.
@@ -81,8 +80,8 @@ func (sc *scan) start(ctx context.Context) error {
 	})
 }
 
-// next fetches the next chunk, into spare if it has room. For an unreadable part of the file it
-// returns one entry per lost record.
+// next fetches the next chunk, and stores it in spare if spare has room. For an unreadable part of
+// the file it returns one entry per lost record.
 func (sc *scan) next(ctx context.Context, spare []entry) chunk {
 	sc.step = min(max(firstRows, 2*sc.step), chunkRows)
 	n := min(int64(sc.left), sc.step, sc.high-sc.low)
@@ -134,7 +133,7 @@ func (f *fetch) add(e entry) bool {
 }
 
 // byRow reads records as long as they are close together and each is the expected next one.
-// Anything else is left to byKey.
+// Other records are left to byKey.
 func (f *fetch) byRow(c *conn) error {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err

@@ -68,8 +68,8 @@ INSERT INTO epochs VALUES (0);
 
 // pragmas are set on every connection. secure_delete overwrites deleted content with zeros. The
 // journal size limit truncates the journal after a checkpoint, so that it does not stay large
-// after a long read. The cache, in KiB, is for pages that appends and lists use repeatedly; a
-// session is read once, from the system's cache.
+// after a long read. The cache, in KiB, is for pages that appends and lists use repeatedly. A
+// session is read only once, from the operating system's cache.
 const pragmas = `
 PRAGMA synchronous = FULL;
 PRAGMA secure_delete = ON;
@@ -78,6 +78,6 @@ PRAGMA cache_size = -512;
 `
 
 // wideCache is for a connection that appends to many sessions in turn, each with index pages that
-// every commit writes. They stay in the cache, and a checkpoint every 16 MiB of journal, a size
-// that is kept anyway, copies them less often than one every 4 MiB.
+// every commit writes. With this cache the pages stay in memory. A checkpoint every 16 MiB of
+// journal copies them less often than one every 4 MiB, and a journal of 16 MiB is kept in any case.
 const wideCache = `PRAGMA cache_size = -4096; PRAGMA wal_autocheckpoint = 4000`

@@ -26,16 +26,16 @@ type Options struct {
 // it.
 type Store struct {
 	*tables
-	leaving *tables // for writes that a power loss may undo
+	leaving *tables // methods whose writes a power loss may undo
 	path    string
 	file    os.FileInfo
-	journal os.FileInfo // nil: did not exist when the store was opened
+	journal os.FileInfo // nil if the file did not exist when the store was opened
 	opt     Options
 	writer  writer
 	readers readers
 	holders *diskfile.LivenessLocks
 	board   *logwatch.Watchers
-	beneath time.Duration // see notifier; 0: the default
+	beneath time.Duration // see notifier; 0 means the default
 }
 
 // tables has the methods that the SQL stores share.
@@ -101,8 +101,8 @@ func Open(path string, o *Options) (*Store, error) {
 // holdersSuffix is the suffix of the empty file whose locks show which lease holders are alive.
 const holdersSuffix = "-holders"
 
-// Release implements [session.Leaser]. It does not wait for the disk: a lease that reappears after
-// a power failure belongs to a holder that has ended.
+// Release implements [session.Leaser]. It does not wait for the disk: if the released lease
+// reappears after a power failure, its holder has ended.
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	return s.leaving.Release(ctx, id, l)
 }

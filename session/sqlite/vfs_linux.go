@@ -10,8 +10,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// vfsName is the VFS that connections are opened with: SQLite's own for Unix, except how
-// the journal (the -wal file) is written.
+// vfsName is the VFS that connections are opened with. It is SQLite's own VFS for Unix, except that
+// it writes the journal (the -wal file) in another way.
 //
 //	SQLite                          its own VFS             this one
 //	24 + 4096 bytes for each page   as many calls           one pwrite, with the commit's last page
@@ -36,12 +36,12 @@ const (
 // walSpare is the largest journal that is kept when it has no content.
 const walSpare = 1 << 20
 
-// walBuffer is the maximum that is collected: SQLite writes less than 128 KiB in one call. A
-// larger commit is written in parts.
+// walBuffer is the maximum number of bytes that are collected. SQLite writes less than 128 KiB in
+// one call. A larger commit is written in parts.
 const walBuffer = 120 << 10
 
-// A write of this length is a frame header. It has the size of the database after a
-// commit, and 0 in a frame that does not end a commit.
+// A write of this length is a frame header. It contains the size of the database after the commit,
+// or 0 if the frame does not end a commit.
 const frameHead = 24
 
 // The length of a journal's header; an empty journal has none.
@@ -68,7 +68,7 @@ var vfs struct {
 	methods sqlite3.Tsqlite3_io_methods // methods of a journal
 }
 
-// at returns the value at an address of libc.
+// at returns the value at an address in the memory of libc.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
 // pointer returns the address of a function for SQLite to call. It must be a package-level
@@ -110,7 +110,7 @@ func vfsOpen(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int
 		m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(walClose), pointer(walRead), pointer(walWrite), pointer(walTruncate)
 		m.FxSync, m.FxFileSize = pointer(walSync), pointer(walFileSize)
 	})
-	if *was == vfs.was { // else SQLite uses other locks, for another kind of file system
+	if *was == vfs.was { // otherwise SQLite uses the locks for another kind of file system
 		*journalOf(file) = walFile{synced: isSpare(int(f.Fh))}
 		f.FpMethod = uintptr(unsafe.Pointer(&vfs.methods))
 	}
@@ -138,7 +138,7 @@ func walWrite(tls *libc.TLS, file, from uintptr, n int32, off int64) int32 {
 			return rc
 		}
 	}
-	if size > walBuffer || size == frameHead && off == w.read { // only the header of an existing frame
+	if size > walBuffer || size == frameHead && off == w.read { // the write is only the header of an existing frame
 		return w.write(tls, file, from, n, off)
 	}
 	if w.n == 0 {
@@ -162,8 +162,8 @@ func bytesAt(p uintptr, n int) []byte { return unsafe.Slice(at[byte](p), n) }
 
 func (w *walFile) bytes(from, n int) []byte { return bytesAt(w.buf+uintptr(from), n) }
 
-// flush writes the collected frames. If that fails they are dropped: SQLite rolls back the
-// transaction and writes other frames there.
+// flush writes the collected frames. If the write fails, the frames are discarded: SQLite rolls
+// back the transaction and writes other frames there.
 func (w *walFile) flush(tls *libc.TLS, file uintptr) int32 {
 	if w.n == 0 {
 		return sqlite3.SQLITE_OK
@@ -184,7 +184,7 @@ func (w *walFile) write(tls *libc.TLS, file, from uintptr, n int32, off int64) i
 var zeros [walChunk]byte
 
 // grow writes zeros after the end of the file, up to a whole step. The writer of the journal has
-// exclusive access. If there is no space, the file stays unchanged.
+// exclusive access. If the disk has no space left, the file is not changed.
 func (w *walFile) grow(fd int, end int64) {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
@@ -207,7 +207,7 @@ func (w *walFile) grow(fd int, end int64) {
 }
 
 // empty overwrites a journal not longer than walSpare with zeros. The header is overwritten and
-// synced first: otherwise some remaining frames could take the file back to an old state.
+// synced first: otherwise frames that remain could restore an old state of the file.
 func empty(fd int) bool {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil || st.Size < walHead || st.Size > walSpare {
@@ -225,8 +225,8 @@ func empty(fd int) bool {
 	return true
 }
 
-// isSpare reports whether a journal was emptied by this VFS. Its name is durable: it was synced
-// before, or it survived a restart of the machine.
+// isSpare reports whether a journal was emptied by this VFS. The journal's name is durable then: it
+// was synced before, or it survived a restart of the machine.
 func isSpare(fd int) bool {
 	var head [walHead]byte
 	n, err := unix.Pread(fd, head[:], 0)

@@ -15,13 +15,13 @@ import (
 
 // How often the file is checked for commits of other programs.
 const (
-	notifiedPoll = 2 * time.Second        // with file notifications, in case one was lost
-	plainPoll    = 100 * time.Millisecond // without them
-	activePoll   = time.Millisecond       // after a notification: the commit follows it
-	idlePoll     = 200 * time.Millisecond // if no commit follows in this time, it was something else
+	notifiedPoll = 2 * time.Second        // used with file notifications, in case one was lost
+	plainPoll    = 100 * time.Millisecond // used without file notifications
+	activePoll   = time.Millisecond       // used after a notification, because the commit follows it
+	idlePoll     = 200 * time.Millisecond // if no commit follows in this time, the notification had another cause
 )
 
-// share limits checking the watched sessions to 1/share of the time.
+// share limits the time for checking the watched sessions to 1/share of the total time.
 const share = 20
 
 // Watch implements [session.Watcher]. Appends of this store are reported at once. For appends of

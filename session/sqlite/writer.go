@@ -20,8 +20,8 @@ const manyJobs = 16
 
 // writer runs jobs in transactions, one at a time. It has no goroutine of its own: the first
 // caller leads, callers that arrive during a commit queue up, and the leader then passes the lead
-// to the first of them, which takes all waiting jobs into its transaction. A single writer pays
-// for no hand-over.
+// to the first of them, which takes all waiting jobs into its transaction. If there is only one
+// caller, no time is spent on passing the lead.
 type writer struct {
 	mu     sync.Mutex
 	free   *sync.Cond // busy became false
@@ -36,22 +36,22 @@ type writer struct {
 	gone   func() error      // returns the poison if the file was removed or replaced
 }
 
-// job is one step inside a transaction. Its error is either a fault (SQLite's) or another error,
-// after which the job must have changed nothing.
+// job is one step inside a transaction. A job returns either a fault, which is an error of SQLite,
+// or another error. If it returns another error, it must have changed nothing.
 type job struct {
 	run      func(*conn) error
 	unsynced bool // a power loss may undo it
 	err      error
-	lead     bool          // it was chosen to lead
-	wake     chan struct{} // done, or chosen to lead
+	lead     bool          // the job's caller was chosen to lead
+	wake     chan struct{} // gets a value when the job is done or its caller was chosen to lead
 }
 
 func (w *writer) init(c *conn, fatal func(error) error, gone func() error) {
 	w.conn, w.fatal, w.gone, w.free = c, fatal, gone, sync.NewCond(&w.mu)
 }
 
-// do runs a job and returns when it is durable. If the context ends while the job waits, the job
-// leaves the queue; later it has no effect.
+// do runs a job and returns when its changes are durable. If the context ends while the job waits,
+// the job is removed from the queue. Once the job runs, the end of the context has no effect.
 func (w *writer) do(ctx context.Context, run func(*conn) error) error {
 	return w.add(ctx, &job{run: run})
 }
@@ -129,7 +129,7 @@ func (w *writer) commitNext() {
 		j.wake <- struct{}{}
 	}
 	if len(group) > 1 {
-		runtime.Gosched() // let them queue their next jobs before the next group is taken
+		runtime.Gosched() // let the callers queue their next jobs before the next group is taken
 	}
 
 	w.mu.Lock()
@@ -146,8 +146,8 @@ func (w *writer) commitNext() {
 }
 
 // commit runs a group in one transaction and sets each job's error. If the transaction fails, each
-// job gets its own, so that one failing job does not affect the others. It returns the store's
-// poison, normally nil.
+// job runs in a transaction of its own, so that a job that fails does not affect the others. It
+// returns the store's poison, normally nil.
 func (w *writer) commit(group []*job) error {
 	err := w.transact(group)
 	if err == nil {
@@ -183,7 +183,7 @@ func (w *writer) transact(group []*job) error {
 	}
 	if len(group) >= manyJobs && !w.wide {
 		w.wide = true
-		_ = w.conn.script(wideCache) // a failure only makes it slower
+		_ = w.conn.script(wideCache) // if this fails, the commit is only slower
 	}
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return err

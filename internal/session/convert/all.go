@@ -16,7 +16,7 @@ const maxParallel = 4
 // of the sources. When ctx ends, or done returns false, it finishes the imports in progress
 // and starts no others. o.Progress is called from several goroutines.
 //
-// The error is the error of ctx. The error of a single source is passed to done.
+// The returned error is the error of ctx. The error of a single source is passed to done.
 func ImportAll(ctx context.Context, to *session.Sessions, sources []Source, o *Options, done func(*Report, error) bool) error {
 	type result struct {
 		rep *Report

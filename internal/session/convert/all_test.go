@@ -105,8 +105,8 @@ func TestGrowing(t *testing.T) {
 			}
 			grown++
 		}
-		// After an interruption in an open tool use or in an answer of several lines, the result is the
-		// same.
+		// After an interruption in an open tool use or in an answer of several lines, the result is
+		// the same.
 		if a, b := itemStrings(t, once, want.Session), itemStrings(t, s, want.Session); strings.ReplaceAll(a, " | assistant:", "") != strings.ReplaceAll(b, " | assistant:", "") {
 			t.Errorf("%s in %d steps:\n%s\nat once:\n%s", src.Path, grown, b, a)
 		}

@@ -27,7 +27,7 @@ func partsOf(content []byte) []part {
 	return parts
 }
 
-// block has the members of a content block that are used.
+// block has the members of a content block that this package uses.
 type block struct {
 	typ                                                  string
 	text, thinking, signature, data                      []byte
@@ -120,7 +120,7 @@ func appendField(b []byte, name string, lit []byte) []byte {
 func resultContent(content []byte) []part {
 	parts := partsOf(content)
 	for i, p := range parts {
-		if p.use != "" || p.result != "" { // such parts are not allowed in a result
+		if p.use != "" || p.result != "" { // parts of this type are not allowed in a result
 			parts[i] = customPart("anthropic", p.raw)
 		}
 	}
@@ -224,8 +224,8 @@ func finishOf(lit []byte) transcript.Finish {
 	return ""
 }
 
-// modelOf returns a model's name, or nil if it is not one: programs write their own markers in
-// angle brackets there.
+// modelOf returns a model's name, or nil if the field has no name: some programs write a marker in
+// angle brackets instead.
 func modelOf(lit []byte) []byte {
 	if !isString(lit) || len(lit) == 2 || lit[1] == '<' {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// fileMeta is what a file says about its session as a whole.
+// fileMeta is the data in a file about the whole session.
 type fileMeta struct {
-	session string // its id in the program that wrote it
+	session string // the session's id in the program that wrote the file
 	cwd     string
 	branch  string
 	title   string
 	summary string
 	tag     string
 	created time.Time
-	updated time.Time // of the last entry, if entries have no times
+	updated time.Time // time of the last entry, if entries have no times
 }
 
 // reader reads a format line by line, twice.
@@ -40,8 +40,8 @@ const (
 	isUser uint16 = 1 << iota
 	isAssistant
 	isBoundary  // a compact_boundary
-	isSide      // of a sub-agent, within the main file
-	isMeta      // written by the program, not by a person
+	isSide      // entry of a sub-agent in the main file
+	isMeta      // written by the program, not by the user
 	isResult    // contains tool results
 	isDuplicate // its uuid occurred before
 	onChain     // part of the current conversation
@@ -50,7 +50,7 @@ const (
 
 const isMessage = isUser | isAssistant
 
-// entry is what is stored in memory about a line.
+// entry is the data about a line that stays in memory.
 type entry struct {
 	id, parent, logical uint128
 	message             uint64 // hash of the message's id
@@ -58,7 +58,7 @@ type entry struct {
 	flags               uint16
 }
 
-// uint128 is a uuid, or the digest of another id; zero is none.
+// uint128 is a UUID, or the digest of another kind of id. The zero value means that there is no id.
 type uint128 [16]byte
 
 func idOf(lit []byte) (u uint128) {
@@ -84,7 +84,7 @@ func idOf(lit []byte) (u uint128) {
 
 // claude reads the JSONL of Claude Code.
 type claude struct {
-	file    string // its name
+	file    string // name of the file
 	entries []entry
 	byID    map[uint128]int32
 	seed    maphash.Seed
@@ -98,7 +98,7 @@ func newClaude(file string) *claude {
 	return &claude{file: file, byID: map[uint128]int32{}, seed: maphash.MakeSeed(), side: strings.HasPrefix(path.Base(file), "agent-")}
 }
 
-// claudeLine has the members of a line that are used.
+// claudeLine has the members of a line that this package uses.
 type claudeLine struct {
 	typ, subtype                                    string
 	uuid, parent, logical, message, timestamp, meta []byte
@@ -210,7 +210,7 @@ func (c *claude) index(n int, _, line []byte) {
 	})
 }
 
-// note stores what a line says about the whole session.
+// note stores the data of a line that concerns the whole session.
 func (c *claude) note(l *claudeLine) {
 	set := func(to *string, lit []byte, first bool) {
 		if s, ok := str(lit); ok && s != "" && (!first || *to == "") {

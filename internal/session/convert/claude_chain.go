@@ -9,8 +9,8 @@ import "slices"
 //	     ▲
 //	     └── e ◄─ f       the conversation is a b e f
 //
-// If a parent is missing, or the links form a cycle, plan continues with the previous message
-// of the file and adds a warning: one bad link must not hide what came before.
+// If a parent is missing, or the links form a cycle, plan continues with the previous message of
+// the file and adds a warning: one bad link must not hide the messages before it.
 func (c *claude) plan(warn func(int, string, ...any)) fileMeta {
 	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.flags&isMessage != 0 && e.flags&isSide == 0 }) {
 		c.side = true
@@ -106,8 +106,8 @@ func (c *claude) previous(i int) int {
 	return -1
 }
 
-// siblings adds to the chain what belongs to one of its answers but is on a side branch: lines
-// of the same message, and results of tools that ran in parallel.
+// siblings adds to the chain the lines of side branches that belong to one of its answers: lines of
+// the same message, and results of tools that ran in parallel.
 func (c *claude) siblings() {
 	messages := map[uint64]bool{}
 	for _, e := range c.entries {
@@ -129,8 +129,8 @@ func (c *claude) siblings() {
 	}
 }
 
-// order adds a warning if the order of the lines in the file, which the items keep, differs from
-// the order of the chain.
+// order adds a warning if the lines in the file have another order than the chain. The items keep
+// the order of the file.
 func (c *claude) order(warn func(int, string, ...any)) {
 	for i, e := range c.entries {
 		if up, there := c.byID[e.parent]; there && e.flags&onChain != 0 && int(up) > i {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// claudeVersion is the version of Claude Code in whose format entries are written.
+// claudeVersion is the version of Claude Code whose format the entries have.
 const claudeVersion = "2.1.144"
 
 // claudeWriter writes entries of the types user, assistant and custom-title, each one a child
@@ -169,7 +169,7 @@ func (c *claudeWriter) entry(typ string, it transcript.Item, part int, message, 
 	return err
 }
 
-// isoMillis is how JavaScript writes a time.
+// isoMillis is the format in which JavaScript writes a time.
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
 // contentOf returns a message's content in Anthropic's form, or nil if nothing is left of it.
@@ -259,7 +259,8 @@ func cutAnthropic(kind string) (string, bool) {
 	return kind[len(prefix):], true
 }
 
-// object writes an object of names and values, which are strings or JSON.
+// object writes a JSON object. Its arguments alternate between a name and a value; a value is a
+// string or JSON.
 func object(fields ...any) []byte {
 	b := []byte{'{'}
 	for i := 0; i < len(fields); i += 2 {

@@ -6,17 +6,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// codex reads the rollouts of Codex: lines with timestamp, type and payload, and the older
-// ones without a type. The conversation is in response_item lines. The event_msg lines repeat
-// it for display; only rollbacks are read from them.
+// codex reads the rollouts of Codex. Their lines have a timestamp, a type and a payload; lines of
+// older versions have no type. The conversation is in response_item lines. The event_msg lines
+// repeat it for display; only rollbacks are read from them.
 type codex struct {
 	f     fileMeta
 	open  *item // the answer whose lines are being read
 	model []byte
-	items []codexItem // of the current transcript
+	items []codexItem // items of the current transcript
 }
 
-// codexItem is what a rollback needs to know about an item.
+// codexItem is the data about an item that a rollback needs.
 type codexItem struct {
 	id   string
 	user bool
@@ -88,7 +88,7 @@ func (c *codex) read(k originalLine, line []byte, out *readerOutput) error {
 	case "response_item":
 		return c.response(k, &l, out)
 	case "session_meta":
-		dated(l.timestamp, k.n, out.warn) // when the session was created
+		dated(l.timestamp, k.n, out.warn) // the time when the session was created
 	case "turn_context":
 		if m := modelOf(field(l.payload, "model")); m != nil {
 			c.model = m
@@ -193,7 +193,7 @@ func (c *codex) compacted(k originalLine, l *codexLine, out *readerOutput) error
 	return nil
 }
 
-// rolledBack drops the last turns.
+// rolledBack removes the last turns.
 func (c *codex) rolledBack(n int, turns int64, out *readerOutput) error {
 	if err := c.flush(out); err != nil {
 		return err

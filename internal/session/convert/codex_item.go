@@ -9,7 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// responseItem reads an item of the Responses API, or returns nil for one that is not sent to models.
+// responseItem reads an item of the Responses API, or returns nil for one that is not sent to
+// models.
 func responseItem(raw []byte) *item {
 	var typ string
 	var role, content, summary, encrypted, callID, id, name, arguments, output, input, action []byte

@@ -19,12 +19,13 @@ import (
 //
 //   - JSONL: every record unchanged, including the parents' records of a fork. Damaged records are
 //     left out; the first such error is returned after the rest is written.
-//   - Text, Markdown, HTML: the transcript, for people.
+//   - Text, Markdown, HTML: the transcript in a readable form.
 //   - Claude, Codex, OpenAgentSDK: if the session was imported from this format and its
 //     transcript was not rewritten since, the original lines, byte for byte, followed by
 //     what was added since; otherwise the transcript in this format.
 //
-// ErrNotFound if there is no such session, ErrInvalid for a format that cannot be written.
+// It returns ErrNotFound if there is no such session, and ErrInvalid for a format that cannot be
+// written.
 func Export(ctx context.Context, w io.Writer, from *session.Sessions, id string, f Format) error {
 	m, err := from.Get(ctx, id)
 	if err != nil {
@@ -64,7 +65,7 @@ func (x *exporter) records() error {
 		switch {
 		case err != nil && !errors.Is(err, session.ErrCorrupt):
 			return err
-		case err != nil: // the rest is still useful
+		case err != nil: // the rest of the session is still useful
 			if bad == nil {
 				bad = err
 			}
@@ -158,7 +159,7 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 	return o, nil
 }
 
-// again writes the original lines in their order, and returns the last one that has a message.
+// again writes the original lines in their order, and returns the last line that has a message.
 func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
 	var (
 		waiting lineHeap

@@ -17,12 +17,12 @@ type SkippedFile struct {
 	Why  string `json:"why"`
 }
 
-// Found is the result of [Find]: the sources, sorted by path, and files that look like sources
-// but are not.
+// Found is the result of [Find]: the sources, sorted by path, and the files that look like sources
+// but are not sources.
 type Found struct {
 	Sources []Source
 	Skipped []SkippedFile
-	Bytes   int64 // of all sources
+	Bytes   int64 // total size of the sources
 }
 
 // notSessions are files and folders of the programs that contain no sessions.
@@ -146,7 +146,7 @@ func (s *Source) subagent() {
 			return
 		}
 		if dir == filepath.Dir(dir) {
-			return // an older version: the entries have the owner
+			return // in files of older versions the entries name the owner
 		}
 	}
 }

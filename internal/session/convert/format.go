@@ -13,9 +13,10 @@ import (
 // Format is a file format of sessions.
 type Format string
 
-// The formats. Those of importableFormats can be read; all except Auto can be written.
+// The formats. The formats in importableFormats can be read; all formats except Auto can be
+// written.
 const (
-	Auto         Format = "auto" // detect it from the content
+	Auto         Format = "auto" // detect the format from the content
 	OpenAgentSDK Format = "open-agent-sdk"
 	Claude       Format = "claude"
 	Codex        Format = "codex"
@@ -44,8 +45,8 @@ func (f Format) vendor() string {
 // detectBytes is how much of a file is read to detect its format.
 const detectBytes = 256 << 10
 
-// detectFormat detects the format of a file from its beginning. The error describes what was
-// found instead.
+// detectFormat detects the format of a file from its beginning. If it is none of the known formats,
+// the error describes the content.
 func detectFormat(r io.ReaderAt) (Format, error) {
 	head := make([]byte, detectBytes)
 	n, err := r.ReadAt(head, 0)

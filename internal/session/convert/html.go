@@ -113,7 +113,7 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 	}
 }
 
-// foldLines is the number of lines of a result that are shown without unfolding it.
+// foldLines is the maximum number of lines of a result that is shown without being collapsed.
 const foldLines = 12
 
 func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
@@ -153,7 +153,7 @@ func summaryLine(input json.RawMessage) (s string) {
 	return s
 }
 
-// indented returns JSON with indentation, for people.
+// indented returns JSON with indentation, for display.
 func indented(v json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, v, "", "  ") != nil {

@@ -19,9 +19,9 @@ import (
 // Source is a file that contains a session; [Find] returns them.
 type Source struct {
 	Path      string
-	Format    Format // Auto detects it from the content
-	Size      int64  // when it was found
-	ID        string // of the session; "" means the id in the file or, without one, the name of the file
+	Format    Format // Auto detects the format from the content
+	Size      int64  // size of the file when it was found
+	ID        string // the id of the session; "" means the id in the file or, if the file has none, the name of the file
 	Owner     string // the session that started the sub-agent, or ""
 	Companion string // a file with more data about a sub-agent, or ""
 }
@@ -34,13 +34,14 @@ type Options struct {
 	Mask *secret.Masker
 	// Trusted also imports Holdfast's own records with permissions that would take effect when
 	// the session is resumed: grants, a mode, the answer to an approval request whose call did
-	// not run. Without it, such records are ErrInvalid.
+	// not run. Without Trusted, such records cause ErrInvalid.
 	Trusted bool
-	// Project returns the project of a folder; nil or "": none.
+	// Project returns the project of a folder, or "" if it has none; nil means that no folder has a
+	// project.
 	Project func(cwd string) string
 	// DryRun reads everything and writes nothing.
 	DryRun bool
-	// Clock returns the time for sessions that have none; default time.Now.
+	// Clock returns the time for sessions whose source has no times; default time.Now.
 	Clock func() time.Time
 	// Progress receives the number of bytes read since its last call. It is called often.
 	Progress func(bytes int64)
@@ -57,8 +58,8 @@ const (
 	Skipped   Status = "skipped"   // nothing was written; a warning says why
 )
 
-// Warning is a problem in a source. Line is 0 if it concerns the whole source; in a
-// transcript.json it counts the messages, from 2.
+// Warning is a problem in a source. Line is the line number, or 0 if the warning concerns the whole
+// source. In a transcript.json it is the number of the message, counted from 2.
 type Warning struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
@@ -85,7 +86,7 @@ type Report struct {
 	Format        Format    `json:"format"`
 	Session       string    `json:"session"`
 	Status        Status    `json:"status"`
-	Items         int       `json:"items"`  // made from the source and written now
+	Items         int       `json:"items"`  // items made from the source and written by this import
 	Lines         int       `json:"lines"`  // read
 	UnmappedLines int       `json:"aside"`  // lines that were stored without an item
 	Masked        int       `json:"masked"` // lines with a masked secret
@@ -113,27 +114,27 @@ type importer struct {
 	file   *os.File
 	reader reader
 	split  func(size int64) splitter
-	data   []byte // the file, if it is small enough
+	data   []byte // content of the file, if it is small enough
 	clean  []bool // lines that are JSON without white space; only for a small file
-	broken string // between the parts of the file
+	broken string // separator between the parts of the file: a line break, or "" for a transcript.json
 	seen   fileMeta
 	latest time.Time // the latest plausible date
-	size   int64     // how many bytes of the file are read
-	count  int       // how many lines these are
-	ended  bool      // the last one of them has a line break
+	size   int64     // number of bytes read from the file
+	count  int       // number of lines in these bytes
+	ended  bool      // the last of these lines has a line break
 
 	w    *writer
-	had  *priorImport // what an earlier import stored
+	had  *priorImport // the data that an earlier import stored
 	sum  hash.Hash
 	read int64
 	n    int
-	at   time.Time      // of the last item
+	at   time.Time      // time of the last item
 	made int            // number of items so far, in the order of the source
-	ids  []string       // of the current transcript
+	ids  []string       // ids of the items of the current transcript
 	left []originalLine // unmapped lines to be written together
 	leftBytes,
 	items, masked int
-	buf   []byte // of the item being written
+	buf   []byte // encoded form of the item being written
 	stock *stringTable
 }
 
@@ -147,9 +148,9 @@ type splitter interface {
 //
 // A source that was imported before stays unchanged, or is continued if the file has grown;
 // see [Report]. Problems in a source are warnings with file and line. An error means that the
-// source cannot be read at all or cannot be written: it has the file and, if known, the line.
-// It returns ErrExists if a session of another origin has the id. Nothing is written of a rejected
-// source.
+// source cannot be read at all or that the session cannot be written. It names the file and, if
+// known, the line. It returns ErrExists if a session of another origin has the id. Nothing is
+// written of a rejected source.
 func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (*Report, error) {
 	in := &importer{ctx: ctx, to: to, src: src, rep: &Report{File: src.Path, Session: src.ID, Status: Skipped}}
 	if o != nil {
@@ -186,7 +187,7 @@ func (in *importer) run() (err error) {
 	if st, err := in.file.Stat(); err == nil {
 		in.src.Size = st.Size()
 	}
-	defer func() { // bytes that were not read again, or without effect
+	defer func() { // bytes that were not read again, or that have no effect
 		if err == nil {
 			in.progress(in.src.Size)
 		}
@@ -228,14 +229,14 @@ func openRegular(path string) (*os.File, error) {
 // smallFile is the maximum size of a file that is read at once instead of twice.
 const smallFile = 8 << 20
 
-// lines splits the file up to a size.
+// lines splits the first size bytes of the file into lines.
 func (in *importer) lines(size int64) splitter {
 	if in.src.Size > smallFile {
 		return newLines(io.NewSectionReader(in.file, 0, size))
 	}
 	if in.data == nil {
 		in.data = make([]byte, in.src.Size)
-		n, _ := io.ReadFull(io.NewSectionReader(in.file, 0, in.src.Size), in.data) // if the file became shorter, it ends in the middle
+		n, _ := io.ReadFull(io.NewSectionReader(in.file, 0, in.src.Size), in.data) // if the file became shorter, the data ends in the middle of a line
 		in.data = in.data[:n]
 	}
 	s := sliceLines(in.data[:min(size, int64(len(in.data)))])
@@ -310,7 +311,7 @@ func (in *importer) index() error {
 		if err := in.ctx.Err(); err != nil {
 			return err
 		}
-		in.progress(int64(len(raw)) / 2) // the other half counts when the line is read again
+		in.progress(int64(len(raw)) / 2) // the other half is counted when the line is read again
 		line, clean := jsonOf(raw)
 		if in.broken != "" && !ended && line == nil && len(raw) > 0 {
 			in.rep.warn(in.count+1, "the last line is incomplete: it will be imported when it is complete")
@@ -340,7 +341,7 @@ func (in *importer) progress(n int64) {
 	in.o.Progress(n)
 }
 
-// transfer reads the file again and writes it.
+// transfer reads the file again and writes its items.
 func (in *importer) transfer() error {
 	in.sum, in.stock = sha256.New(), newStock()
 	l := in.split(in.size)

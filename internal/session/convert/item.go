@@ -22,19 +22,19 @@ type item struct {
 	usage  *transcript.Usage
 	parts  []part
 
-	line  int            // where it starts
-	kept  []originalLine // the lines that it was made from
+	line  int            // line of the source where the item starts
+	kept  []originalLine // the lines that the item was made from
 	again bool           // the transcript restarts with it: everything before was compacted
 }
 
-// part is one part of an item. Its JSON is written only with the item, so that long texts are
-// copied once.
+// part is one part of an item. Its JSON is written together with the item, so that long texts are
+// copied only once.
 type part struct {
 	kind        partKind
-	json        []byte // JSON: the whole part, its text as a JSON string, or the input of a tool use
-	name        []byte // of a tool, as a JSON string
+	json        []byte // the whole part as JSON, its text as a JSON string, or the input of a tool use as JSON
+	name        []byte // name of a tool, as a JSON string
 	use, result string // the id of the tool use; for a result, the id of the tool use it answers
-	content     []part // of a result
+	content     []part // parts of a tool result
 	isError     bool
 	raw         []byte // the source's form, for parts without a partner
 }
@@ -43,7 +43,7 @@ type partKind uint8
 
 // The kinds of parts.
 const (
-	wholePart partKind = iota // json has the whole part
+	wholePart partKind = iota // json is the whole part
 	textKind
 	useKind
 	resultKind
@@ -84,7 +84,7 @@ func appendParts(b []byte, parts []part) []byte {
 	return b
 }
 
-// ident identifies items: the same source gives the same value.
+// ident identifies items: items made from the same source have the same ident.
 type ident [16]byte
 
 func (it *item) ident() ident { return identOf(it.head(nil), it.again) }
@@ -112,7 +112,7 @@ func (it *item) append(b []byte, keep []originalLine, s *stringTable) []byte {
 	return append(b, "}}"...)
 }
 
-// head writes the item up to its metadata.
+// head writes the part of the item before its metadata.
 func (it *item) head(b []byte) []byte {
 	b = append(b, `{"role":"`...)
 	b = append(b, it.role...)

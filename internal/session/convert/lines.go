@@ -20,7 +20,7 @@ type lines struct {
 	r   *bufio.Reader
 	buf []byte
 	n   int   // number of the line last read, from 1
-	end int64 // offset after it and its line break
+	end int64 // offset after that line and its line break
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 256<<10)} }

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// writeMarkdown writes a transcript for people: a heading for each item, texts as quotations,
-// so that they cannot imitate another item, and tools in code blocks.
+// writeMarkdown writes a readable transcript: a heading for each item, texts as quotations, so that
+// they cannot imitate another item, and tools in code blocks.
 func writeMarkdown(w *bufio.Writer, l *session.Loaded) error {
 	m := l.Meta
 	fmt.Fprintf(w, "# %s\n\n", inertLine(oneLine(titleOf(m))))
@@ -76,7 +76,7 @@ func quote(w *bufio.Writer, s string) {
 		return
 	}
 	_ = w.WriteByte('\n')
-	mark := "" // of the open code block
+	mark := "" // fence of the open code block
 	for line := range strings.Lines(s) {
 		line = visible(strings.TrimRight(line, "\r\n"))
 		trimmed := strings.TrimLeft(line, " ")
@@ -98,8 +98,8 @@ func quote(w *bufio.Writer, s string) {
 	}
 }
 
-// inertLine escapes what would be HTML or would load a picture, except in code spans that end
-// in the line.
+// inertLine escapes text that Markdown would read as HTML or as an image, except in code spans that
+// end in the line.
 func inertLine(s string) string {
 	if !strings.ContainsAny(s, "<&!") {
 		return s
@@ -141,7 +141,7 @@ func codeEnd(s string) int {
 	return run
 }
 
-// fence writes a code block that its content cannot end.
+// fence writes a code block with a fence that does not occur in its content.
 func fence(w *bufio.Writer, language, s string) {
 	mark := "```"
 	for strings.Contains(s, mark) {
@@ -168,7 +168,8 @@ func codeSpan(s string) string {
 	return mark + s + mark
 }
 
-// visible makes characters visible that are invisible or change the direction of text.
+// visible replaces invisible characters and those that change the direction of text by visible
+// ones.
 func visible(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s
@@ -238,7 +239,7 @@ func roleName(r transcript.Role) string {
 	return "System"
 }
 
-// named returns a description of a part that is not shown, or "" if people do not need one.
+// named returns a description of a part that is not shown, or "" if readers do not need one.
 func named(p transcript.Part) string {
 	about := func(what, name, mime, uri string, data []byte) string {
 		list := []string{what}

@@ -80,7 +80,7 @@ func (p *pieces) literal() error {
 	}
 }
 
-// head reads up to the opening bracket of the messages.
+// head reads the file up to the opening bracket of the messages.
 func (p *pieces) head() error {
 	key := ""
 	for {

@@ -57,7 +57,7 @@ func (k *originalLine) mask(mask *secret.Masker) {
 }
 
 // appendOriginal writes a line: as JSON if that keeps its bytes, else as a string, else in
-// base64. Strings of the JSON that s already has are left out.
+// base64. Strings of the JSON that are already in s are left out.
 func appendOriginal(b []byte, k originalLine, s *stringTable) []byte {
 	b = append(b, `{"n":`...)
 	b = strconv.AppendInt(b, int64(k.n), 10)
@@ -171,16 +171,16 @@ func originalLines(r *session.Record, f Format, do func(originalLine) error) err
 	return nil
 }
 
-// originalOf returns the source of an item, or nil if it was not imported.
+// originalOf returns the source of an item, or nil if the item was not imported.
 func originalOf(item []byte) []byte { return field(field(item, "metadata"), metadataKey) }
 
 // vendorMapping is the payload of the vendor.mapped record that ends every batch of an import:
 // the session's identity in its program and how much of its file was read.
 type vendorMapping struct {
 	Vendor  string         `json:"vendor"`  // claude-code, codex, open-agent-sdk
-	Session string         `json:"session"` // its id in that program
+	Session string         `json:"session"` // the session's id in that program
 	Format  Format         `json:"format"`
-	File    string         `json:"file"`  // its name and that of its folder
+	File    string         `json:"file"`  // name of the file and of its folder
 	Bytes   int64          `json:"bytes"` // number of bytes read from the start of the file
 	Lines   int            `json:"lines"` // number of lines in these bytes
 	SHA256  session.Digest `json:"sha256"`

@@ -13,8 +13,8 @@ import (
 const maxWaiting = 64
 
 // pairing enforces the pairing rule of transcripts: every tool use has one result, with only
-// results in between. Other programs write user input between the two, lose results, and write
-// some results twice.
+// results in between. Other programs write user input between a use and its result, lose results,
+// and write some results twice.
 //
 //	use a, text, result a   ─►  use a, result a, text
 //	use a, use b            ─►  use a, "outcome unknown", use b
@@ -64,7 +64,7 @@ func (p *pairing) take(it *item) error {
 	return p.flush()
 }
 
-// sort turns results without a use, and repeated uses, into custom parts.
+// sort converts results without a use, and repeated uses, to custom parts.
 func (p *pairing) sort(it *item) {
 	var answered []string
 	for i, q := range it.parts {
@@ -86,7 +86,7 @@ func (p *pairing) sort(it *item) {
 	}
 }
 
-// close answers tool uses that never got a result.
+// close adds results for tool uses that never got one.
 func (p *pairing) close(line int, ids []string) error {
 	for _, id := range slices.Clone(ids) {
 		p.warn(line, "the tool use %s has no result: \"outcome unknown\" was added", id)
@@ -104,7 +104,7 @@ func (p *pairing) close(line int, ids []string) error {
 	return p.flush()
 }
 
-// flush releases the waiting items once no use is open.
+// flush passes on the waiting items when every use has a result.
 func (p *pairing) flush() error {
 	if len(p.open) > 0 {
 		return nil
@@ -119,7 +119,8 @@ func (p *pairing) flush() error {
 	return nil
 }
 
-// end releases all items that still wait. Tool uses at the end stay open.
+// end passes on all items that still wait. Tool uses at the end of the transcript stay without a
+// result.
 func (p *pairing) end() error {
 	if len(p.waiting) == 0 {
 		return nil

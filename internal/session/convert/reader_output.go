@@ -10,7 +10,7 @@ type readerOutput struct {
 	pair  *pairing
 	taken func(*item) error
 	left  func(originalLine) error
-	cut   func(id string) error // drops everything after an item
+	cut   func(id string) error // removes everything after an item
 	warn  func(line int, format string, args ...any)
 }
 
@@ -21,7 +21,7 @@ func newOut(taken func(*item) error, left func(originalLine) error, warn func(in
 func (o *readerOutput) item(it *item) error           { return o.pair.take(it) }
 func (o *readerOutput) unmapped(k originalLine) error { return o.left(k) }
 
-// back drops the items after the one with this id. Their tool uses may occur again.
+// back removes the items after the item with this id. The tool uses of these items may occur again.
 func (o *readerOutput) back(id string) error {
 	o.pair.open, o.pair.waiting = nil, nil
 	return o.cut(id)

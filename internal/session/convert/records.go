@@ -97,7 +97,7 @@ func readRecord(line []byte) (r session.Record, err error) {
 		return r, fmt.Errorf("a record of kind %q: %w", r.Kind, session.ErrNewer)
 	}
 	r.Time = r.Time.UTC()
-	if err := r.Check(); !errors.Is(err, session.ErrSealed) { // sealed records are kept unchanged
+	if err := r.Check(); !errors.Is(err, session.ErrSealed) { // an encrypted or masked record is kept unchanged
 		return r, err
 	}
 	return r, nil
@@ -109,9 +109,9 @@ type segment struct {
 	id     string
 	first  int64 // seq
 	last   int64
-	digest session.Digest // of the last record
+	digest session.Digest // digest of the last record
 	have   int64          // the store has the records up to this one
-	gone   bool           // it is deleted in the store and kept for its forks
+	gone   bool           // the session is deleted in the store, and its records are kept for its forks
 	w      *writer
 }
 
@@ -252,7 +252,7 @@ func (in *importer) segments() ([]segment, error) {
 
 // grantFilter finds permissions in a log that would take effect on resume.
 type grantFilter struct {
-	policy  bool // a policy change is in force
+	policy  bool // a policy change applies
 	answers bool // an approval request was answered in a turn that is still open
 }
 
@@ -279,8 +279,8 @@ func (p *grantFilter) refusal(list []segment) error {
 	}
 }
 
-// known finds which records of a segment the store has, and rejects another session with the
-// same id.
+// known finds the records of a segment that are already in the store, and rejects another session
+// with the same id.
 func (in *importer) known(s *segment) error {
 	p, err := in.to.Store().List(in.ctx, session.Query{ID: s.id})
 	if err != nil || len(p.Sessions) == 0 {

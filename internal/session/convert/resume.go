@@ -21,11 +21,11 @@ const (
 type priorImport struct {
 	meta    session.Meta
 	mapping vendorMapping
-	items   []heldItem // in their order, including rollbacks
+	items   []heldItem // the imported items in their order, including rollbacks
 	lines   []uint64   // one bit for each stored line
 	foreign int64      // the first record that belongs to no import, or 0
-	parted  bool       // the source differs from here on
-	again   bool       // the next item starts the transcript
+	parted  bool       // the source differs from the earlier import from here on
+	again   bool       // the transcript restarts with the next item
 }
 
 type heldItem struct {
@@ -49,7 +49,7 @@ func (h *priorImport) keep(n int) {
 const deletedInSource = "the session was deleted, but forks of it still need the id"
 
 // findPriorImport looks for an earlier import of the source. proceed is false if there is nothing
-// to do.
+// left to import.
 func (in *importer) findPriorImport() (proceed bool, err error) {
 	id := in.rep.Session
 	p, err := in.to.Store().List(in.ctx, session.Query{ID: id})
@@ -99,7 +99,7 @@ func (in *importer) findPriorImport() (proceed bool, err error) {
 	return true, nil
 }
 
-// mapping returns how far the source was read.
+// mapping returns how much of the source was read.
 func (in *importer) mapping(m session.Meta) (vendorMapping, bool, error) {
 	for r, err := range in.to.Store().Read(in.ctx, m.ID, session.Range{Reverse: true}) {
 		if err != nil {
@@ -189,10 +189,10 @@ func (h *priorImport) note(r *session.Record) bool {
 	return r.Kind.Shared()
 }
 
-// backTo represents a rollback in the list of items.
+// backTo is the entry for a rollback in the list of items.
 func backTo(id string) *item { return &item{id: "back-" + id} }
 
-// headOf returns a stored item up to its metadata.
+// headOf returns the part of a stored item before its metadata.
 func headOf(item []byte) []byte {
 	var head []byte
 	members(item, func(key string, v []byte) bool {
@@ -214,8 +214,8 @@ func (in *importer) ident(it *item) ident {
 	return identOf(masked[len(`{"item":`):len(masked)-2], it.again)
 }
 
-// part leaves the branch of an earlier import before item at of the source. Items of that
-// branch from there on are dropped.
+// part ends the branch of an earlier import before the item with index at of the source. The items
+// of that branch from this index on are removed.
 func (in *importer) part(at int) error {
 	h := in.had
 	h.parted = true
@@ -253,5 +253,6 @@ func transcriptOf(items []heldItem) []string {
 	return ids
 }
 
-// upTo returns the index of an item in the transcript.
+// upTo returns the number of items in the transcript up to and including the item with this id, or
+// 0 if the transcript does not have it.
 func (in *importer) upTo(id string) int { return slices.Index(in.ids, id) + 1 }

@@ -14,8 +14,8 @@ const maxDepth = jsonscan.MaxDepth
 // its tokens.
 func check(b []byte) (valid, compact bool) { return jsonscan.Check(b) }
 
-// members calls do with the members of an object until it returns false. Of a truncated object
-// it passes the complete members. Keys are without quotes and escapes.
+// members calls do with each member of an object until do returns false. If the object is
+// truncated, it calls do with the complete members. Keys are without quotes and escapes.
 func members(b []byte, do func(key string, value []byte) bool) {
 	eachMember(b, func(key, value []byte) bool { return do(string(key), value) })
 }
@@ -45,7 +45,7 @@ func eachMember(b []byte, do func(key, value []byte) bool) {
 	}
 }
 
-// elements calls do with the elements of an array until it returns false.
+// elements calls do with each element of an array until do returns false.
 func elements(b []byte, do func(value []byte) bool) {
 	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
@@ -89,8 +89,8 @@ func keyOf(lit []byte) []byte {
 	return []byte(text(lit))
 }
 
-// field returns a member's value, or nil. Of duplicates it returns the last one, as the
-// programs that wrote them do.
+// field returns a member's value, or nil. If a key is duplicated, it returns the last value, as the
+// programs that wrote the files do.
 func field(b []byte, name string) []byte {
 	var found []byte
 	eachMember(b, func(key, v []byte) bool {

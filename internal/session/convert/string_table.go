@@ -15,13 +15,13 @@ import (
 //	item  {"role":"user","id":"a","parts":[{"type":"text","text":"a long text"}],
 //	line   "metadata":{"import":[{"n":7,"short":{"uuid":"a","content":"[import:3]"},"of":4}]}}
 //
-// "of" is the number of strings of the item when it was stored. A masked string keeps its
-// number; if a string was removed, the numbers are no longer valid.
+// The member "of" is the number of strings that the item had when it was stored. A masked string
+// keeps its number; if a string was removed, the numbers are no longer valid.
 const (
 	standInStart   = `"[import:`
 	standInEnd     = `]"`
 	minTableString = 64 // minimum length of such a string in bytes, with quotes
-	maxUses        = 4  // of one string, so that no record expands to far more than its size
+	maxUses        = 4  // maximum number of uses of one string, so that no record expands to far more than its size
 )
 
 // stringTable has the strings of an item.
@@ -56,7 +56,7 @@ func (s *stringTable) fill(item []byte) {
 	})
 }
 
-// appendLine writes a line without the strings that s has.
+// appendLine writes a line without the strings that are in s.
 func (s *stringTable) appendLine(b, line []byte) []byte {
 	start, at := len(b), 0
 	if s != nil && len(s.long) > 0 {

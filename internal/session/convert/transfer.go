@@ -129,7 +129,7 @@ func (in *importer) mask(payload []byte, lines int, keeps []originalLine) []byte
 	return masked
 }
 
-// rolledBack drops everything after an item, as the source requests.
+// rolledBack removes everything after an item, because the source has a rollback.
 func (in *importer) rolledBack(id string) error {
 	at := in.made
 	in.made++
@@ -146,7 +146,7 @@ func (in *importer) rolledBack(id string) error {
 	return in.cut(id, byImport)
 }
 
-// cut writes a record that drops everything after an item.
+// cut writes a record that removes everything after an item.
 func (in *importer) cut(id, by string) error {
 	d, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", By: by, TruncateAfter: id, Messages: in.upTo(id)})
 	if err == nil {
@@ -212,7 +212,7 @@ func (in *importer) writeUnmapped() {
 	in.left, in.leftBytes = nil, 0
 }
 
-// flush ends a batch with a record of how far the source was read.
+// flush ends a batch with a record of how much of the source was read.
 func (in *importer) flush() error {
 	in.writeUnmapped()
 	m := vendorMapping{
@@ -235,7 +235,7 @@ func (in *importer) flush() error {
 	return nil
 }
 
-// finish writes the rest and the changed list fields.
+// finish writes the remaining records and the changed fields that session lists show.
 func (in *importer) finish() error {
 	if in.had != nil {
 		if !in.had.parted && in.made < len(in.had.items) {
@@ -275,8 +275,8 @@ func (in *importer) retitle() error {
 	return nil
 }
 
-// shortName returns a file's name and that of its folder: enough to find it, without revealing
-// the user's folders.
+// shortName returns the names of a file and of its folder: enough to find it, without revealing the
+// user's folders.
 func shortName(path string) string {
 	return filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 }

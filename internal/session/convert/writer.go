@@ -26,7 +26,7 @@ type writer struct {
 	to   *session.Sessions
 	id   string
 	dry  bool
-	log  *session.Log // holds the lease; nil as long as at most one batch was written
+	log  *session.Log // the open log, which holds the lease; nil until a batch for an existing session is written
 	head int64        // the last record in the store
 	prev session.Digest
 	last time.Time
@@ -49,7 +49,7 @@ func (w *writer) add(d session.Draft, at time.Time) {
 	w.bytes += len(r.Payload)
 }
 
-// until gives the last record, and so the session, a later time.
+// until sets a later time for the last record, and so for the session.
 func (w *writer) until(at time.Time) {
 	if len(w.recs) == 0 || !at.After(w.last) {
 		return

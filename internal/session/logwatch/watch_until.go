@@ -8,7 +8,7 @@ import (
 )
 
 // WatchUntil watches a store, as [session.Sessions.Watch] does, until life ends; the last error is
-// then ErrClosed. It is for wrappers of a store that may live longer than the wrapper.
+// then ErrClosed. It is for wrappers of a store, if the store may be used longer than the wrapper.
 func WatchUntil(ctx, life context.Context, s session.Store, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		both, cancel := context.WithCancel(ctx)

@@ -4,9 +4,9 @@
 //	                                ├─► watchedSession ─► every watcher of it checks the head
 //	Notifier (other programs) ──────┘
 //
-// A store has one [Watchers] for all its watchers. A woken watcher reads the head from the
-// store itself, so a superfluous wake-up is harmless; Watchers guarantees that no reported
-// change is missed.
+// A store has one [Watchers] for all its watchers. A woken watcher reads the head from the store
+// itself, so an unnecessary wake-up is harmless. Watchers guarantees that no reported change is
+// missed.
 package logwatch
 
 import (
@@ -29,11 +29,11 @@ type Notifier interface {
 	Leave(id string)
 }
 
-// Watchers are the watchers of a store's sessions. It is safe for concurrent use. Its creator
-// closes it, unless it has no notifier.
+// Watchers are the watchers of a store's sessions. It is safe for concurrent use. The creator of
+// Watchers must close it, unless it has no notifier.
 type Watchers struct {
 	store session.Store
-	start func() Notifier // nil: only Notify reports changes
+	start func() Notifier // nil if only Notify reports changes
 
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -53,12 +53,12 @@ type watchedSession struct {
 	wake     chan struct{} // closed when the head may have changed
 }
 
-// maxReads is the number of watchers that read at once, and so the number of connections they
-// may take from other readers.
+// maxReads is the maximum number of watchers that read at the same time, and so the maximum number
+// of connections that other readers cannot use.
 const maxReads = 2
 
-// New returns the watchers of a store. start creates the notifier when the first watcher starts;
-// it may be nil.
+// New returns the watchers of a store. The function start creates the notifier when the first
+// watcher starts; start may be nil.
 func New(store session.Store, start func() Notifier) *Watchers {
 	b := &Watchers{store: store, start: start, places: map[string]*watchedSession{}, reads: make(chan struct{}, maxReads)}
 	b.ctx, b.stop = context.WithCancel(context.Background())
@@ -101,7 +101,7 @@ func (b *Watchers) Watched() []string {
 	return slices.Collect(maps.Keys(b.places))
 }
 
-// notify wakes the waiting watchers. The mu of Watchers is held.
+// notify wakes the waiting watchers. The caller must hold b.mu.
 func (p *watchedSession) notify() {
 	close(p.wake)
 	p.wake = make(chan struct{})
@@ -110,7 +110,7 @@ func (p *watchedSession) notify() {
 // Watch implements [session.Watcher] for the store.
 func (b *Watchers) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // each range over the sequence starts again from after
+		after := after // each range over the sequence starts again after the seq in after
 		p, err := b.enter(id)
 		if err != nil {
 			yield(0, err)
@@ -185,7 +185,8 @@ func (b *Watchers) next(p *watchedSession) <-chan struct{} {
 	return p.wake
 }
 
-// look returns the meta of a session. Another session with the same id counts as not found.
+// look returns the meta of a session. It returns ErrNotFound if the session is deleted or if
+// another session now has the id; seen is the meta that was read before, or nil.
 func (b *Watchers) look(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
 	select {
 	case b.reads <- struct{}{}:

@@ -14,13 +14,14 @@
 //
 // Only the primary decides: an append is acknowledged when it is durable there, at the
 // primary's speed, whether or not the secondary is reachable. The secondary catches
-// up from its last seq, and nothing is dropped: at the start and in
-// intervals the heads of all sessions are compared, so that records that another program
-// appended, or a crash left unreplicated, are copied too. Erased payloads are erased there.
+// up from its last seq, and no record is dropped. The mirror compares the heads of all sessions at
+// the start and in intervals, and so also copies the records that another program appended, or that
+// were not replicated before a crash. If a payload is erased in the primary, it is erased in the
+// secondary too.
 //
-// A session is deleted in the secondary when it is deleted through the mirror. One that
-// only the secondary has stays and is counted, because a primary that lost sessions
-// looks the same as one in which they were deleted.
+// A session is deleted in the secondary when it is deleted through the mirror. A session that only
+// the secondary has stays there and is counted, because a primary that lost sessions looks the same
+// as a primary in which they were deleted.
 //
 // The secondary is a normal store: open it, read it, and if the primary is
 // lost, use it instead or copy it back (Sessions.ReplicateAll). The mirror does not read

@@ -14,7 +14,7 @@ type task struct {
 	deleted      bool           // deleted in the primary
 	erase        map[int64]bool // payloads erased in the primary
 	version      int64          // incremented by each change
-	since        int64          // the round before which the work arrived
+	since        int64          // the store's round when the work arrived
 	tried        int64          // round of the last attempt
 	at           time.Time      // earliest time of the next attempt
 	delay        time.Duration
@@ -75,8 +75,8 @@ func (s *Store) run(ctx context.Context) {
 	}
 }
 
-// pass does everything that is due and returns the time of the next work; zero means to wait for a
-// wake-up.
+// pass performs all work that is due and returns the time of the next work; zero means that there
+// is none until a wake-up.
 func (s *Store) pass(ctx context.Context) time.Time {
 	s.mu.Lock()
 	round, waiting := s.round, time.Now().Before(s.resume)
@@ -124,7 +124,7 @@ func (s *Store) attempt(ctx context.Context, round int64) {
 	}
 }
 
-// failed records that a store cannot be reached.
+// failed notes that a store cannot be reached.
 func (s *Store) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Store) due() []string {
 	return append(ships, deletions...)
 }
 
-// do does the pending work of a session. The error is one that concerns all sessions.
+// do performs the pending work of a session. The error is one that concerns all sessions.
 func (s *Store) do(ctx context.Context, id string, round int64) error {
 	s.mu.Lock()
 	t := s.work[id]
@@ -200,7 +200,7 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 		}
 	case isSessionError(err), errors.Is(err, errAwaitForks):
 		t.sessionError = err
-		if errors.Is(err, errAwaitForks) || t.version != version { // or changed meanwhile: the error concerns the old state
+		if errors.Is(err, errAwaitForks) || t.version != version { // if the session changed meanwhile, the error concerns the old state
 			t.sessionError = nil
 		}
 		t.delay = min(max(2*t.delay, firstPause), lastPause)
@@ -211,7 +211,8 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 	return nil
 }
 
-// copySession does the pending work of a session.
+// copySession performs the pending work of a session: it deletes, copies and erases in the
+// secondary. It returns the number of copied records.
 func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase []int64) (records int64, err error) {
 	if deleted {
 		if err := s.delete(ctx, id); err != nil {
@@ -219,11 +220,11 @@ func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase 
 		}
 	}
 	r, err := session.New(s.primary, nil).Replicate(ctx, s.secondary, id)
-	if errors.Is(err, session.ErrNotFound) { // deleted meanwhile: then there is a task for that, or it is an orphan
+	if errors.Is(err, session.ErrNotFound) { // the session was deleted meanwhile: there is a task to delete it, or it is an orphan
 		gone, look := s.find(ctx, s.primary, id)
 		switch {
 		case look != nil || gone != nil:
-		case deleted: // removed with its last fork, which is not reported
+		case deleted: // the session was removed with its last fork; this is not reported
 			return r, s.delete(ctx, id)
 		default:
 			return r, nil
@@ -278,7 +279,7 @@ func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	if err != nil || there == nil {
 		return err
 	}
-	if there.Deleted { // erase what its forks show
+	if there.Deleted { // erase the payloads that its forks show
 		return e.Erase(ctx, id, 0, seqs)
 	}
 	l, err := session.New(s.secondary, nil).Open(ctx, id, &session.OpenOptions{Trashed: true})
@@ -320,7 +321,7 @@ func (s *Store) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	here, err := s.primary.List(ctx, all) // read after the secondary, so that copies are never ahead
+	here, err := s.primary.List(ctx, all) // the primary is read after the secondary, so that copies are never ahead
 	if err != nil {
 		return err
 	}
@@ -348,8 +349,8 @@ func (s *Store) compare(ctx context.Context) error {
 	return nil
 }
 
-// orphans handles sessions that the primary does not list: those kept for forks are replicated as
-// such, others are deleted or counted.
+// orphans handles sessions that the primary does not list: a session that the primary keeps for its
+// forks is replicated as a deleted session, and any other one is deleted or counted.
 func (s *Store) orphans(ctx context.Context, copies map[string]session.Meta, some bool) (n int, err error) {
 	for id := range copies {
 		m, err := s.find(ctx, s.primary, id)

@@ -12,11 +12,11 @@ import (
 
 // Options are the options of [New]. The zero value works.
 type Options struct {
-	// Interval is how often all heads are compared; 0 is every five minutes, less than 0 only at
-	// the start.
+	// Interval is the time between two comparisons of all heads. 0 means five minutes; less than 0
+	// means that the heads are compared only at the start.
 	Interval time.Duration
-	// CloseTimeout is how long Close replicates pending records; default 10 s. The next [New]
-	// replicates the rest.
+	// CloseTimeout is the maximum time that Close spends on replicating pending records; default 10
+	// s. The next [New] replicates the rest.
 	CloseTimeout time.Duration
 	// DeleteOrphans deletes sessions that only the secondary has when heads are compared: another
 	// program deleted them in the primary, or a crash interrupted a delete. It does nothing if the
@@ -41,7 +41,7 @@ type Store struct {
 	mu     sync.Mutex
 	work   map[string]*task
 	status Status
-	round  int64         // number of the attempt; Flush waits for a later one
+	round  int64         // number of attempts so far; Flush waits for a later attempt
 	turn   chan struct{} // closed and replaced after each attempt
 	closed bool
 
@@ -54,11 +54,11 @@ type Store struct {
 	life   context.Context // ends with Close
 	cancel context.CancelFunc
 	done   chan struct{}
-	once   sync.Once // of Close
+	once   sync.Once // Close runs once
 }
 
-// New returns a store that works like primary, and starts to replicate to secondary. Close ends
-// that and closes both.
+// New returns a store that works like primary, and starts to replicate to secondary. Close ends the
+// replication and closes both stores.
 func New(primary, secondary session.Store, o *Options) (*Store, error) {
 	if primary == nil || secondary == nil || primary == secondary {
 		return nil, &session.Error{Op: "mirror", Err: session.ErrInvalid, Detail: "two different stores are required", Hint: "use another store as the secondary"}
@@ -84,7 +84,7 @@ func New(primary, secondary session.Store, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// Unwrap returns the primary, whose optional interfaces are the mirror's.
+// Unwrap returns the primary, whose optional interfaces the mirror has.
 func (s *Store) Unwrap() session.Store { return s.primary }
 
 // Status returns the replication status.
@@ -96,9 +96,9 @@ func (s *Store) Status() Status {
 	return st
 }
 
-// Flush waits until everything acknowledged before the call is in the secondary. While the
-// secondary is unreachable it waits until ctx ends. If a session cannot be replicated because the
-// logs have diverged, Flush returns that error once all other sessions are replicated.
+// Flush waits until every record that was acknowledged before the call is in the secondary. While
+// the secondary is unreachable it waits until ctx ends. If a session cannot be replicated because
+// the logs have diverged, Flush returns that error once all other sessions are replicated.
 func (s *Store) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	from := s.round
@@ -127,8 +127,8 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 }
 
-// leftSince reports whether work from before a round is still untried. Work that failed later with
-// an error of its session counts as tried.
+// leftSince reports whether work from before a round is still untried. Work counts as tried if it
+// failed after the round with an error that concerns only its session.
 func (s *Store) leftSince(round int64) bool {
 	if !s.compared || s.round <= round {
 		return true

@@ -15,8 +15,8 @@ var (
 	_ session.Watcher = (*Store)(nil)
 )
 
-// Append implements [session.Store]: it appends to the primary and adds work for replication, also
-// if the outcome is unknown.
+// Append implements [session.Store]: it appends to the primary and adds work for the replication,
+// even if the outcome of the append is unknown.
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if s.isClosed() {
 		return closed("append", id)

@@ -1,5 +1,5 @@
-// Package prune finds old sessions and moves them to the trash, or deletes those that have
-// been in the trash for long.
+// Package prune finds old sessions and moves them to the trash, or deletes sessions that have been
+// in the trash for a long time.
 //
 //	list, err := prune.Find(ctx, sessions, o)
 //	for i := range list {
@@ -21,8 +21,8 @@ type Options struct {
 	Project    string    // "" means all projects
 	Tag        string    // only sessions with this tag
 	KeepTagged bool      // keep every session that has a tag
-	// Empty deletes sessions in the trash instead of moving old ones there. Records that forks
-	// need stay, as with [session.Sessions.Delete].
+	// Empty deletes sessions in the trash instead of moving old ones there. Records that forks need
+	// are kept, as in [session.Sessions.Delete].
 	Empty bool
 }
 
@@ -70,8 +70,8 @@ func (o *Options) old(m *session.Meta) bool {
 	return err == nil && at.Before(o.Before)
 }
 
-// needed returns why an old session is kept, or "". A session that works for its run is removed
-// with it, and so can keep it too.
+// needed returns why an old session is kept, or "". A session that works for the old session's run
+// is removed together with it, so it can also be the reason to keep it.
 func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
 	why, err := o.keepReason(ctx, s, m)
 	if err != nil || why != "" {
@@ -98,7 +98,7 @@ func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Me
 	return "", nil
 }
 
-// keepReason returns why the session itself is kept.
+// keepReason returns why the session is kept, without regard to the sessions that work for its run.
 func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
 	held, err := s.Lease(ctx, m.ID)
 	switch {
@@ -114,8 +114,9 @@ func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *sessio
 	return "", nil
 }
 
-// Remove moves a session found by [Find] to the trash, or deletes it. A session that is no longer
-// old is kept and gets a KeptReason: it was opened, resumed or restored from the trash meanwhile.
+// Remove moves a session found by [Find] to the trash, or deletes it. If a session is no longer old
+// because it was opened, resumed or restored from the trash meanwhile, it is kept and gets a
+// KeptReason.
 func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) error {
 	if p.KeptReason != "" {
 		return nil

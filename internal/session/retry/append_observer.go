@@ -8,8 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// WrapWitness returns an observer that retries w as appends are retried: with [Options.RetryFull],
-// also while its disk has no space left. Repeating a call is safe.
+// WrapWitness returns an observer that retries the calls of w in the same way as appends. With
+// [Options.RetryFull], it also retries while the disk of w has no space left. Repeating a call is
+// safe.
 func (s *Store) WrapWitness(w session.AppendObserver) session.AppendObserver {
 	if w == nil {
 		return nil

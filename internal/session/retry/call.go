@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// errSlow is the cause of the end of an attempt that took too long.
+// errSlow is the cancellation cause of an attempt that took too long.
 var errSlow = errors.New("the attempt took too long")
 
 // call is one call of the store, including its retries.
@@ -40,7 +40,7 @@ func (s *Store) do(ctx context.Context, c call, f func(ctx context.Context) erro
 	}
 }
 
-// begin starts the time of the call.
+// begin starts to measure the time of the call.
 func (c *call) begin() { c.until, c.pause = time.Now().Add(c.patience()), firstPause }
 
 // attempt returns the context of one try and its cancel function.
@@ -53,7 +53,7 @@ func (c *call) attempt() (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(c.ctx, d, errSlow)
 }
 
-// bound returns how long a try may take; less than 0 means no limit.
+// bound returns the maximum time of a try; less than 0 means no limit.
 func (c *call) bound() time.Duration {
 	d := c.s.opt.Attempt
 	if d < 0 {
@@ -65,7 +65,7 @@ func (c *call) bound() time.Duration {
 // shortest is the minimum time of a try.
 const shortest = time.Second
 
-// name converts the timeout of an attempt to an error of the store.
+// name converts the timeout of an attempt to an ErrUnavailable.
 func (c *call) name(attempt context.Context, err error) error {
 	if err == nil || c.ctx.Err() != nil || !errors.Is(context.Cause(attempt), errSlow) || c.s.away(err, c.write) {
 		return err
@@ -97,7 +97,7 @@ func (c *call) retry(err error) bool {
 	return true
 }
 
-// patience returns how long the call is retried.
+// patience returns the maximum time for which the call is retried.
 func (c *call) patience() time.Duration {
 	d := c.s.opt.Timeout
 	if within, ok := c.ctx.Value(withinKey{}).(time.Duration); ok {
@@ -122,8 +122,8 @@ func (c *call) sleep(d time.Duration) bool {
 	return false
 }
 
-// away reports whether an error means that the store is unavailable, so that a retry may succeed.
-// A store that accepted writes and is now read-only is failing over.
+// away reports whether an error means that the store is unavailable and that a retry may succeed. A
+// store that accepted writes and is now read-only is failing over.
 func (s *Store) away(err error, write bool) bool {
 	switch {
 	case err == nil:

@@ -30,7 +30,8 @@ func (s *Store) List(ctx context.Context, q session.Query) (page session.Page, e
 	return page, err
 }
 
-// Read implements [session.Store]. If reading breaks off, it continues after the last record read.
+// Read implements [session.Store]. If the read is interrupted, it continues after the last record
+// that was read.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		c := call{s: s, ctx: ctx, op: "read", id: id}
@@ -49,14 +50,14 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// done records that reading reached its end.
+// done notes that the read reached its end.
 func (c *call) done() bool {
 	c.s.state.answered(false)
 	return true
 }
 
-// readOnce reads the range r and advances it. failed is an error to retry or to return; ended means
-// that the caller stopped reading.
+// readOnce reads the range r and advances it. The result failed is an error to retry or to return;
+// ended is true if the caller stopped reading.
 func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, error) bool) (failed error, ended bool) {
 	ctx, watch := c.watched()
 	defer watch.stop()
@@ -70,7 +71,7 @@ func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, e
 		}
 		watch.restart()
 		if err == nil {
-			c.begin() // a later outage gets the full time again
+			c.begin() // a later outage gets the full retry time again
 			if moved := advance(r, rec.Seq); !moved {
 				return nil, false
 			}
@@ -94,8 +95,8 @@ func advance(r *session.Range, seq int64) bool {
 	return r.Until > r.After
 }
 
-// Watch implements [session.Watcher] and continues when the store is available again. It restarts
-// a watch that was quiet for the time of one try, because the server may have disappeared.
+// Watch implements [session.Watcher] and continues when the store is available again. It restarts a
+// watch that reported nothing for the time of one try, because the server may have disappeared.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		c := call{s: s, ctx: ctx, op: "watch", id: id}
@@ -113,8 +114,8 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// watchOnce watches until that fails, was quiet for long, or the caller stops reading. It returns
-// the last reported head.
+// watchOnce watches until the watch fails, reports nothing for the time of one try, or the caller
+// stops reading. It returns the last reported head.
 func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (head int64, failed error, more bool) {
 	c.began, head = time.Now(), after
 	ctx, stop := c.ctx, func() {}

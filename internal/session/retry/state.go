@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// state is what the calls so far show about the inner store.
+// state is the state of the inner store, as far as the calls so far show it.
 type state struct {
 	changed func(error, time.Duration)
 	written atomic.Bool // a write succeeded
@@ -25,7 +25,7 @@ type state struct {
 
 func (s *state) hasWritten() bool { return s.written.Load() }
 
-// answered records a successful call.
+// answered notes a successful call.
 func (s *state) answered(write bool) {
 	if write && !s.written.Load() {
 		s.written.Store(true)
@@ -46,8 +46,8 @@ func (s *state) answered(write bool) {
 	}
 }
 
-// failed records a call that failed because the store is unavailable or, with writes, because it
-// does not accept writes. A try that began before the store was available again is ignored.
+// failed notes a call that failed because the store is unavailable or, with writes, because it does
+// not accept writes. A try that began before the store was available again is ignored.
 func (s *state) failed(err error, writes bool, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *state) failed(err error, writes bool, began time.Time) {
 	}
 }
 
-// recent is how long a failed write predicts that the next one will fail.
+// recent is the time after a failed write in which the next write is expected to fail too.
 const recent = 30 * time.Second
 
 // Check implements [session.Checker]: it checks the inner store and remembers writes that recently

@@ -11,22 +11,22 @@ import (
 
 // Options are the options of [New]. The zero value works.
 type Options struct {
-	// Timeout is how long a call is retried while the store is unavailable; default [DefaultFor].
-	// Less than 0 means no retry.
+	// Timeout is the maximum time for which a call is retried while the store is unavailable;
+	// default [DefaultFor]. Less than 0 means no retry.
 	Timeout time.Duration
 	// Attempt is the timeout of one try, which detects a server that accepts a connection but does
-	// not answer. An append gets one more second per megabyte. Default 15 s; less than 0 means no
-	// timeout, for stores on the local disk.
+	// not answer. For an append, the timeout is one second longer per megabyte. Default 15 s; less
+	// than 0 means no timeout, for stores on the local disk.
 	Attempt time.Duration
-	// RetryFull makes calls also wait while there is no space left.
+	// RetryFull also retries calls while the store has no space left.
 	RetryFull bool
 	// Changed is called when the store becomes unavailable, with the error, and when it is
 	// available again, with nil and the length of the outage. It must not call the store.
 	Changed func(err error, after time.Duration)
 }
 
-// DefaultFor is the default time that a call is retried: longer than a failover or a restart of a
-// server takes.
+// DefaultFor is the default time for which a call is retried. It is longer than a failover or a
+// restart of a server takes.
 const DefaultFor = 5 * time.Minute
 
 const (
@@ -36,8 +36,8 @@ const (
 )
 
 // Store retries calls while the inner store is unavailable. It is safe for concurrent use.
-// Appending, reading, listing and lease calls are retried; other optional interfaces are those of
-// the inner store.
+// Appending, reading, listing and lease calls are retried; calls of other optional interfaces go to
+// the inner store without retries.
 type Store struct {
 	inner session.Store
 	opt   Options
@@ -75,11 +75,11 @@ func New(inner session.Store, o *Options) *Store {
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// GiveUp ends all waiting, now and later, because the program is about to end. Each call is still
-// tried once.
+// GiveUp ends all pauses between tries, the current and the later ones, because the program is
+// about to end. Each call is still tried once.
 func (s *Store) GiveUp() { s.end.Do(func() { close(s.over) }) }
 
-// Close ends the waiting and closes the inner store.
+// Close ends all pauses between tries and closes the inner store.
 func (s *Store) Close() error {
 	s.GiveUp()
 	s.close()

@@ -50,8 +50,8 @@ const (
 )
 
 // Advance starts the statement that changes a session's row as [session.Meta.Apply] does: an
-// UPDATE up to its WHERE. It names only the columns that the batch changes, so that other indexes
-// need no update.
+// UPDATE up to its WHERE. The statement names only the columns that the batch changes, so that
+// indexes of other columns need no update.
 func (d *Dialect) Advance(b *session.Delta) *Statement {
 	keep := int64(1)
 	if b.Reset {
@@ -106,12 +106,12 @@ func nullable(p *string) any {
 	return *p
 }
 
-// Fenced is the error of a writer without the lease.
+// Fenced returns the error for a writer that does not have the lease.
 func Fenced(op, id, detail string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrFenced, Detail: detail}
 }
 
-// NotFound is the error for a missing session.
+// NotFound returns the error for a missing session.
 func NotFound(op, id string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrNotFound}
 }

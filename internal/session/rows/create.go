@@ -7,8 +7,8 @@ import (
 )
 
 // Create checks, in a transaction, whether a batch can create session id, and returns the meta to
-// insert. It returns nil if the session already exists, digest for digest. It does not check the
-// epoch of the session's lease.
+// insert. It returns nil if the session already exists with the same records, digest for digest. It
+// does not check the epoch of the session's lease.
 func (d *Dialect) Create(tx Tx, id string, b *session.Batch) (*session.Meta, error) {
 	var num, deleted, head int64
 	found, err := first(tx, []any{&num, &deleted}, "SELECT num, deleted FROM sessions WHERE id = ?", id)
@@ -29,7 +29,8 @@ func (d *Dialect) Create(tx Tx, id string, b *session.Batch) (*session.Meta, err
 	if m.Parent == "" {
 		return &m, nil
 	}
-	// The lock prevents a delete of the parent before the fork exists; after that its records are kept.
+	// The lock prevents a delete of the parent before the fork exists. Once the fork exists, the
+	// parent's records are kept for it.
 	base := b.Delta.Opened.Base
 	found, err = first(tx, []any{&head}, "SELECT head FROM sessions WHERE id = ? AND deleted = 0"+d.ForShare, base.Parent)
 	switch {
@@ -43,8 +44,8 @@ func (d *Dialect) Create(tx Tx, id string, b *session.Batch) (*session.Meta, err
 	return &m, nil
 }
 
-// Refusal returns why a batch did not fit: nil if its records are already stored. again is true if
-// the batch fits now.
+// Refusal returns why a batch could not be appended, or nil if its records are already stored.
+// The result again is true if the batch can be appended now.
 func (d *Dialect) Refusal(tx Tx, id string, b *session.Batch) (again bool, err error) {
 	var num, head, epoch int64
 	found, err := first(tx, []any{&num, &head, &epoch}, "SELECT num, head, "+d.epoch()+" FROM sessions WHERE id = ? AND deleted = 0", id)

@@ -26,7 +26,7 @@ func (t *SQLStore) Delete(ctx context.Context, id string) error {
 			return err
 		}
 		if !found {
-			if tx.MayBeRetry() { // an earlier try deleted it
+			if tx.MayBeRetry() { // an earlier try deleted the session
 				return nil
 			}
 			return NotFound("delete", id)
@@ -39,7 +39,7 @@ func (t *SQLStore) Delete(ctx context.Context, id string) error {
 			set += ", epoch = 0"
 		}
 		n, err := tx.Exec("UPDATE sessions SET "+set+" WHERE num = ? AND deleted = 0", num)
-		if err == nil && n == 0 { // deleted by another process meanwhile
+		if err == nil && n == 0 { // another process deleted the session meanwhile
 			return NotFound("delete", id)
 		}
 		return err
@@ -56,8 +56,8 @@ func (t *SQLStore) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-// A deleted session has waste if it has records above those its forks need, or if no fork
-// needs it. Deleted forks count as long as their rows exist.
+// A deleted session has waste if it has records after the last record that its forks need, or if no
+// fork needs it. Deleted forks count as long as their rows exist.
 const (
 	forkNeedsSQL = `(SELECT max(f.parent_seq) FROM sessions f WHERE f.parent = s.id AND f.parent <> '')`
 	selectWaste  = `SELECT num FROM (SELECT num, head, ` + forkNeedsSQL + ` AS need FROM sessions s WHERE deleted = 1) w
@@ -65,8 +65,8 @@ const (
 	selectNeed = `SELECT coalesce(` + forkNeedsSQL + `, -1) FROM sessions s WHERE num = ? AND deleted = 1`
 )
 
-// sweep performs one step of removing what deleted sessions leave behind, and reports whether
-// there may be another.
+// sweep removes some of the records that deleted sessions leave behind, and reports whether there
+// may be more.
 func (t *SQLStore) sweep(tx Tx) (more bool, err error) {
 	var num, need, low int64
 	found, err := first(tx, []any{&num}, selectWaste)
@@ -74,7 +74,7 @@ func (t *SQLStore) sweep(tx Tx) (more bool, err error) {
 		return false, err
 	}
 	if found, err = first(tx, []any{&need}, selectNeed+t.d.ForUpdate, num); err != nil || !found {
-		return true, err // removed by another process meanwhile
+		return true, err // another process removed the session meanwhile
 	}
 	for _, table := range t.d.Index {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE num = ?", num); err != nil {
@@ -140,8 +140,8 @@ func (t *SQLStore) Erase(ctx context.Context, id string, epoch int64, seqs []int
 	})
 }
 
-// erase removes the payloads of at most eraseRows records. The list is filled up with its last
-// seq, so that all statements have the same text.
+// erase removes the payloads of at most eraseRows records. The list of seqs is filled up with its
+// last seq, so that all statements have the same text.
 func (t *SQLStore) erase(tx Tx, num int64, seqs []int64) error {
 	list := "(?" + strings.Repeat(", ?", eraseRows-1) + ")"
 	args := make([]any, eraseRows)

@@ -9,10 +9,10 @@ import (
 type Dialect struct {
 	// Numbered writes parameters as $1, $2, …, otherwise they are ?.
 	Numbered bool
-	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database that uses no
-	// index for the short form.
+	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database that cannot use
+	// an index for the short form.
 	Expanded bool
-	// Text converts a string for the driver. It is nil if the driver accepts strings.
+	// Text converts a string for the driver. Text is nil if the driver accepts strings.
 	Text func(string) any
 	// Hint returns the text after "FROM sessions " that selects an index; may be nil.
 	Hint func(index string) string
@@ -24,19 +24,20 @@ type Dialect struct {
 	Key bool
 	// Epochs is true if sessions have a column epoch with the lease's epoch, 0 without a lease.
 	Epochs bool
-	// NextEpoch is the query for the next of all epochs, CountEpoch a statement that comes
-	// before it, if any.
+	// NextEpoch is the query for the next epoch; one counter serves all sessions. CountEpoch is a
+	// statement that is executed before it, or "" if there is none.
 	CountEpoch, NextEpoch string
 	// Clock is the server's time in milliseconds, "" if the server has none.
 	Clock string
-	// Renewed concatenates two parameters with the time of the Clock between them.
+	// Renewed is the expression that concatenates two parameters with the time of the Clock between
+	// them.
 	Renewed string
 	// ForUpdate, ForShare and LockLease are appended to a query to lock the rows it finds.
 	ForUpdate, ForShare, LockLease string
 	// Overwrite is the value that a payload is set to before it is erased.
 	Overwrite string
-	// Source is a table with texts of records, by num and source. Index are all tables
-	// besides records that have rows of a session, by num.
+	// Source is the name of a table with texts of records; its columns num and source name the
+	// record. Index are the names of all tables except records that have rows of a session, by num.
 	Source string
 	Index  []string
 }
@@ -82,7 +83,7 @@ func (d *Dialect) Statement(args int) *Statement {
 // SQL returns the text written so far.
 func (s *Statement) SQL() string { return s.b.String() }
 
-// Add appends text, each ? of which stands for the next of args. Strings are converted as the
+// Add appends text. Each ? in it stands for the next element of args. Strings are converted as the
 // dialect requires.
 func (s *Statement) Add(text string, args ...any) *Statement {
 	if !s.d.Numbered {

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Acquire implements [session.Leaser]. steal is called inside a transaction, possibly more than
-// once, and must not call the store.
+// Acquire implements [session.Leaser]. The function steal is called inside a transaction, possibly
+// more than once, and must not call the store.
 func (t *SQLStore) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	h.Epoch = 0
 	out := h
-	var locked int64 // the epoch whose lock this process holds
+	var locked int64 // the epoch of the lock that this process holds
 	drop := func() {
 		if locked != 0 {
 			t.hooks.Locks.Unlock(id, locked)
@@ -54,7 +54,7 @@ func (t *SQLStore) Acquire(ctx context.Context, id string, h session.Lease, stea
 			return NoEpochs(id)
 		}
 		if t.hooks.Locks != nil {
-			drop() // the lock of an earlier try
+			drop() // release the lock of an earlier try
 			locked = out.Epoch
 			if err := t.hooks.Locks.Lock(id, locked); err != nil { // before another process can read the lease
 				return err
@@ -79,7 +79,8 @@ func sameLease(a, b session.Lease) bool {
 	return a.Holder == b.Holder && a.Since.Equal(b.Since) && a.Expires.Equal(b.Expires)
 }
 
-// putLease stores a lease, and its epoch in the session's row if that has one.
+// putLease stores a lease. If the session's row has a column for the epoch, it also stores the
+// epoch there.
 func (t *SQLStore) putLease(tx Tx, id string, l session.Lease) error {
 	text, err := LeaseText(l)
 	if err != nil {
@@ -108,8 +109,8 @@ func (t *SQLStore) Renew(ctx context.Context, id string, l session.Lease) error 
 	})
 }
 
-// renewed returns the value of a renewed lease and its parameters, with the server's time if it
-// has a clock.
+// renewed returns the SQL expression for a renewed lease and its parameters. The expression
+// contains the server's time if the server has a clock.
 func (d *Dialect) renewed(l session.Lease) (sql string, args []any, err error) {
 	if d.Clock == "" {
 		text, err := LeaseText(l)
@@ -173,7 +174,7 @@ func (t *SQLStore) Held(ctx context.Context, id string) (*session.Lease, error) 
 // server's time in milliseconds, 0 if the server has no clock.
 func (t *SQLStore) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int64, err error) {
 	sql := "SELECT epoch, lease, 0 FROM leases WHERE id = ?"
-	if t.d.Clock != "" { // the time is needed without a lease too
+	if t.d.Clock != "" { // the time is needed even if there is no lease
 		sql = "SELECT coalesce(l.epoch, 0), l.lease, " + t.d.Clock + " FROM (SELECT 1 AS one) o LEFT JOIN leases l ON l.id = ?"
 	}
 	if lock {
@@ -231,7 +232,7 @@ func LeaseParts(l session.Lease) (before, after string, err error) {
 
 const renewed = `"renewed":`
 
-// ParseLease decodes a lease; ErrCorrupt if it is invalid.
+// ParseLease decodes a lease. It returns ErrCorrupt if the lease is invalid.
 func ParseLease(id string, text []byte) (l session.Lease, err error) {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}

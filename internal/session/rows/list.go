@@ -27,7 +27,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseCursor decodes a cursor; ErrInvalid if it is invalid.
+// ParseCursor decodes a cursor. It returns ErrInvalid if the cursor is invalid.
 func ParseCursor(text string) (c Cursor, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
@@ -74,8 +74,8 @@ func (d *Dialect) List(q session.Query) (*Statement, error) {
 	return s.Add(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC"), nil
 }
 
-// filter writes the conditions of [session.Query.Matches]. Conditions of partial indexes use the
-// words of the index.
+// filter writes the conditions of [session.Query.Matches]. A condition for which there is a partial
+// index has the same text as in the index.
 func filter(s *Statement, q session.Query) {
 	s.Add("deleted = 0")
 	switch {
@@ -115,8 +115,8 @@ func filter(s *Statement, q session.Query) {
 }
 
 // indexFor returns the index to use if it selects few sessions: sorting those is cheaper than
-// skipping the others. If it may select many and few are needed, the newest sessions are read
-// until there are enough.
+// skipping the others. If the index may select many sessions and few are needed, the newest
+// sessions are read until there are enough matches.
 func indexFor(q session.Query) string {
 	switch {
 	case q.ID != "":

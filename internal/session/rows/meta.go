@@ -7,8 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Columns are the columns of a [session.Meta] in the table sessions, in the order of [Dialect.Values] and [Scan]. Times are in milliseconds
-// since 1970; created_ns are the nanoseconds beyond created_ms. A missing text is an empty string. Deleted is 0 or 1.
+// Columns are the columns of a [session.Meta] in the table sessions, in the order of
+// [Dialect.Values] and [Scan]. Times are in milliseconds since 1970; created_ns are the nanoseconds
+// beyond created_ms. A missing text is an empty string. Deleted is 0 or 1.
 const Columns = `id, head, head_digest, updated_ms, created_ms, created_ns, messages, size,
   model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted,
   questions, run, owner, trashed`
@@ -38,8 +39,8 @@ func (d *Dialect) Values(m *session.Meta) []any {
 	})
 }
 
-// Scan receives the columns of one row after another. A driver writes to what Dest
-// returns, for text either a *string or a *[]byte.
+// Scan receives the columns of one row after another. A driver writes to the destinations that Dest
+// returns; those for text are all *string or all *[]byte.
 type Scan struct {
 	text    [13]string
 	bytes   [13][]byte
@@ -54,8 +55,8 @@ const (
 	id, model, prompt, title, summary, tag, project, cwd, branch, parent, run, owner, trashed = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 )
 
-// Dest returns scan destinations for the columns, in their order. With bytes, text is scanned into
-// []byte.
+// Dest returns scan destinations for the columns, in their order. If bytes is true, text is scanned
+// into []byte.
 func (s *Scan) Dest(bytes bool) []any {
 	text := func(i int) any {
 		if bytes {

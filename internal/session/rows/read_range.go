@@ -48,7 +48,8 @@ func (s *ReadRange) Turn() int64 {
 	return s.Low + 1
 }
 
-// Pass advances past the records found, in order, and returns those before the first missing one.
+// Pass advances past the records in found, which are in order, and returns the records before the
+// first missing one.
 func (s *ReadRange) Pass(found []ReadResult) []ReadResult {
 	for i := range found {
 		if found[i].Seq != s.Turn() {
@@ -69,8 +70,8 @@ func (s *ReadRange) step(seq int64) {
 	s.Remaining--
 }
 
-// MarkLost advances past the next record, which is missing, and past following missing ones; top
-// is the last existing seq.
+// MarkLost advances past the next record, which is missing, and past the missing records that
+// follow it. The parameter top is the last existing seq.
 func (s *ReadRange) MarkLost(id string, top int64) ReadResult {
 	seq := s.Turn()
 	detail := "the record is missing"

@@ -38,7 +38,7 @@ func Record(of string, seq int64, id string, ms int64, kind string, chain, paylo
 	return r, nil
 }
 
-// Damaged is the error for an unreadable record.
+// Damaged returns the error for an unreadable record.
 func Damaged(id string, seq int64, detail string) error {
 	return &session.Error{
 		Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,

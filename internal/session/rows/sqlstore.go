@@ -19,12 +19,12 @@ type Tx interface {
 	MayBeRetry() bool
 }
 
-// Database provides connections. Each method may call f more than once and returns the errors of a
-// [session.Store].
+// Database provides connections. Each method may call its f more than once, and returns errors as a
+// [session.Store] does.
 type Database interface {
 	// Read calls f outside of a transaction.
 	Read(ctx context.Context, op, id string, f func(Tx) error) error
-	// Write calls an f that runs one statement, which needs no transaction around it.
+	// Write calls f, which runs one statement without a transaction.
 	Write(ctx context.Context, op, id string, f func(Tx) error) error
 	// Transact calls f in a transaction and commits it if f returns nil.
 	Transact(ctx context.Context, op, id string, f func(Tx) error) error
@@ -34,16 +34,16 @@ type Database interface {
 type Hooks struct {
 	// Begin is called first in a transaction that takes or releases a lease, deletes or erases.
 	Begin func(tx Tx, op, id string) error
-	// Acquire gives a lease its epoch and stores it, instead of [Dialect.NextEpoch]. held reports
-	// whether the session already has a lease.
+	// Acquire gives a lease its epoch and stores it, instead of [Dialect.NextEpoch]. The parameter
+	// held is true if the session already has a lease.
 	Acquire func(tx Tx, id string, l *session.Lease, held bool) error
-	// Locks tell whether the holder of a lease is alive, for a database without a clock.
+	// Locks show whether the holder of a lease is alive, for a database without a clock.
 	Locks Locks
 	// Deleted is called after a session was deleted.
 	Deleted func(id string, num int64)
 }
 
-// Locks are held by the process that holds a lease.
+// Locks are the locks of the processes that hold leases.
 type Locks interface {
 	Lock(id string, epoch int64) error
 	Unlock(id string, epoch int64)
@@ -99,7 +99,7 @@ func (t *SQLStore) List(ctx context.Context, q session.Query) (session.Page, err
 }
 
 // PutMeta implements [session.Rebuilder]. It returns ErrConflict if the meta's head is not the seq
-// of the last record. The deleted flag does not follow from the log and stays unchanged.
+// of the last record. The deleted flag cannot be derived from the log, so it is left unchanged.
 func (t *SQLStore) PutMeta(ctx context.Context, m session.Meta) error {
 	return t.db.Transact(ctx, "put meta", m.ID, func(tx Tx) error {
 		var num, deleted, last int64

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SQLite locks these bytes of a database; every process that has it open in WAL mode has a shared lock.
+// SQLite locks these bytes of a database; every process that has it open in WAL mode has a shared
+// lock.
 const (
 	lockStart = 0x40000000
 	lockSize  = 512

@@ -18,7 +18,7 @@ const (
 type database struct {
 	file, wal *os.File
 	page      int64
-	count     int64           // of pages
+	count     int64           // number of pages
 	log       map[int64]int64 // offset in the log of each page with a newer version there
 }
 
@@ -101,7 +101,7 @@ func (d *database) readLog() {
 	}
 }
 
-// sum is the checksum of a write-ahead log.
+// sum computes the checksum of a write-ahead log.
 type sum struct {
 	order binary.ByteOrder
 	a, b  uint32
@@ -133,8 +133,8 @@ func (d *database) read(n int64, into []byte) error {
 	return nil
 }
 
-// rows calls each for the rows of every page with table rows, even if the page cannot be reached
-// from a root. It returns the number of those pages and of all pages.
+// rows calls each for every row of every page with table rows, even if no root page leads to the
+// page. It returns the number of those pages and of all pages.
 func (d *database) rows(each func(rowid int64, columns []any)) (tables, all int64, err error) {
 	page := make([]byte, d.page)
 	for n := int64(1); n <= d.count; n++ {

@@ -6,8 +6,8 @@
 //	                       └─ the last epoch ──┘
 //	the damaged files ─► sessions.db.damaged-…, which stays
 //
-// It does not repair logs: [session.Sessions.Verify] reports what a log lacks. Rows are recognized by
-// their form alone, so that a file without header and schema can be read too.
+// It does not repair logs: [session.Sessions.Verify] reports the records that a log lacks. Rows are
+// recognized by their form alone, so that a file without header and schema can be read too.
 package salvage
 
 import (
@@ -44,8 +44,8 @@ const (
 	chainSize      = 96
 )
 
-// Damaged returns what is wrong with the whole database, or "" if nothing is wrong, if there is no
-// database, or if it cannot be opened for another reason.
+// Damaged describes the damage of a database as a whole. It returns "" if there is no damage or no
+// database, or if the database cannot be opened for another reason.
 func Damaged(ctx context.Context, path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
@@ -176,8 +176,8 @@ func (r *Result) copy(from *database, exec func(query string, args ...any) error
 	return exec("UPDATE epochs SET last = ?", epoch+1)
 }
 
-// isSession reports whether a row is a session's: the key, its id, its head and the digest of
-// that.
+// isSession reports whether a row has the form of a session: the row number, for which SQLite
+// stores NULL, then the id, the head and the digest of the head.
 func isSession(c []any) bool {
 	if len(c) != sessionColumns || c[0] != nil {
 		return false
@@ -188,8 +188,8 @@ func isSession(c []any) bool {
 	return text && number && blob && id != "" && head >= 0 && len(digest) == 32
 }
 
-// isRecord reports whether a row is a record: the key, its own key, its id, time, kind, chain and
-// payload.
+// isRecord reports whether a row has the form of a record: the row number, for which SQLite stores
+// NULL, then the key, id, time, kind, chain and payload.
 func isRecord(c []any) bool {
 	if len(c) != recordColumns || c[0] != nil {
 		return false

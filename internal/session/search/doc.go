@@ -16,6 +16,6 @@
 //	err = x.Index(ctx)
 //	hits, err := x.Search(ctx, session.Search{Words: `"no such file" deploy*`, Tool: "Bash"})
 //
-// Package internal/session/searchtext splits texts into words, so that every
-// index of this module finds the same.
+// Package internal/session/searchtext splits texts into words, so that all indexes of this module
+// find the same texts.
 package search

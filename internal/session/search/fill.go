@@ -92,8 +92,8 @@ func (x *Index) purge(ctx context.Context) error {
 	return nil
 }
 
-// skipsSession reports whether an error excludes only one session: it was deleted meanwhile, or its key
-// is missing.
+// skipsSession reports whether an error concerns only one session, which is then left out: it was
+// deleted meanwhile, or its key is missing.
 func skipsSession(err error) bool {
 	return errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrSealed)
 }
@@ -105,7 +105,7 @@ type state struct {
 	title, cwd string
 	project    string
 	trashed    bool
-	uses       string // of searchtext.Reader, as JSON
+	uses       string // Uses of the searchtext.Reader, as JSON
 }
 
 // isCurrent reports whether the session has not changed since it was indexed.
@@ -130,7 +130,7 @@ func scanState(row interface{ Scan(...any) error }) (id string, s state, err err
 	return id, s, err
 }
 
-// known returns the indexed states by session.
+// known returns the indexed state of each session, by id.
 func (x *Index) known(ctx context.Context) (map[string]state, error) {
 	rows, err := x.db.QueryContext(ctx, selectState)
 	if err != nil {
@@ -160,7 +160,8 @@ func (x *Index) within(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// session adds the new records of a log in batches. erased reports whether words were removed.
+// session indexes the new records of a log in batches. The result erased is true if words were
+// removed.
 func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err error) {
 	for done := false; !done; {
 		err := x.within(ctx, func(tx *sql.Tx) error {
@@ -182,7 +183,7 @@ func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err 
 	return erased, nil
 }
 
-// indexer adds one batch of a log.
+// indexer indexes one batch of a log.
 type indexer struct {
 	ctx    context.Context
 	tx     *sql.Tx
@@ -263,7 +264,7 @@ func (f *indexer) reset() error {
 	return f.create()
 }
 
-// take indexes a record and returns roughly how much text it had.
+// take indexes a record and returns the approximate size of its text.
 func (f *indexer) take(r *session.Record) (int, error) {
 	for _, seq := range searchtext.Erased(r) {
 		f.erased = true
@@ -299,7 +300,7 @@ func (f *indexer) add(r *session.Record, e *searchtext.Entry) error {
 	return err
 }
 
-// folded returns a text as its words with one space in between.
+// folded returns the words of a text, separated by one space.
 func folded(text string) string {
 	var b bytes.Buffer
 	for t := range searchtext.Tokens(text) {

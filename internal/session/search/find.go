@@ -16,7 +16,7 @@ import (
 // defaultLimit is the number of hits of a page if the query sets none.
 const defaultLimit = 50
 
-// place is the end of a page.
+// place is the position at which a page ends.
 type place struct {
 	Time int64 `json:"t"`
 	Row  int64 `json:"r"`

@@ -59,9 +59,9 @@ type Index struct {
 
 var _ session.Searcher = (*Index)(nil)
 
-// Open opens the index in the file at path. It creates the file with mode 0600 if it does not
-// exist, is damaged or has another version, since it only repeats the store's data. A new index is
-// empty until [Index.Index] is called. Missing parent folders get mode 0700.
+// Open opens the index in the file at path. If the file does not exist, is damaged or has another
+// version, Open creates a new one with mode 0600: the index contains only data that the store has
+// too. A new index is empty until [Index.Index] is called. Missing parent folders get mode 0700.
 func Open(ctx context.Context, path string, store session.Store) (*Index, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package searchtext extracts searchable text from transcripts and defines how words
-// match. All search indexes use it, so that they find the same.
+// match. All search indexes use it, so that they find the same texts.
 //
 //	session.Record ──► Reader.Read ──► Entry (role, tool, text) ──► an index
 //	session.Search.Words ──► ParseWords ──► Words.Find ──► marks ──► Excerpt

@@ -12,20 +12,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Entry is a text to search. An item has one entry with all its text. If it contains several
-// tools, or text besides a tool's, it has one more entry for each tool.
+// Entry is a text to search. An item has one entry with all its text. If the item has text of
+// several tools, or other text besides that of a tool, it has one more entry for each tool.
 type Entry struct {
 	Seq      int64  // seq of the item's record
 	TextSeq  int64  // seq of the record with the text: Seq, or a later one with its replacement
-	Role     string // the item's
-	Tool     string // the tool whose uses or results have the text; "" for a whole item
+	Role     string // role of the item
+	Tool     string // the tool whose uses or results contain the text; "" for a whole item
 	Complete bool   // the text is the whole item
 	Parts    []int  // the item's parts with the text; nil for all
 	Text     string
 }
 
 // Reader makes entries from a session's records, in order. Its only state is the list of tools
-// whose results are still missing: to continue later, keep Uses.
+// whose results are still missing. To continue later, store Uses.
 type Reader struct {
 	Uses map[string]string // the tool of each use that has no result yet
 }

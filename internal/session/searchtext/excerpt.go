@@ -57,7 +57,7 @@ func Excerpt(text string, marks [][2]int) (string, [][2]int) {
 	return trimmed(b.String(), closed(out, open, b.Len()))
 }
 
-// closed ends a mark at the end of the text.
+// closed ends a mark that is still open at the end of the text.
 func closed(marks [][2]int, open, end int) [][2]int {
 	if open >= 0 {
 		return append(marks, [2]int{open, end})

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Token is one folded word of a text and its position in bytes. Word is valid until the next
-// token.
+// Token is one word of a text, in lower case and without accents, and its position in bytes. Word
+// is valid until the next token.
 type Token struct {
 	Word     []byte
 	From, To int
 }
 
-// maxWord is the number of bytes of a folded word that are compared; the rest is ignored.
+// maxWord is the number of bytes of a Token's Word after which the rest of the word is ignored.
 const maxWord = 128
 
 // Tokens yields the words of a text.

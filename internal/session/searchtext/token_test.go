@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestFoldedLetters compares all letters that lose an accent with those that the indexes on disk were made
-// with. When it fails, a library has learned of more letters: raise the version of every index.
+// TestFoldedLetters compares all letters that lose an accent with those that the indexes on disk
+// were made with. When it fails, a library has learned of more letters: raise the version of every
+// index.
 func TestFoldedLetters(t *testing.T) {
 	sum, n := sha256.New(), 0
 	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {

@@ -11,15 +11,15 @@ import (
 // Words is a search: all terms must be in one text.
 type Words []Term
 
-// Term is a word or a phrase. Tokens are folded.
+// Term is a word or a phrase. Tokens has its words in lower case and without accents.
 type Term struct {
 	Tokens []string
 	Prefix bool // the last token is a prefix
 }
 
 // ParseWords parses user input: words, "phrases" in quotes, and prefixes that end in *. No other
-// character has a meaning. A word with a separator in it, such as a.b, is a phrase. ErrInvalid if
-// it contains no word.
+// character has a meaning. A word with a separator in it, such as a.b, is a phrase. It returns
+// ErrInvalid if the input contains no word.
 func ParseWords(typed string) (Words, error) {
 	var out Words
 	for i, part := range strings.Split(typed, `"`) {
@@ -100,7 +100,7 @@ func appendMax(last []kept, n int, t Token) []kept {
 	return last
 }
 
-// isLast reports whether the last words are those of the term.
+// isLast reports whether the last words are the words of the term.
 func (t *Term) isLast(last []kept) bool {
 	n := len(t.Tokens)
 	if len(last) < n {
