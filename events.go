@@ -12,10 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/recordevents"
 )
 
-// Events yields the events of the run's log after the record with the number after (0 means from
-// the beginning), then live events, until no turn is running. It can be called any number of
-// times. Deltas are live only and not replayed; a slow reader misses deltas but no records. Events
-// of sub-agents are in the logs of their own sessions; only the log of a daemon's run relays them.
+// Events yields the events of the records whose seq is greater than after (0 means all records),
+// and then live events, until no turn is running. It can be called any number of times. Deltas are
+// live events and are not replayed. A slow reader may miss deltas, but misses no records. The
+// events of a sub-agent are in the log of its own session. They are yielded here only for a run of
+// the daemon.
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent, error] {
 	return func(yield func(event.LogEvent, error) bool) {
 		sub, err := r.rt.parts.Hub.Subscribe(ctx, r.id, after)
@@ -61,7 +62,8 @@ type stream struct {
 	atHead     bool // all recorded events were emitted
 }
 
-// pollInterval is how often to check a run of another process, which may have been killed.
+// pollInterval is how often Events checks whether another process that runs the session still
+// works.
 const pollInterval = time.Second
 
 // next returns the next events, or io.EOF if no turn is running and all events were emitted.
@@ -83,7 +85,7 @@ func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 			return nil, io.EOF
 		}
 		return nil, nil
-	case e.Kind == feed.Gap: // the end of the work may be among the lost events
+	case e.Kind == feed.Gap: // the event that ends the stream may be among the lost events
 		s.atHead, s.stopAtHead = false, !s.run.isWorking()
 		return nil, nil
 	case e.Kind == feed.Delta && e.Delta == nil:
@@ -103,7 +105,8 @@ func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 	return list, nil
 }
 
-// read returns the events of a record: the daemon's runs relay those of other sessions.
+// read returns the events of a record. In runs of the daemon, it may be a record of another
+// session.
 func (s *stream) read(r feed.Record) ([]event.Event, error) {
 	if r.Session != s.run.id {
 		return s.state.Relayed(r.Session, r.Agent, r.Record)

@@ -4,9 +4,9 @@
 //	                           ├─ Attach: a run of another process
 //	                           └─ Sessions, Approvals, Policy
 //
-// A run works like a run of the command line: it uses the settings files of its folder and user,
-// the permission policy, the kernel sandbox, hooks, MCP servers, the built-in tools, the audit
-// trail and telemetry. Everything is recorded before it takes effect, so a run can be resumed
+// A run works like a run of the command `holdfast run`: it uses the settings files of its folder
+// and user, the permission policy, the kernel sandbox, hooks, MCP servers, the built-in tools, the
+// audit trail and telemetry. Everything is recorded before it takes effect, so a run can be resumed
 // after kill -9:
 //
 //	rt, err := holdfast.Open(ctx, &holdfast.Config{Approve: ask})
@@ -43,36 +43,36 @@ type RunSpec = runspec.Spec
 // ErrClosed is returned by a [Runtime] or a [Run] that was closed.
 var ErrClosed = errors.New("the runtime is closed")
 
-// Config configures a [Runtime]. The zero value works and is the setup of the command line.
+// Config configures a [Runtime]. The zero value is valid: it is the setup of the holdfast command.
 type Config struct {
-	// Home is the folder of sessions, settings and the audit trail; "" is HOLDFAST_HOME or
-	// ~/.holdfast.
+	// Home is the folder of sessions, settings and the audit trail; "" means the variable
+	// HOLDFAST_HOME or, if that is not set, ~/.holdfast.
 	Home string
-	// Store is the URL of the session store, in the format of HOLDFAST_STORE (docs/stores.md); ""
-	// is the database sessions.db in Home. A memory store loses everything when the program ends
-	// and has no audit trail.
+	// Store is the URL of the session store (docs/stores.md). "" means the URL in the variable
+	// HOLDFAST_STORE or, if that is not set, the database sessions.db in Home. A memory store loses
+	// everything when the program ends and has no audit trail.
 	Store string
-	// Dir is the working folder of runs that name none; "" is the current directory.
+	// Dir is the working folder of runs whose spec names none; "" means the current directory.
 	Dir string
-	// Env is the environment of runs and their commands, as "NAME=value"; nil is that of the
-	// process.
+	// Env is the environment of runs and their commands, as "NAME=value"; nil means the
+	// environment of the process.
 	Env []string
 
-	// SessionStore is a store that the program opened and will close. It replaces Store, which is
-	// then only its name, such as "host:orders"; "" is "host:".
+	// SessionStore is a store that the program opened and will close. If it is set, Store is only
+	// its name, such as "host:orders"; "" means "host:".
 	SessionStore session.Store
 	// Model and Fallback answer in every run, instead of the models in the specs.
 	Model, Fallback model.Model
 	// Tools are added to the built-in tools. Their calls are judged like all others.
 	Tools []tool.Tool
 	// Approve answers approval requests. It must return when ctx ends: another program answered,
-	// the request expired, or the run was interrupted. An error denies; [approval.ErrSuspend]
-	// leaves the request open and ends the run, which can be resumed. If Approve is nil, the
-	// settings decide (permissions.onAsk), and [Run.Answer], the console or `holdfast approvals`
-	// can answer.
+	// the request expired, or the run was interrupted. An error denies the call, except for
+	// [approval.ErrSuspend]: it leaves the request open and ends the run, which can be resumed. If
+	// Approve is nil, the setting permissions.onAsk decides: deny, wait or fail. While a request
+	// waits, [Run.Answer], the console or `holdfast approvals` can answer it.
 	Approve func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Notify gets messages for the user that do not stop a run, such as ignored settings or a
-	// limited sandbox. It is called from any goroutine. Nil drops them.
+	// Notify receives messages for the user that do not stop a run, such as messages about ignored
+	// settings or a limited sandbox. It may be called from any goroutine. Nil drops the messages.
 	Notify func(text string)
 }
 

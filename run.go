@@ -26,7 +26,7 @@ type Run struct {
 	turnRunning bool
 	idle        chan struct{} // closed while the agent does not work; replaced when it works again
 	result      *event.Result // of the last turn
-	err         error         // that stopped it
+	err         error         // the error that stopped the last turn
 	stopped     bool
 }
 
@@ -109,8 +109,8 @@ func (r *Run) requireLocal(what string) error {
 	return outcome.Invalid("cannot "+what+" run "+r.id+": another process runs it, or none does", "resume it with Runtime.Resume when no other process runs it")
 }
 
-// Answer answers an approval request of the run, by its id, and returns the answer that won: the
-// first one. An empty a.Actor becomes the account of this process. The errors are those of
+// Answer answers the approval request with this id, and returns the answer that is recorded. If
+// a.Actor is empty, it becomes the account of this process. The errors are those of
 // [approval.Resolve].
 func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
 	a.RequestID = question
@@ -123,8 +123,8 @@ func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (a
 	return approval.Resolve(ctx, r.rt.Sessions(), r.id, a)
 }
 
-// Change changes the run's policy from the next decision on: its mode, a grant, a revocation. It
-// returns the recorded change.
+// Change changes the policy of the run: for example, its mode or a grant. The change applies to the
+// next decision. Change returns the recorded change.
 func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	if c.By == "" {
 		c.By = env.Account()
@@ -145,9 +145,10 @@ func (r *Run) Interrupt(context.Context) error {
 	return nil
 }
 
-// Wait waits until no turn runs and returns the result of the last one; a failed model call is
-// Result.Err. The error says what stopped the run: an error of the store, approval.ErrSuspend if
-// an approval request was left open, agent.ErrNoInput, or the end of ctx.
+// Wait waits until no turn runs and returns the result of the last turn. The error of a failed
+// model call is in Result.Err. Wait returns the error that stopped the run: an error of the store,
+// approval.ErrSuspend if an approval request was left open, or agent.ErrNoInput. It returns the
+// cause of ctx if ctx ends first.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	if err := r.requireLocal("wait for"); err != nil {
 		return nil, err
@@ -167,8 +168,9 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	}
 }
 
-// Stop interrupts and closes the run. Other processes can use its session when Stop returns. A run
-// in a worktree removes it if nothing would be lost. A second Stop does nothing.
+// Stop interrupts and closes the run. When Stop returns without an error, other processes can use
+// the session. The worktree of the run is removed if nothing would be lost. A second Stop does
+// nothing.
 func (r *Run) Stop(ctx context.Context) error {
 	if err := r.requireLocal("stop"); err != nil {
 		return err

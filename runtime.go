@@ -20,9 +20,9 @@ import (
 )
 
 // Start checks a spec, opens its session, records the spec and starts to work on the prompt. It
-// returns when the spec is stored. The run continues after ctx has ended, until it is finished,
-// [Run.Stop] or [Runtime.Close]. Start returns a *[runspec.Error] for an invalid spec,
-// session.ErrBusy if another process runs the session, and errors of settings and stores.
+// returns when the spec is stored. The run continues after ctx has ended, until it is finished or
+// until [Run.Stop] or [Runtime.Close] is called. Start returns a *[runspec.Error] for an invalid
+// spec, session.ErrBusy if another process runs the session, and errors of settings and stores.
 func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if len(spec.Strategy) > 0 || spec.StrategyPath != "" {
 		return nil, outcome.Invalid("only the daemon runs strategies of several agents", "holdfast daemon; POST /v1/runs")
@@ -99,11 +99,11 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 	return nil
 }
 
-// Resume continues a session, by its id or name, with its recorded spec: after a kill, an
-// interruption, or a finished turn. Without a prompt it finishes the interrupted work; if there is
-// none, [Run.Wait] returns agent.ErrNoInput. A tool call that had started is not run again, and
-// the model is informed. Variables of the run are read from the runtime's environment;
-// [Config].Notify reports missing ones.
+// Resume continues the session with this id or name, using its recorded spec. The process may have
+// been killed, or the last turn may have been interrupted or have ended. Without a prompt, the run
+// finishes interrupted work; if there is none, [Run.Wait] returns agent.ErrNoInput. A tool call
+// that had started is not run again, and the model is informed. The environment variables that the
+// spec names are read from the runtime's environment. [Config].Notify reports missing ones.
 func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -125,8 +125,8 @@ func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error
 	return rt.Start(ctx, spec)
 }
 
-// Fork continues in a fork of a session, by its id or name. The session itself does not change.
-// Nil options fork all of it, without its grants.
+// Fork forks the session with this id or name and continues in the fork. The session itself does
+// not change. If the options are nil, all of the session is forked, without its grants.
 func (rt *Runtime) Fork(ctx context.Context, name, prompt string, o *session.ForkOptions) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -139,9 +139,10 @@ func (rt *Runtime) Fork(ctx context.Context, name, prompt string, o *session.For
 	return rt.Resume(ctx, id, prompt)
 }
 
-// Attach returns the run of a session, by its id or name, wherever it runs: in this process, in
-// another process with the same store, or nowhere. You can read its events and answer its approval
-// requests. Send, Interrupt and Stop need the process that runs it.
+// Attach returns the run of the session with this id or name. It may run in this process, in
+// another process with the same store, or nowhere. You can read its events, answer its approval
+// requests and change its policy. Send, Wait, Interrupt and Stop work only in the process that runs
+// it.
 func (rt *Runtime) Attach(ctx context.Context, name string) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -155,19 +156,20 @@ func (rt *Runtime) Attach(ctx context.Context, name string) (*Run, error) {
 	return &Run{rt: rt, id: m.ID}, nil
 }
 
-// Approvals lists the open approval requests, oldest first: of the run with this session id, or of
-// all runs for "".
+// Approvals lists the open approval requests of the session with this id and of its sub-agents,
+// oldest first. If id is "", it lists those of all sessions.
 func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Request, error) {
 	return runlog.Pending(ctx, rt.Sessions(), id)
 }
 
-// Policy is what was decided in a run, in addition to the settings.
+// Policy is the part of a run's policy that was decided in the run itself, not in the settings.
 type Policy struct {
-	Mode   policy.Mode    // in effect
+	Mode   policy.Mode    // the current permission mode
 	Grants []policy.Grant // decisions of the user for the session
 }
 
-// Policy returns the policy of a run, by the ID of its session or of a sub-agent's session.
+// Policy returns the policy of the run to which the session with this id belongs. It may be the
+// session of a sub-agent.
 func (rt *Runtime) Policy(ctx context.Context, id string) (Policy, error) {
 	m, err := rt.Sessions().Get(ctx, id)
 	if err == nil {
@@ -183,9 +185,10 @@ func (rt *Runtime) Policy(ctx context.Context, id string) (Policy, error) {
 	return Policy{Mode: g.Mode(), Grants: g.Grants()}, nil
 }
 
-// Prompt runs a spec in the session with this id to its end and returns the last text of the
-// model. If the session exists, Prompt resumes it with its recorded spec, so a program that was
-// killed and calls Prompt again finishes its earlier work. A failed model call is an error, too.
+// Prompt runs a spec in the session with this id to its end and returns the last text of the model.
+// If the session exists, Prompt resumes it with its recorded spec and without a new prompt. So a
+// program that was killed and calls Prompt again finishes its earlier work. Prompt also returns the
+// error of a failed model call.
 func (rt *Runtime) Prompt(ctx context.Context, id string, spec RunSpec) (string, error) {
 	r, err := rt.Resume(ctx, id, "")
 	if errors.Is(err, session.ErrNotFound) {

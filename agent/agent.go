@@ -38,8 +38,8 @@ var (
 // Driver.Next; a second call returns ErrRunning. Submit, Interrupt, SetMode, Change, SetCanUseTool,
 // SetTools, Snapshot and SessionID are safe for concurrent use.
 //
-// The policy changes of the session, such as grants and patches, apply again when an agent resumes
-// it, until they are revoked. Sub-agents share them; see [Run].
+// The policy changes of the session, such as grants and patches, apply until they are revoked, also
+// when another agent resumes the session. Sub-agents share them; see [Run].
 type Agent struct {
 	opt    Options
 	model  model.Model
@@ -49,9 +49,9 @@ type Agent struct {
 	total  usageTotal
 	once   itemIDs // for QueueNotificationOnce
 
-	at      atomic.Pointer[string] // the current directory, once it differs from the session's folder
-	running ctxMutex               // Run and Next hold it while they work
-	loop    *loop                  // nil until the agent has started; only the holder of running uses it
+	at      atomic.Pointer[string] // the current directory; nil until it is changed
+	running ctxMutex               // Run and Next hold the lock while they work
+	loop    *loop                  // nil until the agent has started; only the goroutine that holds running uses it
 
 	mu            sync.Mutex             // guards the fields below
 	models        map[string]model.Model // models requested by slash commands, by provider and name
@@ -59,18 +59,18 @@ type Agent struct {
 	log           *session.Log
 	id            string
 	tools         *tool.Registry
-	toolsNew      bool          // tools changed since the last request
-	previous      *event.Result // the result so far of the Work call that the next turn belongs to
+	toolsNew      bool          // the tools have changed since the last request
+	previous      *event.Result // the result so far of the Work call to which the next turn belongs
 	queue         []transcript.Encoded
 	unconfirmed   *unconfirmedInput
 	more          chan struct{}         // closed and replaced when the queue grows or suspendedErr is set
 	pendingEvents []event.Event         // events that other goroutines have queued
-	newPolicy     []event.PolicyChanged // policy changes that other goroutines have queued; emitted before the next decision
+	newPolicy     []event.PolicyChanged // policy changes that other goroutines have queued; their events are emitted before the next decision
 	hookTexts     []string              // texts of hooks for the model that other goroutines have queued
 	stops         *event.Error          // another goroutine sets it when a hook ends the turn
 	wake          chan struct{}         // receives a value when there are pending events while calls run
-	suspendedErr  error                 // the reason why the run ends: an approval request of a sub-agent was suspended
-	toResume      chan struct{}         // set with suspendedErr; closed when the agent runs again
+	suspendedErr  error                 // set if an approval request of a sub-agent was suspended; the run ends with this error
+	toResume      chan struct{}         // set together with suspendedErr; closed when the agent runs again
 	suspending    bool                  // the agent is being closed and will be resumed later
 	asking        bool
 	interrupt     context.CancelCauseFunc
@@ -145,11 +145,13 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// Run gives the agent input and yields events until the turn ends. The last event is a
-// [event.Result]. Without parts it answers the end of the transcript or queued input; if there is
-// neither, the error is ErrNoInput. Errors of a model or a tool end in a Result. The sequence
-// yields an error only if a failure stops the agent, such as that of a store or an observer.
-// Breaking out of the sequence interrupts the turn.
+// Run gives input to the agent and yields events until the turn ends. The last event is a
+// [event.Result]. Without parts, the turn starts with queued input, or with a transcript whose last
+// item still needs an answer. If there is neither, the error is ErrNoInput.
+//
+// If a model call fails, the Result has the error. The error of a tool is a tool result that the
+// model reads. The sequence yields any other error only if a failure stops the agent: for example,
+// a failure of the store or of an observer. Breaking out of the range loop interrupts the turn.
 func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		if !a.running.TryLock() {
@@ -224,8 +226,8 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 	}
 }
 
-// Start opens the session without running anything and returns the event that describes it. The next run emits
-// it as its first event. Calling Start is optional.
+// Start opens the session without running anything and returns the event that describes it. The
+// next run emits this event as its first event. Calling Start is optional.
 func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 	if !a.running.TryLock() {
 		return event.SessionOpened{}, ErrRunning
@@ -238,10 +240,10 @@ func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 	return l.opened, nil
 }
 
-// Submit queues input for the running turn, which takes it in after the current tool round, or for
-// the next turn. The input is durable when Submit returns; Submit opens the session if needed. It
-// returns ErrApprovalPending while an approval request waits, and an *event.Error if a hook blocks
-// the prompt, which is then not stored.
+// Submit queues input for the running turn, or for the next turn if none is running. A running turn
+// reads it after the current tool round. The input is durable when Submit returns; Submit opens the
+// session if needed. It returns ErrApprovalPending while an approval request waits, and an
+// *event.Error if a hook blocks the prompt, which is then not stored.
 func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	a.mu.Lock()
 	started := a.snapshot != nil || a.closed
@@ -254,7 +256,7 @@ func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	return a.enqueue(ctx, input, false)
 }
 
-// checkInput returns why input is rejected now, or nil.
+// checkInput returns the reason why input is rejected now, or nil.
 func (a *Agent) checkInput(input []transcript.Part, asking bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -276,7 +278,7 @@ func (a *Agent) userItem(input []transcript.Part, meta map[string]json.RawMessag
 }
 
 // Note appends records of the kinds vendor.mapped and workspace.event, which are not part of the
-// transcript. They are durable when it returns. Without a store it does nothing. It returns
+// transcript. They are durable when the method returns. Without a store it does nothing. It returns
 // ErrClosed, errors of the store, and an error that wraps [session.ErrInvalid] for another kind.
 func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
 	for _, d := range drafts {
@@ -313,7 +315,7 @@ func (a *Agent) Interrupt() {
 	}
 }
 
-// fenced ends all work: another process took the session over, so nothing can be recorded.
+// fenced ends all work because another process took over the session, so nothing can be recorded.
 func (a *Agent) fenced(cause error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -355,7 +357,7 @@ func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func
 
 var errInterrupted = errors.New("interrupted")
 
-// SetTools changes the tools that the model may call from the next request on.
+// SetTools changes the tools that the model may call, starting with the next request.
 func (a *Agent) SetTools(r *tool.Registry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -373,15 +375,16 @@ func (a *Agent) toolNames() []string {
 	return names
 }
 
-// toolNow returns the tool with this name, if the model may call it from the next request on.
+// toolNow returns the tool with this name, if the model may call it in the next request.
 func (a *Agent) toolNow(name string) (tool.Tool, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.tools.Lookup(name)
 }
 
-// SessionID returns the id of the session; after a fork, the id of the fork. Before the session is
-// opened, it returns the given id or "". Without a store it is "".
+// SessionID returns the id of the session. After a fork this is the id of the fork. Before the
+// session is opened, it returns the id that was given in the options, or "". Without a store it is
+// "".
 func (a *Agent) SessionID() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -400,7 +403,8 @@ type Snapshot struct {
 	Approvals []approval.Request   // open approval requests: of this agent, then of its sub-agents
 }
 
-// Snapshot returns the transcript and what is pending. It does not stop the loop.
+// Snapshot returns the transcript and everything that is pending, such as approval requests. It
+// does not stop the loop.
 func (a *Agent) Snapshot() Snapshot {
 	s := a.ownSnapshot()
 	s.Approvals = append(s.Approvals, a.opt.Subagents.approvals()...)
@@ -428,12 +432,12 @@ func (a *Agent) ownSnapshot() Snapshot {
 }
 
 // Close interrupts a running turn, waits for its end, and releases the session. Grants of the
-// session apply again when it is resumed. If a session id was given but never used, Close creates
-// an empty session with it. A second Close returns ErrClosed.
+// session apply again when the session is resumed. If a session id was given but never used, Close
+// creates an empty session with it. A second Close returns ErrClosed.
 func (a *Agent) Close() error { return a.close(false) }
 
-// Suspend closes the agent so that its turn can be resumed later: the working folders of sub-agents are kept, and
-// approval requests stay open, as after a kill.
+// Suspend closes the agent so that its turn can be resumed later. The working folders of sub-agents
+// are kept, and approval requests stay open, as after a kill.
 func (a *Agent) Suspend() error { return a.close(true) }
 
 func (a *Agent) close(suspend bool) error {

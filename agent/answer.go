@@ -15,14 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// answerEffect is the effect of an answer to an approval request.
+// answerEffect describes what an answer to an approval request does.
 //
 //	answer ─► call unchanged, and not denied since? ─► one batch:
 //	            approval.resolved + decision + tool.started (or the denial) + policy.changed
 type answerEffect struct {
 	answer   approval.Answer
 	recorded bool             // another program recorded the answer
-	late     *approval.Answer // the answer of this process, if another answer came first and differs
+	late     *approval.Answer // the answer that this process gave, if another answer came first and differs
 	decision policy.Decision
 	call     *tool.Call     // the call to run, or nil
 	text     string         // the tool result if the call does not run
@@ -59,7 +59,7 @@ func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) e
 		if err == nil {
 			s := l.evaluateAnswer(ctx, c, given, stored)
 			if err = l.commit(ctx, head, c, s); errors.Is(err, session.ErrConflict) {
-				continue // another program appended first, so read its records
+				continue // another program appended first, so its records are read
 			}
 			if err == nil && s.late != nil {
 				return kept(&approval.AnsweredError{First: s.answer})
@@ -72,7 +72,7 @@ func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) e
 	}
 }
 
-// complete fills in the recorded fields of an answer. An allow after the deadline becomes a deny.
+// complete sets the recorded fields of an answer. An allow after the deadline becomes a deny.
 func (l *loop) complete(q *approval.Request, ans approval.Answer) *approval.Answer {
 	if ans.Decision.Allows() && l.late(q) {
 		ans = timedOut()
@@ -114,7 +114,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, given, stored *appro
 	refused := ans.Decision.Allows() && s.call == nil
 	switch granted := l.a.shared.grantOf(c.approval.ID); {
 	case !ans.Decision.Session() || c.approval.OnceOnly():
-	case refused && granted != "": // a call that does not run leaves no grant
+	case refused && granted != "": // the call does not run, so the grant of its answer is revoked
 		s.change = &policy.Change{Revoke: granted, By: s.decision.By}
 	case !refused && granted == "":
 		l.rememberFor(c, s)
@@ -135,8 +135,8 @@ func denial(d policy.Decision) string {
 	return refusal(d)
 }
 
-// review checks that an allowed call is still the one that was shown, and that the policy has not
-// denied it since.
+// review checks that an allowed call has not changed since it was shown, and that the policy has
+// not denied it since then.
 func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
@@ -167,8 +167,8 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		l.refirePreToolUse(ctx, c, input)
 	}
 	if now := l.a.policyVersion(); s.answer.Input != nil || c.judged != now {
-		// The current policy decides, whichever program answered. The grant that this answer
-		// creates does not apply to the call itself.
+		// The current policy decides, whichever program gave the answer. The grant that this answer
+		// creates does not apply to the answered call itself.
 		d := l.decideWithout(ctx, l.a.shared.grantOf(c.approval.ID), c, reqs, input)
 		switch {
 		case d.Effect == policy.Deny:
@@ -194,8 +194,8 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	s.call = &run
 }
 
-// asShown returns the requests of the call as the tool describes them now, or an error that says
-// how they differ from the shown ones.
+// asShown returns the requests of the call as the tool describes them now. If they differ from
+// those that were shown, it returns an error that describes the difference.
 func (l *loop) asShown(c *call) ([]policy.Request, error) {
 	q := c.approval
 	if c.tool == nil {
@@ -229,7 +229,7 @@ func digests(reqs []policy.Request) []string {
 	return list
 }
 
-// rememberFor makes the grant of a session decision. If that fails, the call is denied.
+// rememberFor creates the grant for a session decision. If that fails, the call is denied.
 func (l *loop) rememberFor(c *call, s *answerEffect) {
 	g, err := c.approval.Grant(s.answer)
 	if err != nil {

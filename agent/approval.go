@@ -21,7 +21,7 @@ const (
 )
 
 // requestApproval records an approval request for a call and leaves the call waiting. Only one
-// request waits at a time, because the effect of the next call depends on this one.
+// request waits at a time, because the effect of the next call depends on the current one.
 func (l *loop) requestApproval(c *call) ([]entry, error) {
 	q := approval.Request{
 		ID: l.newID(""), Home: l.a.opt.Permissions.Config.Home, Cwd: l.cwd(),
@@ -46,14 +46,15 @@ func (l *loop) requestApproval(c *call) ([]entry, error) {
 	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Request: q}}), nil
 }
 
-// await sets the call that waits for approval; nil means none.
+// await sets the call that waits for approval; nil means that no call waits.
 func (l *loop) await(c *call) {
 	l.a.mu.Lock()
 	defer l.a.mu.Unlock()
 	l.round.asked, l.a.asking = c, c != nil
 }
 
-// announceApproval emits the approval request of a call from before a restart, once.
+// announceApproval emits the approval request of a call if it was recorded before a restart. It
+// does so only once.
 func (l *loop) announceApproval(c *call) error {
 	if c.announced {
 		return nil
@@ -64,14 +65,14 @@ func (l *loop) announceApproval(c *call) error {
 			return err
 		}
 	}
-	l.lookup(c) // if the tool is gone, the call fails when the answer arrives
+	l.lookup(c) // if the tool no longer exists, the call fails when the answer arrives
 	if _, answered := l.a.shared.answer(c.approval.ID); !answered {
 		l.publish(event.ApprovalAsked{Request: *c.approval})
 	}
 	return nil
 }
 
-// consult presents an approval request and applies the first answer.
+// consult asks for an answer to an approval request and applies the first answer.
 func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	asking, stop := l.untilAbandoned(ctx)
 	defer stop()
@@ -88,7 +89,7 @@ func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	}
 	err = l.resolve(ctx, q.ID, &ans)
 	if errors.Is(err, approval.ErrAnswered) {
-		return nil // an event has reported that another answer came first
+		return nil // an event has already reported that another answer came first
 	}
 	return err
 }
@@ -97,16 +98,16 @@ func (l *loop) consult(ctx context.Context, q approval.Request) error {
 type reply struct {
 	ans  approval.Answer
 	err  error
-	here bool // the approver of this process gave ans
+	here bool // true if the approver of this process gave ans
 }
 
 // patience is how long an approval callback may take to return after its context has ended.
 // A callback that takes longer is abandoned, and its answer is ignored.
 const patience = 2 * time.Second
 
-// ask waits for the approver of this process and for an answer that another program records,
-// whichever comes first. If both have answered, it returns the approver's answer: resolve finds
-// the recorded one in the log.
+// ask waits for the approver of this process and for an answer that another program records. It
+// returns when the first answer arrives. If both have answered, it returns the approver's answer,
+// and resolve finds the recorded answer in the log.
 func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	if l.a.opt.Permissions.Ask == nil {
 		return approval.Answer{Decision: approval.Deny, Actor: byNobody}, nil
@@ -122,7 +123,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	asked := 1
 	go func() {
 		r := unasked("the approval callback ended without an answer")
-		defer func() { replies <- r }() // runs even if the callback calls runtime.Goexit
+		defer func() { replies <- r }() // this also runs if the callback calls runtime.Goexit
 		r = l.askHere(ctx, q)
 	}()
 	switch {
@@ -150,7 +151,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 		select {
 		case r := <-replies:
 			if r.here && first.err == nil {
-				first = r // resolve records it as the late answer if it differs
+				first = r // resolve records the answer as a late answer if it differs
 			}
 		case <-over.C:
 			return first.ans, first.err
@@ -159,11 +160,12 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	return first.ans, first.err
 }
 
-// idleAfter is how long an approval request waits before the idle Notification hook event.
+// idleAfter is how long an approval request waits before remindOf fires a Notification.
 const idleAfter = time.Minute
 
-// remindOf fires the idle Notification hook event, once, if the approver has not answered after idleAfter.
-// The returned channel is closed when remindOf has finished, at the latest soon after ctx ends.
+// remindOf fires a Notification of the type idle_prompt, once, if the approver has not answered
+// after idleAfter. The returned channel is closed when remindOf has finished, at the latest soon
+// after ctx ends.
 func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if !l.a.opt.Hooks.Registry.Has(hook.Notification) {
@@ -177,7 +179,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 		select {
 		case <-ctx.Done():
 		case <-t.C:
-			_, _ = l.a.Fire(ctx, hook.Input{ // a failed store stops the loop elsewhere
+			_, _ = l.a.Fire(ctx, hook.Input{ // the loop is stopped elsewhere if the store fails
 				Event: hook.Notification,
 				Note:  hook.UserNotification{Type: "idle_prompt", Title: "Waiting for you", Body: "Holdfast is waiting for your input"},
 			})
@@ -186,7 +188,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// askHere calls the host's approval callback. Every error except ErrSuspend denies.
+// askHere calls the host's approval callback. Every error except ErrSuspend denies the call.
 func (l *loop) askHere(ctx context.Context, q approval.Request) (r reply) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -208,7 +210,7 @@ func (l *loop) askHere(ctx context.Context, q approval.Request) (r reply) {
 
 func unasked(why string) reply { return noAnswer("could not ask the approver: " + why) }
 
-// noAnswer is the denial for an approver that gave no answer.
+// noAnswer returns the denial for an approver that gave no valid answer.
 func noAnswer(why string) reply {
 	return reply{ans: approval.Answer{Decision: approval.Deny, Actor: byNobody, Message: why}}
 }
@@ -228,8 +230,8 @@ func timedOut() approval.Answer {
 	return approval.Answer{Decision: approval.Deny, Actor: byTimeout, Message: "timeout: no answer in time"}
 }
 
-// pollAnswer checks whether another program answered the pending approval request, or whether the
-// request has expired.
+// pollAnswer resolves the pending approval request if another program has answered it or if it has
+// expired. It reports whether it did.
 func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
 	if err := l.retryRead(ctx, func() error { return l.a.shared.readNew(ctx) }); err != nil {
 		return false, err
@@ -248,15 +250,15 @@ func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
 	return true, err
 }
 
-// How often a read that failed with a transient error is retried while an approval request waits.
-// The pauses add up to about ten minutes, the time in which the store must recover.
+// The limits for repeating a read that failed with a transient error while an approval request
+// waits. The pauses add up to about ten minutes, which is the time that the store has to recover.
 const (
 	readTries = 125
-	readPause = 5 * time.Second // the longest pause; the first is a 20th of it
+	readPause = 5 * time.Second // the longest pause; the first pause is a 20th of it
 )
 
-// retryRead calls read again after transient errors: a failed read while an approval request waits
-// does not end the run.
+// retryRead calls read again after transient errors, so that a failed read does not end the run
+// while an approval request waits.
 func (l *loop) retryRead(ctx context.Context, read func() error) error {
 	err := read()
 	for n := 1; n < readTries && session.IsTransient(err) && ctx.Err() == nil; n++ {

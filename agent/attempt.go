@@ -28,7 +28,7 @@ const (
 
 // attempt makes one attempt of a model call, within the budget of the run, and adds its usage to the
 // totals. deltas receives provisional events; it may be nil. The caller records the returned usage,
-// which is nil if there is none.
+// which is nil if the call had no usage.
 func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, aside bool, deltas func(model.Event)) (model.Answer, *callUsage, error) {
 	info := m.Info()
 	reserved, err := a.budget.reserve(ctx, a, m, req, aside)
@@ -36,7 +36,7 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 		return model.Answer{}, nil, err
 	}
 	var p *callUsage
-	defer func() { // runs even if the model panics
+	defer func() { // this also runs if the model panics
 		if p == nil {
 			p = &callUsage{}
 		}
@@ -73,8 +73,9 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 	return model.Answer{}, p, err
 }
 
-// usageRecord returns the usage of a failed call: as the provider reported it or, if part of the
-// answer had arrived without a report, an estimate from its bytes. It returns nil if there is none.
+// usageRecord returns the usage of a failed call. This is the usage that the provider reported. If
+// part of the answer had arrived without a report, it is an estimate from the number of bytes. It
+// returns nil if nothing had arrived and the provider reported no usage.
 func usageRecord(info model.Info, req *model.Request, err error, got int) *callUsage {
 	me, ok := errors.AsType[*model.Error](err)
 	if ok && me.Usage != nil {
@@ -128,8 +129,8 @@ func (a *Agent) recordPaid(ctx context.Context, p *callUsage, why string) error 
 	return err
 }
 
-// recordAnswer is recordPaid for a call whose answer is an item of the agent's log. It does nothing
-// if that is the run's log, where the item itself has the usage.
+// recordAnswer is like recordPaid, for a call whose answer is an item of the agent's log. It does
+// nothing if that is the run's log, because there the item itself contains the usage.
 func (a *Agent) recordAnswer(ctx context.Context, p *callUsage) error {
 	if a.openLog() == a.shared.home() {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Work is [Agent.Run] for a complete piece of work: it waits for background tasks that are awaited
-// (see [tool.Detacher]) and lets the agent answer their notifications. There is one
-// [event.Result], the last event, for all turns and the waiting, with the text of the last turn.
-// The limits of a run apply to all of its turns together.
+// Work is [Agent.Run] for a complete piece of work. It waits for background tasks that are awaited
+// (see [tool.Detacher]), and lets the agent answer their notifications. All turns end in one
+// [event.Result], which is the last event. It has the text of the last turn and the usage and time
+// of all turns. The limits of a run apply to all of its turns together.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		defer a.continueFrom(nil)
@@ -49,8 +49,8 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 	}
 }
 
-// workTurn runs one turn of Work without emitting its result. It returns false when the listener
-// has stopped.
+// workTurn runs one turn of Work without emitting its result. It returns false if Work must end:
+// the listener has stopped, or an error was yielded.
 func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(event.Event, error) bool) (*event.Result, bool) {
 	nothing := false
 	for e, err := range a.Run(ctx, input...) {
@@ -85,8 +85,8 @@ func (a *Agent) continueFrom(res *event.Result) {
 }
 
 // Await waits until there is something for the agent to answer: queued input or a notification.
-// [Agent.Run] without input takes it in. It waits while an awaited background task (see
-// [tool.Detacher]) or a [Teammate] works, and returns ErrNoInput if nothing will come.
+// [Agent.Run] without input reads it. It waits while a [Teammate] or an awaited background task
+// (see [tool.Detacher]) works. It returns ErrNoInput if none works and nothing is queued.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
 // await is like Await. If emit is not nil, await also passes the events of background work to it.
@@ -144,7 +144,8 @@ func (a *Agent) notifyWaiters() {
 	a.more = make(chan struct{})
 }
 
-// busy reports whether an awaited background task runs. The channel is closed when a task ends.
+// busy reports whether an awaited background task is still running. The channel is closed when a
+// task ends.
 func (b *Background) busy() (bool, <-chan struct{}) {
 	if b == nil {
 		return false, nil

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Background runs the background tasks of one agent. They outlive turns and interrupts, and end
-// with the agent.
+// Background runs the background tasks of one agent. They continue after turns and interrupts, and
+// end with the agent.
 //
 //	call ─► turn waits ─► result                                       the usual way
 //	          └► too long ─► result "it continues" ─► … ─► notification ─► next turn
@@ -26,16 +26,17 @@ import (
 // Every call has exactly one result. The outcome of a background task is a notification, which is
 // durable queued input.
 //
-// The zero value works, as [Options].Background of one agent. Set the fields before the agent is
-// made.
+// The zero value is ready for use as [Options].Background of one agent. Set the fields before the
+// agent is created.
 type Background struct {
-	// Detach returns how long a turn waits for a call, instead of the tool's own value (see
-	// [tool.Detacher]): 0 means not at all, a negative value means until it ends.
+	// Detach, if not nil, returns how long a turn waits for a call, in place of the tool's own
+	// value (see [tool.Detacher]). 0 means that the turn does not wait, and a negative value means
+	// that it waits until the call ends.
 	Detach func(call *tool.Call) time.Duration
 	// OnNotification is called after a notification was queued. A call of [Agent.Run] without input
 	// sends the notification to the model. It must return at once.
 	OnNotification func()
-	// MaxFinished is how many finished tasks stay in the list; default 100.
+	// MaxFinished is the maximum number of finished tasks that stay in the list; default 100.
 	MaxFinished int
 
 	mu      sync.Mutex
@@ -45,7 +46,7 @@ type Background struct {
 	closed  bool
 	ctx     context.Context // ends when the Background is closed
 	end     context.CancelFunc
-	broken  chan struct{} // closed when nothing can be recorded anymore
+	broken  chan struct{} // closed when nothing can be recorded any longer
 	err     error         // errors of records that could not be written
 	work    sync.WaitGroup
 }
@@ -161,7 +162,7 @@ func (b *Background) Stop(ctx context.Context, use string) error {
 	return b.Wait(ctx, use)
 }
 
-// bind ties the Background to an agent.
+// bind sets the agent of the Background. It returns an error if the Background already has one.
 func (b *Background) bind(a *Agent) error {
 	if b == nil {
 		return nil
@@ -204,7 +205,8 @@ func (b *Background) watch(a *Agent, j *job) {
 	}
 }
 
-// patience returns how long a turn waits for a call; a negative value means until it ends.
+// patience returns how long a turn waits for a call; a negative value means that it waits until the
+// call ends.
 func (b *Background) patience(c *call) time.Duration {
 	if b == nil {
 		return -1
@@ -240,7 +242,7 @@ func (b *Background) follow(k *backJob) {
 	<-k.done
 	var err error
 	select {
-	case <-k.placed: // the result of the call is recorded first
+	case <-k.placed: // the result of the call must be recorded first
 		err = b.a.settle(agentContext(b.ctx), k)
 	case <-b.broken:
 	}
@@ -263,7 +265,7 @@ func (b *Background) follow(k *backJob) {
 // defaultKeep is the default of MaxFinished.
 const defaultKeep = 100
 
-// forget drops the oldest finished tasks beyond MaxFinished. The caller holds mu.
+// forget drops the oldest finished tasks if there are more than MaxFinished. The caller holds mu.
 func (b *Background) forget() {
 	over := -defaultKeep
 	if b.MaxFinished > 0 {
@@ -283,8 +285,8 @@ func (b *Background) forget() {
 	})
 }
 
-// close stops all tasks and waits until their ends are recorded. If an error has stopped the loop,
-// close waits only until the tasks have ended. The loop must not be running.
+// close stops all tasks and waits until the end of each is recorded. If an error has stopped the
+// loop, close waits only until the tasks have ended. The loop must not be running.
 func (b *Background) close(broken bool) error {
 	if b == nil {
 		return nil
@@ -371,7 +373,7 @@ func (a *Agent) queueNotification(ctx context.Context, entries []entry, items ..
 	return nil
 }
 
-// fail stops the agent: something that happened could not be recorded.
+// fail stops the agent because something that happened could not be recorded.
 func (a *Agent) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -380,10 +382,10 @@ func (a *Agent) fail(err error) {
 	}
 }
 
-// QueueNotification queues a notification for the model. It is durable when QueueNotification
-// returns, and the model reads it after the current tool round or with the next turn. It opens the
-// session if needed. It returns ErrClosed, errors of the store, and ErrRunning while a run opens the
-// session.
+// QueueNotification queues a notification for the model. The notification is durable when
+// QueueNotification returns, and the model reads it after the current tool round or with the next
+// turn. It opens the session if needed. It returns ErrClosed, errors of the store, and ErrRunning
+// while a run opens the session.
 func (a *Agent) QueueNotification(ctx context.Context, parts ...transcript.Part) error {
 	if err := a.ready(ctx, parts); err != nil {
 		return err
@@ -417,7 +419,7 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 }
 
 // judgeBackground decides about a nested request of a background task. It cannot wait for approval,
-// because the turn that would wait has continued.
+// because the turn that would wait for it has continued.
 func (l *loop) judgeBackground(ctx context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	if err := l.a.shared.readNew(ctx); err != nil {
 		return nil, err

@@ -27,8 +27,7 @@ const (
 	longestWait = 10 * time.Minute
 )
 
-// Tools returns TaskOutput and TaskStop, the tools with which a model manages its background
-// tasks.
+// Tools returns the tools TaskOutput and TaskStop, with which a model manages its background tasks.
 func (b *Background) Tools() ([]tool.Tool, error) {
 	harmless := func(name string) []policy.Request { return []policy.Request{{Resource: name, ReadOnly: true}} }
 	look, err := tool.New(

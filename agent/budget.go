@@ -14,16 +14,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrBudget says that the budget of the run is used up.
+// ErrBudget means that the budget of the run is used up.
 var ErrBudget = errors.New("the budget of the run is used up")
 
-// budget is the budget of a run and what the run has used. The agent that the user started and all
+// budget holds the limits of a run and its usage so far. The agent that the user started and all
 // its sub-agents share it.
 //
 //	reserve ─► spent + reserved + maximum of this call <= limit ─► call ─► settle ─► record
 //	   └─ waits for the running calls of others, unless there are none
 //
-// However many agents run in parallel, at most one call exceeds the limit. The zero value has no
+// Even if many agents run in parallel, at most one call exceeds the limit. The zero value has no
 // limit.
 type budget struct {
 	mu        sync.Mutex
@@ -44,8 +44,8 @@ type reservation struct {
 	tokens float64
 }
 
-// makeBudget gives an agent the budget of its run, and rejects models without the prices that the
-// budget needs.
+// makeBudget gives an agent the budget of its run. If the budget is in US dollars, it rejects
+// models whose prices are not known.
 func (a *Agent) makeBudget() error {
 	switch {
 	case a.opt.parent != nil:
@@ -61,7 +61,8 @@ func (a *Agent) makeBudget() error {
 	return a.budget.prices(a.model, a.opt.Model.Fallback)
 }
 
-// ask sets the limits from options: 0 keeps a limit, infinity or a negative value removes it.
+// ask sets the limits from the options: 0 keeps a limit, and infinity or a negative value removes
+// it.
 func (b *budget) ask(usd float64, tokens int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +103,7 @@ func (b *budget) unrecorded() *record.Budget {
 	return &limit
 }
 
-// recorded notes that a limit was recorded; nil changes nothing.
+// recorded stores the limit that was recorded; nil changes nothing.
 func (b *budget) recorded(limit *record.Budget) {
 	if limit == nil {
 		return
@@ -160,8 +161,9 @@ func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 }
 
 // reserve waits until the budget has room for the maximum usage of a call in addition to the
-// running calls. It returns nil without an error if there is no limit. It returns ErrBudget,
-// [model.Info.Unpriced], and an error when ctx ends.
+// running calls. If there is no limit, it returns nil without an error. It returns ErrBudget if the
+// budget is used up, [model.Info.Unpriced] if the budget is in US dollars and the model has no
+// price, and an error when ctx ends.
 func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *model.Request, aside bool) (*reservation, error) {
 	if err := b.prices(m); err != nil {
 		return nil, err
@@ -197,8 +199,8 @@ func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *mode
 	}
 }
 
-// fits reports whether a call may start now. A side call of a tool does not wait for its agent's own
-// call, which may be waiting for the tool. The caller holds mu.
+// fits reports whether a call may start now. A side call of a tool does not wait for model calls
+// that its agent makes for itself, because those may be waiting for the tool. The caller holds mu.
 func (b *budget) fits(r *reservation) bool {
 	usd, tokens, others := b.usd+r.usd, float64(b.tokens)+r.tokens, false
 	for _, c := range b.calls {
@@ -210,7 +212,8 @@ func (b *budget) fits(r *reservation) bool {
 	return !others || (b.limited.USD == 0 || usd <= b.limited.USD) && (b.limited.Tokens == 0 || tokens <= float64(b.limited.Tokens))
 }
 
-// maxTokensOf returns the maximum number of tokens that a call may use, with each byte counted as one token.
+// maxTokensOf returns a reservation with the maximum tokens and cost of a call. Each byte of the
+// request counts as one token. A maximum that is not known is infinite.
 func maxTokensOf(info model.Info, req *model.Request) *reservation {
 	input, output := int64(sizeOf(req)), int64(cmp.Or(req.MaxTokens, info.MaxOutput))
 	r := &reservation{usd: math.Inf(1), tokens: math.Inf(1)}

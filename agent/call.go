@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// continuePrompt asks for the rest of an answer that the output limit cut off.
+// continuePrompt asks the model for the rest of an answer that the output limit cut off.
 const continuePrompt = "Please continue from where you left off."
 
 // maxContinues is how many times in a row continuePrompt is sent.
@@ -50,7 +50,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 	if err != nil {
 		return l.finish(ctx, event.ReasonFailed, err)
 	}
-	uses := whole.Uses() // tools get the unmasked input
+	uses := whole.Uses() // tools get the input without masking
 	if text := answer.Text(); text != "" {
 		l.turn.text = append(l.turn.text, text)
 	}
@@ -175,7 +175,8 @@ func (l *loop) encoder() *encoder {
 	return l.primary
 }
 
-// answer calls the model, with retries, and then the fallback if the model stays unavailable.
+// answer calls the model, with retries. If the model stays unavailable, it calls the fallback
+// model.
 func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark, error) {
 	for {
 		it, mark, err := l.answerFrom(ctx, l.encoder())
@@ -263,12 +264,13 @@ func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 	return l.a.opt.Sleep(ctx, delay) == nil
 }
 
-// tooLongToWait returns the notice for a provider that asks for too long a wait.
+// tooLongToWait returns the notice for a provider that asks for a longer wait than the limit.
 func tooLongToWait(e *model.Error, limit time.Duration) string {
 	return fmt.Sprintf("%s asks for a retry after %v, which is more than the maximum of %v; hint: raise retry.maxRetryAfter in the settings", e.Provider, e.RetryAfter, limit)
 }
 
-// delay returns Base·2ⁿ ± 25 %, at most Cap, or the provider's retry time if that is longer.
+// delay returns Base·2ⁿ ± 25 %, at most Cap, or the wait that the provider asked for if that is
+// longer.
 func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duration {
 	d := r.Base << min(attempt, 30)
 	if d > r.Cap || d <= 0 {
@@ -278,7 +280,7 @@ func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duratio
 	return max(min(d, r.Cap), asked)
 }
 
-// stream makes one attempt and emits the deltas. The turn records the usage.
+// stream makes one attempt and emits the deltas. It stores the usage in the turn.
 func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
 	answer, paid, err := l.a.attempt(ctx, m, req, false, func(ev model.Event) {
 		if e, ok := ev.(event.Event); ok {
@@ -355,7 +357,7 @@ func (l *loop) usageOf(p *callUsage) event.UsageUpdated {
 	return event.UsageUpdated{Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost}
 }
 
-// reserveID prevents newID and uniqueUses from using an id again.
+// reserveID prevents newID and uniqueUses from using an id a second time.
 func (l *loop) reserveID(id string) {
 	if l.used == nil {
 		l.used = map[string]bool{}
@@ -373,8 +375,9 @@ func (l *loop) newID(prefix string) string {
 	return id
 }
 
-// uniqueUses gives new ids to tool uses whose id is already in the log, compacted items included:
-// small local models count their calls from zero in every answer.
+// uniqueUses gives new ids to tool uses that have no id or an id that is already in the log, also
+// in items that compaction removed. Small local models number their calls from zero in every
+// answer.
 func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 	seen := map[string]bool{}
 	renamed := false
@@ -395,13 +398,13 @@ func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 		parts[i] = p
 	}
 	if renamed {
-		it.Parts, it.Native = parts, nil // the native form has the old ids
+		it.Parts, it.Native = parts, nil // the native form contains the old ids
 	}
 	return it
 }
 
-// useRenamer is a model that runs tool calls itself. RenameUse is called when a tool use of its
-// answer gets another id because the session already has that id.
+// useRenamer is a model that runs tool calls itself. RenameUse is called when a tool use of the
+// answer gets another id, because the session already has a tool use with that id.
 type useRenamer interface {
 	RenameUse(from, to string)
 }

@@ -12,7 +12,7 @@ import (
 
 // fileSnapshots records the content of files in the session's log before calls change them.
 type fileSnapshots struct {
-	mu sync.Mutex // allows only one snapshot at a time, so that equal content is stored once
+	mu sync.Mutex // allows only one snapshot at a time, so that equal content is stored only once
 	at map[string]int64
 }
 
@@ -63,8 +63,8 @@ func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 	return nil
 }
 
-// parentHeads returns the log heads of the agent's parents, nearest first. A rewind of a parent uses
-// them to find what happened after one of its records.
+// parentHeads returns the log heads of the agent's parents, nearest first. A rewind of a parent
+// uses the log heads to find what happened after one of its records.
 func (a *Agent) parentHeads() []record.LogHead {
 	var list []record.LogHead
 	for p := a.opt.parent; p != nil; p = p.opt.parent {

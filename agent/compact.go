@@ -26,7 +26,7 @@ const (
 )
 
 // compactor runs the compaction steps when the transcript is about to exceed its limits. A
-// compaction is one rewrite, or none.
+// compaction writes one rewrite record, or nothing.
 type compactor struct{ o Compact }
 
 func (compactor) Name() string { return "compaction" }
@@ -34,7 +34,7 @@ func (compactor) Name() string { return "compaction" }
 // conditionalMutator is a mutator that can report in advance that it has nothing to do.
 type conditionalMutator interface{ mayDo(cur MutatorContext) bool }
 
-// due reports whether the transcript must be compacted now and a step can change it.
+// due reports whether the transcript must be compacted now and a step is able to change it.
 func (c compactor) due(cur MutatorContext) bool {
 	return c.over(cur) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
 		d, knows := m.(conditionalMutator)
@@ -104,7 +104,7 @@ func timeOf(e transcript.Encoded) time.Time {
 	return it.Time
 }
 
-// summary is the step that replaces the older items by a summary from the model.
+// summary is the step that replaces the older items with a summary from the model.
 type summary struct{ keep int }
 
 func (summary) Name() string { return "summary" }
@@ -165,11 +165,13 @@ func (s summary) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.E
 	return append(out, cur.Items[cut:]...), nil
 }
 
-// size returns the model's context in tokens, or that of a small model if it is unknown.
+// size returns the context size of the model in tokens. If it is not known, size returns the
+// context size of a small model.
 func size(cur MutatorContext) int { return cmp.Or(cur.Context, 32_000) }
 
-// estimate returns the estimated tokens of the next request: the usage of the last call plus the
-// items since, or a count of bytes if there is no usage yet.
+// estimate returns the estimated number of tokens of the next request. This is the usage of the
+// last call plus the items since then, or an estimate from the number of bytes if there is no usage
+// yet.
 func estimate(cur MutatorContext) int {
 	bytes := 0
 	for _, e := range slices.Backward(cur.Items) {
@@ -182,13 +184,13 @@ func estimate(cur MutatorContext) int {
 }
 
 const (
-	smallItem  = 8 << 10       // bytes; a smaller item has no significant media
+	smallItem  = 8 << 10       // bytes; a smaller item contains no media of significant size
 	mediaBytes = 1600 * 4      // the estimate for an image of any file size
 	filePerKiB = 1024 / 15 * 4 // the estimate for one KiB of a document
 )
 
-// estimateItem returns the size of an item in bytes of text. An image costs a model much less than
-// its bytes.
+// estimateItem returns the size of an item in bytes of text. The cost of an image for a model is
+// much lower than its size in bytes suggests.
 func estimateItem(e transcript.Encoded) int {
 	n := len(e.JSON)
 	if n < smallItem {
@@ -201,7 +203,7 @@ func estimateItem(e transcript.Encoded) int {
 	return max(n-lightItem(it.Parts), 0)
 }
 
-// lightItem returns how many bytes to subtract for media.
+// lightItem returns the number of bytes to subtract for media.
 func lightItem(parts []transcript.Part) (n int) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -217,9 +219,9 @@ func lightItem(parts []transcript.Part) (n int) {
 	return n
 }
 
-// split returns where the part to keep begins, and the index of the last user
-// item. The part to keep begins with an assistant, user or notification item,
-// so that no tool pair is split, and is never empty.
+// split returns the index where the part to keep begins, and the index of the last user item. The
+// part to keep begins with an assistant, user or notification item, so that no tool pair is split.
+// It is never empty.
 func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 	prompt = lastPrompt(items)
 	cut, size := len(items), 0

@@ -10,7 +10,7 @@ import (
 )
 
 // CompactionStep is one step of a compaction, see [Compact].Steps. It is also a [Mutator]. The
-// names are those of the settings (docs/sessions.md):
+// names of the steps are those in the settings (docs/sessions.md):
 //
 //	dropThinking  removes the model's thinking from answers before the last prompt
 //	dropFailed    removes failed tool uses, with their results, after the model has read them
@@ -21,7 +21,7 @@ import (
 type CompactionStep struct {
 	Step   string
 	Items  int            // for keepRecent: number of items to keep
-	Tokens int            // for summarise: number of tokens of the newest items to keep; default a fifth of the context
+	Tokens int            // for summarise: the newest items to keep, in tokens; default as for [Compact].KeepTokens
 	Mask   *secret.Masker // redact: the masker
 }
 
@@ -60,7 +60,7 @@ func (r CompactionStep) mayDo(c MutatorContext) bool {
 type step struct {
 	name string
 	do   func(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)
-	may  func(c MutatorContext) bool // nil if that is not known in advance
+	may  func(c MutatorContext) bool // reports whether the step can change anything; nil if that is not known in advance
 }
 
 func (s step) Name() string { return s.name }
@@ -95,8 +95,9 @@ func dropThinking() Mutator {
 	}}
 }
 
-// lastAnswer returns the index of the last answer if it has tool calls, or else the number of items.
-// A provider may require the thinking that led to the calls, even if a prompt follows their results.
+// lastAnswer returns the index of the last answer if that answer has tool calls, or else the number
+// of items. A provider may require the thinking that led to the calls, even if a prompt comes after
+// their results.
 func lastAnswer(items []transcript.Encoded) int {
 	for i, item := range slices.Backward(items) {
 		if item.Role() == transcript.RoleAssistant {
@@ -161,9 +162,9 @@ func isFixed(e transcript.Encoded) bool {
 	return e.Role() == transcript.RoleSystem || e.Role() == transcript.RoleDeveloper
 }
 
-// keepRecent keeps the newest items, the items that complete a tool pair, the last prompt, and the
-// items outside the conversation, which it does not count: system, developer and context items, such
-// as a summary.
+// keepRecent keeps the newest items, the items that complete a tool pair, and the last prompt. It
+// also keeps the items outside the conversation (system, developer and context items, such as a
+// summary), but does not count them.
 func keepRecent(items int) Mutator {
 	return step{name: "keep recent", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		if kept := recent(c.Items, items); len(kept) < len(c.Items) {
@@ -195,7 +196,7 @@ func recent(list []transcript.Encoded, items int) []transcript.Encoded {
 	return kept
 }
 
-// redact masks secrets in items that were stored without a mask. The earlier content stays in the
+// redact masks secrets in items that were stored without masking. The earlier content stays in the
 // log until session.Sessions.Redact erases it.
 func redact(m *secret.Masker) Mutator {
 	return step{name: "redaction", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
@@ -211,8 +212,8 @@ func redact(m *secret.Masker) Mutator {
 	}}
 }
 
-// edit changes items and removes those without parts. A changed item loses its native form, because
-// the provider's signature no longer matches.
+// edit changes items, and removes those that have no content afterwards. A changed item loses its
+// native form, because the provider's signature no longer matches.
 func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bool) ([]transcript.Encoded, error) {
 	out := make([]transcript.Encoded, 0, len(items))
 	for i, e := range items {
@@ -236,8 +237,8 @@ func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bo
 	return out, nil
 }
 
-// hasContent reports whether parts contain more than thinking; providers reject items with only
-// thinking.
+// hasContent reports whether parts contain more than thinking and empty text. Providers reject
+// items that contain only those.
 func hasContent(parts []transcript.Part) bool {
 	return slices.ContainsFunc(parts, func(p transcript.Part) bool {
 		switch p := p.(type) {

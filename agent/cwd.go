@@ -16,14 +16,15 @@ func (a *Agent) folder() string {
 	return a.opt.Session.Opened.CWD
 }
 
-// workingDirectory returns the folder to record for a new session if none was given: the first of its
-// folders, or else the working directory of this process.
+// workingDirectory returns the folder to record for a new session if the caller gave none. This is
+// the first of the session's folders, or the working directory of this process if the session has
+// no folders.
 func workingDirectory(o *Options) string {
 	if folders := o.Permissions.Config.Folders; len(folders) > 0 {
 		return folders[0]
 	}
 	dir, err := os.Getwd()
-	if err != nil { // the directory was removed: the session has none
+	if err != nil { // the directory was removed, so no folder is recorded
 		return ""
 	}
 	return dir
@@ -63,8 +64,8 @@ func (l *loop) enter(ctx context.Context) error {
 	return nil
 }
 
-// restoreCwd changes to the current directory that a resumed session had. If it cannot, it notifies
-// the user and the model.
+// restoreCwd changes to the current directory that a resumed session had. If it cannot do that, it
+// notifies the user and the model.
 func (l *loop) restoreCwd(dir string) {
 	if dir == "" || dir == l.a.folder() || l.a.opt.RestoreDir == nil {
 		return
@@ -75,7 +76,7 @@ func (l *loop) restoreCwd(dir string) {
 		return
 	}
 	folder := l.a.folder()
-	l.a.at.Store(&folder) // the next turn records it, so the change is not tried again
+	l.a.at.Store(&folder) // the next turn records the directory, so the change is not tried again
 	text := fmt.Sprintf("cannot return to %s; continuing in %s: %v", dir, folder, err)
 	l.opened.Notices = append(l.opened.Notices, text)
 	l.hookTexts = append(l.hookTexts, text)

@@ -37,15 +37,15 @@ func (a *Agent) Driver(emit func(event.Event)) *Driver {
 	return &Driver{a: a, emit: emit}
 }
 
-// Submit queues input; Next takes it in. It returns ErrApprovalPending while an approval request
+// Submit queues input, which Next reads. It returns ErrApprovalPending while an approval request
 // waits.
 func (d *Driver) Submit(ctx context.Context, input ...transcript.Part) error {
 	return d.a.Submit(ctx, input...)
 }
 
-// Resolve answers an approval request that Next returned. It returns [approval.ErrNoRequest] if
-// the request is not waiting, [approval.ErrInvalid], and an *[approval.AnsweredError] if another
-// program gave a different answer first, which then wins.
+// Resolve answers an approval request that Next returned. It returns [approval.ErrNoRequest] if the
+// request is not waiting, and [approval.ErrInvalid]. If another program gave a different answer
+// first, that answer applies, and it returns an *[approval.AnsweredError].
 func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) error {
 	if !d.a.running.TryLock() {
 		return ErrRunning

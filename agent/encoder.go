@@ -19,17 +19,17 @@ import (
 )
 
 // encoder keeps the encoded items of the transcript for one model, so that each item is encoded
-// once, and a running digest of what a request would send.
+// only once. It also keeps a running digest of the content of a request.
 type encoder struct {
 	m     model.Model
 	api   string
 	wires []model.EncodedItem
 
-	slab []byte // stores small encoded items next to each other
+	slab []byte // contains small encoded items next to each other in memory
 
-	head   session.Digest // digest of the system prompt and tools, the first part of sum
+	head   session.Digest // digest of the system prompt and the tools, written to sum first
 	sum    hash.Hash
-	summed int // number of encoded items that sum covers
+	summed int // number of encoded items written to sum
 }
 
 func newEncoder(m model.Model) *encoder { return &encoder{m: m, api: m.Info().API} }
@@ -41,7 +41,7 @@ func (c *encoder) reset() {
 	}
 }
 
-// encodeBatch is the number of items from which a separate goroutine saves time.
+// encodeBatch is the smallest number of items for which a separate goroutine saves time.
 const encodeBatch = 512
 
 // encode encodes the items that are not encoded yet.
@@ -63,8 +63,8 @@ const (
 	slabPiece = 1 << 10
 )
 
-// settle copies a small encoded item next to the one before it in memory. Every request reads all of
-// them in order, which is several times faster that way.
+// settle copies a small encoded item next to the one before it in memory. Every request reads all
+// of them in order, and this layout makes that several times faster.
 func (c *encoder) settle(w *model.EncodedItem) {
 	n := len(w.JSON)
 	if n > slabPiece {
@@ -104,9 +104,9 @@ func (c *encoder) encodeFrom(from int, items []transcript.Encoded) error {
 	return g.Wait()
 }
 
-// mark starts to compute the digest of the request and returns a function that waits for it. If
-// before is an earlier digest for the same API, the function also reports whether the messages that
-// before covers are unchanged. This way a long transcript is digested while it is sent.
+// mark starts to compute the digest of the request and returns a function that waits for it, so
+// that a long transcript is digested while it is sent. If before is an earlier digest for the same
+// API, the function also reports whether the messages that before covers are unchanged.
 func (c *encoder) mark(head session.Digest, before *record.RequestMark) func() (record.RequestMark, bool) {
 	var (
 		m    record.RequestMark
@@ -144,15 +144,15 @@ func (c *encoder) digest(head session.Digest, before *record.RequestMark) (m rec
 	}
 }
 
-// headDigest represents a message in the digest: its role, length and CRC. The digest must detect
-// changed bytes but need not resist an attacker, so a CRC is enough; it takes a tenth of the time
-// of a cryptographic hash.
+// headDigest returns the bytes that represent a message in the digest: its role, length and CRC.
+// The digest must detect changed bytes but need not resist an attacker, so a CRC is enough; it
+// takes a tenth of the time of a cryptographic hash.
 func headDigest(w model.EncodedItem) []byte {
 	b := make([]byte, 0, 32)
 	b = append(b, w.Role...)
 	b = append(b, 0)
 	b = binary.BigEndian.AppendUint64(b, uint64(len(w.JSON)))
-	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made here, because at program start it costs 0.16 ms even for commands that do not need it
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // created here: at program start it would cost 0.16 ms for every command
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(w.JSON, castagnoli))
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// endTimeout is how long the store may take to record what happened after a context has ended. An
-// interrupt must not break an append, and an unavailable store must not keep an agent from ending.
+// endTimeout is how long an append may continue after its context has ended. An interrupt must not
+// cancel an append, and an unavailable store must not prevent an agent from ending.
 const endTimeout = 5 * time.Second
 
 var errEndTimeout = errors.New("timed out at the end of the run")
@@ -38,8 +38,8 @@ func detachedContext(ctx context.Context) (_ context.Context, done func(error) e
 
 type endContextKey struct{}
 
-// agentContext returns a context that never ends. For [detachedContext] it ends when the context in
-// the parameter ends does.
+// agentContext returns a context that never ends. Only [detachedContext] treats it as ended, when
+// the context in the parameter has ended.
 func agentContext(ends context.Context) context.Context {
 	return context.WithValue(context.Background(), endContextKey{}, ends)
 }
@@ -51,7 +51,8 @@ func endContext() context.Context {
 	return agentContext(over)
 }
 
-// ctxMutex is a lock with TryLock that may be held during store operations. Its holder owns the loop.
+// ctxMutex is a lock with TryLock that may be held during store operations. The holder of the lock
+// owns the loop.
 type ctxMutex chan struct{}
 
 func (t ctxMutex) Lock()   { t <- struct{}{} }

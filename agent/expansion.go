@@ -18,7 +18,7 @@ import (
 
 // Expansion is the expansion of a slash command.
 type Expansion struct {
-	Command, Args string // the name, such as "commit", and the text after it
+	Command, Args string // the name, such as "commit", and the text after the name
 	Source        string // where the command is defined: user, project
 	Text          string // the text that the model reads instead of the command
 	// Limit, if not nil, restricts the turn that answers the prompt. The agent sets its turn and id.
@@ -28,7 +28,7 @@ type Expansion struct {
 	Model model.Model
 }
 
-// Metadata keys of an item for the limit and the model of its turn.
+// Metadata keys of an item that contain the limit and the model of its turn.
 const (
 	limitKey = "limit"
 	modelKey = "model"
@@ -62,7 +62,7 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 	}
 	if x.Limit != nil {
 		lim := *x.Limit
-		lim.ID, lim.Turn = "checked", "next" // reject the prompt now if the limit is invalid
+		lim.ID, lim.Turn = "checked", "next" // any values, so that Check can reject an invalid limit before the prompt is stored
 		if _, err := a.guards.Check(policy.Change{Limit: &lim, By: lim.Name}); err != nil {
 			return nil, nil, err
 		}
@@ -92,8 +92,9 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 	return append([]transcript.Part{transcript.Text{Text: text}}, input[1:]...), meta, nil
 }
 
-// limitTools applies the limits of a turn before it takes items in: the limits of the items and, if
-// no item is from the user, the carried limits of the turn that this one continues.
+// limitTools applies the limits of a turn before the turn reads items. These are the limits of the
+// items. If no item is from the user, the carried limits of the turn that this one continues also
+// apply.
 func (l *loop) limitTools(ctx context.Context, turn string, items []transcript.Encoded, carried []policy.Limit) error {
 	var limits []policy.Limit
 	for _, e := range items {
@@ -143,7 +144,7 @@ func (l *loop) selectModel(name json.RawMessage) {
 }
 
 // endLimits removes the limits of a turn that has ended. If the turn did not complete, its limits
-// are kept for a turn that continues it.
+// are kept for the turn that continues it.
 func (l *loop) endLimits(turn string, why event.Reason) {
 	l.carried = nil
 	if why == event.ReasonCompleted {
@@ -158,8 +159,8 @@ func (l *loop) endLimits(turn string, why event.Reason) {
 	l.a.guards.EndTurn(turn)
 }
 
-// carriedLimits returns the limits of a session's last turn, which was interrupted, or of the turn
-// that was about to begin.
+// carriedLimits returns the recorded limits of the session's last turn, and of a turn that was
+// about to begin.
 func carriedLimits(st *session.State) (list []policy.Limit) {
 	for _, raw := range st.Policy {
 		var c policy.Change
@@ -179,7 +180,8 @@ func carriedLimits(st *session.State) (list []policy.Limit) {
 
 func turnID(n int) string { return fmt.Sprintf("turn-%d", n) }
 
-// ofTurn fills in the turn of a limit that a tool applies.
+// ofTurn adds the current turn to a limit that names no turn, such as the limit that a tool
+// applies.
 func (a *Agent) ofTurn(c policy.Change) policy.Change {
 	if c.Limit == nil || c.Limit.Turn != "" {
 		return c

@@ -14,18 +14,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Fire fires a hook event that happens outside the loop: for example, a task was created or the
-// folder changed. Messages for the user and policy changes of the hooks are applied and durable
-// when Fire returns. Texts for the model are sent before its next answer, and a hook that ends the
-// turn ends it. The caller must respect [hook.Outcome].Block. Fire is safe for concurrent use and
-// returns errors of the store.
+// Fire fires a hook event for something that happens outside the loop: for example, a task was
+// created or the folder changed. When Fire returns, messages for the user and policy changes of the
+// hooks are applied and durable. Texts for the model are sent before its next answer. If a hook
+// stops the turn, the loop ends it. The caller must respect [hook.Outcome].Block. Fire is safe for
+// concurrent use. It returns errors of the store.
 func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	out, entries := a.fire(ctx, in)
 	a.addHookTexts(&out)
 	return out, a.record(ctx, entries)
 }
 
-// gather takes over the hook texts and stops from other goroutines.
+// gather takes the hook texts, and the request of a hook to end the turn, from other goroutines.
 func (l *loop) gather() {
 	l.a.mu.Lock()
 	texts, stops := l.a.hookTexts, l.a.stops
@@ -37,8 +37,8 @@ func (l *loop) gather() {
 	}
 }
 
-// record makes entries durable on another goroutine than the loop's, and leaves their events for the
-// loop to emit.
+// record makes entries durable on a goroutine other than the loop's. The loop later emits their
+// events.
 func (a *Agent) record(ctx context.Context, entries []entry) error {
 	log := a.openLog()
 	if len(entries) == 0 {
@@ -67,7 +67,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	if !a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
 	}
-	if log := a.openLog(); log != nil && a.opt.Hooks.Registry.Outside(in.Event) { // a hook command also ends with the lease
+	if log := a.openLog(); log != nil && a.opt.Hooks.Registry.Outside(in.Event) { // a hook command also ends when the lease ends
 		leased, done := log.LeaseContext(ctx)
 		defer done()
 		ctx = leased
@@ -160,8 +160,8 @@ func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
 	return a.takeUpdate(ctx, by, policy.Update{Rules: u.Rules, Effect: policy.Effect(u.Behavior)})
 }
 
-// loosens reports whether a change of mode allows what the old mode does not. Every change from
-// plan mode loosens the policy, because only plan mode ignores allow rules for changes.
+// loosens reports whether a change of mode allows something that the old mode does not allow. Every
+// change from plan mode loosens the policy, because only plan mode ignores allow rules for changes.
 func loosens(from, to policy.Mode) bool {
 	switch from {
 	case to:
@@ -198,7 +198,7 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 	return out, entries
 }
 
-// emitPending emits the events from other goroutines.
+// emitPending emits the events that other goroutines have queued.
 func (l *loop) emitPending() {
 	l.a.mu.Lock()
 	pending := l.a.pendingEvents
@@ -222,7 +222,7 @@ func hookTexts(e hook.Event, texts []hook.Text) []string {
 	return []string{hookText(e, texts)}
 }
 
-// hookTextItem returns an item with texts for the model, or false if there are none.
+// hookTextItem returns an item with the hooks' texts for the model, or false if there are no texts.
 func (a *Agent) hookTextItem(texts []string) (transcript.Encoded, bool, error) {
 	if len(texts) == 0 {
 		return transcript.Encoded{}, false, nil
@@ -243,8 +243,8 @@ func hookText(e hook.Event, texts []hook.Text) string {
 	return strings.Join(lines, "\n")
 }
 
-// takeHookTexts adds hook texts for the model to the transcript: those of events without their own
-// item, and those of async hooks.
+// takeHookTexts adds hook texts for the model to the transcript. These are the texts of events that
+// have no item of their own, and the texts of async hooks.
 func (l *loop) takeHookTexts(ctx context.Context) error {
 	l.gather()
 	l.announceTools()
@@ -268,7 +268,8 @@ func (l *loop) takeAsyncHookTexts() (entries []entry) {
 	return entries
 }
 
-// fireForContext is fire for an event without its own item for the texts for the model.
+// fireForContext is like fire, and also keeps the hooks' texts for the model. It is for events that
+// have no item of their own for these texts.
 func (l *loop) fireForContext(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
 	out, entries := l.fire(ctx, in)
 	l.hookTexts = append(l.hookTexts, hookTexts(in.Event, out.Context)...)

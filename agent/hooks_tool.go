@@ -23,7 +23,7 @@ type hookResults struct {
 	fired   bool              // PreToolUse was fired
 	shown   []policy.Request  // the requests shown to PreToolUse, for the decision that follows
 	texts   []hookVerdict     // for the guard
-	seen    []json.RawMessage // the inputs that PreToolUse was fired with, or returned
+	seen    []json.RawMessage // the inputs that were passed to PreToolUse hooks, or that they returned
 	input   json.RawMessage   // replaces the model's input, or nil
 	defers  bool              // a hook deferred the call
 	context []string          // texts for the model, added to the result
@@ -31,7 +31,7 @@ type hookResults struct {
 	entries []entry           // not yet recorded
 }
 
-// hookVerdict is the verdict of a hook about a call with one input.
+// hookVerdict is a hook's verdict about a call with one input.
 type hookVerdict struct {
 	policy.Contribution
 	input json.RawMessage
@@ -44,9 +44,9 @@ func (h *hookResults) add(out *hook.Outcome, input json.RawMessage) {
 	}
 }
 
-// contributions returns the verdicts that apply to a call with this input: the verdicts about this
-// input, and an ask about any other input. An allow or deny applies only to the input it was given
-// for.
+// contributions returns the verdicts that apply to a call with this input. These are the verdicts
+// about this input, and every ask, even if it is about another input. An allow or deny applies only
+// to the input for which it was given.
 func (h *hookResults) contributions(input json.RawMessage) []policy.Contribution {
 	if len(h.texts) == 0 {
 		return nil
@@ -78,7 +78,8 @@ func (h *hookResults) takeEntries() []entry {
 	return e
 }
 
-// input returns the input that is judged: the hooks' or the model's.
+// input returns the input that is judged: the input from the hooks, or else the input from the
+// model.
 func (c *call) input() json.RawMessage {
 	if c.hooks.input != nil {
 		return c.hooks.input
@@ -86,8 +87,8 @@ func (c *call) input() json.RawMessage {
 	return c.use.Input
 }
 
-// announce fires PreToolUse, once per call. An error comes from the tool: the input is invalid, and
-// no hook runs.
+// announce fires PreToolUse, only once per call. An error comes from the tool and means that the
+// input is invalid; no hook runs then.
 func (l *loop) announce(ctx context.Context, c *call) error {
 	h := &c.hooks
 	if h.fired || c.nested != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
@@ -135,7 +136,7 @@ func (l *loop) refirePreToolUse(ctx context.Context, c *call, input json.RawMess
 		return false
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: input, UseID: c.use.ID, Settled: true}}
-	in.Tool.Requests, _ = l.requests(c, input) // an invalid input fails when it is judged
+	in.Tool.Requests, _ = l.requests(c, input) // an invalid input is rejected later, when it is judged
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
 	h.addTexts(in.Event, out.Context)
@@ -197,7 +198,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	return nil
 }
 
-// suggestions returns the rules that the approver could choose for the session, in Claude Code's
+// suggestions returns the rules that the approver can choose for the session, in Claude Code's
 // format.
 func (l *loop) suggestions(c *call) json.RawMessage {
 	type rule struct {
@@ -228,8 +229,8 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 	return raw
 }
 
-// firePermissionDenied fires PermissionDenied, once per call, and returns what to add to the
-// refusal that the model reads.
+// firePermissionDenied fires PermissionDenied, only once per call. It returns the text to add to
+// the refusal that the model reads.
 func (l *loop) firePermissionDenied(ctx context.Context, c *call, d *policy.Decision) (more string) {
 	h := &c.hooks
 	if h.denied || d.By == byInterrupt || d.By == byExpiredCaller || !l.a.opt.Hooks.Registry.Has(hook.PermissionDenied) {
@@ -262,7 +263,8 @@ func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 	})
 }
 
-// reviewBackground is reviewResult for a background task, which can end while no turn is open.
+// reviewBackground is like reviewResult, for a background task, which can end while no turn is
+// open.
 func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) { return a.fire(ctx, in) }
 	return a.review(c, fire, func(in hook.Input) []entry {
@@ -272,8 +274,8 @@ func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
 	})
 }
 
-// review fires the hooks for the end of a call. The texts of hooks that the parameter fire runs go
-// into the result; the texts of hooks that the parameter aside runs do not.
+// review fires the hooks for the end of a call. The texts of hooks that the parameter fire runs are
+// added to the result. The texts of hooks that the parameter aside runs are not.
 func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
 	in := hook.Input{
 		Event: hook.PostToolUse,
@@ -350,7 +352,7 @@ func response(c *call) json.RawMessage {
 			doc["exitCode"] = *c.result.ExitCode
 		}
 	}
-	raw, _ := json.Marshal(doc) // strings, numbers and booleans cannot fail
+	raw, _ := json.Marshal(doc) // the encoding of strings, numbers and booleans cannot fail
 	return raw
 }
 
@@ -397,8 +399,8 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 	return l.write(ctx, entries...)
 }
 
-// deferCall ends the run because a hook deferred a call. The approval request stays open and is
-// asked again on resume.
+// deferCall ends the run because a hook deferred a call. The approval request stays open until the
+// session resumes, when the call is judged again.
 func (l *loop) deferCall() (DriverState, bool, error) {
 	res := l.turn.res
 	l.countRun(&res)
@@ -407,7 +409,7 @@ func (l *loop) deferCall() (DriverState, bool, error) {
 	return DriverState{Result: &res}, true, nil
 }
 
-// resumeDeferred judges a call again that a hook deferred in an earlier run.
+// resumeDeferred judges a call again if a hook deferred it in an earlier run.
 func (l *loop) resumeDeferred(ctx context.Context) error {
 	r := l.round
 	if r == nil || r.asked == nil || r.asked.approval.Reason != reasonDefer {

@@ -12,10 +12,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxStopHooks is how often in a turn hooks may keep the agent from stopping.
+// maxStopHooks is the maximum number of times in a turn that hooks may keep the agent from
+// stopping.
 const maxStopHooks = 8
 
-// opening fires Setup and SessionStart after the session was opened, or SubagentStart.
+// opening fires the hooks for an opened session: Setup and SessionStart, or SubagentStart for a
+// sub-agent.
 func (l *loop) opening(ctx context.Context) error {
 	if l.a.opt.parent != nil {
 		_, entries := l.fireForContext(ctx, hook.Input{Event: hook.SubagentStart})
@@ -35,7 +37,7 @@ func (l *loop) opening(ctx context.Context) error {
 	return l.a.record(ctx, entries)
 }
 
-// closing fires SessionEnd, except for sub-agents, for which SubagentStop was fired.
+// closing fires SessionEnd, except for a sub-agent: its turns fire SubagentStop.
 func (l *loop) closing(ctx context.Context) error {
 	entries := l.takeAsyncHookTexts()
 	if l.a.opt.parent == nil {
@@ -81,8 +83,8 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 	return append(items, e), nil
 }
 
-// fireStop fires the hooks of a turn's end. It returns true if a hook continues the turn, with the
-// hook's text as the next input.
+// fireStop fires the hooks for the end of a turn. It returns true if a hook continues the turn; the
+// hook's text is then the next input.
 func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (bool, error) {
 	t := l.turn
 	var entries []entry
@@ -188,8 +190,8 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 	return nil
 }
 
-// afterCompaction fires PostCompact, and SessionStart so that hooks can send the model their context
-// again.
+// afterCompaction fires PostCompact. It also fires SessionStart, so that hooks can send their
+// context to the model again.
 func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) error {
 	in := hook.Input{Event: hook.PostCompact, Trigger: trigger, Summary: summary}
 	_, entries := l.fireForContext(ctx, in)
@@ -206,7 +208,8 @@ func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
 	return l.takeHookTexts(ctx)
 }
 
-// switchFrom describes the switch to the fallback, with the estimated cost of reading the transcript.
+// switchFrom describes the switch to the fallback model, with the estimated cost of reading the
+// transcript.
 func (l *loop) switchFrom(model string) hook.ModelSwitch {
 	u := l.lastUsage
 	s := hook.ModelSwitch{From: model, ContextTokens: u.Input + u.CacheRead + u.CacheWrite + u.Output, CacheTTL: "5m", Pricing: "default"}

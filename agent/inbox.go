@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// unconfirmedInput is input whose append failed but may still have been recorded. The same input
-// given again is treated as a retry.
+// unconfirmedInput is input whose append returned an error, although the input may have been
+// recorded. If the same input is given again, it is treated as a retry.
 type unconfirmedInput struct {
 	input []transcript.Part
 	items []transcript.Encoded
-	taken bool // the input was recorded despite the error, and is queued
+	taken bool // the input was recorded despite the error, and is now queued
 }
 
-// enqueue makes input durable and queues it. While an approval request waits, enqueue does so only
-// if the parameter asking is true.
+// enqueue makes input durable and queues it. While an approval request waits, enqueue queues the
+// input only if the parameter asking is true.
 func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking bool) error {
 	if err := a.checkInput(input, asking); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 }
 
 // appendAndQueue makes drafts durable and queues the items among them. The agent's state is not
-// locked during the append, so that a slow store does not block other calls.
+// locked during the append, so a slow store does not block other calls.
 func (a *Agent) appendAndQueue(ctx context.Context, drafts []session.Draft, items []transcript.Encoded) error {
 	a.mu.Lock()
 	log, closed := a.log, a.closed
@@ -93,7 +93,7 @@ func (a *Agent) push(items []transcript.Encoded) {
 	a.notifyWaiters()
 }
 
-// requeue queues an item that was recorded although its append reported an error.
+// requeue queues an item that was recorded, although its append reported an error.
 func (a *Agent) requeue(payload json.RawMessage) error {
 	it, err := record.ReadItem(payload)
 	if err != nil || !it.Queued {

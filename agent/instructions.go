@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Instructions are the instruction files for the model: an item before the first input. The item
-// stays the same for the life of the session, so the provider's prompt cache stays valid. If the
-// files have changed when the session resumes, a later item says so. After a compaction that
-// removed the item, it is sent again.
+// Instructions are the instruction files for the model. They are sent as an item before the first
+// input. The item stays the same for the life of the session, so the provider's prompt cache stays
+// valid. If the files have changed when the session resumes, a later item contains the new text. If
+// a compaction removes the item, it is sent again.
 type Instructions struct {
 	Text string
-	// Loaded are the files. InstructionsLoaded is fired for each when the session is opened, and
-	// when they are sent again.
+	// Loaded are the files. InstructionsLoaded is fired for each file when the session is opened,
+	// and again when the instructions are sent again.
 	Loaded []hook.Input
 }
 
@@ -35,7 +35,7 @@ const (
 type instructionsTracker struct {
 	of   *transcript.Transcript
 	seen int
-	sent string // digest of the instructions sent last, or ""
+	sent string // digest of the last instructions that were sent, or ""
 	once bool   // true if instructions were in the transcript at any time since the agent started
 }
 
@@ -63,8 +63,9 @@ func (i *Instructions) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// instructionsItem returns an item with the instructions, unless the model has read them. The
-// result again is true if the model had read them and a compaction removed the item.
+// instructionsItem returns an item with the instructions, unless the model has already read them.
+// The result again is true if the model had read the instructions and a compaction removed the
+// item.
 func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err error) {
 	in, known := &l.a.opt.Instructions, &l.instructed
 	if in.Text == "" && l.t.Len() == 0 {
@@ -95,7 +96,7 @@ func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err err
 	return e, err == nil, again, err
 }
 
-// instructionItems is instructionsItem with the item as a list of one or none.
+// instructionItems is like instructionsItem, but returns the item as a list of one item or none.
 func (l *loop) instructionItems() (items []transcript.Encoded, again bool, err error) {
 	e, ok, again, err := l.instructionsItem()
 	if ok {

@@ -8,29 +8,29 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// job is a running call: in the foreground, where its turn waits for it, or detached, in the
-// background.
+// job is a running call. In the foreground, its turn waits for it; in the background, it is
+// detached.
 type job struct {
 	c    *call // belongs to the loop until the job is detached
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	out  tailBuffer
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the call has ended
 	// release tells the session's log that the call has ended.
 	release func()
-	placed  chan struct{} // closed when the result "it continues in the background" is recorded
+	placed  chan struct{} // closed when the result "it continues in the background" has been recorded
 
 	mu       sync.Mutex // guards the fields below
-	free     *sync.Cond // signals changes of asking or ended
-	asking   int        // number of nested requests that the loop handles
+	free     *sync.Cond // signals that asking or ended has changed
+	asking   int        // number of nested requests that the loop is handling
 	ended    bool
 	detached bool
 	result   tool.Result
 	took     time.Duration
 }
 
-// newJob makes a job of a call. The job ends with the session's lease, so that the next lease holder
-// can start at once.
+// newJob makes a job of a call. The job ends when the session's lease ends, so that the next lease
+// holder can start immediately.
 func (l *loop) newJob(ctx context.Context, c *call) *job {
 	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{}), release: func() {}}
 	if l.log != nil {
@@ -52,7 +52,7 @@ func (j *job) end(r tool.Result, took time.Duration) {
 	close(j.done)
 }
 
-// interrupt stops the call unless it continues in the background.
+// interrupt stops the call, unless the call continues in the background.
 func (j *job) interrupt(cause error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -61,8 +61,8 @@ func (j *job) interrupt(cause error) {
 	}
 }
 
-// detach moves the call to the background as soon as it waits for no nested request. It returns false
-// if the call has ended.
+// detach moves the call to the background as soon as the call no longer waits for a nested request.
+// It returns false if the call has ended.
 func (j *job) detach() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -92,7 +92,8 @@ func (j *job) releaseForeground() {
 	j.free.Broadcast()
 }
 
-// deliver sends the call its result, or reports that it continues in the background.
+// deliver stores the result in the call. If the call continues in the background, the result is a
+// text that says so.
 func (j *job) deliver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -130,8 +131,8 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// since returns the bytes written after offset at, how many of them were dropped, and the offset of
-// the end.
+// since returns the bytes written after the offset at, the number of those that were dropped, and
+// the offset of the end.
 func (t *tailBuffer) since(at int64) (text []byte, lost, end int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// entry is a record to write and what follows once it is durable. An entry without a draft is only an event.
+// entry is a record to write, together with the effects that follow once it is durable. An entry
+// without a draft is only an event.
 type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
@@ -22,8 +23,9 @@ func itemEntry(e transcript.Encoded, mark *record.RequestMark) entry {
 	return entry{draft: session.ItemDraft(e, false, mark), item: e}
 }
 
-// write makes entries durable in one batch, then passes their items to the observers, applies them,
-// and emits their events. Nothing takes effect or is shown before the store has acknowledged it.
+// write makes entries durable in one batch. Then it passes their items to the observers, applies
+// the entries, and emits their events. Nothing takes effect or is shown before the store has
+// confirmed it.
 func (l *loop) write(ctx context.Context, entries ...entry) error {
 	recs, err := l.store(ctx, nil, entries)
 	if err != nil {
@@ -32,8 +34,8 @@ func (l *loop) write(ctx context.Context, entries ...entry) error {
 	return l.accept(entries, recs)
 }
 
-// store makes entries durable in one batch. If at is not nil, it must be the log's head (ErrConflict
-// otherwise).
+// store makes entries durable in one batch. If at is not nil, it must be the head of the log;
+// otherwise the result is ErrConflict.
 func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session.Record, error) {
 	if l.log == nil {
 		return nil, nil
@@ -98,8 +100,8 @@ func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.D
 	return merged, nil
 }
 
-// ofRun reports whether a record belongs in the log of the run, and not in that of the sub-agent that
-// writes it.
+// ofRun reports whether a record belongs in the log of the run, not in the log of the sub-agent
+// that writes it.
 func ofRun(k session.Kind) bool {
 	return k == record.KindApprovalAsked || k == record.KindApprovalResolved || k == record.KindPolicyChanged
 }
@@ -154,7 +156,7 @@ func (l *loop) remember(e transcript.Encoded) error {
 	return l.t.Append(e)
 }
 
-// item gives a new item its id and time and encodes it, with secrets masked.
+// item gives a new item its id and time, and encodes it with secrets masked.
 func (l *loop) item(it transcript.Item) (transcript.Encoded, error) {
 	return l.a.encode(l.stamp(it))
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// policyVersion identifies the policy behind a decision. The decision is valid until it changes.
+// policyVersion identifies the policy behind a decision. The decision is valid until the version
+// changes.
 type policyVersion struct {
 	version   int
 	callbacks int64
@@ -28,7 +29,8 @@ func (a *Agent) policyVersion() policyVersion {
 	return policyVersion{a.guards.Version(), a.shared.callbacks}
 }
 
-// judge asks the tool's guard about a call. An error comes from the tool: the input is invalid.
+// judge asks the tool's guard about a call. An error comes from the tool and means that the input
+// is invalid.
 func (l *loop) judge(ctx context.Context, c *call) error {
 	now := l.a.policyVersion()
 	if c.requests != nil && c.judged == now {
@@ -80,7 +82,7 @@ func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed boo
 	return changed
 }
 
-// takeUpdate applies one update. Its allow rules are weaker than every ask.
+// takeUpdate applies one update. Its allow rules are weaker than every ask of the policy.
 func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) error {
 	if u.Mode != "" {
 		if _, err := a.Change(ctx, policy.Change{Mode: u.Mode, By: by}); err != nil {
@@ -98,8 +100,8 @@ func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) erro
 }
 
 // judgeChanged judges a call again after a policy has changed its input. If hooks had verdicts about
-// the call, they run again with the new input. If no hook had a verdict, the hooks do not run again:
-// as in the Open Agent SDK, the callback decides last.
+// the call, they run again with the new input. If no hook had a verdict, the hooks do not run
+// again, and the callback decides last, as in the Open Agent SDK.
 func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (policy.Decision, []policy.Request, error) {
 	input := jsonscan.Compact(d.Input)
 	c.call.Input = input
@@ -139,8 +141,9 @@ func (l *loop) decideWithout(ctx context.Context, grant string, c *call, reqs []
 	return d
 }
 
-// sandboxSummary returns the name and the profile digest of the sandbox that a call would run in. With
-// a profile, the sandbox applies to confined requests only; without one, the host decides.
+// sandboxSummary returns the name and the profile digest of the sandbox that a call would run in.
+// The name is "none" if a request runs outside the sandbox, or if there is a profile and no request
+// is confined. Both results are "" for questions and forms.
 func (a *Agent) sandboxSummary(reqs []policy.Request) (name, profile string) {
 	confined := func(r policy.Request) bool { return r.Confined }
 	outside := func(r policy.Request) bool { return r.Unsandboxed }
@@ -202,5 +205,6 @@ func refusal(d policy.Decision) string {
 	return "permission denied: " + d.Reason
 }
 
-// byNobody is the actor of a denial if a call needs approval and no one can answer.
+// byNobody is the actor of a denial that is made because a call needs approval and no one can
+// answer.
 const byNobody = "nobody"

@@ -25,29 +25,29 @@ type loop struct {
 	// alone means that no one can answer: there is no approver, and no host with a Driver.
 	alone bool
 
-	repair *event.TranscriptRewritten // the repair at the start, emitted after SessionOpened; nil if there was none
+	repair *event.TranscriptRewritten // the repair when the session was opened, emitted after SessionOpened; nil if there was none
 
 	log    *session.Log // nil without a store
-	runLog *session.Log // the run's log: for a sub-agent, another log than its own
+	runLog *session.Log // the log of the run; for a sub-agent, this is not its own log
 	opened event.SessionOpened
 	t      *transcript.Transcript
-	used   map[string]bool     // ids in the log that are not in the transcript; see [session.State]
-	mark   *record.RequestMark // the digest of the last request before the restart, until it was compared
+	used   map[string]bool     // ids that are in the log but not in the transcript; see [session.State]
+	mark   *record.RequestMark // the digest of the last request before the restart; removed once it was compared
 	broken error               // the error that stopped the agent
 
 	primary, fallback *encoder
-	commandModel      *encoder // the encoder of the model that a slash command selected for its turn, or nil
+	commandModel      *encoder // the encoder for the model that a slash command selected for the current turn, or nil
 	head              *requestHead
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // usage of the last model call; zero after a rewrite
-	overhead          int              // tokens of a request in addition to its items, since the last rewrite
+	overhead          int              // tokens of a request that are not from its items, since the last rewrite
 
 	announced  *tool.Registry      // the tools whose changes the model was told about
 	hookTexts  []string            // texts of hooks, for the model to read next
-	planned    planTracker         // what the model knows of plan mode
-	instructed instructionsTracker // what the model knows of instructions
-	carried    []policy.Limit      // limits of a turn that did not complete
-	initial    string              // input from a SessionStart hook, used if there is no other
+	planned    planTracker         // whether the model knows that plan mode is on
+	instructed instructionsTracker // which instructions the model has read
+	carried    []policy.Limit      // limits of an earlier turn that did not complete
+	initial    string              // input from a SessionStart hook, used if there is no other input
 	ended      *event.Error        // a hook ended the next turn before its start
 
 	saves fileSnapshots
@@ -62,15 +62,15 @@ type turn struct {
 	fellBack  bool       // the fallback model answers
 	fresh     bool       // no model call yet
 	cutOff    int        // number of consecutive answers that reached the output limit
-	continues bool       // the model has more to send without new input
+	continues bool       // the model has more to send, even without new input
 	paid      *callUsage // usage of the last model call, until it is recorded
 	text      []string
 	res       event.Result
 
-	continued        int          // how often hooks have kept the agent from stopping
+	continued        int          // the number of times that hooks have kept the agent from stopping
 	stopped          *event.Error // a hook ends the turn
 	uncompacted      bool         // compaction was tried and must not be tried again in this turn
-	compactedTooLong bool         // compacted because the model rejected the transcript as too long
+	compactedTooLong bool         // the transcript was compacted because the model rejected it as too long
 }
 
 func newLoop(a *Agent) *loop {
@@ -100,7 +100,9 @@ func (l *loop) snapshotOf() Snapshot {
 	return s
 }
 
-// begin opens a turn for Run: with input, with queued input, or with the end of the transcript.
+// begin opens a turn for Run, or adds the input to the open turn. A new turn starts with queued
+// input and the given input. Without either, it starts with the initial message of a SessionStart
+// hook, or with a transcript whose last item still needs an answer.
 func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
 	if err := l.resumeDeferred(ctx); err != nil {
 		return err
@@ -134,8 +136,8 @@ func (l *loop) requeue(items []transcript.Encoded) {
 	l.a.queue = append(items, l.a.queue...)
 }
 
-// admitNow adds Run's input to an open turn, which a Driver or a suspended approval request left
-// open. The turn takes the input in after the tool round.
+// admitNow adds Run's input to a turn that is still open because of a Driver or a suspended
+// approval request. The turn reads the input after the tool round.
 func (l *loop) admitNow(ctx context.Context, input []transcript.Part) error {
 	if len(input) == 0 {
 		return nil
@@ -151,8 +153,8 @@ func (l *loop) takeQueue() []transcript.Encoded {
 	return q
 }
 
-// openTurn opens a turn with items. An error breaks the loop. Queued items are already durable, and
-// the next agent of the session takes them in.
+// openTurn opens a turn with items. After an error the loop cannot continue. Queued items are
+// already durable, and the next agent of the session reads them.
 func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	err := l.enterTurn(ctx, items)
 	if err != nil && l.broken == nil {
@@ -253,7 +255,7 @@ func (l *loop) next(ctx context.Context) (DriverState, error) {
 		}
 		step, done, err := l.advance(ctx)
 		if err != nil && errors.Is(err, l.a.suspendedBy()) {
-			return DriverState{}, err // suspended sub-agents continue when the loop does
+			return DriverState{}, err // suspended sub-agents continue when the loop continues
 		}
 		if err != nil {
 			l.broken = err
@@ -277,8 +279,8 @@ func (s DriverState) turnID(l *loop) string {
 	return ""
 }
 
-// advance does the next part of an open turn: a part of the tool round, or a model call. If the
-// result done is true, next must return step.
+// advance does the next part of an open turn, which is a part of the tool round or a model call. If
+// the result done is true, next must return the result step.
 func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err error) {
 	if l.round != nil {
 		return l.advanceRound(ctx)
@@ -298,10 +300,10 @@ func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err er
 		}
 		return l.finish(ctx, event.ReasonFailed, err)
 	}
-	if over, reason := l.overLimit(); over { // a mutator's model calls count
+	if over, reason := l.overLimit(); over { // the model calls of a mutator use the budget
 		return l.finish(ctx, reason, nil)
 	}
-	if _, err := l.admitQueued(ctx); err != nil { // input may have been queued after the round, while a host decided or a mutator ran
+	if _, err := l.admitQueued(ctx); err != nil { // input may have been queued after the round, while a host was deciding or a mutator was running
 		return DriverState{}, false, err
 	}
 	if err := l.takeHookTexts(ctx); err != nil {
@@ -367,7 +369,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Drive
 	return DriverState{Result: &res}, true, nil
 }
 
-// countRun fills in the usage of the turn and the cost and budget of the run.
+// countRun sets the usage of the turn, and the cost and budget of the run, in r.
 func (l *loop) countRun(r *event.Result) {
 	l.a.total.count(r)
 	usd, limit := l.a.budget.spent()

@@ -45,8 +45,8 @@ func maskItem(m *secret.Masker, e transcript.Encoded) (transcript.Encoded, error
 	return it.Encode()
 }
 
-// masked masks the secrets of a record that is not an item. Digests in it are those of the unmasked
-// content.
+// masked masks the secrets of a record that is not an item. Digests in the record are those of the
+// unmasked content.
 func (a *Agent) masked(d session.Draft) session.Draft {
 	if a.opt.Mask == nil || d.Kind == session.KindItem {
 		return d
@@ -65,11 +65,11 @@ func (a *Agent) inputErased(c *call) bool {
 	return c.fromLog && (a.opt.Mask.HasPlaceholder(in) || strings.Contains(in, record.Erased))
 }
 
-// hiddenReason is why an allow from another program is rejected.
+// hiddenReason is the reason why an allow from another program is rejected.
 const hiddenReason = "the approver saw the command with a masked secret, and the masked part could do more; approve it where the agent runs"
 
-// isPartlyMasked reports whether the log hides a part of the command that a shell would execute,
-// because it is masked.
+// isPartlyMasked reports whether the masked part of a command contains characters that a shell
+// interprets. An approver who saw the masked command does not know what that part does.
 func (a *Agent) isPartlyMasked(reqs []policy.Request) bool {
 	return slices.ContainsFunc(reqs, func(r policy.Request) bool {
 		return r.Operation == policy.OpCommand && a.opt.Mask.MasksAny(r.Resource, "&;|<>`$()\\\n\r")

@@ -56,7 +56,8 @@ func (l *loop) mutateBy(ctx context.Context, m Mutator, c MutatorContext) (bool,
 	return l.take(ctx, m, c, items)
 }
 
-// take records the items that a mutator returned and emits an event, if they differ.
+// take records the items that a mutator returned and emits an event, if the items differ from the
+// transcript. It reports whether they do.
 func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []transcript.Encoded) (bool, error) {
 	if items == nil || same(c.Items, items) {
 		return false, nil
@@ -72,8 +73,8 @@ func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []tr
 	return true, nil
 }
 
-// compactWhenDue compacts the transcript if it has grown too large. If that fails or a hook blocks it,
-// the turn continues with the same transcript.
+// compactWhenDue compacts the transcript if it has grown too large. If the compaction fails or a
+// hook blocks it, the turn continues with the same transcript.
 func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) error {
 	cur := l.cursor(turnEnded)
 	if l.turn.uncompacted || !c.due(cur) {
@@ -106,8 +107,8 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur MutatorContext) 
 	return did, err
 }
 
-// compactTooLong compacts a transcript that the model rejected as too long, once until the model
-// answers, and reports whether to call the model again.
+// compactTooLong compacts a transcript that the model rejected as too long, and reports whether to
+// call the model again. It does this only once until the model answers.
 func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 	c := compactor{l.a.opt.Compact}
 	if !tooLong(cause) || c.o.Disabled || l.turn.compactedTooLong || ctx.Err() != nil {
@@ -158,9 +159,9 @@ func summaryIn(items, before []transcript.Encoded) string {
 }
 
 // Compact compacts the transcript now, between turns, with the steps of [Options].Compact.
-// instructions are for the model that summarizes and may be "". Compact returns the number of items
-// before and after. It returns ErrRunning while a turn is open, an *[event.Error] if a hook blocks it,
-// and errors of the model and the store.
+// instructions are for the model that summarizes, and may be "". Compact returns the number of
+// items before and after. It returns ErrRunning while a turn is open, an *[event.Error] if a hook
+// blocks it, and errors of the model and the store.
 func (a *Agent) Compact(ctx context.Context, instructions string) (before, after int, err error) {
 	if !a.running.TryLock() {
 		return 0, 0, ErrRunning
@@ -193,7 +194,7 @@ func same(a, b []transcript.Encoded) bool {
 	return true
 }
 
-// rewrite replaces the transcript by one record.
+// rewrite replaces the transcript by writing one record.
 func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encoded) error {
 	t := &transcript.Transcript{}
 	items, err := l.maskNew(items)
@@ -234,7 +235,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 	l.primary.reset()
 	l.fallback.reset()
 	l.commandModel.reset()
-	l.mark = nil // the mark and the usage belong to the old transcript
+	l.mark = nil // the mark and the usage are those of the old transcript
 	l.lastUsage = transcript.Usage{}
 	return nil
 }
@@ -281,8 +282,8 @@ func (l *loop) contextSize() int {
 	return l.encoder().m.Info().Context
 }
 
-// askModel makes a model call for a mutator. Its usage is added to the run. The fallback model
-// answers if the model stays unavailable.
+// askModel makes a model call for a mutator. The usage of the call is added to the run. The
+// fallback model answers if the model stays unavailable.
 func (l *loop) askModel(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error) {
 	enc := l.encoder()
 	it, err := l.askWith(ctx, enc.m, system, items)

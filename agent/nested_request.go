@@ -19,12 +19,13 @@ import (
 )
 
 // nestedRequest is a permission request that a call raises while it runs, such as a connection to
-// a host that is not in its sandbox's list. It is judged and asked about like a call.
+// a host that is not in its sandbox's list. It is judged like a call, and the approver is asked in
+// the same way.
 type nestedRequest struct {
 	of      *call // the running call
 	request policy.Request
 	ctx     context.Context  // ends when the requester no longer waits for the answer
-	reply   chan nestedReply // a buffer for the one reply
+	reply   chan nestedReply // buffered, so that sending the one reply never blocks
 }
 
 // nestedReply is the result of a nested request: the allowed input, or the reason it was denied.
@@ -33,8 +34,8 @@ type nestedReply struct {
 	err   error
 }
 
-// ask sends a nested request to the loop and waits. It returns the allowed input. It ends with
-// ctx, the context of the call.
+// ask sends a nested request to the loop and waits for the reply. It returns the allowed input. It
+// returns when ctx, the context of the call, ends.
 func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	asker, done := context.WithCancelCause(asker)
 	defer done(nil)
@@ -51,18 +52,18 @@ func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.
 	case <-asker.Done():
 	}
 	select {
-	case g := <-nested.reply: // the reply came first, and may be why the call ends
+	case g := <-nested.reply: // the reply arrived first, and may be the reason why the call ends
 		return g.input, g.err
 	default:
 		return nil, context.Cause(asker)
 	}
 }
 
-// abandoned reports whether the program that asked no longer waits.
+// abandoned reports whether the requester no longer waits for the answer.
 func (w *nestedRequest) abandoned() bool { return w.ctx.Err() != nil }
 
-// judgeNested judges a nested request with the guard of its tool and asks for approval if the
-// guard says so.
+// judgeNested judges a nested request with the guard of its tool, and requests approval if the
+// guard asks.
 func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	if err := l.a.shared.readNew(ctx); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	c.judged = l.a.policyVersion()
 	c.decision = l.decide(ctx, c, c.requests, c.call.Input)
 	err = l.consultHooks(ctx, c)
-	if ctx.Err() != nil { // hook results after an interrupt may be caused by it
+	if ctx.Err() != nil { // hook results after an interrupt may be a consequence of the interrupt
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *call) replyNested() {
 	}
 }
 
-// denied returns the error of a denial: an errUndecided if no person decided.
+// denied returns the error for a denial. The error is an errUndecided if no person decided.
 func denied(d policy.Decision, text string) error {
 	switch d.By {
 	case byNobody, byTimeout, byInterrupt:
@@ -140,7 +141,7 @@ func denied(d policy.Decision, text string) error {
 	return errors.New(text)
 }
 
-// errUndecided is a denial that no person decided.
+// errUndecided is a denial that was not a decision of a person.
 type errUndecided string
 
 func (u errUndecided) Error() string { return string(u) }
@@ -159,7 +160,7 @@ func (l *loop) withdrawNested(ctx context.Context) error {
 	return err
 }
 
-// untilAbandoned ends ctx when the waiting approval request is abandoned: its call or nested
+// untilAbandoned ends ctx when the waiting approval request is abandoned because its call or nested
 // request has ended.
 func (l *loop) untilAbandoned(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
@@ -186,7 +187,8 @@ func (l *loop) untilAbandoned(ctx context.Context) (context.Context, context.Can
 	return ctx, stop
 }
 
-// void returns a channel that is closed when a call can no longer run, or nil, and the reason.
+// void returns a channel that is closed when a call can no longer run, and a function that returns
+// the reason. The channel is nil if the call does not depend on anything that can end.
 func (c *call) void() (<-chan struct{}, func() string) {
 	if t, ok := c.tool.(toolext.Voidable); ok && c.call != nil {
 		return t.Void(c.call)
@@ -194,7 +196,7 @@ func (c *call) void() (<-chan struct{}, func() string) {
 	return nil, nil
 }
 
-// voidReason returns why a call can no longer run, or "".
+// voidReason returns the reason why a call can no longer run, or "".
 func (c *call) voidReason() string {
 	if expired, why := c.void(); expired != nil {
 		select {
@@ -220,7 +222,7 @@ type requestTool struct{ request policy.Request }
 
 func (d requestTool) Spec() tool.Spec { return tool.Spec{Name: d.request.Tool} }
 
-// Requests returns the nested request. Only a form can get another input, and only from the person
+// Requests returns the nested request. Only a form can get another input, and only from the user
 // who answers it.
 func (d requestTool) Requests(c *tool.Call) ([]policy.Request, error) {
 	r := d.request

@@ -14,14 +14,15 @@ func (a *Agent) Notice(text string) {
 	a.pendingEvents = append(a.pendingEvents, event.Notice{Text: text})
 }
 
-// notify fires Notification on another goroutine than the loop's, and returns the records to write.
+// notify fires Notification on a goroutine other than the loop's, and returns the records to write.
 func (a *Agent) notify(ctx context.Context, kind, title, message string) []entry {
 	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.UserNotification{Type: kind, Title: title, Body: message}})
 	a.addHookTexts(&out)
 	return entries
 }
 
-// addHookTexts keeps texts of hooks from another goroutine until the loop sends them to the model.
+// addHookTexts keeps texts from hooks that run in another goroutine, until the loop sends them to
+// the model.
 func (a *Agent) addHookTexts(out *hook.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// makeGuards makes the agent's guards from its options, or uses the host's.
+// makeGuards makes the agent's guards from its options, or uses the guards of the host.
 func (a *Agent) makeGuards() error {
 	c := a.opt.Permissions.Config
 	if g := a.opt.Permissions.Guards; g != nil {
@@ -47,16 +47,16 @@ func (a *Agent) joinRun() error {
 	return a.shared.join(a)
 }
 
-// Guards returns the guards that decide about this agent's tool calls, to show chains and grants
-// and to make the guards of a sub-agent. Change them only with [Agent.Change].
+// Guards returns the guards that decide about this agent's tool calls. They are used to show chains
+// and grants, and to make the guards of a sub-agent. Change them only with [Agent.Change].
 func (a *Agent) Guards() *policy.Guards { return a.guards }
 
 // Mode returns the current permission mode.
 func (a *Agent) Mode() policy.Mode { return a.guards.Mode() }
 
-// SetMode changes the permission mode from the next decision on and, as in the Open Agent SDK,
-// removes the CanUseTool callback. With a session it is a policy.changed record. by names the
-// actor.
+// SetMode changes the permission mode, starting with the next decision. As in the Open Agent SDK,
+// it also removes the CanUseTool callback. With a store, the change is a policy.changed record. The
+// parameter by is the name of the actor.
 func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
 	if err := m.Check(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
 	return nil
 }
 
-// SetCanUseTool replaces the callback from the next decision on; nil removes it. It is not
-// recorded because a callback is code, and the next process sets its own.
+// SetCanUseTool replaces the callback, starting with the next decision; nil removes it. The
+// callback is not recorded because it is code, and the next process sets its own.
 func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 	a.guards.SetCanUseTool(f)
 	a.shared.mu.Lock()
@@ -79,10 +79,10 @@ func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 	a.shared.callbacks++
 }
 
-// Change changes the policy of the run: a mode, a patch, a grant, a revocation. When Change
-// returns, the change is durable and applies to the next decision. Before the session is open, it
-// is recorded when the session opens. Change returns the errors of [policy.Guards.Check], ErrClosed
-// and errors of the store.
+// Change changes the policy of the run: for example, a mode, a patch, a grant, or the revocation of
+// a grant. When Change returns, the change is durable and applies to the next decision. Before the
+// session is open, it is recorded when the session opens. Change returns the errors of
+// [policy.Guards.Check], ErrClosed and errors of the store.
 func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	a.mu.Lock()
 	closed := a.closed
@@ -125,7 +125,7 @@ func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, erro
 	return checked, nil
 }
 
-// opened sets the agent's loop and what belongs to it.
+// opened sets the agent's loop and the values that belong to it.
 func (a *Agent) opened(ctx context.Context, l *loop) error {
 	if a.opt.parent == nil && a.opt.Permissions.Run == nil {
 		if err := a.shared.opened(ctx, l.log); err != nil {
@@ -147,7 +147,8 @@ func (a *Agent) openLog() *session.Log {
 	return a.log
 }
 
-// readNew reads the records that other programs appended to the run's log and to the agent's log.
+// readNew reads the records that other programs have appended to the logs of the run and of the
+// agent.
 func (a *Agent) readNew(ctx context.Context) error {
 	if err := a.shared.readNew(ctx); err != nil {
 		return err

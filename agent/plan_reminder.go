@@ -80,10 +80,11 @@ func (l *loop) remind(ctx context.Context) error {
 	return l.write(ctx, itemEntry(e, nil))
 }
 
-// isPlanMode reports whether the session resumes in plan mode, which otherwise ends with its process.
-// It does if an approval request from plan mode is open or was answered since, and the mode was not
-// changed after it: the answer to a plan must find plan mode on. Requests of sub-agents do not count,
-// because a sub-agent can be in plan mode when the session is not.
+// isPlanMode reports whether the session resumes in plan mode, which otherwise ends with its
+// process. The session does so if an approval request from plan mode is open, or was answered but
+// the call has not run, and the mode was not changed after the request: the answer to a plan needs
+// plan mode. Requests of sub-agents are ignored, because a sub-agent can be in plan mode when the
+// session is not.
 func isPlanMode(st *session.State) bool {
 	asked := slices.Clone(st.OpenApprovals)
 	for _, a := range st.Answered {

@@ -17,8 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// resumePolicy applies the policy changes of the session again. The mode has its own rules. A
-// permission that cannot be read is dropped with a notice; a denial that cannot be read is an error.
+// resumePolicy applies the policy changes of the session again. There are separate rules for the
+// mode. A permission that cannot be read is dropped with a notice; a denial that cannot be read is
+// an error.
 func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notices []string, err error) {
 	st := got.State
 	if err := a.resumeLimits(st); err != nil {
@@ -54,19 +55,19 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 		}
 	}
 	a.mu.Lock()
-	a.newPolicy = nil // restored changes are not reported
+	a.newPolicy = nil // changes restored from the log are not reported
 	a.mu.Unlock()
 	return notices, nil
 }
 
 // prefersResumed reports whether the last mode of a session has priority over the mode of the
-// options, which was not requested for this run.
+// options. This is possible only if the mode of the options was not requested for this run.
 func (a *Agent) prefersResumed(last policy.Mode) bool {
 	m := a.opt.Permissions.Config.Mode
 	return m == "" || a.opt.Permissions.DefaultMode && m.Stricter(last) == last
 }
 
-// startMode records the mode that was requested for this run, if the log has another one.
+// startMode records the mode that was requested for this run, if the log contains another mode.
 func (r *Run) startMode(wanted, recorded policy.Mode) error {
 	c, record := sessionpolicy.Start(wanted, recorded, r.root.opt.Session.Opened.User)
 	if !record {
@@ -89,7 +90,7 @@ func (r *Run) hasEarlyMode() bool {
 	return slices.ContainsFunc(r.early, func(c policy.Change) bool { return c.Mode != "" })
 }
 
-// resumeLimits applies the limits of the open turn again.
+// resumeLimits applies the limits of the open turn again after a restart.
 func (a *Agent) resumeLimits(st *session.State) error {
 	for _, raw := range st.Policy {
 		var c policy.Change
@@ -106,8 +107,9 @@ func (a *Agent) resumeLimits(st *session.State) error {
 	return nil
 }
 
-// migratePolicy copies policy changes to the run's log that an earlier version of Holdfast recorded
-// in an agent's log. It copies only denials, because the run may have revoked the permissions.
+// migratePolicy copies policy changes to the run's log if an earlier version of Holdfast recorded
+// them in an agent's log. It copies only denials, because the run may have revoked the permissions
+// in the meantime.
 func (a *Agent) migratePolicy(ctx context.Context, st *session.State) (notices []string, err error) {
 	revoked := map[string]bool{}
 	var list []policy.Change
@@ -138,7 +140,7 @@ func (a *Agent) migratePolicy(ctx context.Context, st *session.State) (notices [
 	return notices, nil
 }
 
-// adopt records a change from another log, once.
+// adopt records a change from another log, unless the run already has it.
 func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
 	r.mu.Lock()
 	known := c.Grant != nil && r.grants[c.Grant.ID] || c.Patch != nil && slices.ContainsFunc(r.changes, func(o policy.Change) bool {
@@ -153,8 +155,8 @@ func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
 	return err
 }
 
-// resumedMode returns the mode of a resumed session if none is requested. Plan mode and modes that
-// loosen the policy end with the process in which the user set them.
+// resumedMode returns the mode of a resumed session if none is requested. Plan mode, and modes that
+// loosen the policy, end with the process in which the user set them.
 func resumedMode(recorded string) (policy.Mode, bool) {
 	m := policy.Mode(recorded)
 	if m.Check() != nil {
@@ -163,9 +165,9 @@ func resumedMode(recorded string) (policy.Mode, bool) {
 	return m, m != policy.ModeDefault && m != policy.ModePlan && m != policy.ModeBypass
 }
 
-// resume continues the tool round that was open before a restart: the calls of the last answer without
-// a result. Their open approval request waits again, under the same id. Answers given since are
-// applied. The other calls are judged.
+// resume continues the tool round that was open before a restart. It handles the calls of the last
+// answer that have no result. The open approval request of such a call waits again, under the same
+// id. Answers that arrived in the meantime are applied. The other calls are judged.
 func (l *loop) resume(ctx context.Context, st *session.State) error {
 	if st.OpenTurn == "" {
 		if err := l.openTurn(ctx, nil); err != nil {
@@ -236,7 +238,7 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 	}
 	_, answered := l.a.shared.answer(q.ID)
 	misplaced := !answered && l.approvalLog(q) != l.runLog.ID()
-	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // deferred, or from a version that did not record what exactly was shown
+	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // from an earlier version without digests, deferred by a hook, or in the wrong log
 		return l.withdraw(ctx, q)
 	}
 	c.approval, c.requests = &q, q.Requests
@@ -250,13 +252,14 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 }
 
 // withdraw closes an approval request whose answer cannot be checked against the call that will
-// run, or whose record is in a different log than a new request would be. The call is judged again
-// and may need approval again.
+// run. It also closes a request whose record is in a different log than the record of a new request
+// would be. The call is judged again and may need approval again.
 func (l *loop) withdraw(ctx context.Context, q approval.Request) error {
 	return l.close(ctx, q, "the call needs approval again")
 }
 
-// close denies an approval request that no call waits for, in the log that has it.
+// close denies an approval request for which no call waits. It writes the denial to the log that
+// contains the request.
 func (l *loop) close(ctx context.Context, q approval.Request, why string) error {
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
@@ -276,17 +279,18 @@ func (l *loop) close(ctx context.Context, q approval.Request, why string) error 
 	return err
 }
 
-// byRestart is the actor that closes approval requests that no call waits for.
+// byRestart is the actor that closes approval requests for which no call waits.
 const byRestart = "restart"
 
-// closed reports whether the approval request was closed without a decision. Its call is judged
-// again.
+// closed reports whether the approval request was closed without a decision. The call of such a
+// request is judged again.
 func closed(ans approval.Answer) bool {
 	return ans.Actor == byRestart && ans.Via == "" && ans.Decision == approval.Deny
 }
 
-// closeOrphans closes the approval requests in the run's log whose sub-agents ended with an earlier
-// process: sub-agents of this agent that do not run now. A resumed sub-agent asks again.
+// closeOrphans closes approval requests in the run's log if they are from sub-agents that ended
+// with an earlier process. These are sub-agents of this agent that do not run now. A resumed
+// sub-agent requests approval again.
 func (l *loop) closeOrphans(ctx context.Context) error {
 	if l.a.opt.parent != nil || l.runLog.Meta().OpenApprovals == 0 {
 		return nil
@@ -298,7 +302,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 	open = slices.DeleteFunc(open, func(q approval.Request) bool {
 		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.isRunning(q.Asker)
 	})
-	if l.runLog != l.log && len(open) > 0 { // the run has other agents, too
+	if l.runLog != l.log && len(open) > 0 { // the run also has other agents
 		children, err := l.log.Sessions().Children(ctx, l.opened.ID)
 		if err != nil {
 			return err
@@ -315,15 +319,15 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 	return nil
 }
 
-// approvalLog returns the session whose log has an approval request.
+// approvalLog returns the session whose log contains an approval request.
 func (l *loop) approvalLog(q approval.Request) string { return cmp.Or(q.Session, l.log.ID()) }
 
-// closeMoot denies the approval requests of this session in the run's log that no call waits for.
+// closeMoot denies the approval requests of this session in the run's log for which no call waits.
 func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 	for _, r := range st.OpenApprovals {
 		var q approval.Request
 		if json.Unmarshal(r.Payload, &q) != nil {
-			continue // the request belongs to another session, or no log has a readable copy of it
+			continue // the request belongs to another session, or no log contains a readable copy of it
 		}
 		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.approval != nil && c.approval.ID == q.ID })
 		if q.Asker != l.opened.ID || waits {
@@ -336,7 +340,7 @@ func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 	return nil
 }
 
-// approvalsInRunLog fills in the approval requests of a sub-agent's session, which are in the log of
+// approvalsInRunLog adds the approval requests of a sub-agent's session, which are in the log of
 // its run.
 func (a *Agent) approvalsInRunLog(ctx context.Context, o *session.RestoreOptions) error {
 	if o.SessionID == "" || o.Fork {
@@ -346,7 +350,7 @@ func (a *Agent) approvalsInRunLog(ctx context.Context, o *session.RestoreOptions
 	if err == nil && m.Owner != "" {
 		o.OpenApprovals, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
 	}
-	if errors.Is(err, session.ErrNotFound) { // a new session, or its owner was deleted
+	if errors.Is(err, session.ErrNotFound) { // the session is new, or its owner was deleted
 		return nil
 	}
 	return err

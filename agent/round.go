@@ -19,14 +19,14 @@ import (
 // maxParallel is the maximum number of read-only calls that run in parallel.
 const maxParallel = 10
 
-// round is the tool calls of one answer. They run in order: consecutive read-only calls in parallel,
-// each other call alone.
+// round is the state of the tool calls of one answer. Calls run in order: consecutive read-only
+// calls run in parallel, and every other call runs alone.
 type round struct {
 	calls []*call
 	at    int     // the first call without a result
-	ready []*call // the next calls, from index at on; they are recorded as started and will run
+	ready []*call // the next calls, starting with index at; they are recorded as started and will run
 	asked *call   // the call that waits for approval: calls[at] or a nested request
-	work  *work   // the running calls among those of ready
+	work  *work   // the running calls among the calls in ready
 	stop  bool    // a denial also stops the turn
 }
 
@@ -34,7 +34,7 @@ type round struct {
 type call struct {
 	use       transcript.ToolUse
 	tool      tool.Tool
-	call      *tool.Call // the call as it runs; its input may differ from that of the use
+	call      *tool.Call // the call as it runs; its input may differ from the input of the tool use
 	requests  []policy.Request
 	decision  policy.Decision
 	judged    policyVersion
@@ -47,7 +47,7 @@ type call struct {
 	nested    *nestedRequest // set if this is a nested request and not a tool call
 	result    tool.Result
 	took      time.Duration
-	detached  bool   // the call continues in the background, and result says so
+	detached  bool   // the call continues in the background, as the text in result explains
 	placed    func() // called when that result is recorded
 }
 
@@ -68,8 +68,9 @@ func (r *round) approvals() []approval.Request {
 	return []approval.Request{*r.asked.approval}
 }
 
-// plan decides about the next calls until one can run or needs approval, and returns the records to
-// write before that. It applies the policy changes that other programs have recorded before.
+// plan decides about the next calls until a call can run or needs approval. It returns the records
+// to write before the call runs or waits. It first applies the policy changes that other programs
+// have recorded.
 func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	r := l.round
 	if r.at == len(r.calls) {
@@ -95,7 +96,8 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	return entries, nil
 }
 
-// planCall decides about the next call. The result done is true if the call can run or waits for an answer.
+// planCall decides how to continue with the next call. The result done is true if the call can run
+// or waits for an answer.
 func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done bool, err error) {
 	if refusal, ok := l.lookup(c); !ok {
 		entries, err = l.refuse(c, refusal, false)
@@ -113,7 +115,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
 	}
-	if ctx.Err() != nil { // hook results after an interrupt may be caused by it
+	if ctx.Err() != nil { // hook results after an interrupt may be a consequence of the interrupt
 		return nil, true, nil //nolint:nilerr // the turn ends with the interrupt
 	}
 	if c.decision.Effect == policy.Ask && !l.alone {
@@ -153,7 +155,7 @@ func (c *call) wouldFail() error {
 	return nil
 }
 
-// lookup finds the call's tool. If it is unknown, lookup returns the text of the result.
+// lookup finds the call's tool. If the tool is unknown, lookup returns the text of the result.
 func (l *loop) lookup(c *call) (refusal string, ok bool) {
 	if c.call == nil {
 		c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
@@ -183,10 +185,10 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 				break
 			}
 			if l.announce(ctx, next) != nil {
-				break // its turn reports the error
+				break // planCall reports the error when this call is the next one
 			}
 			if err := l.judge(ctx, next); err != nil || next.decision.Effect != policy.Allow {
-				break // its turn reports the error
+				break // planCall handles this call when it is the next one
 			}
 			r.ready = append(r.ready, next)
 		}
@@ -278,7 +280,7 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
 	}
 	if len(r.ready) == 0 && r.at < len(r.calls) {
-		if l.head == nil { // the round is from before a restart
+		if l.head == nil { // the round began before a restart
 			if err := l.refreshHead(); err != nil {
 				return DriverState{}, false, err
 			}
@@ -332,8 +334,8 @@ func (l *loop) closeRound(ctx context.Context) (DriverState, bool, error) {
 	return DriverState{}, true, nil
 }
 
-// abandon gives every call without a result a result with this text and ends the turn. A call that was
-// recorded as started but did not run gets the outcome not_run.
+// abandon gives this text as a result to every call that has no result, and ends the turn. A call
+// that was recorded as started but did not run gets [record.OutcomeNotRun].
 func (l *loop) abandon(ctx context.Context, text string, why event.Reason) (DriverState, bool, error) {
 	return l.abandonBy(ctx, text, why, nil)
 }
@@ -379,7 +381,8 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	return l.finish(ctx, why, cause)
 }
 
-// finishReady returns the records of the ready calls' results, in call order, with the texts of hooks.
+// finishReady returns the records for the results of the ready calls, in call order, with the texts
+// of hooks.
 func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 	r := l.round
 	var entries []entry

@@ -19,38 +19,39 @@ import (
 )
 
 // Run holds what all agents of one run share: the mode, grants, denials and patches of the session
-// that the user started, the answers to approval requests, and the budget. All of it is recorded
-// in the log of that session, whichever agent asked. Each agent of the run reads new records there
-// before it decides.
+// that the user started, the answers to approval requests, and the budget. All of it is recorded in
+// the log of that session, whichever agent requested it. Each agent of the run reads new records
+// from that log before it decides about a call.
 //
 //	agent, sub-agent, teammate ─► Run ─► policy.changed, approval.asked, approval.resolved
 //	                               ▲                    │ of the one log
 //	other programs ────────────────┴───── new records ◄─┘
 //
-// An agent makes its own Run, which its sub-agents share. [NewRun] is for several agents that work
-// for one session. A Run is safe for concurrent use.
+// An agent without a Run creates one, which its sub-agents share. [NewRun] creates a Run for
+// several agents that work for one session. A Run is safe for concurrent use.
 type Run struct {
-	changeMu sync.Mutex // serializes policy changes and reading the log; locked before mu
+	changeMu sync.Mutex // makes policy changes and reads of the log run one after another; locked before mu
 
-	mu        sync.Mutex   // guards the fields below; not held during store operations or host code
-	log       *session.Log // nil without a store, and until the log is opened
+	mu        sync.Mutex   // protects the fields below; not held during store operations or host code
+	log       *session.Log // nil without a store, and before the log is opened
 	from      int64        // seq of the last restored record
-	mode      int64        // seq of the change that set the mode
-	callbacks int64        // number of changes of the callback; each change makes earlier decisions void
+	mode      int64        // seq of the record that set the mode
+	callbacks int64        // number of changes of the callback; each change makes earlier decisions invalid
 	resumed   policy.Mode  // the session's last mode, for members without a mode of their own
 	changes   []policy.Change
-	early     []policy.Change // changes before the session was opened, recorded when it opens
+	early     []policy.Change // changes made before the session was opened, which are recorded when it opens
 	answers   map[string]approval.Answer
-	granted   map[string]string // ids of grants by approval request, revoked grants included
-	grants    map[string]bool   // ids of all recorded grants, revoked grants included
+	granted   map[string]string // ids of grants by approval request, including revoked grants
+	grants    map[string]bool   // ids of all recorded grants, including revoked grants
 	root      *Agent            // the agent whose session has the log, or nil
 	budget    *budget
-	members   []*Agent // the agents with their own guards; sub-agents derive stored from a member's
+	members   []*Agent // the agents with their own guards; sub-agents derive their guards from those of a member
 }
 
-// NewRun returns the run of a session that several agents work for, each in its own session
-// ([Options].Run). log is the log of that session; the code that opened it closes it after the
-// agents. Earlier policy changes of the session apply. NewRun returns errors of the store.
+// NewRun returns the run of a session for which several agents work, each in its own session
+// ([Options].Run). log is the log of that session. The code that opened it closes it after the
+// agents have been closed. Earlier policy changes of the session also apply. NewRun returns errors
+// of the store.
 func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
 	r := &Run{log: log, budget: &budget{}}
 	st, err := log.Snapshot(ctx)
@@ -118,7 +119,8 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 	return done, kept(err)
 }
 
-// anyGuards returns the guards of the first member, or those for a run without an agent.
+// anyGuards returns the guards of the first member of the run, or the guards for a run without
+// agents.
 func (r *Run) anyGuards() (*policy.Guards, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,8 +130,8 @@ func (r *Run) anyGuards() (*policy.Guards, error) {
 	return r.guardsWithoutAgent()
 }
 
-// Chain returns the policy chain of a tool, or of all tools for "", as far as it is known without
-// an agent's settings.
+// Chain returns the policy chain of a tool, or of all tools for "", as far as it can be determined
+// without the settings of an agent.
 func (r *Run) Chain(tool string) (policy.Chain, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +165,7 @@ func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Cha
 	return r.changeAs(ctx, a.rootAgent().guards, c)
 }
 
-// changeAs is like change, but checks with other guards. changeMu is held.
+// changeAs is like change, but checks the change with other guards. changeMu is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
 	log := r.home()
 	for {
@@ -194,8 +196,8 @@ func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Chan
 	}
 }
 
-// recorded applies a change that was recorded as seq. Without a log it is recorded when the session
-// opens.
+// recorded applies a change that was recorded with this seq. Without a log, the change is recorded
+// when the session opens.
 func (r *Run) recorded(c policy.Change, seq int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,7 +242,7 @@ func (r *Run) readNew(ctx context.Context) error {
 	return r.readBatch(ctx)
 }
 
-// home returns the log with the run's records, or nil.
+// home returns the log that contains the run's records, or nil.
 func (r *Run) home() *session.Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,8 +255,8 @@ func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	if log == nil {
 		return 0, nil
 	}
-	// A concurrent append by this process may move the head, past records of other programs,
-	// between two reads.
+	// Between two reads, a concurrent append by this process may move the head past records of
+	// other programs.
 	for {
 		head = log.Head()
 		if err := r.readBatch(ctx); err != nil || log.Head() == head {
@@ -263,7 +265,7 @@ func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	}
 }
 
-// readBatch reads the new records. changeMu is held.
+// readBatch reads the records that are new. changeMu is held.
 func (r *Run) readBatch(ctx context.Context) error {
 	log := r.home()
 	if log == nil {
@@ -287,8 +289,8 @@ func (r *Run) readBatch(ctx context.Context) error {
 	return nil
 }
 
-// note applies one record of another program. If it cannot be applied, the agent stops: continuing
-// without it might allow what the record forbids. mu is held.
+// note applies one record of another program. If it cannot be applied, the agent stops, because
+// otherwise it might allow an action that the record forbids. mu is held.
 func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	switch k {
 	case record.KindPolicyChanged:
@@ -328,8 +330,8 @@ func (r *Run) answer(id string) (approval.Answer, bool) {
 	return ans, ok
 }
 
-// answerTo reads the records of other programs up to head and returns the answer to an approval
-// request among them.
+// answerTo reads the records of other programs up to head. It returns the recorded answer to an
+// approval request, or nil if there is none yet.
 func (r *Run) answerTo(ctx context.Context, id string) (head int64, stored *approval.Answer, err error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
@@ -342,20 +344,20 @@ func (r *Run) answerTo(ctx context.Context, id string) (head int64, stored *appr
 	return head, stored, nil
 }
 
-// grantOf returns the id of the grant that the answer to an approval request has already made, in
-// another program or before a restart, or "".
+// grantOf returns the id of the grant that already exists for the answer to an approval request.
+// Another program may have created it, or this one before a restart. Without a grant it returns "".
 func (r *Run) grantOf(request string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.granted[request]
 }
 
-// apply applies the change that is recorded as seq. mu is held.
+// apply applies the change that is recorded with this seq. mu is held.
 func (r *Run) apply(c policy.Change, seq int64) error {
 	switch {
 	case c.Mode != "":
 		if seq < r.mode {
-			return nil // a later change was applied first
+			return nil // a later change was applied before this one
 		}
 		r.mode = seq
 	case c.Grant != nil:
@@ -385,18 +387,18 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 // take applies a change of the run to an agent with its own guards, and to its sub-agents.
 func (a *Agent) take(c policy.Change) error {
 	if c.Grant != nil && slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == c.Grant.ID }) {
-		return nil // another agent with the same guards has applied the change
+		return nil // another agent with the same guards has already applied the change
 	}
 	if c.Ended && a.opt.Permissions.Guards != nil {
 		return nil // the host ends the run
 	}
-	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // an already revoked grant is fine
+	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // it is not an error if the grant is already revoked
 		return err
 	}
 	return nil
 }
 
-// deferEvent queues the event of a change for the loop.
+// deferEvent queues the event of a change, which the loop emits later.
 func (a *Agent) deferEvent(c policy.Change) {
 	e := event.PolicyChanged{Change: c}
 	a.mu.Lock()
@@ -408,8 +410,8 @@ func (a *Agent) deferEvent(c policy.Change) {
 	}
 }
 
-// rootAgent returns the agent from whose guards the agent's guards derive: itself, or its topmost
-// parent.
+// rootAgent returns the agent from whose guards the agent's guards are derived: its topmost parent,
+// or the agent itself if it has no parent.
 func (a *Agent) rootAgent() *Agent {
 	for a.opt.parent != nil {
 		a = a.opt.parent

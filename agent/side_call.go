@@ -10,10 +10,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// SideCall makes a model call outside the transcript, on behalf of a tool, and returns its text. Its usage is
-// added to the run. The log contains its cost and the tool's result, but not the text itself. It is safe for
-// concurrent use. It returns ErrBudget, [model.Info.Unpriced], errors of the store, and the model's error after
-// the retries of [ModelOptions].Retry. The fallback model answers if possible.
+// SideCall makes a model call outside the transcript, on behalf of a tool, and returns the text of
+// the answer. Its usage is added to the run. The log contains the cost of the call and the tool's
+// result, but not the text itself. It is safe for concurrent use. It returns ErrBudget,
+// [model.Info.Unpriced] and errors of the store. It returns the model's error after the retries
+// that [ModelOptions].Retry allows. The fallback model answers if possible.
 func (a *Agent) SideCall(ctx context.Context, m model.Model, system, text string) (string, error) {
 	e, err := a.encode(transcript.UserText(text))
 	if err != nil {
@@ -27,7 +28,7 @@ func (a *Agent) SideCall(ctx context.Context, m model.Model, system, text string
 	return out, err
 }
 
-// sideCall calls one model and retries after retryable errors.
+// sideCall calls one model, with retries after retryable errors.
 func (a *Agent) sideCall(ctx context.Context, m model.Model, system string, e transcript.Encoded) (string, error) {
 	w, err := m.Encode(e)
 	if err != nil {

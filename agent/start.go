@@ -90,7 +90,7 @@ func (l *loop) emitOpened(emit func(event.Event)) {
 // describe completes the description of a new session.
 func (a *Agent) describe(o session.Opened) session.Opened {
 	if o.Model == "" {
-		o.Model = a.model.Info().Model // the same name as in the items of its answers
+		o.Model = a.model.Info().Model // the same name that the items of its answers have
 	}
 	if o.CWD == "" {
 		o.CWD = workingDirectory(&a.opt)
@@ -134,7 +134,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if got.Rewritten {
 		l.repairedFrom(got.Before)
 	}
-	if got.State.Mark == nil { // no request since the last rewrite
+	if got.State.Mark == nil { // no request was sent since the last rewrite
 		l.lastUsage = transcript.Usage{}
 	}
 	l.opened = event.SessionOpened{
@@ -166,14 +166,14 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	return l, nil
 }
 
-// setCaller notes the tool use that started this agent.
+// setCaller adds to the opening event which session and tool use started this sub-agent.
 func (l *loop) setCaller() {
 	if o := &l.a.opt; o.parent != nil {
 		l.opened.Caller, l.opened.Use, l.opened.Name = o.Session.Opened.Caller, o.Session.Opened.Use, o.AgentName
 	}
 }
 
-// restoreSeenFiles passes the files that the transcript shows to the tools.
+// restoreSeenFiles tells the tools which files the transcript shows.
 func (a *Agent) restoreSeenFiles(seen []record.FileShown) {
 	a.mu.Lock()
 	tools := a.tools.Tools()
@@ -207,7 +207,7 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 		return nil, err
 	}
 	l.opened = event.SessionOpened{ID: id}
-	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // otherwise the model reads files again
+	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // otherwise the model would have to read files again
 		a.restoreSeenFiles(st.ShownFiles)
 		if a.shared.root == a {
 			a.budget.restore(st)
@@ -250,13 +250,14 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 	return err
 }
 
-// repairedFrom notes the repair, for hosts that keep their own copy of the transcript.
+// repairedFrom prepares the event about the repair, for hosts that keep their own copy of the
+// transcript.
 func (l *loop) repairedFrom(before int) {
 	l.repair = &event.TranscriptRewritten{Mutator: byRepair, When: "at_start", Before: before, After: l.t.Len()}
 }
 
-// byRepair is the mutator name of the repair at the start: calls without a result get one, and
-// unpaired items are removed.
+// byRepair is the mutator name of the repair when a session is opened: calls without a result get
+// one, and unpaired items are removed.
 const byRepair = "repair"
 
 func (l *loop) load(items []transcript.Encoded) error {

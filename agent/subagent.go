@@ -26,26 +26,27 @@ type Definition struct {
 	Name        string // the name in calls and in rules: Agent(Name)
 	Description string // text that says when the model should use this sub-agent
 	Prompt      string // the system prompt
-	// Tools are the parent's tools that it may use; nil means all. DisallowedTools removes some.
-	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in DisallowedTools, mcp__* are
-	// those of all servers.
+	// Tools are the parent's tools that the sub-agent may use; nil means all. DisallowedTools
+	// removes some. mcp__SERVER and mcp__SERVER__* mean all tools of an MCP server; in
+	// DisallowedTools, mcp__* means the tools of all servers.
 	Tools, DisallowedTools []string
-	// ToolRules are rules, such as Bash(git diff:*). A tool that they name may be called only as the
-	// rules allow.
+	// ToolRules are rules, such as Bash(git diff:*). A tool that the rules name may be called only
+	// as the rules allow.
 	ToolRules  []string
-	Model      string      // "" or "inherit" is the parent's model
-	Mode       policy.Mode // "" is the parent's mode; a mode is never weaker than the parent's mode
-	MaxTurns   int         // maximum number of model calls; 0 is the parent's limit, which also is the maximum
+	Model      string      // "" or "inherit" means the parent's model
+	Mode       policy.Mode // "" is the parent's mode; a sub-agent's mode is never weaker than the parent's mode
+	MaxTurns   int         // maximum number of model calls; 0 is the parent's limit, and a sub-agent's limit cannot be higher
 	Background bool        // true if its calls are always background tasks
 	// [SubagentOptions].Tools must provide the following; without it they are an error. Isolation
-	// gives each sub-agent its own checkout. Skills are loaded when it starts. Servers are MCP
-	// servers, of the run or its own. Memory is the layer of the memory folder that it keeps between
-	// sessions: user, project, local, or "" for none.
+	// gives each sub-agent its own checkout. Skills are loaded when the sub-agent starts. Servers
+	// are MCP servers of the run, or servers of only this sub-agent. Memory is the layer of the
+	// memory folder that the sub-agent keeps between sessions: user, project, local, or "" for
+	// none.
 	Isolation bool
 	Skills    []string
 	Servers   []string
 	Memory    string
-	Origin    string // where it was defined, for messages
+	Origin    string // where the definition comes from, for messages
 }
 
 // GeneralPurpose is the only definition if no other is given.
@@ -58,58 +59,60 @@ var GeneralPurpose = Definition{
 
 // SubagentOptions are the options of [NewSubagents].
 type SubagentOptions struct {
-	// Definitions are the kinds of sub-agents; default [GeneralPurpose]. Duplicate names are an
-	// error.
+	// Definitions are the kinds of sub-agents; the default is [GeneralPurpose]. Duplicate names are
+	// an error.
 	Definitions []Definition
 	// Model returns a model that a definition or a call names. If it is nil, only the parent's model
 	// is available.
 	Model func(name string) (model.Model, error)
-	// Tools returns the equipment of one sub-agent, before its definition restricts the tools. If it
-	// is nil, the sub-agent gets its parent's tools and shares their current directory and their list
-	// of read files.
+	// Tools returns the tools and other settings for one sub-agent. The definition then restricts
+	// the tools. If Tools is nil, the sub-agent gets its parent's tools and shares their current
+	// directory and their list of read files.
 	Tools func(ctx context.Context, w SubagentRequest) (SubagentSetup, error)
-	// Limit is how many sub-agents work at once; others wait. Default 10.
+	// Limit is the maximum number of sub-agents that work at the same time; others wait. Default
+	// 10.
 	Limit int
 	// Named handles calls that name the sub-agent, which makes it a teammate
-	// ([Subagents.StartTeammate]). The options hold Name, Kind, Title and Mode of the call; team
+	// ([Subagents.StartTeammate]). The options contain Name, Kind, Title and Mode of the call; team
 	// is the team to join, or "". If it is nil, the model cannot name sub-agents.
 	Named func(ctx context.Context, s *Subagents, c *tool.Call, o TeammateOptions, team, prompt string) (tool.Result, error)
-	// Resumed is called when the agent resumes a session, to start the teammates of that session
+	// Resumed is called when the agent resumes a session. It starts the teammates of that session
 	// again. The returned texts are for the user.
 	Resumed func(ctx context.Context, s *Subagents) (notices []string)
 }
 
-// SubagentSetup is the equipment of one sub-agent.
+// SubagentSetup contains the tools and other settings of one sub-agent.
 type SubagentSetup struct {
 	Tools         *tool.Registry
-	ExtraTools    []tool.Tool            // tools that it gets even if its definition's Tools do not name them
-	Folder        string                 // its own folder, see [policy.Guards.OwnFolder]; "" for none
-	Background    *Background            // see [Options].Background; ends with it
+	ExtraTools    []tool.Tool            // tools that the sub-agent gets even if its definition's Tools do not name them
+	Folder        string                 // the sub-agent's own folder, see [policy.Guards.OwnFolder]; "" means none
+	Background    *Background            // see [Options].Background; ends with the sub-agent
 	RestoreDir    func(dir string) error // see [Options].RestoreDir
 	Instructions  Instructions           // see [Options].Instructions
 	LoopObservers []LoopObserver
-	// EnterDir is its [Options].EnterDir.
+	// EnterDir is the [Options].EnterDir of the sub-agent.
 	EnterDir func(ctx context.Context) (dir, text string, err error)
-	// OnEnd, if not nil, is called when it has ended, before Close. It returns a text for the
-	// parent's model about what remains, such as a checkout with changes, or "".
+	// OnEnd, if not nil, is called when the sub-agent has ended, before Close. It returns a text
+	// for the parent's model about what remains, such as a checkout with changes, or "".
 	OnEnd func(ctx context.Context) string
-	// OnLeaseLost is its [Options].OnLeaseLost.
+	// OnLeaseLost is the [Options].OnLeaseLost of the sub-agent.
 	OnLeaseLost func(error)
-	Close       func() error // called when it has ended; may be nil
+	Close       func() error // called when the sub-agent has ended; may be nil
 }
 
 // SubagentRequest describes the sub-agent that needs tools.
 type SubagentRequest struct {
 	Definition Definition
 	Name       string // the name of a teammate, or ""
-	Session    string // the session that it resumes, or ""
+	Session    string // the id of the session that it resumes, or ""
 	CWD        string // the folder of that session, or ""
 }
 
-// Subagents lets one agent give tasks to others. Each sub-agent has its own session, which belongs
-// to the parent's owner, guards that are never weaker than the parent's, and a share of the
-// parent's budget. It ends with the call that started it: with the turn of its parent, or with the
-// session if the call is a background task.
+// Subagents lets one agent, the parent, give tasks to sub-agents. Each sub-agent has its own
+// session, which is owned by the session of the run, and its own guards, which are never weaker
+// than the parent's. It shares the budget of the run. A sub-agent ends with the call that started
+// it: at the latest when the parent's turn ends, or when the parent is closed if the call is a
+// background task.
 type Subagents struct {
 	o     SubagentOptions
 	tool  tool.Tool
@@ -117,11 +120,11 @@ type Subagents struct {
 
 	mu         sync.Mutex
 	a          *Agent
-	live       []*Agent // sub-agents and teammates that have started and not ended
+	live       []*Agent // sub-agents and teammates that have started and have not ended
 	teammates  []*Teammate
 	changed    chan struct{} // closed and replaced when a teammate becomes idle or ends
 	closed     bool
-	suspending bool // true if Suspend closed the sub-agents: their teammates will be resumed later
+	suspending bool // true if Suspend closed the sub-agents; their teammates will be resumed later
 }
 
 type agentInput struct {
@@ -191,7 +194,7 @@ func (s *Subagents) make(spec tool.Spec) (tool.Tool, error) {
 	})
 }
 
-// runNamed is run for calls that may name a teammate.
+// runNamed is like run, for calls that may name a teammate.
 func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in teammateInput) (tool.Result, error) {
 	if in.Name == "" {
 		return s.run(ctx, c, in.agentInput)
@@ -220,7 +223,7 @@ func (d *Definition) check() error {
 	return nil
 }
 
-// Tool returns the tool that starts sub-agents. Sub-agents themselves do not get it.
+// Tool returns the tool that starts sub-agents. Sub-agents themselves do not get this tool.
 func (s *Subagents) Tool() tool.Tool { return s.tool }
 
 // Definitions returns the kinds of sub-agents, in order.
@@ -286,7 +289,7 @@ func (d backgroundableTool) Detach(c *tool.Call) time.Duration {
 // Awaited implements [tool.Detacher].
 func (backgroundableTool) Awaited(*tool.Call) bool { return true }
 
-// find returns the definition that a call names.
+// find returns the sub-agent definition that a call names.
 func (s *Subagents) find(in agentInput) (Definition, error) {
 	name := cmp.Or(in.Type, s.o.Definitions[0].Name)
 	var names []string
@@ -338,7 +341,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	end := child.Close
 	defer func() {
 		failed := end()
-		if err == nil { // an error has no result to which the text could be added
+		if err == nil { // an error has no result, so the text cannot be added to one
 			if text := with.OnEnd(context.WithoutCancel(ctx)); text != "" {
 				out.Content = append(out.Content, transcript.Text{Text: text})
 			}
@@ -364,7 +367,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 }
 
 // work runs the task of a sub-agent. While an approval request of the sub-agent is suspended, the
-// call waits too; the sub-agent asks again when its parent runs again.
+// call waits too; the sub-agent requests approval again when its parent runs again.
 func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt string) (*event.Result, error) {
 	input := []transcript.Part{transcript.Text{Text: prompt}}
 	for {
@@ -401,7 +404,7 @@ func suspendedResult(id string) tool.Result {
 		"[sub-agent " + id + ": pass this id as resume to continue it]")
 }
 
-// acquireSlot waits until another sub-agent may run.
+// acquireSlot waits until one more sub-agent may run.
 func (s *Subagents) acquireSlot(ctx context.Context) (free func(), err error) {
 	select {
 	case s.slots <- struct{}{}:

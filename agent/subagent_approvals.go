@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// askedInRun lists the approval requests of a sub-agent's session in the log of its run, oldest first:
-// the open ones and the answered ones.
+// askedInRun lists the approval requests of a sub-agent's session that are in the log of its run.
+// Open and answered requests are listed, oldest first.
 func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Record, answered []session.AnsweredApproval, err error) {
 	m, err := sessions.Get(ctx, run)
 	if err != nil {
@@ -30,7 +30,7 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 				return nil, nil, err
 			}
 			if q.Asker == asker {
-				r.Seq = 0 // the seq of another log means nothing here
+				r.Seq = 0 // a seq of another log has no meaning in this log
 				open, ids = append(open, r), append(ids, q.ID)
 			}
 		case r.Kind == record.KindApprovalResolved && len(open) > 0:

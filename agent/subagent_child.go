@@ -22,7 +22,7 @@ type spawnParams struct {
 	name   string // the name of a teammate, or ""
 	title  string
 	tag    string
-	use    string // the tool use that starts it
+	use    string // the id of the tool use that starts it
 	resume string // the session to resume, or ""
 	mode   policy.Mode
 	extra  []tool.Tool
@@ -95,7 +95,8 @@ func (a *Agent) approvals() []approval.Request {
 	return a.loop.round.approvals()
 }
 
-// model returns the model of a kind, and the parent's fallback if it is the parent's model.
+// model returns the model of a kind. If that is the parent's model, it also returns the parent's
+// fallback.
 func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err error) {
 	switch {
 	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
@@ -107,8 +108,8 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 	return m, nil, err
 }
 
-// narrowKind limits the tools that the rules of a kind name to the calls that the rules allow, for the
-// life of the sub-agent.
+// narrowKind restricts the tools that the rules of a kind name. For the life of the sub-agent, it
+// can use these tools only for calls that the rules allow.
 func narrowKind(o *Options, d Definition) error {
 	if len(d.ToolRules) == 0 {
 		return nil
@@ -139,7 +140,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Optio
 			return nil, err
 		}
 	} else if p.opt.Background != nil {
-		without = append(without, "TaskOutput", "TaskStop") // they would show the parent's tasks
+		without = append(without, "TaskOutput", "TaskStop") // these tools would show the parent's tasks
 	}
 	if e.Close == nil {
 		e.Close = func() error { return nil }
@@ -160,7 +161,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Optio
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	for _, t := range b.extra { // they replace the parent's tools of the same name
+	for _, t := range b.extra { // these tools replace the parent's tools of the same name
 		without = append(without, t.Spec().Name)
 	}
 	o.Tools = e.Tools.Exclude(without...)
@@ -176,7 +177,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Optio
 	return &e, nil
 }
 
-// withMissing adds the tools whose names a registry does not have.
+// withMissing adds the tools whose names are not yet in a registry.
 func withMissing(r *tool.Registry, more []tool.Tool) (*tool.Registry, error) {
 	list := r.Tools()
 	for _, t := range more {
@@ -190,7 +191,7 @@ func withMissing(r *tool.Registry, more []tool.Tool) (*tool.Registry, error) {
 	return tool.NewRegistry(list...)
 }
 
-// expandServers adds the tools of the MCP servers that are among names.
+// expandServers returns names, together with the tools of the MCP servers among them.
 func expandServers(r *tool.Registry, names []string) []string {
 	list := slices.Clone(names)
 	for _, n := range names {
@@ -213,7 +214,7 @@ func withPrefix(r *tool.Registry, prefix string) (names []string) {
 
 func noRemains(context.Context) string { return "" }
 
-// close closes the setup of a sub-agent, and shows the user what remains of it.
+// close closes the setup of a sub-agent, and shows the user what the sub-agent left behind.
 func (e *SubagentSetup) close(ctx context.Context, p *Agent) error {
 	if text := e.OnEnd(ctx); text != "" {
 		p.Notice(text)
@@ -248,14 +249,14 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b spawnParams) (*Opti
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
 		parent: p, kind: d.Name,
 	}
-	if p.opt.Model.Retry.Max == 0 { // 0 after fill means no retries
+	if p.opt.Model.Retry.Max == 0 { // 0 after fill means that there are no retries
 		o.Model.Retry.Max = -1
 	}
 	return o, nil
 }
 
-// maxTurnsOf returns the maximum number of model calls of a sub-agent: that of its kind, at most the
-// run's.
+// maxTurnsOf returns the maximum number of model calls of a sub-agent. This is the maximum of its
+// kind, but never more than the maximum of the run.
 func (a *Agent) maxTurnsOf(d Definition) int {
 	if n := a.opt.Limits.MaxTurns; n > 0 && (d.MaxTurns == 0 || d.MaxTurns > n) {
 		return n
@@ -263,8 +264,8 @@ func (a *Agent) maxTurnsOf(d Definition) int {
 	return d.MaxTurns
 }
 
-// childSession returns the session of a sub-agent: a new one, the resumed one, or a fork of the
-// resumed one if that belongs to a session from which this one was forked.
+// childSession returns the session of a sub-agent. This is a new session, the resumed session, or a
+// fork of the resumed session if that belongs to a session from which this one was forked.
 func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.RestoreOptions, error) {
 	opened := session.Opened{
 		Owner: a.root(), Caller: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
@@ -286,7 +287,7 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 		return r, fmt.Errorf("resume: %w", err)
 	}
 	r.SessionID, r.MustExist = m.ID, true
-	if r.Opened.CWD != "" { // only if the parent has a folder
+	if r.Opened.CWD != "" { // only if the parent has a current directory
 		r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
 	}
 	for at := a.SessionID(); at != "" && caller != ""; {
@@ -306,7 +307,8 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 // Model returns the agent's model.
 func (a *Agent) Model() model.Model { return a.model }
 
-// root returns the id of the run's session: the owner of the agent's session, or that session itself.
+// root returns the id of the run's session. This is the owner of the agent's session, or the
+// session itself if it has no owner.
 func (a *Agent) root() string {
 	if log := a.openLog(); log != nil {
 		if owner := log.Meta().Owner; owner != "" {
@@ -316,7 +318,7 @@ func (a *Agent) root() string {
 	return a.SessionID()
 }
 
-// pass queues an event of a sub-agent, unless the queue is full.
+// pass queues an event of a sub-agent. It drops deltas, and all events while the queue is full.
 func (a *Agent) pass(e event.SubagentEvent) {
 	switch e.Event.(type) {
 	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:

@@ -1,7 +1,8 @@
 package agent
 
 // suspendFor notes that an approval request of a sub-agent was suspended. The run ends with err, as
-// with a request of the agent itself. The returned channel is closed when the agent runs again.
+// for an approval request of the agent itself. The returned channel is closed when the agent runs
+// again.
 func (a *Agent) suspendFor(err error) <-chan struct{} {
 	a.mu.Lock()
 	if a.suspendedErr == nil {
@@ -17,14 +18,14 @@ func (a *Agent) suspendFor(err error) <-chan struct{} {
 	return again
 }
 
-// suspendedBy returns the error of a suspended sub-agent, or nil.
+// suspendedBy returns the error of a sub-agent that is suspended, or nil.
 func (a *Agent) suspendedBy() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.suspendedErr
 }
 
-// resumeSuspended lets suspended sub-agents ask again.
+// resumeSuspended lets suspended sub-agents request approval again.
 func (a *Agent) resumeSuspended() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

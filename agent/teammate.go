@@ -17,15 +17,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Teammate is a sub-agent that stays alive after its turn. It works on its queued input, then
-// waits for more, until it is dismissed or its parent closes.
+// Teammate is a sub-agent that continues to exist after its turn. It works on its queued input and
+// then waits for more input, until it is dismissed or its parent closes.
 //
 //	QueueNotification ─► its log ─► turn … turn ─► OnIdle ─┬─► a text ─► turn
 //	  ▲                                                    └─► waits
 //	  └────────────────────────────────────────────────────┘
 //
-// Queued input is durable, so a teammate of the same session has it after a restart. The methods
-// are safe for concurrent use.
+// Queued input is durable, so a teammate of the same session receives it after a restart. The
+// methods are safe for concurrent use.
 type Teammate struct {
 	s           *Subagents
 	parent      *Agent
@@ -42,19 +42,20 @@ type Teammate struct {
 
 // TeammateOptions are the options of [Subagents.StartTeammate].
 type TeammateOptions struct {
-	Name    string      // its name in decisions and approval requests, unique among running teammates
-	Kind    Definition  // its prompt, model and tools
-	Title   string      // the title of its session
+	Name    string      // the name of the teammate in decisions and approval requests, unique among running teammates
+	Kind    Definition  // the prompt, model and tools of the teammate
+	Title   string      // the title of the teammate's session
 	Tag     string      // the tag of its session
-	Use     string      // the tool use that starts it, or ""
-	Session string      // the session to resume, or ""
-	Mode    policy.Mode // a mode stricter than that of Kind, or ""
+	Use     string      // the id of the tool use that starts it, or ""
+	Session string      // the id of the session to resume, or ""
+	Mode    policy.Mode // a mode that is stricter than the mode of Kind, or ""
 	Tools   []tool.Tool // additional tools
-	// OnIdle is called when the teammate has no work, before it waits. If it returns a text, the teammate
-	// works on that next. The parameter last is nil if the teammate has had no work yet. OnIdle must not wait
-	// for the teammate. If OnIdle is nil, the teammate waits.
+	// OnIdle is called when the teammate has no work, before it waits. If it returns a text, the
+	// teammate continues with that text as input. The parameter last is nil if the teammate has had
+	// no work yet. OnIdle must not wait for the teammate. If OnIdle is nil, the teammate waits.
 	OnIdle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
-	// Before, if not nil, is called after its session was opened and before its first turn.
+	// Before, if not nil, is called after the teammate's session was opened and before the
+	// teammate's first turn.
 	Before func(ctx context.Context, m *Teammate) error
 	// OnError is called if the teammate ended with an error because its records could not be
 	// written.
@@ -65,8 +66,8 @@ type TeammateOptions struct {
 var errNameTaken = errors.New("a teammate with this name already works")
 
 // StartTeammate starts a teammate. It continues the open work of its session or waits for input.
-// ctx limits the start only. It returns an error if a teammate with that name already works, and
-// ErrClosed if the parent is closed or closes meanwhile.
+// ctx limits only the start. It returns an error if a teammate with that name already works, and
+// ErrClosed if the parent is closed or is closed during the call.
 func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Teammate, error) {
 	p, err := s.parent()
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 			return abort(err)
 		}
 	}
-	if err := s.admit(h.Name, m); err != nil { // the name may have been taken meanwhile
+	if err := s.admit(h.Name, m); err != nil { // another teammate may have taken the name in the meantime
 		stop(nil)
 		return abort(err)
 	}
@@ -198,8 +199,8 @@ func (m *Teammate) work(ctx context.Context) error {
 	}
 }
 
-// awaitParent waits with a suspended approval request until the parent runs again. It returns false if
-// the teammate must end.
+// awaitParent waits until the parent runs again, while an approval request is suspended. It returns
+// false if the teammate must end.
 func (m *Teammate) awaitParent(ctx context.Context, err error) bool {
 	select {
 	case <-m.parent.suspendFor(err):
@@ -248,7 +249,7 @@ func (m *Teammate) wait(ctx context.Context, more <-chan struct{}) bool {
 	m.s.notifyWaiters()
 	select {
 	case <-more:
-		m.set(true) // must be set before the turn empties the queue
+		m.set(true) // must be set before the turn takes all items from the queue
 		return true
 	case <-ctx.Done():
 		return false
@@ -283,7 +284,7 @@ func (m *Teammate) finish(err error) {
 var errDismissed = errors.New("dismissed")
 
 // Dismiss ends the teammate and waits for its end. It interrupts a running turn. The session
-// stays. The error says why records could not be written.
+// is kept. It returns the error of ctx, or the error with which the teammate ended.
 func (m *Teammate) Dismiss(ctx context.Context) error {
 	m.stop(errDismissed)
 	select {
@@ -296,13 +297,13 @@ func (m *Teammate) Dismiss(ctx context.Context) error {
 	return m.err
 }
 
-// Retire ends the teammate and does not wait, for use in [TeammateOptions].OnIdle.
+// Retire ends the teammate without waiting for its end, for use in [TeammateOptions].OnIdle.
 func (m *Teammate) Retire() { m.stop(errDismissed) }
 
 // Done returns a channel that is closed when the teammate has ended.
 func (m *Teammate) Done() <-chan struct{} { return m.done }
 
-// notifyWaiters wakes the calls that wait for teammates, which check the state again.
+// notifyWaiters wakes the calls that wait for teammates; each of them checks the state again.
 func (s *Subagents) notifyWaiters() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +321,7 @@ func (s *Subagents) Teammates() []*Teammate {
 	return slices.Clone(s.teammates)
 }
 
-// busy reports whether a teammate works. The channel is closed when that may have changed.
+// busy reports whether a teammate works. The channel is closed when that state may have changed.
 func (s *Subagents) busy() (bool, <-chan struct{}) {
 	if s == nil {
 		return false, nil
@@ -331,7 +332,7 @@ func (s *Subagents) busy() (bool, <-chan struct{}) {
 	return slices.ContainsFunc(s.Teammates(), (*Teammate).Working), changed
 }
 
-// close ends all teammates and waits for their end.
+// close closes all teammates and waits until they have ended.
 func (s *Subagents) close(suspend bool) error {
 	if s == nil {
 		return nil
@@ -350,9 +351,9 @@ func (s *Subagents) close(suspend bool) error {
 	return err
 }
 
-// QueueNotificationOnce is [Agent.QueueNotification] for an item with an id that the caller chooses. If
-// the session already has an item with that id, also from before a restart, it does nothing and queued
-// is false.
+// QueueNotificationOnce is [Agent.QueueNotification] for an item with an id that the caller
+// chooses. If the session already has an item with that id, even from before a restart, the method
+// does nothing, and queued is false.
 func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...transcript.Part) (queued bool, err error) {
 	if id == "" || strings.ContainsAny(id, "\n\r\x00") {
 		return false, fmt.Errorf("item id %q: %w", id, session.ErrInvalid)
@@ -377,19 +378,21 @@ func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...t
 	return true, nil
 }
 
-// itemIDs tracks the ids of the items of a session, so that each id is appended once.
+// itemIDs contains the ids of the items of a session, so that each item is appended only once.
 type itemIDs struct {
 	mu       sync.Mutex
 	ids      map[string]bool // nil until the first use
 	recorded map[string]bool // ids of recorded notifications of a resumed session
-	// tried has the items whose append failed; the same item is appended again.
+	// tried has the items whose append failed but may have been recorded; a new attempt appends the
+	// same item.
 	tried   map[string]transcript.Encoded
-	pending map[string]chan struct{} // appends in progress; closed at their end
+	pending map[string]chan struct{} // the appends in progress; each channel is closed when its append ends
 }
 
-// begin reports whether the session does not have an item yet, so that the caller must append it and
-// then call end. It waits for a concurrent append of the same item. The result e is the item of an
-// earlier attempt, or zero. The parameter all returns the ids of the session's items.
+// begin returns first as true if the session does not have the item with this id yet. The caller
+// must then append the item and call end. begin waits for a concurrent append of the same item. The
+// result e is the item from an earlier attempt, or the zero value. The parameter all returns the
+// ids of the session's items.
 func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, first bool, err error) {
 	for {
 		s.mu.Lock()
@@ -417,7 +420,7 @@ func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bo
 	}
 }
 
-// end notes how the append of an item ended.
+// end stores how the append of an item ended.
 func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -437,7 +440,8 @@ func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 	}
 }
 
-// itemIDs returns the ids of the transcript, of queued items and of recorded notifications.
+// itemIDs returns the ids of the items in the transcript, of queued items and of recorded
+// notifications.
 func (a *Agent) itemIDs() map[string]bool {
 	ids := map[string]bool{}
 	maps.Copy(ids, a.once.recorded)

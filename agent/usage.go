@@ -18,7 +18,8 @@ type usageTotal struct {
 	byModel map[string]event.ModelUsage
 }
 
-// empty starts again from zero. The cost since the last turn is still recorded with the next one.
+// empty sets the totals to zero again. The cost since the last turn is still recorded with the next
+// turn.
 func (t *usageTotal) empty() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +48,7 @@ func (t *usageTotal) add(m string, u transcript.Usage, cost float64) {
 	t.byModel[m] = event.ModelUsage{Usage: mu.Usage.Add(u), CostUSD: mu.CostUSD + cost, Calls: mu.Calls + 1}
 }
 
-// count fills in the usage.
+// count sets the usage in the result.
 func (t *usageTotal) count(r *event.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

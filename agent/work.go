@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// work is the ready calls of a round while they run, each on its own goroutine. The loop's goroutine
-// waits for their end and handles their nested requests. A call that continues in the background is no
-// longer part of it.
+// work contains the ready calls of a round while they run, each on its own goroutine. The loop's
+// goroutine waits until the calls end, and handles their nested requests. A call that continues in
+// the background is no longer part of it.
 //
 //	calls ─► Call.Ask ─► requests ─► awaitCall ─► guard ─► allow, deny, or an approval request
 //	      └► over ─────────────────► awaitCall ─► results
 type work struct {
 	jobs     []*job
-	over     chan struct{} // closed when all have ended or continue in the background
+	over     chan struct{} // closed when all calls have ended or continue in the background
 	requests chan *nestedRequest
 }
 
-// startWork runs calls that are recorded as started. They continue between calls of Driver.Next, and
-// end with ctx only during awaitCall.
+// startWork runs calls that are already recorded as started. They continue between calls of
+// Driver.Next, and end with ctx only during awaitCall.
 func (l *loop) startWork(ctx context.Context, calls []*call) *work {
 	w := &work{over: make(chan struct{}), requests: make(chan *nestedRequest)}
 	var wg sync.WaitGroup
@@ -85,8 +85,8 @@ func (l *loop) runCall(w *work, j *job) {
 	result = res
 }
 
-// askOf handles a nested request of a job in the foreground or background. It returns the allowed
-// input.
+// askOf handles a nested request of a job that runs in the foreground or background. It returns the
+// allowed input.
 func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (json.RawMessage, error) {
 	if j.holdForeground() {
 		defer j.releaseForeground()
@@ -131,8 +131,8 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	return l.nextCalls(ctx)
 }
 
-// halt ends the calls that still run when the loop stops, and records their results. If it cannot, the
-// loop is broken.
+// halt ends the calls that are still running when the loop stops, and records their results. If it
+// cannot do that, the loop is broken.
 func (l *loop) halt(ctx context.Context) error {
 	err := l.endEarly(ctx)
 	if err != nil && l.broken == nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ForRequests returns the approval request for judged requests and a decision whose effect is ask.
-// It uses these fields of q: ID, Agent (default: the agent of the decision), Cwd, Home, Sandbox
-// (default: "none", or "" for questions and forms), AskedAt and Expires. It does no I/O. The
-// digest covers the complete requests; the shown text of each is cut at maxShown bytes.
+// ForRequests returns the approval request for judged requests. The effect of the decision d must
+// be ask. ForRequests uses these fields of q: ID, Agent (default: the agent of the decision), Cwd,
+// Home, Sandbox (default: "none", or "" for questions and forms), AskedAt, and Expires. It does no
+// I/O. The digest covers the complete requests, but the shown text of each request is cut at 64
+// KiB.
 func (q Request) ForRequests(requests []policy.Request, d policy.Decision) Request {
 	q = Request{
 		ID: q.ID, Agent: q.Agent, Use: d.Use, Tool: d.Tool,
@@ -66,7 +67,7 @@ func onlyDialogs(requests []policy.Request) bool {
 // maxShown is the maximum size of the shown text of a request, in bytes.
 const maxShown = 64 << 10
 
-// capped cuts the shown text and appends a note with the size and digest of the whole.
+// capped cuts the shown text and appends a note with the size and digest of the whole text.
 func capped(shown string) string {
 	if len(shown) <= maxShown {
 		return shown

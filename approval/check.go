@@ -14,15 +14,15 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Limits of an answer, in bytes.
+// Limits for an answer, in bytes.
 const (
 	maxMessage = 4 << 10 // Message
 	maxScope   = 4 << 10
 	maxName    = 256 // Actor and Via
 )
 
-// Check reports whether an answer fits the approval request. The error wraps ErrInvalid. Check
-// ignores the expiry and other answers.
+// Check reports whether an answer is valid for the approval request. The error wraps ErrInvalid.
+// Check does not test whether the request has expired or was already answered.
 func (q *Request) Check(a Answer) error {
 	switch {
 	case a.RequestID != "" && a.RequestID != q.ID:
@@ -81,7 +81,7 @@ func (a *Answer) check() error {
 	return nil
 }
 
-// inTime rejects an allow after the expiry.
+// inTime rejects an allow that comes after the request has expired.
 func (a *Answer) inTime(q Request, now time.Time) error {
 	if !a.Decision.Allows() || q.Expires == nil || a.At.Before(*q.Expires) && now.Before(*q.Expires) {
 		return nil
@@ -89,8 +89,8 @@ func (a *Answer) inTime(q Request, now time.Time) error {
 	return fmt.Errorf("%w at %s, so it was denied", ErrExpired, q.Expires.Format(time.RFC3339))
 }
 
-// checkScope rejects a rule that cannot be the scope of the request. The rule must be valid, be
-// about the tool of the request, and cover the whole request.
+// checkScope rejects a rule that cannot be the scope of the request. The rule must be valid, apply
+// to the tool of the request, and cover the whole request.
 func checkScope(q Request, g policy.Grant) error {
 	rule, effect := g.Scope, g.Effect
 	if name, _, _ := strings.Cut(rule, "("); !q.covers(name) {
@@ -137,7 +137,7 @@ func (q *Request) covers(name string) bool {
 	return false
 }
 
-// example returns a valid rule for the request, for hints.
+// example returns a valid rule for the request, for use in hints.
 func (q *Request) example() string {
 	for _, s := range q.Scopes {
 		if s.Rule != "" {

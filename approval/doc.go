@@ -4,8 +4,8 @@
 //	agent ─ approval.asked ─► log ◄─ approval.resolved ─ terminal, holdfast approvals, daemon
 //	  └──────── Wait ◄──────── log                        (compare and set on the log's head)
 //
-// Because both are records, an approval request outlives the process that asked. After a crash
-// another program can answer it, and the tool then runs once.
+// Because both are records, an approval request outlives the process that made it. After a crash,
+// another program can answer it, and the tool then runs only once.
 //
 //	open, err := approval.Pending(ctx, sessions, "")
 //	won, err := approval.Resolve(ctx, sessions, open[0].Session, approval.Answer{

@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// asksUser reports whether the request holds questions of the model for the user.
+// asksUser reports whether the request contains questions of the model for the user.
 func (q *Request) asksUser() bool {
 	return q.Tool == forms.AskTool && q.Person() && forms.Choices(q.Requests[0].Input) != nil
 }
 
-// hasForm reports whether the request holds a form for the user.
+// hasForm reports whether the request contains a form for the user.
 func (q *Request) hasForm() bool {
 	return len(q.Requests) == 1 && q.Requests[0].Form && q.Requests[0].Person
 }
@@ -35,8 +35,8 @@ func (q *Request) PlanInput(mode policy.Mode) (json.RawMessage, error) {
 	return forms.PlanInput(string(mode))
 }
 
-// AnswersInput returns the input of an allow for questions of the model. The answers, by question,
-// are labels of options or free text.
+// AnswersInput returns the input of an allow for questions of the model. The keys of the map are
+// the questions; the answers are labels of options or free text.
 func (q *Request) AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	if !q.asksUser() {
 		return nil, errors.New("the approval request has no questions for the user")
@@ -44,8 +44,8 @@ func (q *Request) AnswersInput(answers map[string][]string) (json.RawMessage, er
 	return forms.AnswersInput(answers)
 }
 
-// checkPerson checks that an allow has the input that a call for a person needs: answers, a form
-// or a plan.
+// checkPerson checks that an allow has the input that a call for the user needs: answers, a form or
+// a plan.
 func (a *Answer) checkPerson(q Request) error {
 	if !a.Decision.Allows() {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Grant returns the grant of a session decision. It covers the scope of the answer, or exactly the
-// request. [policy.Guards.Check] fills in its ID and Name.
+// Grant returns the grant for a session decision. It covers the scope of the answer, or exactly the
+// request if the answer has no scope. [policy.Guards.Check] fills in its ID and Name.
 //
-// It returns ErrInvalid if the decision is not for the session, if the scope is not a rule for the
-// tool of the request or does not cover the whole request, and if the call has several requests
-// and the answer has no scope.
+// It returns ErrInvalid in these cases: the decision is not for the session; the scope is not a
+// rule for the tool of the request, or does not cover the whole request; the call has several
+// requests and the answer has no scope.
 func (q *Request) Grant(a Answer) (policy.Grant, error) {
 	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.Actor, At: a.At}
 	switch {
@@ -23,7 +23,7 @@ func (q *Request) Grant(a Answer) (policy.Grant, error) {
 		g.Confined = q.confined()
 	}
 	if a.Scope != "" {
-		if g.Scope = a.Scope; path.IsAbs(q.Cwd) { // relative paths in the rule start here
+		if g.Scope = a.Scope; path.IsAbs(q.Cwd) { // relative paths in the rule start in this folder
 			g.Dir = path.Clean(q.Cwd)
 		}
 		if err := checkScope(*q, g); err != nil {
@@ -50,7 +50,8 @@ func (q *Request) confined() bool {
 	return len(q.Requests) > 0 && !slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return !r.Confined })
 }
 
-// single reports whether one exact grant covers the whole call.
+// single reports whether one grant without a scope covers the whole call, because all requests are
+// about the same operation and resource.
 func (q *Request) single() bool {
 	for _, r := range q.Requests {
 		first := q.Requests[0]

@@ -26,7 +26,8 @@ func digest(requests []policy.Request) string {
 }
 
 // CheckUnchanged compares the approved requests with those of the call that is about to run. An
-// approval covers exactly what the approver saw, so any difference is an error that names it.
+// approval covers exactly what the approver saw, so any difference results in an error that
+// describes it.
 func (q *Request) CheckUnchanged(now []policy.Request) error {
 	asked := q.Requests
 	if len(asked) != len(now) {

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Pending lists the open approval requests of a session, or of all sessions if the id is "",
-// oldest first. An expired request stays open until a record denies it. If some requests cannot
-// be read, Pending returns the others together with the error.
+// Pending lists the open approval requests of a session, oldest first. If the id is "", it lists
+// those of all sessions. An expired request stays open until a record that denies it is written. If
+// some requests cannot be read, Pending returns the others together with the error.
 func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) ([]Request, error) {
 	var metas []session.Meta
 	if sessionID != "" {
@@ -44,7 +44,7 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 }
 
 // openOf reads the open approval requests of a session, oldest first. The session's metadata
-// contains the number of open requests, so openOf reads backward only to the oldest one.
+// contains the number of open requests, so openOf reads backward only as far as the oldest of them.
 func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]Request, error) {
 	if m.OpenApprovals <= 0 {
 		return nil, nil
@@ -79,8 +79,8 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 }
 
 // Find finds an approval request by its id or a unique prefix of it, and its answer if there is
-// one. It searches the open requests first and reads all logs only if none matches. It returns
-// ErrNoRequest if no request or more than one matches.
+// one. It searches the open requests first, and reads all logs only if no open request matches. It
+// returns ErrNoRequest if no request or more than one matches.
 func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, *Answer, error) {
 	if strings.TrimSpace(id) == "" {
 		return Request{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoRequest)
@@ -119,7 +119,7 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 	return Request{}, nil, fmt.Errorf("%w: %s; hint: holdfast approvals list", ErrNoRequest, what)
 }
 
-// choose returns the request with this id, or else the only one that begins with it.
+// choose returns the request with this id, or else the only request whose id begins with it.
 func choose(all []requestState, id string) (requestState, bool) {
 	if i := slices.IndexFunc(all, func(f requestState) bool { return f.question.ID == id }); i >= 0 {
 		return all[i], true
@@ -131,8 +131,8 @@ func choose(all []requestState, id string) (requestState, bool) {
 	return fits[0], true
 }
 
-// exact returns the request whose id is exactly id if the session of f has one. Otherwise id is a
-// prefix and exact returns f.
+// exact returns the request whose id is exactly id, if the session of f has such a request.
+// Otherwise id is a prefix and exact returns f.
 func exact(ctx context.Context, sessions *session.Sessions, f requestState, id string) (requestState, error) {
 	if f.question.ID == id {
 		return f, nil

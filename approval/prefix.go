@@ -8,7 +8,7 @@ import (
 )
 
 // subcommands is the number of words after a program's name that determine what it does. The wider
-// scope of a command ends after them. Programs that are not listed get no wider scope. This
+// scope of a command ends after them. Programs that are not listed never get a wider scope. This
 // includes all programs that run other programs: shells, interpreters, sudo, env, xargs, docker,
 // ssh, npx, make.
 var subcommands = map[string]int{
@@ -24,7 +24,7 @@ var deeper = map[string]bool{
 	"git stash": true, "git remote": true, "git worktree": true, "go mod": true, "uv pip": true, "composer run": true,
 }
 
-// runners are subcommands that run another program now or later.
+// runners are subcommands that run another program, immediately or later.
 var runners = map[string]bool{
 	"git bisect": true, "git config": true, "git filter-branch": true, "git submodule": true, "git rebase": true, "go run": true, "go tool": true,
 	"npm exec": true, "npm x": true, "npm config": true, "pnpm exec": true, "pnpm dlx": true, "yarn exec": true, "yarn dlx": true, "yarn node": true,
@@ -34,8 +34,8 @@ var runners = map[string]bool{
 }
 
 // commandPrefix returns the prefix of a command for a wider scope: the program with its subcommand.
-// It returns false unless the parser understands the line and, besides harmless commands, the line
-// runs one plain command of a program that is known to run no other program.
+// It returns false unless the parser understands the line. Besides harmless commands, the line may
+// run only one plain command, whose program is known to run no other program.
 func commandPrefix(r policy.Request, home string) (string, bool) {
 	reading := shellparse.Parse(r.Resource, &shellparse.Options{Dir: r.Cwd, Home: home})
 	if !reading.Static() {
@@ -84,7 +84,7 @@ func withSubcommand(c *shellparse.Command) (string, bool) {
 }
 
 // redirects reports whether a command writes a file through a redirect. A rule for the command does
-// not cover that.
+// not cover that write.
 func redirects(c *shellparse.Command) bool {
 	for _, p := range c.Paths {
 		if p.Source == shellparse.FromRedirect && p.Access&shellparse.Write != 0 && p.Path != "/dev/null" {
@@ -94,7 +94,7 @@ func redirects(c *shellparse.Command) bool {
 	return false
 }
 
-// isWord reports whether an argument is the plain name of a subcommand.
+// isWord reports whether an argument is a plain word, as the names of subcommands are.
 func isWord(a shellparse.Arg) bool {
 	return a.Static && isASCIIWord(a.Text, "-_:.") && !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, ".") && !strings.HasSuffix(a.Text, ":")
 }

@@ -10,37 +10,37 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Request asks whether one tool call may run. It is the payload of an approval.asked record and
-// holds everything that the approver sees. An answer covers exactly that.
+// Request is the request for approval to run one tool call. It is the payload of an approval.asked
+// record and contains everything that the approver sees. An answer covers exactly the request.
 type Request struct {
 	ID         string           `json:"id"`
 	Session    string           `json:"session_id,omitempty"`
 	Agent      string           `json:"agent,omitempty"`
-	Asker      string           `json:"asker,omitempty"` // session of the sub-agent that asks; "" if the agent of Session asks itself
+	Asker      string           `json:"asker,omitempty"` // session of the sub-agent that requests approval; "" if the agent of Session requests it
 	Use        string           `json:"use_id"`
 	Tool       string           `json:"tool"`
-	Requests   []policy.Request `json:"requests"` // the requests of the call; their field Shown has the full command or the diff
+	Requests   []policy.Request `json:"requests"` // the requests of the call; their field Display contains, for example, the diff of a file
 	Digest     string           `json:"digest"`   // digest of Requests; see [Request.Matches]
 	Reason     string           `json:"reason"`   // "policy-ask", or "policy-deny-override" if the session denies such calls
 	ReasonText string           `json:"why"`      // a sentence such as "rule Bash(git push:*) asks"
-	AskedBy    string           `json:"by"`       // the link of the policy chain that asked
+	AskedBy    string           `json:"by"`       // the link of the policy chain that required approval
 	Rule       *policy.Origin   `json:"rule,omitempty"`
 	Mode       policy.Mode      `json:"mode"`
 	Cwd        string           `json:"cwd,omitempty"`
 	Home       string           `json:"home,omitempty"`    // the folder that "~" stands for
-	Sandbox    string           `json:"sandbox,omitempty"` // the sandbox of the call; "none" without one, "" for questions and forms
-	Scopes     []Scope          `json:"scopes,omitempty"`  // scopes offered for a session decision, narrowest first; empty for an override
+	Sandbox    string           `json:"sandbox,omitempty"` // the sandbox of the call; "none" if it has none, "" for questions and forms
+	Scopes     []Scope          `json:"scopes,omitempty"`  // scopes offered for a session decision, starting with the narrowest; empty for an override
 	AskedAt    time.Time        `json:"asked_at"`
-	Expires    *time.Time       `json:"expires_at,omitempty"` // the request is denied at this time
+	Expires    *time.Time       `json:"expires_at,omitempty"` // the time when the request is denied
 }
 
-// OnceOnly reports whether an allow can cover only this call: the session denies such calls, the
-// call would run outside the sandbox, or only a person may decide.
+// OnceOnly reports whether an allow can cover only this call, because the session denies such
+// calls, the call would run outside the sandbox, or only the user may decide.
 func (q *Request) OnceOnly() bool {
 	return q.Reason == record.ReasonOverride || q.Person() || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
 }
 
-// Person reports whether only a person may decide about the call.
+// Person reports whether only the user may decide about the call.
 func (q *Request) Person() bool {
 	return slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Person })
 }
@@ -83,7 +83,7 @@ func (q *Request) exactRule() (Scope, bool) {
 // Scope is what a session decision would cover. The approver may edit Rule; the edited rule is
 // checked like any other.
 type Scope struct {
-	Rule string `json:"rule,omitempty"` // Claude Code's syntax; "" means exactly this request
+	Rule string `json:"rule,omitempty"` // a rule in Claude Code's syntax; "" means exactly this request
 	Text string `json:"text"`           // a description such as "exactly this command in /w" or "every file in src/"
 }
 
@@ -112,12 +112,12 @@ type Answer struct {
 	SaveTo    string          `json:"always,omitempty"`  // the settings layer that saves the rule of a session decision: local, project or user
 	Message   string          `json:"message,omitempty"` // sent to the model
 	Stop      bool            `json:"stop,omitempty"`    // a deny also ends the turn
-	Input     json.RawMessage `json:"input,omitempty"`   // input to run with instead, for an allow; the policy checks it again
+	Input     json.RawMessage `json:"input,omitempty"`   // for an allow, the input to use instead; the policy checks it again
 	Actor     string          `json:"by,omitempty"`      // who answered: "person", a name, "nobody" or "timeout"
 	Via       string          `json:"via,omitempty"`     // the channel of the answer: "terminal", "cli" or "websocket"
 	At        time.Time       `json:"at"`
 
-	Agent string `json:"agent,omitempty"` // the sub-agent that asked, as in the request
+	Agent string `json:"agent,omitempty"` // the name of the sub-agent that requested approval, as in the request
 	Asker string `json:"asker,omitempty"`
 }
 

@@ -13,15 +13,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Resolve answers an approval request of a session: it appends the approval.resolved record on the
-// condition that there is no answer yet, and returns the answer that won. A session decision adds
-// its grant in the same batch. Resolve needs no lease and works while another process runs the
-// session. An answer without a time gets the time of the sessions' clock.
+// Resolve answers an approval request of a session. It appends the approval.resolved record on the
+// condition that there is no answer yet, and returns the answer that is recorded. A session
+// decision adds its grant in the same batch. Resolve needs no lease and works while another process
+// runs the session. An answer without a time gets the time of the sessions' clock.
 //
-// If the same answer (decision, scope and input) is already stored, Resolve returns that one. A
-// different stored answer is an [*AnsweredError]. Resolve returns ErrNoRequest if the session has
-// no such request, ErrExpired for an allow after the expiry, and ErrInvalid if the answer does not
-// fit the request.
+// If the same answer (decision, scope and input) is already stored, Resolve returns the stored
+// answer. If a different answer is stored, the error is an [*AnsweredError]. Resolve returns
+// ErrNoRequest if the session has no such request, ErrExpired for an allow after the request has
+// expired, and ErrInvalid if the answer does not fit the request.
 func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, a Answer) (Answer, error) {
 	if err := a.check(); err != nil {
 		return Answer{}, err
@@ -70,13 +70,13 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if !errors.Is(err, session.ErrConflict) {
 			return Answer{}, err
 		}
-		if err := ctx.Err(); err != nil { // another record was appended first, so look again
+		if err := ctx.Err(); err != nil { // another record was appended first, so check again
 			return Answer{}, err
 		}
 	}
 }
 
-// grantDraft returns the record of the grant of a session decision.
+// grantDraft returns the record of the grant for a session decision.
 func grantDraft(sessions *session.Sessions, m session.Meta, q Request, a Answer) (session.Draft, error) {
 	c := &policy.Config{NewID: sessions.NewID, Now: func() time.Time { return a.At }}
 	if path.IsAbs(m.CWD) {
@@ -98,7 +98,7 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Request, a Answer)
 	return session.NewDraft(record.KindPolicyChanged, change)
 }
 
-// settle compares a later answer with the one that won.
+// settle compares a later answer with the answer that came first.
 func (a *Answer) settle(later Answer) (Answer, error) {
 	if a.Decision != later.Decision || a.Scope != later.Scope || !jsonscan.Equal(a.Input, later.Input) {
 		return Answer{}, &AnsweredError{First: *a}
@@ -109,7 +109,7 @@ func (a *Answer) settle(later Answer) (Answer, error) {
 // requestState is the state of one approval request.
 type requestState struct {
 	question Request
-	answer   *Answer // nil while it is open
+	answer   *Answer // nil while the request is open
 }
 
 // look finds an approval request in a session's own records, up to the head in m. It reads
@@ -126,7 +126,7 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			if err != nil {
 				return f, err
 			}
-			if a.RequestID == id { // if there are two, the earlier one wins
+			if a.RequestID == id { // if there are two, the earlier one applies
 				f.answer = &a
 			}
 		case record.KindApprovalAsked:

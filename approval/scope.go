@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// scopes returns the scopes to offer for a session decision: the exact request, then a wider one
-// that a single rule can express. An override of a session's deny and a call outside the sandbox
-// apply once, so they have no scopes.
+// scopes returns the scopes to offer for a session decision: first the exact request, then a wider
+// scope that a single rule can express. An override of a session's deny and a call outside the
+// sandbox apply only once, so they have no scopes.
 func scopes(q Request, home string) []Scope {
 	if q.OnceOnly() {
 		return nil
@@ -92,7 +92,7 @@ func sandboxOpenText(r policy.Request) string {
 	return "commands may use " + r.Resource
 }
 
-// widerScope returns a rule for requests like this one.
+// widerScope returns a rule that covers this request and similar ones.
 func widerScope(q Request, r policy.Request, home string) (Scope, bool) {
 	if r.Opens() || r.Address != "" { // a rule for the host name could later match another private address
 		return Scope{}, false
@@ -142,12 +142,13 @@ func folderScope(tool, what, dir, cwd, home string) (Scope, bool) {
 	return Scope{Rule: tool + "(/" + dir + "/**)", Text: what + name + " and below"}, true
 }
 
-// within reports whether p is dir or below it.
+// within reports whether p is dir or a path below it.
 func within(p, dir string) bool {
 	return p != "" && dir != "" && (p == dir || dir == "/" || strings.HasPrefix(p, dir+"/"))
 }
 
-// hostWithoutPort returns the name of a host without its port, and whether a rule can hold it.
+// hostWithoutPort returns the name of a host without its port, and whether a rule can contain the
+// name.
 func hostWithoutPort(resource string) (string, bool) {
 	host := resource
 	if name, port, found := strings.Cut(resource, ":"); found && isASCIIWord(port, "") {
@@ -157,7 +158,8 @@ func hostWithoutPort(resource string) (string, bool) {
 	return host, host != "" && isASCIIWord(host, ".-") && !strings.HasPrefix(host, ".")
 }
 
-// isASCIIWord reports whether s is made of ASCII letters, digits and the given others.
+// isASCIIWord reports whether s is not empty and consists only of ASCII letters, digits and the
+// characters in others.
 func isASCIIWord(s, others string) bool {
 	for _, c := range s {
 		switch {

@@ -10,9 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// retryPause is the first pause of [Wait] after a failed read, and maxRetryPause the longest.
-// retryTimeout is how long Wait keeps retrying while every read fails. pollInterval is how often
-// Wait reads without a notification: a store that is unreachable may not report it.
+// retryPause is the first pause of [Wait] after a failed read, and maxRetryPause is the longest
+// pause. retryTimeout is how long Wait keeps retrying while every read fails. pollInterval is how
+// often Wait reads the log without a notification, because a store that is unreachable may not send
+// one.
 const (
 	pollInterval  = time.Minute
 	retryPause    = 250 * time.Millisecond
@@ -22,8 +23,8 @@ const (
 
 // Wait waits for the answer to an approval request and returns it, whichever program gave it. It
 // watches the session's log ([session.Sessions.Watch]) and also reads it once a minute. When the
-// request expires, Wait denies it with the actor "timeout" and returns the answer that won. It
-// retries transient errors ([session.IsTransient]) with growing pauses for up to ten minutes.
+// request expires, Wait denies it with the actor "timeout" and returns the answer that is recorded.
+// It retries transient errors ([session.IsTransient]) with growing pauses for up to ten minutes.
 //
 // Wait returns the error of ctx, ErrNoRequest, or an error of the store.
 func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Request) (Answer, error) {
@@ -55,7 +56,7 @@ func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q R
 }
 
 // watch returns when the log has grown, the request has expired, or pollInterval has passed. It
-// returns an error if the log cannot be watched; the next read reports the cause.
+// returns an error if the log cannot be watched; the next read then reports the cause.
 func (w *waiter) watch(ctx context.Context) error {
 	quiet := pollInterval
 	if left := w.remaining(); left != nil {
@@ -78,11 +79,11 @@ type waiter struct {
 	session, question string
 
 	found requestState
-	known bool  // true if found is the state of the request up to seen
+	known bool  // whether found is the state of the request as of seen
 	seen  int64 // seq of a log head
 }
 
-// read reads the new records and returns the answer, or nil if there is none yet.
+// read reads the new records and returns the answer, or nil if there is no answer yet.
 func (w *waiter) read(ctx context.Context) (*Answer, error) {
 	m, err := w.sessions.Get(ctx, w.session)
 	switch {
@@ -106,7 +107,7 @@ func (w *waiter) read(ctx context.Context) (*Answer, error) {
 	return w.found.answer, nil
 }
 
-// remaining is the time until the request expires; nil means it never expires.
+// remaining is the time until the request expires; nil means that the request never expires.
 func (w *waiter) remaining() *time.Duration {
 	if w.found.question.Expires == nil {
 		return nil
@@ -126,7 +127,7 @@ func timeout(ctx context.Context, sessions *session.Sessions, sessionID string, 
 	return a, err
 }
 
-// answerSince returns the answer in the records after a seq.
+// answerSince returns the answer if it is in the records after a seq.
 func answerSince(ctx context.Context, sessions *session.Sessions, m session.Meta, seen int64, id string) (*Answer, error) {
 	for r, err := range sessions.Records(ctx, m.ID, session.Range{After: seen, Until: m.Head}) {
 		if err != nil {

@@ -9,15 +9,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// maxAsync limits the outcomes kept for [Registry.AsyncOutcomes]; the oldest is dropped first.
+// maxAsync is the maximum number of outcomes that are kept for [Registry.AsyncOutcomes]; the oldest
+// is dropped first.
 const maxAsync = 1000
 
-// effectAsync is the effect, in the log, of a hook that runs asynchronously. Its result is in a
+// effectAsync is the effect in the log for a hook that runs asynchronously. Its result is in a
 // separate outcome.
 const effectAsync = "async"
 
-// startAsync starts an asynchronous hook. It may outlive the run that fired it, but not the
-// registry.
+// startAsync starts an asynchronous hook. The hook may outlive the run that fired it, but ends when
+// the registry is closed.
 func (f *fireState) startAsync(ctx context.Context, e *entry) {
 	if !f.due(e) {
 		return
@@ -44,7 +45,8 @@ type asyncHook struct {
 	over chan struct{} // closed when the hook has ended
 }
 
-// startAsync runs an asynchronous hook until it ends or [Registry.CancelAsync] ends it.
+// startAsync runs f, an asynchronous hook, on another goroutine. [Registry.CancelAsync] ends the
+// context of f.
 func (r *Registry) startAsync(ctx context.Context, f func(context.Context)) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	h := &asyncHook{end: end, over: make(chan struct{})}
@@ -66,7 +68,7 @@ func (r *Registry) startAsync(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// await waits for a command that has detached itself.
+// await waits, on another goroutine, for the result of a command that has detached itself.
 func (f *fireState) await(ctx context.Context, e *entry, res result) {
 	f.log(record.HookRun{Effect: effectAsync, Exit: res.Exit}, e)
 	if res.Notice != "" {
@@ -79,11 +81,12 @@ func (f *fireState) await(ctx context.Context, e *entry, res result) {
 	})
 }
 
-// asyncState is the firing of one selected hook.
+// asyncState returns the state for one asynchronous hook, which is already selected.
 func (f *fireState) asyncState() *fireState {
 	return &fireState{r: f.r, in: f.in, out: Outcome{Event: f.in.Event}, skipped: f.info().Timeout, chosen: true}
 }
 
+// record waits for the result of a detached command. The command is stopped when ctx ends.
 func (f *fireState) record(ctx context.Context, res result) result {
 	start := time.Now()
 	answer := result{err: errClosed}
@@ -105,8 +108,8 @@ func (f *fireState) record(ctx context.Context, res result) result {
 	return answer
 }
 
-// late reduces an outcome to what still applies after the event: texts for the user and the model.
-// Decisions are too late.
+// late reduces an outcome to the parts that still apply after the event: the texts for the user and
+// for the model. Decisions are too late.
 func (f *fireState) late() Outcome {
 	o := &f.out
 	for _, n := range o.Notifications {
@@ -118,7 +121,7 @@ func (f *fireState) late() Outcome {
 	return Outcome{Event: o.Event, Ran: o.Ran, Context: o.Context, Notices: o.Notices, session: f.in.SessionID}
 }
 
-// decided returns the names of the parts of an outcome that are not texts.
+// decided returns the names of those parts of an outcome that are not texts.
 func (o *Outcome) decided() []string {
 	var names []string
 	for _, d := range []struct {

@@ -22,7 +22,7 @@ const (
 	grace = 400 * time.Millisecond
 	// Limits on the stored output of a command, in bytes.
 	maxStdout, maxStderr = 1 << 20, 64 << 10
-	// asyncTimeout is how long a detached command may run if it gives no time.
+	// asyncTimeout is the time limit of a detached command that sets no asyncTimeout.
 	asyncTimeout = 15 * time.Second
 )
 
@@ -36,7 +36,7 @@ type job struct {
 	out  outputCapture
 	errs outputCapture
 	box  *sandbox.Sandbox // nil if the command runs only in a process group
-	held bool             // box restricts the command
+	held bool             // true if box confines the command; false if box only keeps its processes together
 }
 
 // exitState is the exit state of a command.
@@ -81,7 +81,8 @@ func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (RunRe
 	}
 }
 
-// detach lets a detached command continue.
+// detach lets a detached command continue, with a time limit of its own. Its result is delivered
+// later.
 func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (RunResult, error)) (RunResult, error) {
 	later := make(chan RunResult, 1)
 	c.mu.Lock()
@@ -136,7 +137,7 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 	return j, notices, nil
 }
 
-// choose selects the sandbox of a command.
+// choose selects the sandbox of a command. a is the value of [Definition].Sandbox.
 func (c *Commands) choose(j *job, a string) error {
 	switch a {
 	case sandboxRead, "":
@@ -159,7 +160,7 @@ func (c *Commands) choose(j *job, a string) error {
 	return err
 }
 
-// run runs the command and everything it started, until both have ended.
+// run runs the command. It returns when the command and everything that it started have ended.
 func (j *job) run(ctx context.Context) (exitState, error) {
 	if j.box == nil {
 		return j.group(ctx)
@@ -191,7 +192,7 @@ func (e *exitState) settle(status syscall.WaitStatus) {
 	}
 }
 
-// endedEarly is the failure of a command that was stopped.
+// endedEarly returns the failure of a command that was stopped.
 func endedEarly(why error, limit time.Duration) error {
 	switch {
 	case errors.Is(why, context.DeadlineExceeded) && limit > 0:
@@ -202,7 +203,7 @@ func endedEarly(why error, limit time.Duration) error {
 	return fmt.Errorf("it was stopped: %w", why)
 }
 
-// notStarted is the failure of a command that could not be started.
+// notStarted returns the failure of a command that could not be started.
 func (j *job) notStarted(err error, end *exitState) error {
 	what := filepath.Base(j.path) + " could not be started"
 	if end.report != nil && end.report.CouldNotStart != "" {

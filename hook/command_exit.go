@@ -57,8 +57,8 @@ func (r *outputParser) cutOff() {
 	}
 }
 
-// refused reports what the sandbox refused. If the hook produced a result, it omits system calls,
-// because many programs try a call and continue without it.
+// refused reports the actions that the sandbox refused. If the hook produced a result, the report
+// omits system calls, because many programs try a call and continue without it.
 func (r *outputParser) refused(answered bool) {
 	if r.end.report == nil {
 		return
@@ -72,7 +72,7 @@ func (r *outputParser) refused(answered bool) {
 			continue
 		}
 		wider = true
-		if v.Origin.File == "" { // the hook's own sandbox is the cause, and no entry in a settings file
+		if v.Origin.File == "" { // the hook's own sandbox is the cause, not an entry in a settings file
 			v.Hint = ""
 		}
 	}
@@ -89,7 +89,7 @@ func (r *outputParser) refused(answered bool) {
 	}
 }
 
-// embeddedJSON names the setting that would give the hook more access.
+// embeddedJSON returns the advice to use a setting that gives the hook more access.
 func (r *outputParser) embeddedJSON() string {
 	if r.d.Sandbox == sandboxWrite {
 		return `set "sandbox": "off" for this hook to run it without a sandbox`
@@ -97,7 +97,7 @@ func (r *outputParser) embeddedJSON() string {
 	return `set "sandbox": "write" for this hook to let it write the project, or "off" to run it without a sandbox`
 }
 
-// seed interprets output in the Open Agent SDK's dialect: only exit code 0 has a result.
+// seed interprets output in the Open Agent SDK's dialect, in which only exit code 0 has a result.
 func (r *outputParser) seed(text []byte) (*Output, error) {
 	switch {
 	case r.end.exit != 0:
@@ -159,8 +159,8 @@ func (r *outputParser) plain(text []byte) (*Output, error) {
 	return nil, nil
 }
 
-// trailingDeny returns the block or deny of a guard's JSON that follows other text, such as the
-// output of a shell's profile, or nil.
+// trailingDeny returns the block or deny in a guard's JSON that follows other text, such as the
+// output of a shell's profile. It returns nil if there is none.
 func (r *outputParser) trailingDeny(text []byte) *Output {
 	info, _ := r.e.info()
 	at := bytes.Index(text, []byte("\n{"))
@@ -178,14 +178,14 @@ func (r *outputParser) trailingDeny(text []byte) *Output {
 // otherExit handles an exit code other than 0 and 2, without JSON.
 func (r *outputParser) otherExit() (*Output, error) {
 	err := r.failure()
-	if r.e == WorktreeCreate { // any failure there prevents the worktree
+	if r.e == WorktreeCreate { // any failure of such a hook prevents the creation of the worktree
 		return &Output{Block: true, Reason: err.Error()}, nil
 	}
 	return nil, err
 }
 
-// exit2 handles exit code 2: a block, whatever the JSON says, for events that can be blocked. For
-// other events standard error is shown to the user.
+// exit2 handles exit code 2. For events that can be blocked, it is a block, even if the JSON does
+// not block. For other events, standard error is shown to the user.
 func (r *outputParser) exit2(out *Output, bad error) *Output {
 	if bad != nil {
 		r.note("%v", bad)
@@ -214,7 +214,7 @@ func (r *outputParser) exit2(out *Output, bad error) *Output {
 	return out
 }
 
-// stderrText returns standard error, or a text that says there is none.
+// stderrText returns standard error, or a sentence if standard error is empty.
 func (r *outputParser) stderrText() string {
 	if text := strings.TrimSpace(strings.ToValidUTF8(string(r.j.errs.b), "\uFFFD")); text != "" {
 		return text
@@ -250,7 +250,7 @@ func (r *outputParser) failure() error {
 
 const maxFailureLines, maxFailureText = 5, 1000
 
-// firstLines returns the beginning of an error output.
+// firstLines returns the first lines of an error output.
 func firstLines(text string) string {
 	lines := strings.SplitN(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), "\n", maxFailureLines+1)
 	more := len(lines) > maxFailureLines

@@ -50,7 +50,7 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	}
 	var copies sync.WaitGroup
 	copies.Go(func() {
-		_, _ = io.Copy(parentEnds[0], bytes.NewReader(j.in)) // the command may end before it has read all of its input
+		_, _ = io.Copy(parentEnds[0], bytes.NewReader(j.in)) // the command may end before it has read all its input
 		_ = parentEnds[0].Close()
 	})
 	copies.Go(func() { _, _ = io.Copy(&j.out, parentEnds[1]) })
@@ -64,14 +64,15 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	return end, err
 }
 
-// waitGroup waits for the main process, and ends the group.
+// waitGroup waits for the main process, and then kills the rest of the group. When ctx ends, the
+// group gets SIGTERM, and SIGKILL after the time grace.
 func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
 	var mu sync.Mutex
 	over := false
 	signal := func(s syscall.Signal) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !over { // the number may already belong to another process
+		if !over { // after that, the process id may belong to another process
 			_ = procgroup.Signal(cmd.Process, s)
 		}
 	}
@@ -92,13 +93,13 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
 		timer.Stop()
 	}
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		err = nil // the state has the error
+		err = nil // the state contains the error
 	}
 	return cmd.ProcessState, err
 }
 
-// settle waits for the output of a command whose group has ended. It does not wait for processes
-// that left the group and still hold the pipes.
+// settle waits for the output of a command whose group has ended. It waits at most grace/2, because
+// processes that left the group may still hold the pipes open.
 func settle(copies *sync.WaitGroup, giveUp func()) {
 	timer := time.AfterFunc(grace/2, giveUp)
 	copies.Wait()

@@ -10,7 +10,8 @@ type outputCapture struct {
 	max     int
 	b       []byte
 	dropped int64
-	// async is called once if the first line detaches the command.
+	// async receives the time limit, once, if the first line of the output detaches the command. It
+	// is nil if the dialect has no such line.
 	async chan time.Duration
 	read  bool // the first line was checked
 }
@@ -25,7 +26,7 @@ func (k *outputCapture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// firstLine parses the first line when it is complete.
+// firstLine parses the first line as soon as it is complete.
 func (k *outputCapture) firstLine() {
 	if len(k.b) > 0 && k.b[0] != '{' {
 		k.read = true
@@ -42,10 +43,10 @@ func (k *outputCapture) firstLine() {
 	}
 }
 
-// maxAsyncLine is the maximum length of a line that detaches a command.
+// maxAsyncLine is the maximum length of a line that detaches a command, in bytes.
 const maxAsyncLine = 4 << 10
 
-// asyncLine parses {"async": true, "asyncTimeout": 30}.
+// asyncLine parses {"async": true, "asyncTimeout": 30000}; the time is in milliseconds.
 func asyncLine(line []byte) (time.Duration, bool) {
 	if len(line) > maxAsyncLine {
 		return 0, false

@@ -20,17 +20,18 @@ type SettingsBlock struct {
 	Layer    string
 	File     string
 	Dir      string                           // the base of relative file rules
-	Position func(offset int) (line, col int) // returns the position of an offset in the block; nil if unknown
+	Position func(offset int) (line, col int) // returns the position for an offset in the block; nil if unknown
 }
 
-// Decode parses the block: Claude Code's form under Claude's event names, and the Open Agent SDK's
-// form (a list of {command, matcher, timeout in milliseconds}) under its names.
+// Decode parses the block. Under Claude Code's event names, it expects Claude Code's form. Under
+// the Open Agent SDK's names, it expects that SDK's form: a list of {command, matcher, timeout in
+// milliseconds}.
 //
 //	{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh", "timeout": 5}]}],
 //	 "postToolUse": [{"command": "logger done", "matcher": "Bash", "timeout": 5000}]}
 //
-// Errors are *[Error], including unknown events and fields, invalid expressions and impossible
-// values. The valid definitions are returned together with the error.
+// The error wraps an *[Error] for each unknown event or field, invalid expression and impossible
+// value. The valid definitions are returned together with the error.
 func (b *SettingsBlock) Decode() ([]Definition, error) {
 	d := &blockDecoder{o: b}
 	if len(b.JSON) == 0 {
@@ -102,8 +103,8 @@ func (d *blockDecoder) list(field string, n *jsontree.Node) ([]jsontree.Node, bo
 // reader decodes one field of an object.
 type reader func(path string, n *jsontree.Node)
 
-// object decodes the fields of an object; null is like a missing field. It returns false if the
-// object is invalid.
+// object decodes the fields of an object; null is treated like a missing field. It returns false if
+// the object is invalid.
 func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]reader) bool {
 	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", "")
@@ -200,7 +201,7 @@ func (d *blockDecoder) origin(at int) policy.Origin {
 	return o
 }
 
-// add keeps a definition with a valid matcher and condition.
+// add stores a definition if its condition is valid.
 func (d *blockDecoder) add(path string, n *jsontree.Node, def Definition) {
 	def.Origin, def.Dir = d.origin(n.At), d.o.Dir
 	if def.If != "" {
@@ -220,7 +221,7 @@ func (d *blockDecoder) place(err error, path string, at int) {
 	d.errs = append(d.errs, err)
 }
 
-// parseTree parses a JSON text. Errors are *[Error], with the offset.
+// parseTree parses a JSON text. Errors have the type *[Error] and contain the offset.
 func parseTree(source []byte) (jsontree.Node, error) {
 	root, err := jsontree.Parse(source)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// maxTimeout is the maximum timeout; a larger one is probably in the wrong unit.
+// maxTimeout is the maximum timeout; a larger value probably has the wrong unit.
 const maxTimeout = 24 * time.Hour
 
 // group decodes one entry of Claude's form: {"matcher", "hooks"}.
@@ -123,7 +123,8 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 	return def, d.fits(path, n, &def) && ok
 }
 
-// fits checks the combination of a handler's fields for its event.
+// fits reports whether the fields of a handler can be combined with each other and with its event.
+// It records an error for each field that cannot.
 func (d *blockDecoder) fits(path string, n *jsontree.Node, def *Definition) bool {
 	before := len(d.errs)
 	if def.URL != "" && (def.Event == SessionStart || def.Event == Setup) {

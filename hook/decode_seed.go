@@ -38,7 +38,7 @@ func (d *blockDecoder) seed(path string, event Event, n *jsontree.Node) {
 	d.add(path, n, def)
 }
 
-// milliseconds decodes a time; 0 and less become the minimum.
+// milliseconds decodes a time; 0 and negative values become 1 ms.
 func (d *blockDecoder) milliseconds(into *time.Duration) reader {
 	return func(path string, n *jsontree.Node) {
 		ms, err := strconv.ParseFloat(n.Text, 64)

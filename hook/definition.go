@@ -31,9 +31,10 @@ const (
 type Definition struct {
 	Event Event
 	// Dialect is the convention of the hook: "claude", or "seed" for the Open Agent SDK's. The
-	// default follows from the spelling of Event: Claude's "PreToolUse", the Open Agent SDK's
-	// "preToolUse". The dialects differ in the JSON on standard input, the meaning of exit codes and
-	// plain text, the comparison of matchers, and the default timeout.
+	// default depends on the spelling of Event: "PreToolUse" selects Claude's dialect, and
+	// "preToolUse" selects the Open Agent SDK's. The dialects differ in the JSON on standard input,
+	// the meaning of exit codes and plain text, the comparison of matchers, and the default
+	// timeout.
 	Dialect string
 	Name    string // for display; default the command, the URL, or the Go name of the function
 	// Matcher selects by one field of the input, which is the tool's name for tool events
@@ -42,19 +43,19 @@ type Definition struct {
 	// a JavaScript regular expression. In the Open Agent SDK's dialect it is always an expression.
 	// Expressions match anywhere.
 	Matcher string
-	// If is one permission rule, "Bash(git push:*)". For tool events, the hook runs for calls that
-	// the rule covers and for calls that cannot be parsed.
+	// If is one permission rule, such as "Bash(git push:*)". For tool events, the hook runs for
+	// calls that the rule covers and for calls that cannot be parsed.
 	If  string
 	Dir string // the base of a path in If that starts with one "/"; default [policy.RuleOptions].Cwd
 
-	// Func is a hook in Go. It may be called from several goroutines at once if several agents share
-	// a registry. ctx ends at the timeout or with the run; a function that does not return then is
-	// abandoned and its result ignored. It must not modify the data that in points to; changes go in
-	// the Output.
+	// Func is a hook in Go. It may be called from several goroutines at once if several agents
+	// share a registry. ctx ends at the timeout or when the run ends. A function that has not
+	// returned by then is abandoned, and its result is ignored. Func must not modify data that in
+	// refers to; it returns changes in the Output.
 	Func func(ctx context.Context, in Input) (*Output, error)
 
 	Command string   // for /bin/bash -c
-	Args    []string // Command is a program with these arguments, started without a shell
+	Args    []string // if not nil, Command is a program that is started with these arguments, without a shell
 	Env     []string // names of additional variables to pass (allowedEnvVars; also for Headers)
 	// Sandbox is a command's access to the project: "read" (the default), "write", or "off" for no
 	// sandbox at all.
@@ -64,10 +65,10 @@ type Definition struct {
 
 	Timeout time.Duration // default: see [Definition.TimeLimit]
 	// OnFailure says what happens if the hook fails: it does not start, times out, panics, exits
-	// with a code other than 0 and 2, or prints invalid output. "block" treats a failure as a block,
-	// "continue" does not. On events that guard ([Event.Guards]), the default is "block" for
-	// functions, for the Open Agent SDK's dialect, and for Claude's with [Options].Strict;
-	// everywhere else it is "continue".
+	// with a code other than 0 and 2, or prints invalid output. "block" treats a failure as a
+	// block, "continue" does not. On events that guard ([Event.Guards]), the default is "block" for
+	// functions, for the Open Agent SDK's dialect, and for Claude's dialect with [Options].Strict.
+	// In all other cases, and for async hooks, it is "continue".
 	OnFailure string
 	Async     bool // the agent does not wait; the result is read later
 	Once      bool // per registry
@@ -99,8 +100,9 @@ func (d *Definition) CanBlock(strict bool) bool {
 	return d.Event.Guards() && !d.Async && (strict || d.Func != nil || d.Dialect == dialectSeed)
 }
 
-// TimeLimit returns the hook's timeout: Timeout, or the default. The default is 30 seconds for
-// functions and the Open Agent SDK's dialect, and 10 minutes for Claude's except for a few events.
+// TimeLimit returns the hook's timeout: Timeout, or the default if Timeout is not set. The default
+// is 30 seconds for functions and for the Open Agent SDK's dialect. For Claude's dialect it is 10
+// minutes, except for a few events.
 func (d *Definition) TimeLimit() time.Duration {
 	switch {
 	case d.Timeout > 0:

@@ -19,8 +19,8 @@ import (
 )
 
 // digestInput is the input of a hook's digest. Its JSON is canonical: the fields are in this order
-// and header names are sorted. The position of the hook is not part of it, so moved text keeps its
-// digest.
+// and header names are sorted. The position of the hook is not part of the input, so a hook keeps
+// its digest when its text is moved.
 type digestInput struct {
 	Event     Event             `json:"event"`
 	Dialect   string            `json:"dialect"`
@@ -45,8 +45,10 @@ type digestFile struct {
 	Digest string `json:"sha256"`
 }
 
-// ComputeDigest sets Digest. It covers everything that determines what the hook does, and the
-// content of the files below project that its command line names. It reads files.
+// ComputeDigest sets Digest; for a function it does nothing. The digest covers the fields that
+// determine what the hook does. It also covers the content of the files below project that the
+// command line names, and of the files below project that those files run. ComputeDigest reads
+// these files.
 func (d *Definition) ComputeDigest(project string) error {
 	if d.Func != nil {
 		return nil
@@ -74,8 +76,8 @@ func (d *Definition) ComputeDigest(project string) error {
 	return nil
 }
 
-// digestFiles returns the digests of the words that name regular files below the project, and of
-// the project files that those run.
+// digestFiles returns the digests of the regular files below the project that the words name, and
+// of the files below the project that those files run.
 func digestFiles(words []string, project string) ([]digestFile, error) {
 	root := filepath.Clean(project)
 	if led, err := filepath.EvalSymlinks(root); err == nil {
@@ -145,8 +147,9 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// named lists the words of the command that may be file names: those found by parsing the line, and
-// every other word. An unnecessary word only means that trust is requested again too often.
+// named lists the words of the command that may be file names: the words found by parsing the line,
+// and every other word except the files that the line only writes to. If a word is listed
+// unnecessarily, the only effect is that trust is requested more often.
 func (d *Definition) named(project string) []string {
 	if d.Command == "" {
 		return nil
@@ -175,11 +178,11 @@ func (d *Definition) named(project string) []string {
 	return append(words, implied(words, project)...)
 }
 
-// redirected matches the target of a redirection.
+// redirected is the pattern for the target of a redirection.
 var redirected = lazyregexp.Must(`(?:>>?\|?|\btee[ \t]+-a)[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s;&|<>()]+)`)
 
-// outputs lists the base names of files that a line only writes to. A hook that appends to a log
-// file is still the same hook afterwards.
+// outputs lists the base names of files that a line only writes to. The digest does not cover them:
+// a hook that appends to a log file is still the same hook afterwards.
 func outputs(line string) []string {
 	var names []string
 	for _, m := range redirected().FindAllStringSubmatch(line, -1) {
@@ -190,11 +193,11 @@ func outputs(line string) []string {
 	return names
 }
 
-// wordBreak matches quotes and separators of a line that is split without parsing.
+// wordBreak matches the separators in a line that is split without parsing.
 var wordBreak = lazyregexp.Must("[\\s;&|<>()`]+")
 
-// lineWords splits a line into words without their quotes. Quoted words are returned whole and in
-// pieces.
+// lineWords splits a line into words without their quotes. Quoted words are returned as a whole and
+// also in pieces.
 func lineWords(line, project string) []string {
 	bare := strings.NewReplacer(`\ `, " ", `"`, "", "'", "", `\`, "").Replace
 	words := wordBreak().Split(bare(line), -1)
@@ -220,15 +223,15 @@ func lineWords(line, project string) []string {
 // and similar.
 var expansion = lazyregexp.Must(`\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}]*\}|\([^)]*\))|^~[^/]*|^.*\)`)
 
-// pieces returns the parts of a word that may be paths: after a variable, which is assumed to be
-// the project, and after an option's "=".
+// pieces returns the parts of a word that may be paths: the text after an option's "=", the text
+// after leading slashes, and the text after a variable, which is assumed to be the project.
 func pieces(word string) []string {
 	var out []string
 	if _, value, ok := strings.Cut(word, "="); ok {
 		out = append(append(out, value), pieces(value)...)
 	}
 	if rest := strings.TrimLeft(word, "/"); rest != word {
-		out = append(out, rest) // the part before it may have been cut off
+		out = append(out, rest) // the word may be the end of a path whose first part was split off
 	}
 	if at := expansion().FindAllStringIndex(word, -1); at != nil {
 		out = append(out, strings.TrimLeft(word[at[len(at)-1][1]:], "/"))

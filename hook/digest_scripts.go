@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// Limits for following references between files. Files beyond them are not covered by the digest.
+// Limits for following references from file to file. Files beyond these limits are not covered by
+// the digest.
 const (
 	maxScript      = 64 << 10 // bytes of a script that are read
 	maxDigestBytes = 200      // files per hook
@@ -24,15 +25,15 @@ var (
 	ranBefore = lazyregexp.Must(`(?m)(?:^|[\s;&|({"'` + "`" + `/])(?:source|\.|bash|sh|zsh|dash|python[0-9.]*|node|ruby|perl|php|bun|tsx|run)[ \t]+(?:-\S+[ \t]+)*`)
 	// shellBefore matches what precedes a shell command.
 	shellBefore = lazyregexp.Must(`(?m)(?:^|[;&|({!` + "`" + `]|\b(?:then|do|else|if|while|elif|exec)[ \t])[ \t]*`)
-	// folder matches a folder expression at the start of a word.
+	// folder is the pattern for a folder expression at the start of a word.
 	folder = lazyregexp.Must(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}\n]*\}|\((?:[^()\n]|\([^()\n]*\))*\))`)
-	// quotedModule matches a module of JavaScript, Ruby and similar languages.
+	// quotedModule matches an import of a module in JavaScript, Ruby and similar languages.
 	quotedModule = lazyregexp.Must(`\b(?:require|require_relative|load|import|from)\b\s*\(?\s*["']([^"'\n]+)["']`)
 	// pythonModule matches Python imports.
 	pythonModule = lazyregexp.Must(`(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+\(?([\w, \t]+)|import[ \t]+([\w., \t]+))`)
 )
 
-// scriptFiles lists possible names of files that a script runs, as written in it.
+// scriptFiles lists possible names of files that a script runs, as they are written in the script.
 func scriptFiles(text string) []string {
 	var names []string
 	for _, at := range ranBefore().FindAllStringIndex(text, -1) {
@@ -59,7 +60,7 @@ func scriptFiles(text string) []string {
 const maxWord = 500
 
 // shellWord returns the first word of a text, without quotes and without a folder expression before
-// its path: $DIR/lib.sh, $(dirname "$0")/lib.sh.
+// its path, as in $DIR/lib.sh and $(dirname "$0")/lib.sh.
 func shellWord(text string) string {
 	text, _, _ = strings.Cut(text[:min(len(text), maxWord)], "\n")
 	text = strings.NewReplacer(`"`, "", "'", "").Replace(text)
@@ -101,7 +102,7 @@ var interpreters = map[string][]string{
 }
 
 // implied lists files that a command line does not name but its programs read, such as make's
-// Makefile, in the project and in the folders among the words.
+// Makefile. It looks in the project and in the folders among the words.
 func implied(words []string, project string) []string {
 	var files, names []string
 	module := false
@@ -132,8 +133,9 @@ func implied(words []string, project string) []string {
 	return files
 }
 
-// found lists the files below a project that a script in the project runs, named relative to the
-// script's folder or to the project.
+// found lists possible names, relative to the project, of the files that a script in the project
+// runs. A name in the script may be relative to the script's folder or to the project, so found
+// returns both.
 func found(root, name string) []string {
 	f, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
 	if err != nil {

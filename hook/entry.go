@@ -12,19 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// entry is a checked and compiled definition. It is immutable except for the field ran.
+// entry is a checked and compiled definition. It is immutable except for the field done.
 type entry struct {
 	Definition
 	info     eventInfo
 	kind     string
 	by       string // its name in notices
-	key      string // a string that is equal for two hooks that do the same; "" for functions
+	key      string // a string that is equal for two hooks that do the same thing; "" for functions
 	match    *matcher
 	cond     *condition
 	explicit bool // the definition sets a timeout
 	limit    time.Duration
-	closed   bool // a failure is treated as a block
-	done     atomic.Bool
+	closed   bool        // a failure is treated as a block
+	done     atomic.Bool // set when a hook with Once runs
 }
 
 // newEntry checks a definition and fills in defaults.
@@ -48,7 +48,7 @@ func (r *Registry) newEntry(d Definition) (*entry, error) {
 	return e, nil
 }
 
-// functionName returns Go's name of a function: "main.checkBash", "main.run.func1".
+// functionName returns the name that Go gives a function: "main.checkBash", "main.run.func1".
 func functionName(f function) string {
 	if f == nil {
 		return ""
@@ -57,7 +57,8 @@ func functionName(f function) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// spell accepts either spelling of the event's name and derives the dialect from it.
+// spell replaces the event's name by Claude Code's, and sets the dialect from the spelling if it is
+// not set.
 func (d *Definition) spell() error {
 	event, dialect, err := parseEvent(string(d.Event))
 	switch {
@@ -147,8 +148,9 @@ func checkValues(e *entry) error {
 	return nil
 }
 
-// checkFailure rejects "block" on events that cannot be blocked and on events where a block would
-// keep the agent going without a reason.
+// checkFailure rejects unknown values of OnFailure. It also rejects "block" for async hooks, for
+// events that cannot be blocked, and for events where a block keeps the agent from stopping,
+// because a failed hook gives no reason to continue.
 func checkFailure(e *entry) error {
 	refuse := func(why string) error {
 		return &Error{Field: "OnFailure", What: why, Advice: `write "continue", or omit it`}
@@ -197,8 +199,8 @@ func (e *entry) time() time.Duration {
 	return limit
 }
 
-// identity returns a string that is equal for hooks that run the same thing in the same way. What
-// selects them (matcher, if) and their timeout are not part of it.
+// identity returns a string that is equal for hooks that run the same thing in the same way. The
+// settings that select the hooks (matcher, if) and their timeouts are not part of it.
 func (e *entry) identity() string {
 	var b strings.Builder
 	for _, s := range []string{

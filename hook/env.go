@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// environ returns a command's environment, and the part of it that the exec form substitutes.
-// It also returns a notice for each requested variable that is not passed.
+// environ returns a command's environment. vars are the variables in it that are also substituted
+// in Command and Args if Args is set. It also returns a notice for each requested variable that is
+// not passed.
 func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
 	if j.held {
 		env = j.box.Environ(c.opt.Environ)
@@ -43,7 +44,8 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	return env, vars, notices
 }
 
-// named returns the variables that a hook lists in Env, if it may have them.
+// named returns the variables that a hook lists in Env and may have, and a notice for each variable
+// that it may not have.
 func (c *Commands) named(d *Definition) (vars map[string]string, notices []string) {
 	vars = map[string]string{}
 	for _, name := range d.Env {
@@ -64,7 +66,7 @@ func (c *Commands) named(d *Definition) (vars map[string]string, notices []strin
 	return vars, notices
 }
 
-// substitute replaces "${NAME}" by variables. Unknown names are not changed.
+// substitute replaces "${NAME}" by the values of variables. Unknown names are not changed.
 func substitute(text string, vars map[string]string) string {
 	for name, value := range vars {
 		text = strings.ReplaceAll(text, "${"+name+"}", value)

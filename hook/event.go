@@ -56,7 +56,7 @@ const (
 // eventInfo describes an event.
 type eventInfo struct {
 	Event    Event
-	Seed     string        // its name in the Open Agent SDK, or ""
+	Seed     string        // the event's name in the Open Agent SDK, or ""
 	Matches  string        // the input field that matchers compare, or ""
 	Blocks   bool          // a block (exit code 2) prevents something
 	Guards   bool          // see [Event.Guards]
@@ -66,12 +66,13 @@ type eventInfo struct {
 	Timeout  time.Duration // default timeout of commands in Claude's dialect
 }
 
-// seedTimeout is the default timeout of functions and of commands in the Open Agent SDK's dialect.
+// seedTimeout is the default timeout of functions, and of commands in the dialect of the Open Agent
+// SDK.
 const seedTimeout = 30 * time.Second
 
 const defaultTimeout = 10 * time.Minute
 
-// events is the closed set of events.
+// events is the complete set of events.
 var events = []eventInfo{
 	{Event: PreToolUse, Seed: "preToolUse", Matches: "tool_name", Blocks: true, Guards: true, Rewrites: true},
 	{Event: PostToolUse, Seed: "postToolUse", Matches: "tool_name", Blocks: true, Rewrites: true},
@@ -105,8 +106,8 @@ var events = []eventInfo{
 	{Event: ElicitationResult, Matches: "mcp_server_name", Blocks: true},
 }
 
-// absent lists events of Claude Code that this runtime never fires, each with the reason. A hook for one of
-// them is rejected, because it would never run.
+// absent lists events of Claude Code that this runtime never fires, each with the reason. A hook
+// for such an event is rejected, because it would never run.
 var absent = map[string]string{
 	"PreModelSwitch": "the model does not change during a run",
 	"DirectoryAdded": "folders are not added during a run",
@@ -122,7 +123,7 @@ func Events() []Event {
 	return list
 }
 
-// info returns the description of e; false if there is no such event.
+// info returns the description of e; it returns false if there is no such event.
 func (e Event) info() (eventInfo, bool) {
 	i := slices.IndexFunc(events, func(in eventInfo) bool { return in.Event == e })
 	if i < 0 {
@@ -138,14 +139,15 @@ func (e Event) info() (eventInfo, bool) {
 // Guards reports whether a failing hook of e may be treated as a block, see [Definition].OnFailure.
 func (e Event) Guards() bool { in, _ := e.info(); return in.Guards }
 
-// Rewrites reports whether outputs of e replace something. Its hooks run strictly one after another.
+// Rewrites reports whether the output of a hook for e can replace something, such as the input of a
+// call. The hooks of such an event run strictly one after another.
 func (e Event) Rewrites() bool { in, _ := e.info(); return in.Rewrites }
 
 // SetsVariables reports whether commands of e may set variables for later commands.
 func (e Event) SetsVariables() bool { in, _ := e.info(); return in.EnvFile }
 
-// Spelled returns the name of e in a dialect: "preToolUse" in "seed". An event that the dialect does
-// not have keeps its name.
+// Spelled returns the name of e in a dialect: for example, "preToolUse" in the dialect "seed". An
+// event that the dialect does not have keeps its name.
 func (e Event) Spelled(dialect string) string {
 	if in, _ := e.info(); dialect == dialectSeed && in.Seed != "" {
 		return in.Seed
@@ -153,8 +155,8 @@ func (e Event) Spelled(dialect string) string {
 	return string(e)
 }
 
-// Canonical returns the event that a dialect spells e: [PreToolUse] for "preToolUse". The error is
-// an *[Error], with a hint if no dialect knows the name.
+// Canonical returns the event that has the name e in one of the dialects: [PreToolUse] for
+// "preToolUse". The error for an unknown or unsupported event is an *[Error] with a hint.
 func (e Event) Canonical() (Event, error) {
 	event, _, err := parseEvent(string(e))
 	return event, err
@@ -189,7 +191,7 @@ func parseEvent(name string) (Event, string, error) {
 	return "", "", &Error{What: fmt.Sprintf("unknown event %.60q", name), Advice: hint}
 }
 
-// normalizeName removes the spelling of a name: "pre_tool_use" is "pretooluse".
+// normalizeName removes differences in the spelling of a name: "pre_tool_use" becomes "pretooluse".
 func normalizeName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }

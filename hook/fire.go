@@ -17,20 +17,20 @@ type timeoutError struct{ limit time.Duration }
 func (o *timeoutError) Error() string { return fmt.Sprintf("timed out after %v", o.limit) }
 func (o *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// fireState is one [Registry.Fire], or one asynchronous hook.
+// fireState is the state of one [Registry.Fire], or of one asynchronous hook.
 type fireState struct {
 	r            *Registry
 	in           Input  // the input, with the changes of the earlier hooks
-	inputChanged bool   // the call is no longer the one that in.Requests describes
+	inputChanged bool   // in.Requests no longer describes the call
 	inputHook    *entry // the last hook that changed the call
 	out          Outcome
 	seen         []string      // identities of the commands that ran
-	skipped      time.Duration // time limit that all commands share at the end of a session
+	skipped      time.Duration // the time that remains for all commands together at the end of a session
 	chosen       bool          // the hooks are already selected
 }
 
-// pick selects the hooks by event, dialect and matcher. Their conditions are evaluated when it is
-// their turn.
+// pick selects hooks by event, dialect and matcher. Their conditions are evaluated when it is their
+// turn.
 func (f *fireState) pick(list []*entry) []*entry {
 	picked := make([]*entry, 0, len(list))
 	for _, e := range list {
@@ -51,8 +51,8 @@ func (f *fireState) pick(list []*entry) []*entry {
 	return picked
 }
 
-// matchesDialect reports whether the event occurs in the hook's dialect. Claude Code's Stop is only
-// for turns that the model ended, and its Setup only for a requested setup.
+// matchesDialect reports whether the event occurs in the hook's dialect. Claude Code's Stop is
+// fired only for turns that the model ended, and its Setup only for a requested setup.
 func (e *entry) matchesDialect(in *Input) bool {
 	if e.kind == typeFunction || e.Dialect == dialectSeed {
 		return true
@@ -75,8 +75,10 @@ func (f *fireState) runAll(ctx context.Context, list []*entry) {
 	}
 }
 
-// rerunEarlier runs the hooks before the last one that changed the call's input again, with the
-// final input, because they saw another one. Their changes are ignored, so that it ends.
+// rerunEarlier handles a changed input of a call. The hooks before the last hook that changed the
+// input saw a different input, so they run again with the final input, except async hooks. Their
+// own changes are ignored then, so that the repetition ends. If the call is blocked or denied,
+// nothing runs again.
 func (f *fireState) rerunEarlier(ctx context.Context, picked []*entry) {
 	n := slices.Index(picked, f.inputHook)
 	if n <= 0 || f.out.Block != nil || f.out.Permission == "deny" {
@@ -86,8 +88,8 @@ func (f *fireState) rerunEarlier(ctx context.Context, picked []*entry) {
 	f.runAll(ctx, slices.DeleteFunc(slices.Clone(picked[:n]), func(e *entry) bool { return e.Async }))
 }
 
-// batchSize is how many hooks at the head of the list run together: functions one after another,
-// commands in parallel unless the event rewrites something.
+// batchSize returns the number of hooks at the head of the list that run together. Functions run
+// one after another. Commands run in parallel unless the event rewrites something.
 func batchSize(list []*entry) int {
 	together := func(e *entry) bool {
 		return !e.Async && (e.kind == typeFunction) == (list[0].kind == typeFunction)
@@ -117,8 +119,8 @@ func (f *fireState) run(ctx context.Context, list []*entry) {
 	}
 }
 
-// due decides, when it is a hook's turn, whether it runs: its condition holds, and neither it nor an
-// identical hook has run.
+// due decides, when it is a hook's turn, whether the hook runs. The hook runs if its condition
+// holds and neither it nor an identical hook has run.
 func (f *fireState) due(e *entry) bool {
 	if f.chosen {
 		return true
@@ -126,13 +128,13 @@ func (f *fireState) due(e *entry) bool {
 	if !f.holds(e) || e.key != "" && slices.Contains(f.seen, e.key) || !f.r.once(e) {
 		return false
 	}
-	if e.key != "" { // only a hook that runs replaces identical ones
+	if e.key != "" { // only a hook that runs replaces identical hooks
 		f.seen = append(f.seen, e.key)
 	}
 	return true
 }
 
-// holds evaluates the condition. A rewritten call has no known requests, so the hook runs.
+// holds evaluates the condition. The requests of a rewritten call are not known, so the hook runs.
 func (f *fireState) holds(e *entry) bool {
 	return e.cond == nil || f.inputChanged || e.cond.holds(&f.in)
 }
@@ -203,7 +205,8 @@ func (f *fireState) command(ctx context.Context, e *entry) (res result) {
 	return result{RunResult: a, err: f.why(ctx, within, err)}
 }
 
-// why describes the failure of a command by its cause.
+// why returns the failure of a command by its cause: the end of the run, the end of the registry,
+// the timeout, or err itself. ctx is the context of the run; within also has the timeout.
 func (f *fireState) why(ctx, within context.Context, err error) error {
 	var late *timeoutError
 	switch {
@@ -221,8 +224,9 @@ func (f *fireState) why(ctx, within context.Context, err error) error {
 	return fmt.Errorf("%w: %w", late, err)
 }
 
-// shared is the common time limit of commands in Claude's dialect at the end of a session: that of
-// the event, or the longest that one of them sets.
+// shared returns the time limit that commands in Claude's dialect share at the end of a session. It
+// is the default limit of the event, or the longest timeout of one of the commands if that is
+// longer.
 func shared(list []*entry) time.Duration {
 	var most time.Duration
 	for _, e := range list {
@@ -247,8 +251,8 @@ func (f *fireState) allowance(e *entry) time.Duration {
 	return f.skipped
 }
 
-// cancelledError reports that the run ended before the hook finished. The user who stopped the run
-// needs no notice.
+// cancelledError reports that the run ended before the hook finished. It is not reported in a
+// notice, because the user who stopped the run knows it.
 type cancelledError struct{ cause error }
 
 func (s *cancelledError) Error() string { return "the run was stopped: " + s.cause.Error() }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// funcRunner runs functions one after another on its own goroutine. The firing waits and watches
-// the time. A function that does not return is abandoned with its goroutine, and another goroutine
-// runs the remaining functions.
+// funcRunner runs functions one after another on its own goroutine. The goroutine of the firing
+// waits and enforces the time limit. A function that does not return is abandoned with its
+// goroutine, and another goroutine runs the remaining functions.
 //
 //	firing ── go ─► worker: f1, f2, f3 (too long …)     its result is ignored
 //	       ── go ─►                        worker: f4, f5 ─► done
@@ -21,12 +21,12 @@ type funcRunner struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the goroutine has ended
 
-	// mu guards the following fields and, while the goroutine runs and is not abandoned, those of
-	// f.
+	// mu protects the following fields. While the goroutine runs and is not abandoned, it also
+	// protects the fields of f.
 	mu        sync.Mutex
-	next      int       // the running function; len(list) at the end
-	startedAt time.Time // when it started
-	began     time.Time // the start time by the registry's clock
+	next      int       // the index of the running function; len(list) at the end
+	startedAt time.Time // when the running function started
+	began     time.Time // the same time, from the registry's clock
 	abandoned bool
 }
 
@@ -45,7 +45,7 @@ func (f *fireState) functions(ctx context.Context, list []*entry) {
 	}
 }
 
-// runFunctions runs functions with one worker and returns how many are done.
+// runFunctions runs functions with one worker and returns the number of functions that are done.
 func (f *fireState) runFunctions(ctx context.Context, list []*entry) int {
 	w := &funcRunner{f: f, list: list, calls: make([]call, len(list)), done: make(chan struct{}), startedAt: time.Now()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
@@ -95,8 +95,8 @@ func (w *funcRunner) run(ctx context.Context) {
 	}
 }
 
-// step merges the result of the function that ran and returns the next one to run, or nil if there
-// is none or the worker was abandoned.
+// step merges the result of the function that ran. It returns the function to run next, or nil if
+// there is none or the worker was abandoned.
 func (w *funcRunner) step(ran *entry, last result) (*entry, Input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,8 +132,8 @@ func invoke(ctx context.Context, fn function, in Input) (res result) {
 	return result{RunResult: RunResult{Output: out}, err: err}
 }
 
-// ended is called after the goroutine has ended: all functions have run, or one called
-// runtime.Goexit.
+// ended returns the number of functions that are done. It is called after the goroutine has ended:
+// all functions have run, or one called runtime.Goexit.
 func (w *funcRunner) ended() int {
 	if w.next < len(w.list) {
 		return w.giveUp(errors.New("it ended its goroutine"))
@@ -141,7 +141,8 @@ func (w *funcRunner) ended() int {
 	return w.next
 }
 
-// giveUp abandons the running function, if any, and returns how many are done.
+// giveUp abandons the running function, if there is one, and returns the number of functions that
+// are done.
 func (w *funcRunner) giveUp(why error) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,8 +160,8 @@ func (w *funcRunner) abandon(why error) int {
 	return w.next + 1
 }
 
-// overdue abandons the running function if its time is up. Otherwise it returns how long to wait
-// before the next check: until this function or the shortest later one could be overdue.
+// overdue abandons the running function if its time limit has passed. Otherwise it returns the time
+// until the next check: the earliest time at which this or a later function could be overdue.
 func (w *funcRunner) overdue() (n int, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +175,7 @@ func (w *funcRunner) overdue() (n int, wait time.Duration) {
 	return w.abandon(&timeoutError{e.limit}), 0
 }
 
-// call is the context of one function: the worker's context with its own deadline.
+// call is the context of one function: the worker's context with the function's own deadline.
 type call struct {
 	context.Context
 	deadline time.Time

@@ -117,8 +117,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return conn, err
 }
 
-// expand replaces "$NAME" and "${NAME}" by variables. Variables that the hook may not have become
-// empty.
+// expand replaces "$NAME" and "${NAME}" by the values of variables. A variable that is not in vars,
+// because it is not set or the hook may not have it, becomes empty.
 func expand(text string, vars map[string]string) string {
 	return headerVariable().ReplaceAllStringFunc(text, func(ref string) string {
 		m := headerVariable().FindStringSubmatch(ref)

@@ -9,8 +9,8 @@ import (
 
 // Input describes an event to a hook. The first fields are set for every event. Each of the others
 // lists the events that set it, and is zero otherwise. Commands read it as one flat JSON object,
-// whose fields docs/reference/hooks.md lists; the names in parentheses are those of Claude Code's
-// form.
+// whose fields are listed in docs/reference/hooks.md. The names in parentheses are those of Claude
+// Code's form.
 type Input struct {
 	Event          Event
 	SessionID      string
@@ -19,18 +19,18 @@ type Input struct {
 	Dir            string // folder in which commands start; default CWD. Not passed to commands
 	PermissionMode string
 	Turn           string // turn_id, as in Codex
-	Agent          string // the sub-agent's name; "" for the main agent (agent_id, agentId)
+	Agent          string // the name of the sub-agent; "" for the main agent (agent_id, agentId)
 	AgentType      string // the sub-agent's type (agent_type)
-	Model          string // current model; PostModelSwitch: the new model (to_model)
+	Model          string // current model; for PostModelSwitch: the new model (to_model)
 
-	// Source is the origin: SessionStart (startup, resume, fork, compact), UserPromptSubmit (user),
-	// ConfigChange (user_settings …), PostModelSwitch (auto).
+	// Source is the origin of the event: SessionStart (startup, resume, fork, compact),
+	// UserPromptSubmit (user), ConfigChange (user_settings …), PostModelSwitch (auto).
 	Source string
-	// Reason is the cause: SessionEnd (other …), PermissionDenied, and Stop, where it says how the
-	// turn ended (completed, interrupted …).
+	// Reason is the cause: for SessionEnd (other …), for PermissionDenied, and for Stop, where it
+	// describes how the turn ended (completed, interrupted …).
 	Reason string
-	// Trigger is what started it: PreCompact and PostCompact (manual, auto), and Setup (init,
-	// maintenance, or "" at every start).
+	// Trigger is the cause of the event. For PreCompact and PostCompact it is manual or auto. For
+	// Setup it is init or maintenance if the user requested a setup, and "" at any other start.
 	Trigger string
 
 	Tool         ToolCall         // PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied
@@ -51,23 +51,24 @@ type Input struct {
 	Question     MCPQuestion      // Elicitation, ElicitationResult
 }
 
-// ToolCall is a tool call, as far as an event has data about it.
+// ToolCall is a tool call, with the data that an event has about it.
 type ToolCall struct {
 	Name     string          `json:"tool_name"`
 	Input    json.RawMessage `json:"tool_input"`
 	UseID    string          `json:"tool_use_id"`
-	Response json.RawMessage `json:"tool_response,omitempty"` // PostToolUse and PostToolBatch: the result in Claude Code's form
+	Response json.RawMessage `json:"tool_response,omitempty"` // for PostToolUse and PostToolBatch: the result in Claude Code's form
 
-	Output      string        `json:"-"` // PostToolUse: the result as text (the Open Agent SDK's toolOutput)
-	Error       string        `json:"-"` // PostToolUseFailure; PermissionDenied: the reason (error)
+	Output      string        `json:"-"` // for PostToolUse: the result as text (the Open Agent SDK's toolOutput)
+	Error       string        `json:"-"` // for PostToolUseFailure: the error; for PermissionDenied: the reason (error)
 	Interrupted bool          `json:"-"` // PostToolUseFailure (is_interrupt)
 	Took        time.Duration `json:"-"` // PostToolUse and PostToolUseFailure (duration_ms)
-	// Suggestions are changes that the user could choose for the rest of the session.
-	// PermissionRequest: PermissionUpdate values in Claude Code's form (permission_suggestions).
+	// Suggestions, for PermissionRequest, are changes that the user could choose for the rest of
+	// the session: a list of PermissionUpdate values in Claude Code's form
+	// (permission_suggestions).
 	Suggestions json.RawMessage `json:"-"`
-	// Settled reports that Input is the final input and differs from the one the hooks saw first. A
-	// new input from the hook is then ignored, and so is an allow of another input. It is not
-	// passed to commands.
+	// Settled reports that Input is the final input and differs from the input that the hooks saw
+	// first. A new input from the hook is then ignored, and so is an allow that comes with a
+	// different input. Settled is not passed to commands.
 	Settled bool `json:"-"`
 	// Requests are what the call would access, for a hook's "if". They are not passed to commands.
 	Requests []policy.Request `json:"-"`
@@ -77,17 +78,17 @@ type ToolCall struct {
 type SlashCommand struct {
 	Type   string // slash_command (expansion_type)
 	Name   string // without its slash (command_name)
-	Args   string // the text after it (command_args)
-	Source string // where it is defined: user, project (command_source)
+	Args   string // the text after the command (command_args)
+	Source string // where the command is defined: user, project (command_source)
 }
 
 // TurnEnd is how a turn ended.
 type TurnEnd struct {
-	StopHookActive bool   // a hook has already kept the agent going; not for StopFailure
+	StopHookActive bool   // a hook has already kept the agent from stopping; not for StopFailure
 	LastMessage    string // last text of the assistant (last_assistant_message)
 
-	// StopFailure: the type of the error, such as authentication_failed, and its text
-	// (error_details).
+	// For StopFailure: the type of the error, such as authentication_failed, and the text of the
+	// error (error_details).
 	Error, Details string
 
 	AgentTranscriptPath string // SubagentStop
@@ -95,13 +96,13 @@ type TurnEnd struct {
 
 // ModelSwitch is a change of the model during a session, and its cost.
 type ModelSwitch struct {
-	From          string  // the model until now (from_model)
+	From          string  // the model that was used until now (from_model)
 	Requested     *string // the model that the user requested; nil if none was requested (requested_model)
-	ContextTokens int64   // tokens that the new model has to read
-	CacheWarm     bool    // the model's prompt cache has them (prompt_cache_warm)
+	ContextTokens int64   // number of tokens that the new model has to read
+	CacheWarm     bool    // whether the model's prompt cache contains them (prompt_cache_warm)
 	CacheTTL      string  // lifetime of the cache: "5m"
 	CacheWriteUSD float64 // estimated cost of reading them (estimated_cache_write_usd)
-	Pricing       string  // source of the price: "catalog", or "default" if none is known
+	Pricing       string  // source of the price: "catalog", or "default" if no price is known
 }
 
 // Task is a task of a team. For TeammateIdle, only the teammate and team are set.
@@ -113,9 +114,9 @@ type Task struct {
 // File is a file that changed, or was read.
 type File struct {
 	Path   string // file_path
-	Change string // FileChanged: change, add, unlink (event)
+	Change string // for FileChanged: change, add, unlink (event)
 
-	// InstructionsLoaded:
+	// For InstructionsLoaded:
 	Memory      string   // Managed, User, Project, Local (memory_type)
 	LoadReason  string   // session_start, include …
 	Globs       []string // globs of a rule
@@ -123,7 +124,7 @@ type File struct {
 	ParentFile  string   // the file that includes this one (parent_file_path)
 }
 
-// MCPQuestion is a form that an MCP server shows the user, and the answer.
+// MCPQuestion is a form that an MCP server shows to the user, and the user's answer.
 type MCPQuestion struct {
 	Server  string          // mcp_server_name
 	Message string          // Elicitation
@@ -132,5 +133,5 @@ type MCPQuestion struct {
 	ID      string          // elicitation_id
 	Schema  json.RawMessage // Elicitation: the form's schema (requested_schema)
 	Action  string          // ElicitationResult: accept, decline, cancel
-	Content json.RawMessage // ElicitationResult: the answer; secrets are masked
+	Content json.RawMessage // for ElicitationResult: the answer; secrets are masked
 }

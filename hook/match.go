@@ -21,7 +21,7 @@ type matcher struct {
 	text   string
 	all    bool
 	names  []string        // compared whole
-	plain  *regexp.Regexp  // the same expression as slow, if it means the same in both engines; it runs in linear time
+	plain  *regexp.Regexp  // the same expression as slow, if both engines give it the same meaning; it runs in linear time
 	slow   *regexp2.Regexp // nil if there is no expression
 	guards bool            // an undecidable match is a match
 	base   bool            // true if only the last part of a path is compared
@@ -32,8 +32,9 @@ func newMatcher(d *Definition) (*matcher, error) {
 	return compileMatcher(d.Dialect, d.Event, d.Matcher)
 }
 
-// compileMatcher parses a matcher by the rules of the dialect. Errors are *[Error]: an invalid
-// expression, a matcher without names, and a matcher on an event that has no field to compare.
+// compileMatcher parses a matcher by the rules of the dialect. Errors have the type *[Error]. They
+// report an invalid expression, a matcher without names, and a matcher on an event that has no
+// field to compare.
 func compileMatcher(dialect string, event Event, text string) (*matcher, error) {
 	info, _ := event.info()
 	m := &matcher{text: text, guards: info.Guards, base: event == FileChanged}
@@ -97,8 +98,9 @@ func expressionHint(text string) string {
 	return `write "\\" before each literal ( ) [ ] { } + * ?`
 }
 
-// plainExpression compiles an expression that means the same in every engine: letters, digits,
-// dots, groups, alternatives, repetitions and anchors. It returns nil for others.
+// plainExpression compiles an expression that has the same meaning in every engine: letters,
+// digits, dots, groups, alternatives, repetitions and anchors. It returns nil for other
+// expressions.
 func plainExpression(text string) *regexp.Regexp {
 	var b strings.Builder
 	for i, r := range text {
@@ -130,7 +132,7 @@ func (m *matcher) matches(field string) bool {
 }
 
 // look is like matches, and also returns a notice for the user. If an expression reaches the time
-// limit, it matches on events that guard and on no others.
+// limit, it matches on events that guard an action, and does not match on other events.
 func (m *matcher) look(field string) (ok bool, notice string) {
 	if m.all {
 		return true, ""

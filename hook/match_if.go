@@ -15,7 +15,7 @@ type condition struct {
 	rules *policy.Rules
 }
 
-// newCondition compiles the "if" of a definition; nil if it has none.
+// newCondition compiles the "if" of a definition; it returns nil if the definition has none.
 func newCondition(d *Definition, o policy.RuleOptions) (*condition, error) {
 	if d.If == "" {
 		return nil, nil
@@ -23,11 +23,11 @@ func newCondition(d *Definition, o policy.RuleOptions) (*condition, error) {
 	return compileIf(d.If, cmp.Or(d.Dir, o.Cwd), o)
 }
 
-// compileIf parses one permission rule. Errors are *[Error]; a rule that can never match is an
-// error too. dir is the base of a path that starts with one "/".
+// compileIf parses one permission rule. Errors have the type *[Error]; a rule that can never match
+// is also an error. dir is the base for a path that starts with one "/".
 func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
-	// An ask rule covers a line if it covers one of its commands. A deny rule on reads would also
-	// cover writes.
+	// The rule is compiled as an ask rule, because an ask rule covers a line if it covers one of
+	// the commands in it. A deny rule about reads would also cover writes.
 	source := policy.RuleSource{Effect: policy.Ask, Text: rule, Dir: dir}
 	rules, problems, err := o.Compile([]policy.RuleSource{source})
 	if len(problems) > 0 {
@@ -40,8 +40,8 @@ func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
 	return &condition{tool: strings.TrimSpace(tool), rules: rules}, nil
 }
 
-// holds reports whether the hook runs: the rule covers the call, or that cannot be determined. A
-// nil condition always holds.
+// holds reports whether the hook runs. It runs if the rule covers the call, or if it cannot be
+// determined whether the rule covers it. A nil condition always holds.
 func (c *condition) holds(in *Input) bool {
 	if c == nil {
 		return true

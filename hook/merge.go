@@ -97,7 +97,8 @@ func (f *fireState) failed(e *entry, err error) (effect, reason string) {
 	return "block", ""
 }
 
-// merge merges a checked output. The returned effect is the first of those that [Run] lists.
+// merge merges a checked output. It returns the first effect of the output, in the order of
+// [record.HookRun].Effect, and the reason for it.
 func (f *fireState) merge(e *entry, out *Output) (effect, reason string) {
 	f.unusable(e, out)
 	m := merger{fireState: f, e: e, out: out, allowed: eventEffects(e.info)}
@@ -122,14 +123,14 @@ type merger struct {
 	applied        bool // the message was used as the reason of a block or a denial
 }
 
-// recordEffect records an effect; the first one wins.
+// recordEffect records an effect; only the first effect is recorded.
 func (m *merger) recordEffect(effect, reason string) {
 	if m.effect == "" {
 		m.effect, m.reason = effect, reason
 	}
 }
 
-// reasonFor returns the first text that is not empty, or else the message.
+// reasonFor returns the first text that is not empty, or the message if all are empty.
 func (m *merger) reasonFor(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
@@ -180,18 +181,18 @@ func (m *merger) permission() {
 	m.fireState.out.Interrupt = m.fireState.out.Interrupt || m.out.Interrupt && p == "deny" && m.allowed&canInterrupt != 0
 }
 
-// permits reports whether the event supports a permission: a permission request cannot be answered
-// with ask or defer.
+// permits reports whether the event supports a permission. For example, a permission request cannot
+// be answered with ask or defer.
 func (m *merger) permits(p string) bool {
 	return m.allowed&canPermit != 0 && (m.e.Event != PermissionRequest || p == "allow" || p == "deny")
 }
 
-// changes reports whether the hook sets an input that differs from the current one.
+// changes reports whether the hook sets an input that differs from the current input.
 func (m *merger) changes() bool {
 	return m.out.Input != nil && !jsonscan.Equal(m.out.Input, m.in.Tool.Input)
 }
 
-// input replaces the input. An earlier allow was for another input and is removed.
+// input replaces the input. An earlier allow was given for another input, so it is removed.
 func (m *merger) input() {
 	if m.out.Input == nil || m.allowed&canInput == 0 || m.in.Tool.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
 		return
@@ -227,7 +228,7 @@ var elicitActions = []string{actionAccept, "decline", "cancel"}
 
 const actionAccept = "accept"
 
-// answer merges an answer to an MCP server: decline and cancel win over accept.
+// answer merges an answer to an MCP server's request: decline and cancel override accept.
 func (m *merger) answer() {
 	action := m.out.Action
 	if action == "" || m.allowed&canAnswer == 0 {

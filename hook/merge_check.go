@@ -116,7 +116,7 @@ func (f *fireState) unusable(e *entry, out *Output) {
 	}
 }
 
-// reasonText returns the reason of a block that has no effect.
+// reasonText returns ": " and the reason of a block that has no effect, or "".
 func reasonText(out *Output) string {
 	if out.blocks() && out.Reason != "" {
 		return ": " + out.Reason
@@ -141,7 +141,7 @@ func (o *Output) permission() string {
 	return o.Permission
 }
 
-// silent reports whether an output is empty.
+// silent reports whether an output is nil or empty.
 func (o *Output) silent() bool { return o == nil || reflect.ValueOf(o).Elem().IsZero() }
 
 // check rejects an output with unknown values.

@@ -2,17 +2,18 @@ package hook
 
 import "encoding/json"
 
-// Output is the result of a hook. The zero value and nil have no effect. Commands print it as JSON
+// Output is the result of a hook. The zero value and nil change nothing. Commands print it as JSON
 // in their dialect (see docs/reference/hooks.md); functions return it.
 //
 // A result that the event does not support is not an error; it is reported in [Outcome].Notices.
 type Output struct {
-	// Block prevents the action, or keeps the agent from stopping; Reason, or else Message, is the
-	// reason, and goes to the model. Decision "block" is the same; "approve" is Permission allow.
+	// Block prevents the action, or keeps the agent from stopping. The model receives the reason:
+	// Reason, or Message if Reason is empty. Decision "block" has the same effect as Block, and
+	// Decision "approve" has the same effect as Permission "allow".
 	Block    bool
 	Decision string
 	Reason   string
-	// Message is for the user, and the reason of a block without a Reason.
+	// Message is a text for the user. It is also the reason of a block that has no Reason.
 	Message string
 	// SystemMessage is added to the conversation, for the model.
 	SystemMessage string
@@ -21,22 +22,24 @@ type Output struct {
 	// Context is added to what the model reads next (additionalContext).
 	Context string
 
-	// Permission is allow, deny, ask or defer, for PreToolUse and PermissionRequest. Deny wins,
-	// then defer, ask, allow; an allow only replaces the approval that a mode requires.
+	// Permission is allow, deny, ask or defer, for PreToolUse and PermissionRequest. The strongest
+	// one applies: deny, then defer, then ask, then allow. An allow only replaces the approval that
+	// a mode requires.
 	Permission       string
 	PermissionReason string
-	// Input replaces the input of the call, as a whole, and the policy is evaluated again; for
-	// PreToolUse, and for PermissionRequest with allow.
+	// Input replaces the whole input of the call, and the policy is evaluated again. It applies to
+	// PreToolUse, and to PermissionRequest with allow.
 	Input json.RawMessage
-	// Interrupt, with a deny of PermissionRequest: end the turn as well.
+	// Interrupt also ends the turn. It needs a deny, for PermissionRequest.
 	Interrupt bool
 	// Updates change the policy of the run.
 	Updates []PermissionUpdate
-	// ToolOutput replaces the result that the model reads: text, or any JSON (updatedToolOutput,
-	// updatedMCPToolOutput); for PostToolUse.
+	// ToolOutput replaces the result that the model reads, for PostToolUse. It is text, or any JSON
+	// (updatedToolOutput, updatedMCPToolOutput).
 	ToolOutput json.RawMessage
-	// Action answers an MCP server: accept, decline or cancel. With accept, Content is the answer.
-	// For Elicitation, and for ElicitationResult, where it replaces the user's answer.
+	// Action answers a request of an MCP server: accept, decline or cancel. With accept, Content is
+	// the content of the answer. Action applies to Elicitation, and to ElicitationResult, where it
+	// replaces the user's answer.
 	Action  string
 	Content json.RawMessage
 	// Retry tells the model that it may try again, for PermissionDenied.
@@ -44,7 +47,7 @@ type Output struct {
 
 	// Notification is shown to the user and passed to Notification hooks.
 	Notification *UserNotification
-	// Stop ends the turn (Claude's "continue": false); StopReason is for the user.
+	// Stop ends the turn (Claude's "continue": false); StopReason is a text for the user.
 	Stop       bool
 	StopReason string
 	// SuppressOutput hides Message and plain text from the user.
@@ -54,13 +57,14 @@ type Output struct {
 	TerminalSequence string
 
 	SessionTitle   string   // SessionStart, UserPromptSubmit
-	InitialMessage string   // SessionStart: the input of the session if it has none (initialUserMessage)
-	WatchPaths     []string // SessionStart, CwdChanged, FileChanged: replaces the paths set before; an empty list that is not nil removes them
+	InitialMessage string   // for SessionStart: the input of the session if it has none (initialUserMessage)
+	WatchPaths     []string // for SessionStart, CwdChanged, FileChanged: replaces the paths set before; an empty list that is not nil removes them
 	WorktreePath   string   // WorktreeCreate
-	HidePrompt     bool     // UserPromptSubmit with a block: do not show it again (suppressOriginalPrompt)
+	HidePrompt     bool     // for UserPromptSubmit and UserPromptExpansion, with a block: do not show the prompt again (suppressOriginalPrompt)
 }
 
-// PermissionUpdate is a policy change requested by a hook. Exactly one form is set.
+// PermissionUpdate is a policy change requested by a hook: either Rules with Behavior, or Mode. The
+// JSON forms are:
 //
 //	{"tool":"Bash","behavior":"deny"}                                   Open Agent SDK
 //	{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls:*"}],
@@ -73,9 +77,9 @@ type PermissionUpdate struct {
 	Hook     string `json:",omitempty"` // in an [Outcome]: the hook that requested it
 }
 
-// UserNotification is a notification: one that a hook wants to show, or one that a hook receives.
-// Level is info, warning or error; any other value means info. Type is the subject, in an [Input]:
-// permission_prompt, auth_failed, hook …
+// UserNotification is a notification that a hook wants to show, or that a hook receives. Level is
+// info, warning or error; any other value means info. Type is set only in an [Input]. It is the
+// subject of the notification: permission_prompt, auth_failed, hook …
 type UserNotification struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`

@@ -17,9 +17,10 @@ import (
 const maxText = 10_000
 
 // decodeOutput parses the JSON object that a command printed or an HTTP hook returned. Fields are
-// decoded for any event; the merge finds those that the event does not support. Notices report
-// fields without any effect. The error reports a value of the wrong type. In that case only a block
-// or deny in the output applies: if there is one, it is the output, and the error becomes a notice.
+// decoded for any event. The merge later finds those that the event does not support. Notices
+// describe fields that have no effect. The error reports an invalid value. In that case, only a
+// block, deny or stop in the output applies. If there is one, it becomes the output, and the error
+// becomes a notice.
 func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(stdout, &fields); err != nil {
@@ -46,7 +47,7 @@ func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	return a.out, a.notices, nil
 }
 
-// refusal returns only the block or deny of an output, or nil.
+// refusal returns an output with only the block, deny and stop of o, or nil if o has none of them.
 func (o *Output) refusal() *Output {
 	r := &Output{Block: o.blocks(), Stop: o.Stop, StopReason: o.StopReason, Message: o.Message, Reason: o.Reason}
 	if o.Permission == decisionDeny {
@@ -180,7 +181,7 @@ func (a *outputReader) text(into *string) fieldDecoder {
 	}
 }
 
-// cut cuts a text that is too long.
+// cut shortens a text that is too long.
 func (a *outputReader) cut(path, text string) string {
 	short := cut(text, maxText)
 	if short != text {
@@ -213,8 +214,8 @@ func (a *outputReader) stringField(into *string, words ...string) fieldDecoder {
 	}
 }
 
-// decision decodes the top-level decision. Another program's word for a block is an error, but
-// still blocks.
+// decision decodes the top-level decision. Another word for a block, such as "deny", is an error,
+// but it still blocks.
 func (a *outputReader) decision(path string, raw json.RawMessage) {
 	if a.stringField(&a.out.Decision, decisionApprove, decisionBlock)(path, raw); refuses(raw) {
 		a.block = true
@@ -229,16 +230,16 @@ func (a *outputReader) permission(path string, raw json.RawMessage) {
 	a.permit(s)
 }
 
-// refuses reports whether a value means deny or block, in any spelling.
+// refuses reports whether a value is "deny" or "block", in upper or lower case.
 func refuses(raw json.RawMessage) bool {
 	var s string
 	return json.Unmarshal(raw, &s) == nil && (strings.EqualFold(s, decisionDeny) || strings.EqualFold(s, decisionBlock))
 }
 
-// permissions are the possible permissions, weakest first.
+// permissions are the possible permissions, from weakest to strongest.
 var permissions = []string{"allow", "ask", "defer", decisionDeny}
 
-// permit keeps the strongest permission of an output that has several.
+// permit keeps the strongest permission if an output contains several.
 func (a *outputReader) permit(s string) {
 	if p := &a.out.Permission; strength(s) > strength(*p) {
 		*p = s

@@ -39,7 +39,7 @@ func (a *outputReader) specific(path string, raw json.RawMessage) {
 	})
 }
 
-// mcpOutput decodes the older name of updatedToolOutput.
+// mcpOutput decodes updatedMCPToolOutput, the older name of updatedToolOutput.
 func (a *outputReader) mcpOutput(fields map[string]json.RawMessage) fieldDecoder {
 	if _, both := fields["updatedToolOutput"]; both {
 		return a.unused("updatedToolOutput is also set")

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
 
-// terminal decodes a terminal sequence and drops an unsafe one.
+// terminal decodes a terminal sequence, and drops it if it is unsafe.
 func (a *outputReader) terminal(path string, raw json.RawMessage) {
 	var s string
 	if !a.into(path, raw, &s, "a string") || s == "" {

@@ -19,7 +19,7 @@ func (a *outputReader) updates(path string, raw json.RawMessage) {
 	}
 }
 
-// updateText is a change in either form; see [PermissionUpdate].
+// updateText is a policy change in either form; see [PermissionUpdate].
 type updateText struct {
 	Tool     string `json:"tool"`
 	Type     string `json:"type"`
@@ -48,7 +48,7 @@ func (a *outputReader) update(path string, raw json.RawMessage) {
 	a.out.Updates = append(a.out.Updates, up)
 }
 
-// update returns the change, or why it cannot be made.
+// update returns the change, or the reason why it cannot be made.
 func (s *updateText) update() (up PermissionUpdate, why string) {
 	if s.Destination != "" && s.Destination != "session" {
 		return up, fmt.Sprintf("a hook can change only this session, not %q", s.Destination)
@@ -80,7 +80,7 @@ func (s *updateText) update() (up PermissionUpdate, why string) {
 	return up, ""
 }
 
-// ruleText writes a rule. Unpaired parentheses are escaped.
+// ruleText returns a rule as text. If a parenthesis is unpaired, all parentheses are escaped.
 func ruleText(tool, text string) string {
 	if text == "" {
 		return tool

@@ -14,23 +14,23 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Options configures [New]. The zero value works for functions.
+// Options configures [New]. The zero value is enough for functions.
 type Options struct {
-	// Runner runs commands and HTTP hooks; without one they are rejected. A Runner that is an
-	// io.Closer is closed with the registry.
+	// Runner runs commands and HTTP hooks; without a Runner, such hooks are rejected. A Runner that
+	// is an io.Closer is closed with the registry.
 	Runner Runner
-	// Strict treats a failing hook as a block on events that guard (strictHooks). That is always so
-	// for functions and for the Open Agent SDK's dialect.
+	// Strict treats a failing hook as a block on events that guard (strictHooks). Functions and the
+	// Open Agent SDK's dialect always behave this way.
 	Strict bool
-	// Rules says how names in a hook's "if" are resolved.
+	// Rules contains the folders that paths in a hook's "if" refer to.
 	Rules policy.RuleOptions
 	Clock func() time.Time // default time.Now
 }
 
 // Runner runs hooks that are not functions. The error is a failure of the hook (see
-// [Definition].OnFailure); a block by exit code 2 is a RunResult. It returns soon after ctx has
-// ended, and nothing keeps running. It neither changes nor retains d and in. It may be called from
-// several goroutines at once.
+// [Definition].OnFailure); a block by exit code 2 is returned as a RunResult. Run returns soon
+// after ctx has ended, and no process of the hook keeps running. Run neither changes nor retains d
+// and in. It may be called from several goroutines at once.
 type Runner interface {
 	Run(ctx context.Context, d *Definition, in *Input) (RunResult, error)
 }
@@ -39,14 +39,16 @@ type Runner interface {
 type RunResult struct {
 	Output *Output // nil: no output
 	Exit   *int    // exit code of a command
-	// Async is set if the command printed {"async": true} and continues detached. It delivers the
-	// real result once.
+	// Async is set if the command printed {"async": true} and continues detached. Async delivers
+	// the real result once.
 	Async <-chan RunResult
-	// Stop ends a detached command; Async then delivers its result. If Stop is nil, the command cannot be ended.
+	// Stop ends a detached command; Async then delivers its result. If Stop is nil, the command
+	// cannot be ended.
 	Stop func()
-	// Notice is a text for the user about output that was cut off and actions that the sandbox refused.
+	// Notice is a text for the user, for example about output that was cut off or actions that the
+	// sandbox refused.
 	Notice string
-	// Err is the failure of a detached hook, in the result from Async.
+	// Err is the failure of a detached hook; it is set in the result from Async.
 	Err error
 }
 
@@ -55,7 +57,7 @@ type Registry struct {
 	o     Options
 	table atomic.Pointer[table] // replaced as a whole, so that Fire holds no lock while hooks run
 
-	mu       sync.Mutex // guards the following fields and replacing the table
+	mu       sync.Mutex // protects the following fields and the replacement of the table
 	end      context.Context
 	cancel   context.CancelFunc
 	closed   bool
@@ -74,8 +76,8 @@ func New(o *Options) *Registry {
 	return r
 }
 
-// Register adds hooks after the existing ones: all of them, or none and an *[Error]. The spelling
-// of an event selects the hook's dialect.
+// Register adds hooks after the existing ones. It adds all of them, or adds none and returns an
+// *[Error]. The spelling of an event selects the hook's dialect.
 func (r *Registry) Register(list ...Definition) error {
 	added := make([]*entry, len(list))
 	for i, d := range list {
@@ -96,10 +98,10 @@ func (r *Registry) HandleFunc(e Event, matcher string, f func(ctx context.Contex
 	return r.Register(Definition{Event: e, Matcher: matcher, Func: f})
 }
 
-// Has reports whether anything is registered for e.
+// Has reports whether any hook is registered for e.
 func (r *Registry) Has(e Event) bool { return r != nil && len(r.of(e)) > 0 }
 
-// Outside reports whether a command or an HTTP hook is registered for e: a hook that depends on
+// Outside reports whether a command or an HTTP hook is registered for e. Such a hook depends on
 // something outside this process.
 func (r *Registry) Outside(e Event) bool {
 	return r != nil && slices.ContainsFunc(r.of(e), func(e *entry) bool { return e.Type() != typeFunction })
@@ -119,13 +121,14 @@ func (r *Registry) Hooks() []Definition {
 	return list
 }
 
-// Fire runs the hooks that match an event and merges their results. They run in order, each with
-// the input as the earlier ones left it; on events that rewrite nothing, consecutive commands and
-// HTTP hooks run in parallel. If one changes the input of a call, the earlier hooks run once more
-// with the new input and [Input].Settled: an allow applies only to the input that its hook saw.
-// Later hooks run even after a block. Fire never fails: failures of hooks are in the outcome. Once
-// ctx has ended no hook is started, and each counts as failed; see [Definition].OnFailure. A nil
-// registry fires nothing.
+// Fire runs the hooks that match an event and merges their results. Hooks run in order, and each
+// hook gets the input with the changes of the earlier hooks. Consecutive commands and HTTP hooks
+// run in parallel unless [Event.Rewrites] is true. If a hook changes the input of a call, the hooks
+// before it run once more with the new input and [Input].Settled, because an allow applies only to
+// the input that its hook saw. Later hooks run even after an earlier hook has blocked. Fire never
+// fails: failures of hooks are reported in the outcome. Once ctx has ended, no more hooks are
+// started, and each remaining hook is treated as failed; see [Definition].OnFailure. A nil registry
+// fires nothing.
 func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	if r == nil {
 		return Outcome{Event: in.Event}
@@ -154,8 +157,9 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 }
 
 // AsyncOutcomes returns the results that asynchronous hooks have produced for a session
-// ([Input].SessionID) since the last call, one outcome each: texts for the model and the user, and
-// the record of the run. The last 1000 of all sessions are kept.
+// ([Input].SessionID) since the last call. There is one outcome for each result, with texts for the
+// model and the user, and the record of the run. The last 1000 results of all sessions together are
+// kept.
 func (r *Registry) AsyncOutcomes(session string) []Outcome {
 	if r == nil {
 		return nil
@@ -174,8 +178,8 @@ func (r *Registry) AsyncOutcomes(session string) []Outcome {
 	return list
 }
 
-// CancelAsync ends the running asynchronous hooks and waits for them. Hooks that start later are
-// not affected.
+// CancelAsync ends the running asynchronous hooks and waits until they have ended. Hooks that are
+// started later are not affected.
 func (r *Registry) CancelAsync(why error) {
 	if r == nil {
 		return
@@ -191,8 +195,8 @@ func (r *Registry) CancelAsync(why error) {
 	}
 }
 
-// Close ends running hooks and waits for them; functions that ignore their context are abandoned.
-// After that every hook counts as failed without running.
+// Close ends running hooks and waits until they have ended. Functions that ignore their context are
+// abandoned. After Close, [Registry.Fire] runs no hook and treats every hook as failed.
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	again := r.closed
@@ -209,7 +213,7 @@ func (r *Registry) Close() error {
 	return err
 }
 
-// enter registers a firing; false if the registry is closed.
+// enter registers a firing; it returns false if the registry is closed.
 func (r *Registry) enter() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

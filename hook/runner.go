@@ -16,16 +16,16 @@ import (
 
 // CommandsOptions configures [NewCommands].
 type CommandsOptions struct {
-	// Project is CLAUDE_PROJECT_DIR: the folder the session was started in.
+	// Project is CLAUDE_PROJECT_DIR, the folder in which the session was started.
 	Project string
-	// Environ is the environment of commands, together with [Definition].Env; default os.Environ.
-	// Keys and tokens in it are passed only if a hook names them.
+	// Environ is the environment of commands; default os.Environ. Keys and tokens in it are passed
+	// only to a hook that names them in [Definition].Env.
 	Environ []string
-	// Read and Write are the sandboxes of commands, by [Definition].Sandbox. If one is nil, its
-	// hooks are refused, unless NoSandbox lets them run without a sandbox.
+	// Read and Write are the sandboxes of commands, by [Definition].Sandbox. If one of them is nil,
+	// the hooks that need it are refused, unless NoSandbox lets them run without a sandbox.
 	Read, Write *sandbox.Sandbox
 	NoSandbox   bool
-	// EnvFile is CLAUDE_ENV_FILE as commands see it, or "".
+	// EnvFile is the value of CLAUDE_ENV_FILE that commands see, or "".
 	EnvFile string
 	// URLs are patterns of addresses that HTTP hooks may call, in addition to loopback:
 	// "https://hooks.example.com/*". "*" matches any text within the host, or within the path and
@@ -37,10 +37,11 @@ type CommandsOptions struct {
 
 // Commands runs commands and HTTP hooks. It is safe for concurrent use.
 //
-// A command ends together with everything that it started, in a sandbox or without: when its main
-// process ends, when ctx ends (SIGTERM, and SIGKILL 400 ms later), and when this process ends. If
-// the kernel has no pid namespaces for this process, a command without a sandbox runs in a process
-// group that is killed; processes that left the group survive.
+// A command ends together with every process that it started, with or without a sandbox. It ends
+// when its main process ends, when ctx ends (SIGTERM, and SIGKILL 400 ms later), and when this
+// process ends. If the kernel has no pid namespaces for this process, a command without a sandbox
+// runs in a process group. When the command ends, the group is killed, but processes that left the
+// group survive.
 type Commands struct {
 	opt    CommandsOptions
 	urls   []urlpattern.Pattern
@@ -51,8 +52,8 @@ type Commands struct {
 	mu        sync.Mutex
 	detached  sync.WaitGroup
 	closed    bool
-	opened    bool             // whether noSandbox was opened
-	noSandbox *sandbox.Sandbox // keeps commands without a sandbox together; or nil
+	opened    bool             // whether opening noSandbox was tried
+	noSandbox *sandbox.Sandbox // keeps together the processes of commands that are not confined; or nil
 }
 
 // NewCommands returns a runner. The error is an *[Error] about an option. The caller closes the
@@ -68,8 +69,8 @@ func NewCommands(o *CommandsOptions) (*Commands, error) {
 	return c, nil
 }
 
-// Run implements [Runner]. After it returned a [RunResult] with Async, ctx no longer ends the
-// command.
+// Run implements [Runner]. After Run has returned a [RunResult] with Async, the end of ctx no
+// longer ends the command.
 func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	if err := ctx.Err(); err != nil {
 		return RunResult{}, err
@@ -83,7 +84,8 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (RunResult
 	return RunResult{}, errors.New("a function is not a command")
 }
 
-// Close ends the detached commands and waits for them. It does not close the sandboxes.
+// Close ends the detached commands and waits for them. It does not close the sandboxes Read and
+// Write of [CommandsOptions].
 func (c *Commands) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -125,7 +127,8 @@ func (c *Commands) prepare() error {
 	return nil
 }
 
-// together returns the sandbox that keeps commands without confinement together, or nil.
+// together returns a sandbox that does not confine commands but keeps the processes of each command
+// together. It returns nil if that sandbox could not be opened.
 func (c *Commands) together() (*sandbox.Sandbox, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

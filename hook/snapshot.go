@@ -29,7 +29,7 @@ func (t *table) with(added []*entry) *table {
 	return next
 }
 
-// remove removes an entry that may run only once, after its run.
+// remove removes an entry that may run only once. It is called just before the entry runs.
 func (r *Registry) remove(done *entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

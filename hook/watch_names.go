@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// WatchedFiles returns the file names in matchers of FileChanged hooks: each part between "|" that
-// is a file name and not an expression. They are relative to the current directory.
+// WatchedFiles returns the file names in matchers of FileChanged hooks: the parts between "|" that
+// are plain file names. Expressions and paths with a folder are not returned. The names are
+// relative to the current directory.
 func (r *Registry) WatchedFiles() []string {
 	if r == nil {
 		return nil

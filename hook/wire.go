@@ -11,8 +11,8 @@ import (
 )
 
 // wire returns the input as JSON for a command in dialect d: one object on one line, with exactly
-// the fields that the event has in that dialect. The error names a raw field that is invalid JSON,
-// or an unknown event.
+// the fields that the event has in that dialect. The error names a raw field that contains invalid
+// JSON, or an unknown event.
 func (in *Input) wire(d string) ([]byte, error) {
 	if d == "" {
 		d = dialectClaude
@@ -142,8 +142,8 @@ func (w *wireWriter) calls(name string, calls []ToolCall, cwd string) error {
 	return nil
 }
 
-// absoluteInput makes the paths in a built-in tool's input absolute, as Claude Code guarantees.
-// Input that is not an object is not changed.
+// absoluteInput makes the paths in a built-in tool's input absolute, because Claude Code guarantees
+// absolute paths. An input that is not an object is returned unchanged.
 func absoluteInput(tool string, raw json.RawMessage, cwd string) json.RawMessage {
 	if strings.HasPrefix(tool, "mcp__") {
 		return raw
@@ -184,10 +184,10 @@ func absolutePath(path, cwd string) string {
 	return filepath.Join(cwd, path)
 }
 
-// eachField calls f for each string among an object's top-level fields, with the position of the
-// value. It scans the bytes once and decodes nothing else.
+// eachField calls f for each top-level field of an object whose value is a string, with the
+// position of the value. It scans the bytes once and decodes nothing else.
 func eachField(raw []byte, f func(name string, at, end int)) {
-	depth, key, keyed := 0, "", false // keyed is true if the next value belongs to key
+	depth, key, keyed := 0, "", false // keyed is true if key is the key of the next value
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '{', '[':

@@ -7,14 +7,14 @@ import (
 )
 
 // wireField is one field of the JSON that commands read: its names in the two dialects and its
-// location in an [Input]. at returns a pointer: to a string, a *string, a number, a bool, a
-// time.Duration (milliseconds), raw JSON, or a list of strings or calls.
+// location in an [Input]. at returns a pointer to the value: to a string, a *string, a number, a
+// bool, a time.Duration (milliseconds), raw JSON, or a list of strings or calls.
 type wireField struct {
 	claude, seed string
 	at           func(*Input) any
 }
 
-// Names of the fields that hold the event's name.
+// Names of the fields that contain the event's name.
 const (
 	claudeEvent = "hook_event_name"
 	seedEvent   = "event"
@@ -104,8 +104,9 @@ var wireFields = []wireField{
 	{"command_source", "", func(in *Input) any { return &in.Command.Source }},
 }
 
-// claudeBase and claudeOf are the fields of Claude's dialect, by their names there. "?" marks a
-// field that is omitted if empty. turn_id and model are Codex's, whose hooks read the same form.
+// claudeBase lists the fields of every event in Claude's dialect, and claudeOf the additional
+// fields of each event. "?" marks a field that is omitted if empty. turn_id and model are fields of
+// Codex, whose hooks read the same form.
 const claudeBase = "session_id transcript_path cwd permission_mode? agent_id? agent_type? turn_id? model?"
 
 var claudeOf = map[Event]string{
@@ -142,9 +143,9 @@ var claudeOf = map[Event]string{
 	ElicitationResult:   "mcp_server_name elicitation_id? mode? action content?",
 }
 
-// seedBase and seedOf are the same for the Open Agent SDK's dialect. That SDK has one set of fields
-// for all events. Fields of events that it never fires are added under Claude Code's names, in its
-// spelling.
+// seedBase and seedOf are the corresponding lists for the dialect of the Open Agent SDK. That SDK
+// has one set of fields for all events. Fields of events that the Open Agent SDK never fires are
+// added with Claude Code's names, in the SDK's spelling: taskId for task_id.
 const seedBase = "toolName? toolInput? toolOutput? toolUseId? sessionId? cwd? error? transcriptPath? permissionMode? agentId? agentType? " +
 	"stopHookActive? lastAssistantMessage? trigger? customInstructions? permissionSuggestions? isInterrupt? agentTranscriptPath?"
 

@@ -15,8 +15,8 @@ import (
 )
 
 // UnmarshalJSON parses the JSON that commands read, in either dialect. If Event is set, the JSON
-// may omit the event's name, and must not name another event. Errors are *[Error]: unknown fields,
-// wrong types, a different event.
+// may omit the event's name, but it must not contain the name of another event. Errors have the
+// type *[Error]. They report unknown fields, wrong types, and a different event.
 func (in *Input) UnmarshalJSON(raw []byte) error {
 	root, err := parseTree(raw)
 	if err != nil {
@@ -62,8 +62,8 @@ func eventOf(values map[string]json.RawMessage) (Event, error) {
 	return "", &Error{What: "the event name is missing", Advice: `write "hook_event_name"`}
 }
 
-// inputParts returns the fields that an input may have: those of Claude's dialect and, unless the
-// input is in Claude's dialect, those of the Open Agent SDK's.
+// inputParts returns the fields that an input may have. These are the fields of Claude's dialect
+// and, unless the input is in Claude's dialect, also the fields of the Open Agent SDK's dialect.
 func inputParts(event Event, values map[string]json.RawMessage) map[string]func(*Input) any {
 	parts := map[string]func(*Input) any{}
 	_, claude := values[claudeEvent]

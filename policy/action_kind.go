@@ -8,9 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// environment describes where requests take effect.
+// environment contains the folders of the session and the home folder, and resolves links. It
+// determines whether a request takes effect inside the session's folders.
 type environment struct {
-	folders []string // the session's; if empty, every path is inside
+	folders []string // the folders of the session; if empty, every path is inside
 	home    string
 	resolve func(string) string
 }
@@ -117,8 +118,8 @@ func (w *environment) writesAnywhere(s *requestView) bool {
 	return len(w.folders) > 0 && slices.ContainsFunc(s.places, func(p requestPath) bool { return p.path == "" && p.written() })
 }
 
-// outside returns the first path with one of the accesses that is outside the session's folders, or
-// "" if there is none.
+// outside returns the first path outside the session's folders that the request would access in one
+// of the given ways, or "" if there is none.
 func (w *environment) outside(s *requestView, access shellparse.Access) string {
 	if len(w.folders) == 0 {
 		return ""
@@ -131,10 +132,11 @@ func (w *environment) outside(s *requestView, access shellparse.Access) string {
 	return ""
 }
 
-// contains reports whether a path is inside, both as named and with its links resolved.
+// contains reports whether a path is inside. Both the path as named and the path with its links
+// resolved must be inside.
 func (w *environment) contains(p *requestPath) bool { return w.inside(p.path) && w.inside(p.real) }
 
-// inside reports whether a path is in one of the session's folders. An unknown path is not.
+// inside reports whether a path is in one of the session's folders. An unknown path is not inside.
 func (w *environment) inside(p string) bool {
 	if len(w.folders) == 0 {
 		return true
@@ -151,7 +153,8 @@ func known(p string) string {
 	return p
 }
 
-// isHarmlessDevice reports whether a path is a device that everyone may use, such as /dev/null.
+// isHarmlessDevice reports whether a path is a device that every program may use, such as
+// /dev/null.
 func isHarmlessDevice(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
@@ -180,7 +183,7 @@ func secretPlace(s *requestView) string {
 }
 
 // touchesProtected returns the first protected path that the request would certainly write. A word
-// that looks like a path in the arguments of an unknown program is not certain.
+// in the arguments of an unknown program that only looks like a path is ignored.
 func (s *requestView) touchesProtected() (string, bool) {
 	for i := range s.places {
 		if p := &s.places[i]; p.written() && p.protected() {
@@ -199,7 +202,7 @@ func (p *requestPath) protected() bool {
 	return writes.has(p.path) || p.real != p.path && writes.has(p.real)
 }
 
-// is reports whether a path that would be written belongs to one of the classes of
+// is reports whether the path would be written and belongs to one of the classes in
 // [dangerPolicy.Paths].
 func (w *environment) is(p *requestPath, classes []string) bool {
 	if !p.written() {
@@ -236,15 +239,16 @@ func (w *environment) is(p *requestPath, classes []string) bool {
 	return false
 }
 
-// some reports whether the path is a pattern such as "*.o", which selects part of a folder but not
-// all of it.
+// some reports whether the path is a pattern such as "*.o", which selects some files of a folder
+// but not all.
 func (p *requestPath) some() bool {
 	last := p.arg[strings.LastIndexByte(p.arg, '/')+1:]
 	return strings.ContainsAny(last, "*?[") && strings.Trim(last, "*.") != ""
 }
 
-// isBroad reports whether a folder is larger than the project: the root or a folder directly in it,
-// the home folder, or a parent of the home folder or of a session folder.
+// isBroad reports whether a folder is larger than the project. Such a folder is the root or a
+// folder directly in it, the home folder, or a parent of the home folder or of a session folder.
+// The root, its folders and the home folder are not broad if they are session folders themselves.
 func (w *environment) isBroad(p string) bool {
 	switch {
 	case p == "":

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// callbackRunner calls code of the host. Any failure there is a deny whose reason names the failure.
-// A call that is abandoned continues in its goroutine until it returns, because Go cannot end a
-// goroutine from outside. Its result is ignored.
+// callbackRunner calls functions of the host, with a time limit. Any failure of such a function
+// results in a deny whose reason names the failure. A call that takes too long is abandoned: it
+// continues in its goroutine until it returns, because Go cannot end a goroutine from outside, and
+// its result is ignored.
 type callbackRunner struct{ timeout time.Duration }
 
 func (w callbackRunner) policy(ctx context.Context, n NamedPolicy, r Request) Verdict {

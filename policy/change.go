@@ -15,8 +15,8 @@ var (
 	ErrUnknownGrant = errors.New("unknown grant")
 )
 
-// Change is a change of policy during a run, and the payload of a policy.changed record. Exactly one
-// of Mode, Patch, Grant, Revoke, Limit and Ended is set.
+// Change is a change of policy during a run, and the payload of a policy.changed record. Exactly
+// one of Mode, Patch, Grant, Revoke, Limit and Ended is set.
 type Change struct {
 	Mode   Mode   `json:"mode,omitempty"`
 	Patch  *Patch `json:"patch,omitempty"`
@@ -32,7 +32,8 @@ type Change struct {
 	By        string `json:"by,omitempty"`
 }
 
-// Strict returns the part of a rule change that denies or asks, and whether there is any.
+// Strict returns the part of a change that can only restrict: a deny grant, the denials of a patch,
+// or a limit. It reports whether there is such a part.
 func (c Change) Strict() (Change, bool) {
 	switch {
 	case c.Grant != nil:
@@ -48,8 +49,8 @@ func (c Change) Strict() (Change, bool) {
 	return c, c.Limit != nil
 }
 
-// Patch adds path rules to guards (agentkit's update_policy). It never removes one: Allow and Deny
-// are added, and Default replaces the previous default if it is set.
+// Patch adds path rules to guards (agentkit's update_policy). It never removes a rule: Allow and
+// Deny are added, and Default replaces the previous default if it is set.
 type Patch struct {
 	Tool    string   `json:"tool,omitempty"`  // "" means every guard, including future ones
 	Mode    string   `json:"mode"`            // "read" or "write"
@@ -73,16 +74,16 @@ type Grant struct {
 	Scope     string          `json:"scope,omitempty"`    // a rule such as "Bash(npm run test:*)"; if set, Resource and Cwd are empty
 	Dir       string          `json:"dir,omitempty"`      // base of the relative paths in Scope; default the session's folder
 	Confined  bool            `json:"confined,omitempty"` // for an allow: it covers only commands that run in the sandbox
-	Weak      bool            `json:"weak,omitempty"`     // for an allow that the user did not give: any ask overrides it
+	Weak      bool            `json:"weak,omitempty"`     // for an allow that the user did not give; any ask overrides such an allow
 	Question  string          `json:"question,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`
 	Input     json.RawMessage `json:"-"`
 }
 
-// Check reports whether a change can be applied now. It fills in the change's Version, and the ID,
-// name and time of its grant. Errors: [ErrStale] if IfVersion is not the current version,
-// [ErrUnknownGrant], and [ErrInvalid] for every other reason.
+// Check reports whether a change can be applied now. It returns the change with its Version and
+// with missing fields filled in, such as the ID, name and time of a grant. Errors: [ErrStale] if
+// IfVersion is not the current version, [ErrUnknownGrant], and [ErrInvalid] for every other reason.
 func (s *Guards) Check(c Change) (Change, error) {
 	src := s.source
 	src.mu.RLock()
@@ -94,7 +95,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 		filled := *g
 		c.Grant = &filled
 		filled.Name = src.world.grantName(&filled)
-		if filled.Scope != "" && filled.Dir == "" { // the base stays the same if the session continues in another folder
+		if filled.Scope != "" && filled.Dir == "" { // the base stays the same even if the session continues in another folder
 			filled.Dir = src.world.cwd()
 		}
 		if filled.ID == "" {
@@ -131,10 +132,10 @@ func (s *Guards) Check(c Change) (Change, error) {
 	return c, err
 }
 
-// Apply applies a change, which takes effect with the next decision. A change of mode applies to
-// this agent, every other change to the whole run. A change from another process or from a log
-// keeps its version; versions never decrease. Apply does not check IfVersion. A mode that another
-// process set and that is disabled here becomes the default mode.
+// Apply applies a change, which takes effect with the next decision. A mode and a limit apply to
+// this agent and its sub-agents. Every other change applies to the whole run. A change from another
+// process or from a log keeps its version; versions never decrease. Apply does not check IfVersion.
+// A mode that another process set and that is disabled here becomes the default mode.
 func (s *Guards) Apply(c Change) error {
 	src := s.source
 	src.mu.Lock()

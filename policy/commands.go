@@ -9,19 +9,21 @@ import (
 )
 
 // CommandLists are lists of commands; see [CommandLists.Policy]. An entry is the name of a program
-// ("rm"), the specifier of a rule ("git push:*", "npm run *"), or a whole rule ("Bash(git push:*)").
+// ("rm"), the specifier of a rule ("git push:*", "npm run *"), or a whole rule
+// ("Bash(git push:*)").
 type CommandLists struct {
 	Allow   []string
-	Deny    []string // entries that override Allow; one denied command denies the line
-	Default Effect   // effect for a line with a command that matches neither list; None is no opinion
+	Deny    []string // entries that override Allow; one denied command is enough to deny the line
+	Default Effect   // effect for a line with a command that neither list contains; may be NoOpinion
 	Cwd     string
 	Home    string
 }
 
 // commandPolicy decides about command lines by the commands that they would run, at any depth
-// (agentkit's command policies). It denies a line with a denied command, asks about a line that
-// cannot be parsed, allows a line whose commands are all allowed, and has no opinion on requests
-// that are not commands.
+// (agentkit's command policies). It denies a line that contains a denied command. It asks about a
+// line that cannot be parsed, or denies it if the default is deny. It allows a line whose commands
+// are all allowed, unless the line redirects output to a file. It has no opinion on requests that
+// are not commands.
 type commandPolicy struct {
 	allow, deny []commandEntry
 	rest        Effect
@@ -104,8 +106,8 @@ func (e *commandEntry) denies(c *shellparse.Command, lines []string) bool {
 	return slices.ContainsFunc(lines, e.line.match)
 }
 
-// permits reports whether the entry matches a command exactly as the system would look it up. A
-// program name also matches the path of the system's program with that name.
+// permits reports whether the entry matches a command as it is written. A program name also matches
+// the path of the system's program with that name.
 func (e *commandEntry) permits(c *shellparse.Command) bool {
 	if e.program != "" {
 		return c.Program == e.program || c.Name == e.program && shellparse.IsSystemProgram(c.Program)
@@ -167,12 +169,12 @@ func (c *commandPolicy) others(s *requestView) Verdict {
 	case by == nil:
 		return Verdict{Effect: c.rest}
 	case slices.ContainsFunc(s.places, writesBesides):
-		return Verdict{} // the lists do not cover the files that output is written to
+		return Verdict{} // the lists do not cover the files to which output is written
 	}
 	return by.verdict(Allow, "command %s is allowed by %s", s.reading.Commands[0].Line, by.text)
 }
 
-// writesBesides reports whether a redirect of the line writes a path.
+// writesBesides reports whether a redirection of the line writes to a path.
 func writesBesides(p requestPath) bool {
 	return p.from == shellparse.FromRedirect && p.access&shellparse.Write != 0 && !isHarmlessDevice(p.path)
 }

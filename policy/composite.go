@@ -4,14 +4,15 @@ import (
 	"context"
 )
 
-// Composite evaluates its members in order (the Open Agent SDK's CompositePolicy). The first deny is
-// the result. Members without an opinion are skipped. If a member asks, the result is at least ask;
-// the last ask provides the reason. Otherwise the composite allows if a member did. Each member sees
-// the input that earlier members have set, and the result carries the last one. If no member has an
-// opinion, or there are no members, the composite has none. A nil member denies.
+// Composite evaluates its members in order (the Open Agent SDK's CompositePolicy). The first deny
+// is the result. Members without an opinion are skipped. If a member asks, the result is at least
+// ask, with the reason of the last ask. Otherwise the composite allows if one of its members
+// allows. Each member sees the input that earlier members have set, and the result contains the
+// last input. If no member has an opinion, or there are no members, the composite has no opinion. A
+// nil member denies.
 //
-// Members may be code of the host, so a guard runs the composite with a time limit and catches its
-// panics, like every policy from outside this package.
+// Members may be code of the host. A guard therefore runs the composite with a time limit and
+// catches its panics, as for every policy from outside this package.
 type Composite []Policy
 
 // Evaluate runs the members.
@@ -47,8 +48,8 @@ func (c Composite) Evaluate(r Request) Verdict {
 }
 
 // CanUse is a [CanUseTool] (the Open Agent SDK's canUseTool(policy:)). As a callback, a composite
-// whose members have no opinion allows the call, as in that SDK. Everywhere else, no opinion leaves
-// the decision to the rest of the chain.
+// whose members all have no opinion allows the call, as in that SDK. Everywhere else, if the
+// composite has no opinion, the rest of the chain decides.
 func (c Composite) CanUse(ctx context.Context, r Request) (Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return Verdict{}, err

@@ -2,8 +2,8 @@ package policy
 
 import "slices"
 
-// sandboxName is the chain link of the kernel sandbox. It asks about commands that would run outside
-// the sandbox, and allows commands inside it if [Config.AutoAllowConfined] is set.
+// sandboxName is the chain link of the kernel sandbox. It asks about commands that would run
+// outside the sandbox, and allows commands inside it if [Config.AutoAllowConfined] is set.
 const sandboxName = "sandbox"
 
 const bashTool = "Bash"
@@ -12,9 +12,9 @@ const outsideReason = "it would run outside the sandbox, which only the user can
 
 const opensReason = "the sandbox refuses it; only the user can open the sandbox"
 
-// askSandbox adds an ask for an action that the sandbox refuses a command: a write, or a type of
-// socket. A grant of the user for the session answers it. Rules, hooks, callbacks and policies
-// decide about calls and cannot open the sandbox.
+// askSandbox adds an ask for an action that the sandbox refuses to a command: a write, or a type of
+// socket. A grant that the user gave for the session answers this ask. Rules, hooks, callbacks and
+// policies decide about calls and cannot open the sandbox.
 func (b *verdictSet) askSandbox(s *requestView) {
 	if s.Opens() {
 		b.doubt(sandboxName, Verdict{Effect: Ask, Reason: opensReason})
@@ -26,8 +26,8 @@ func (src *runGuards) autoAllow(s *requestView) bool {
 	return src.confined != nil && s.Confined && !s.Unsandboxed && s.Tool == bashTool && s.Operation == OpCommand
 }
 
-// outside adds an ask for a command outside the sandbox. Only the user can answer it, so it
-// overrides every allow. It does not weaken a deny of the mode.
+// outside adds an ask for a command that would run outside the sandbox. Only the user can answer
+// it, so it overrides every allow in the chain. It does not weaken a deny of the mode.
 func (b *verdictSet) outside(s *requestView) {
 	if !s.Unsandboxed {
 		return
@@ -43,7 +43,7 @@ const personName = "person"
 const personReason = "only the user can decide this, each time"
 
 // person adds an ask for a call that only the user may decide. Like the ask for a command outside
-// the sandbox, it overrides every allow and does not weaken a deny of the mode.
+// the sandbox, this ask overrides every allow and does not weaken a deny of the mode.
 func (b *verdictSet) person(s *requestView) {
 	if !s.Person {
 		return
@@ -53,8 +53,9 @@ func (b *verdictSet) person(s *requestView) {
 	b.limited = b.limited || first
 }
 
-// confined adds the permission for a command that runs in the sandbox. It replaces the mode's ask,
-// and the deny of a mode that never asks.
+// confined adds the permission for a command that runs in the sandbox. It replaces an ask of the
+// mode, and the deny of a mode that denies instead of asking. In plan mode, and if a mode really
+// denies the command, it adds no permission.
 func (b *verdictSet) confined(src *runGuards, v *decisionInput, k actionKind) {
 	switch by, asks := v.question(k); {
 	case v.plans():
@@ -67,7 +68,8 @@ func (b *verdictSet) confined(src *runGuards, v *decisionInput, k actionKind) {
 	}
 }
 
-// question reports whether the active modes only ask about a kind of request. If not, it returns the mode that denies.
+// question reports whether no active mode denies a kind of request, apart from modes that deny
+// instead of asking. If the result is false, it also returns the mode that denies.
 func (v *decisionInput) question(k actionKind) (Mode, bool) {
 	denies := func(m Mode) bool { return m.decide(k) == Deny && !m.silences() }
 	if m, ok := v.has(denies); ok {
@@ -76,8 +78,8 @@ func (v *decisionInput) question(k actionKind) (Mode, bool) {
 	return "", true
 }
 
-// everyUse reports whether an allow rule covers a tool as a whole. To allow connections out of the
-// sandbox, a rule must name the host.
+// everyUse reports whether a verdict allows a connection out of the sandbox by a rule that covers
+// the tool as a whole. Such a rule does not apply, because a rule must name the host for that.
 func everyUse(s *requestView, v Verdict) bool {
 	return s.Confined && s.Operation == OpConnect && v.Effect == Allow && v.Rule != nil && !slices.Contains([]byte(v.Rule.Rule), '(')
 }

@@ -25,13 +25,13 @@ type dangerPolicy struct {
 	WithoutFlags []string `json:"without,omitempty"`  // flags without their dashes; the command must have none of them
 	Args         []string `json:"args,omitempty"`     // one of its arguments
 	Tail         []string `json:"tail,omitempty"`     // one of its arguments after the first
-	Fold         bool     `json:"fold,omitempty"`     // if true, Args are compared in lower case and with runs of spaces collapsed
-	Paths        []string `json:"paths,omitempty"`    // class of a path that it writes: critical, above, outside, protected, device, unknown
+	Fold         bool     `json:"fold,omitempty"`     // if true, Args are compared in lower case and with each run of spaces replaced by one space
+	Paths        []string `json:"paths,omitempty"`    // class of a path to which the command writes: critical, above, outside, protected, device, unknown
 	Into         []string `json:"into,omitempty"`     // the same line contains a program that reads code from its input
-	Line         string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
+	Line         string   `json:"line,omitempty"`     // a pattern in the whole line: "fork bomb"
 
 	Match []string `json:"match"` // example lines that match
-	Near  []string `json:"near"`  // similar lines that do not match
+	Near  []string `json:"near"`  // similar lines that must not match
 }
 
 //go:embed danger.json
@@ -43,7 +43,7 @@ type dangers struct {
 	exact   map[string][]*dangerPolicy // entries by the program's name
 	pattern []*dangerPolicy            // entries with a pattern among their programs
 	any     []*dangerPolicy            // entries for every program
-	line    []*dangerPolicy            // entries that match the text of the line
+	line    []*dangerPolicy            // entries that are compared with the text of the line
 	valued  map[string][]string        // global flags that take a value, by program
 }
 
@@ -56,7 +56,7 @@ var loadDangers = sync.OnceValue(func() *dangers {
 	return d
 })
 
-// allDangers lists what mode auto denies, in the order of danger.json.
+// allDangers lists the commands that mode auto denies, in the order of danger.json.
 func allDangers() []dangerPolicy { return slices.Clone(loadDangers().list) }
 
 func readDangers(b []byte) (*dangers, error) {
@@ -162,7 +162,7 @@ func (e *dangerPolicy) argument(text string) bool {
 	return matchAny(e.Args, text)
 }
 
-// worded checks the conditions on words that are not flags.
+// worded checks the conditions about words that are not flags.
 func (e *dangerPolicy) worded(valued []string, args []shellparse.Arg) bool {
 	if len(e.Words)+len(e.AnyWord)+len(e.Unless) == 0 {
 		return true
@@ -188,8 +188,8 @@ func (e *dangerPolicy) worded(valued []string, args []shellparse.Arg) bool {
 	return anyWord && at >= len(e.Words)
 }
 
-// hasFlag looks for one of the names of a flag: a letter also in a cluster ("-rf"), a word also with
-// a value ("--force=yes") and abbreviated, as GNU programs accept it.
+// hasFlag looks for one of the names of a flag. A letter is also found in a cluster ("-rf"). A word
+// is also found with a value ("--force=yes") and in an abbreviated form, as GNU programs accept it.
 func hasFlag(args []shellparse.Arg, names string) bool {
 	for _, a := range args {
 		if a.Text == "--" {
@@ -212,8 +212,9 @@ func hasFlag(args []shellparse.Arg, names string) bool {
 	return false
 }
 
-// readsCode reports whether the line contains a command that runs the code it reads: a shell or an
-// interpreter without a file of code.
+// readsCode reports whether the line contains one of the programs, which are shells and
+// interpreters, without a file of code or code as an argument. Such a program runs the code that it
+// reads from its input.
 func readsCode(r *shellparse.Reading, programs []string) bool {
 	return slices.ContainsFunc(r.Commands, func(c shellparse.Command) bool {
 		if !matchAny(programs, c.Name) {
@@ -231,8 +232,8 @@ func readsCode(r *shellparse.Reading, programs []string) bool {
 	})
 }
 
-// hasShape looks for a pattern that involves several commands. The only one is the fork bomb: a
-// function that pipes itself into itself in the background.
+// hasShape looks for a pattern that several commands form together. The only such pattern is the
+// fork bomb: a function that pipes itself into itself in the background.
 func hasShape(line, shape string) bool {
 	if shape != "fork bomb" || !strings.Contains(line, "{") {
 		return false

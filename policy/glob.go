@@ -12,25 +12,25 @@ import (
 )
 
 // glob matches absolute, clean paths. It consists of a folder, which is compared literally, and a
-// pattern below it. So a folder name with a "*" or a "[" is not a pattern, and most paths are ruled
-// out before the pattern is compared.
+// pattern for the paths below it. Therefore, a "*" or a "[" in the name of a folder is not a
+// pattern, and most paths are excluded before the pattern is compared.
 //
 //	Edit(src/**/*.go) at /w  =  base "/w/src"  pattern "**/*.go"
 //
-// Comparison is case-sensitive. "dir/**" matches dir and everything below it, "{a,b}" is either,
-// "[a-z]" one character of a class, and "\" escapes a special character.
+// Comparison is case-sensitive. "dir/**" matches dir and everything below it, "{a,b}" matches
+// either a or b, "[a-z]" matches one character of a class, and "\" escapes a special character.
 type glob struct {
 	text    string
 	origin  *Origin // position where the glob was written, if known
 	base    string  // absolute, clean, literal
 	pattern string  // pattern below base; "" is base itself
 	deeper  string  // pattern + "/**" when everything below a match matches too, else ""
-	needle  string  // text that every match contains below base; checked first
+	needle  string  // text that every match contains below base; match checks it first
 	literal bool    // pattern has no special characters
 	below   bool
 }
 
-// span defines which paths a pattern matches beyond its text.
+// span defines which other paths a pattern matches besides those that its text names.
 type span struct {
 	deep  bool // the pattern matches at any depth below the folder
 	below bool // everything below a match, too
@@ -38,9 +38,9 @@ type span struct {
 
 var errNoFolder = errors.New("the base folder of the relative path is not known")
 
-// pathGlob parses a pattern of settings and patches: absolute, below "~/", or relative to cwd. A
-// leading "**/" means any folder of the file system in a deny pattern, and any folder below cwd
-// otherwise.
+// pathGlob parses a pattern from settings and patches: absolute, below "~/", or relative to cwd. In
+// a deny pattern, a leading "**/" means any folder of the file system. In other patterns it means
+// any folder below cwd.
 func pathGlob(text, cwd, home string, forbids bool) (glob, error) {
 	below := span{below: forbids || !wild(lastSegment(text))}
 	switch {
@@ -91,13 +91,13 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 		g.needle = needle(g.pattern)
 		return g, nil
 	}
-	// Without special characters the whole pattern is a path.
+	// Without special characters, the whole pattern is a path.
 	g.base, g.pattern, g.literal = path.Join(g.base, g.pattern), "", true
 	return g, nil
 }
 
 // follow returns the glob with the links in its folder resolved, because compared paths have no
-// links. A deny applies to both paths.
+// links, and reports whether there was a link. A deny applies to both globs.
 func (g *glob) follow(resolve func(string) string) (glob, bool) {
 	if resolve == nil {
 		return glob{}, false
@@ -115,7 +115,7 @@ func (g *glob) match(p string) bool {
 		return false
 	case g.literal:
 		return rest == "" || g.below
-	case rest == "": // a star needs a name, and this path has none
+	case rest == "": // a star must match a name, and this path has none
 		return strings.HasPrefix(g.pattern, "**") && strings.Trim(g.pattern, "*/") == ""
 	case !strings.Contains(rest, g.needle):
 		return false
@@ -124,8 +124,8 @@ func (g *glob) match(p string) bool {
 		g.deeper != "" && doublestar.MatchUnvalidated(g.deeper, rest)
 }
 
-// needle is the longest text without special characters and slashes in a pattern of stars. It is ""
-// if there is none, or if alternatives or classes make it ambiguous.
+// needle returns the longest text without special characters and slashes in a pattern with stars.
+// It returns "" if there is no such text, or if alternatives, classes or escapes make it ambiguous.
 func needle(pattern string) string {
 	longest := ""
 	if strings.ContainsAny(pattern, `{[\`) {
@@ -139,8 +139,8 @@ func needle(pattern string) string {
 	return longest
 }
 
-// reaches reports whether something below a folder may match. The second result is true if a literal
-// folder or file of the pattern is certainly in the tree.
+// reaches reports whether something below a folder may match. The second result is true if a
+// literal folder or file of the pattern is certainly in the tree.
 func (g *glob) reaches(tree string) (certainly, perhaps bool) {
 	if tree == "" {
 		return false, true
@@ -155,7 +155,7 @@ func (g *glob) reaches(tree string) (certainly, perhaps bool) {
 	if strings.Contains(g.pattern, "**") || strings.Contains(g.pattern, "{") {
 		return false, true
 	}
-	// Compare as many parts as the tree has.
+	// Compare as many parts of the pattern as the tree has below base.
 	depth := strings.Count(rest, "/") + 1
 	parts := strings.SplitN(g.pattern, "/", depth+1)
 	if len(parts) <= depth {
@@ -165,9 +165,9 @@ func (g *glob) reaches(tree string) (certainly, perhaps bool) {
 }
 
 // disjoint reports whether a word with stars, whose matches are in dir, cannot expand to anything
-// that the glob matches: "*.go" is neither ".env" nor "id.key" nor anything in "secrets/". A word
-// that may match folders ("*", "x*") can reach anything unless a literal part of the glob excludes
-// it.
+// that the glob matches. For example, "*.go" cannot expand to ".env", to "id.key" or to anything in
+// "secrets/". A word that may match folders ("*", "x*") can reach anything unless a literal part of
+// the glob excludes it.
 func (g *glob) disjoint(dir, arg string) bool {
 	name := lastSegment(arg)
 	if !wild(name) || wild(arg[:len(arg)-len(name)]) {
@@ -185,7 +185,7 @@ func (g *glob) disjoint(dir, arg string) bool {
 	for part := range strings.SplitSeq(g.pattern, "/") {
 		switch mine := nameEnd(part); {
 		case part == "**":
-		case strings.HasPrefix(part, ".") && wild(name[:1]): // a star does not match a dot at the start of a name
+		case strings.HasPrefix(part, ".") && wild(name[:1]): // a star does not match a dot at the beginning of a name
 		case strings.HasSuffix(end, mine), strings.HasSuffix(mine, end):
 			return false
 		}
@@ -213,8 +213,8 @@ func under(dir, p string) (rest string, ok bool) {
 	return p[len(dir)+1:], true
 }
 
-// splitLiteral splits off the leading parts of a pattern without special characters. A pattern
-// without any is literal as a whole; its escapes are removed.
+// splitLiteral splits off the leading folders of a pattern, up to the first part with a special
+// character. If the pattern has no special characters, it is all returned as rest.
 func splitLiteral(pattern string) (folder, rest string) {
 	if !wild(pattern) {
 		return "", pattern
@@ -229,8 +229,8 @@ func splitLiteral(pattern string) (folder, rest string) {
 
 const special = `*?[{\`
 
-// wild reports whether a pattern has special characters. An escape is one, because only the matcher
-// interprets it.
+// wild reports whether a pattern has special characters. An escape is a special character, because
+// only the matcher interprets it.
 func wild(pattern string) bool { return strings.ContainsAny(pattern, special) }
 
 func lastSegment(pattern string) string {

@@ -49,15 +49,15 @@ func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
 	}
-	if len(problems) > 0 { // the grant would cover nothing, which is certainly a mistake
+	if len(problems) > 0 { // the grant would cover nothing, which is certainly not intended
 		return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, problems[0].Detail)
 	}
 	c.rules = rules
 	return c, nil
 }
 
-// Covers reports whether the grant covers a request. home is the value of "~", or "" if it is not
-// known. An error wraps [ErrInvalid]: the grant is invalid.
+// Covers reports whether the grant covers a request. home is the folder that "~" means, or "" if it
+// is not known. If the grant is invalid, the error wraps [ErrInvalid].
 func (g Grant) Covers(r Request, home string) (bool, error) {
 	src := &runGuards{world: environment{home: home}}
 	c, err := src.compileGrant(&g)
@@ -72,9 +72,10 @@ func knownOperation(op Operation) bool {
 	return false
 }
 
-// covers reports whether the grant covers a request: by its scope, or by exactly the tool, the
-// operation, the resource and, for a command, the folder. A resource is never a pattern, and a
-// folder does not cover its contents.
+// covers reports whether the grant covers a request. The tool must be equal. In addition, either
+// the scope covers the request, or the operation, the resource, the address and, for a command, the
+// folder are equal. A resource is never a pattern, and a folder does not cover its contents. A
+// grant with Confined covers only requests in the sandbox.
 func (g *grant) covers(s *requestView) bool {
 	switch {
 	case g.Tool != s.Tool, g.Confined && !s.Confined:
@@ -85,7 +86,7 @@ func (g *grant) covers(s *requestView) bool {
 	return g.Operation == s.Operation && g.Resource == s.Resource && g.Address == s.Address && (s.Operation != OpCommand || g.Cwd == s.Cwd)
 }
 
-// grantedBy names the source of the grant, for a reason.
+// grantedBy returns the source of the grant as the end of a reason, or "" if it is not known.
 func (g *grant) grantedBy() string {
 	if g.By == "" {
 		return ""
@@ -93,8 +94,8 @@ func (g *grant) grantedBy() string {
 	return ", by " + g.By
 }
 
-// grantName returns agentkit's name of a grant: "session-allow-write-generated---json". Two grants
-// can have the same name; their IDs differ.
+// grantName returns the name of a grant in the form of agentkit:
+// "session-allow-write-generated---json". Two grants can have the same name; their IDs differ.
 func (w *environment) grantName(g *Grant) string {
 	about := g.Resource
 	if g.Scope != "" {

@@ -10,19 +10,19 @@ import (
 
 const defaultTimeout = 30 * time.Second
 
-// agentGuards is the state of one agent's guards: its mode, and the source that it shares with its
-// parent and its children.
+// agentGuards is the state of one agent's guards: its mode, and the source that it shares with the
+// guards of its parent and its children.
 type agentGuards struct {
 	source *runGuards
 	parent *Guards
 	agent  string
-	own    Mode // mode as set; the effective mode is never weaker than the parent's
+	own    Mode // mode as it was set; the effective mode is never weaker than the parent's
 	folder string
 	limits []*limit
 }
 
 // runGuards is the shared source of all guards of a run. Its lists are replaced, never modified, so
-// a decision can finish with the lists it started with.
+// a decision can finish with the lists that it had at its start.
 type runGuards struct {
 	world    environment
 	limits   []NamedPolicy
@@ -32,9 +32,9 @@ type runGuards struct {
 	now      func() time.Time
 	newID    func() string
 	noBypass bool
-	confined *Origin // origin of autoAllowBashIfSandboxed if it is true, or nil
+	confined *Origin // origin of the setting autoAllowBashIfSandboxed if it is true, or nil
 
-	mu       sync.RWMutex // guards the fields below, and the modes of all agents
+	mu       sync.RWMutex // protects the fields below and the modes of all agents
 	callback CanUseTool
 	version  int
 	grants   []*grant
@@ -43,7 +43,7 @@ type runGuards struct {
 
 // decisionInput is the state that one decision uses.
 type decisionInput struct {
-	mode     Mode   // the strictest of the modes that apply
+	mode     Mode   // the strictest mode that applies
 	held     []Mode // all modes that apply to a sub-agent: its mode and those of its parents
 	version  int
 	callback CanUseTool
@@ -53,9 +53,9 @@ type decisionInput struct {
 	limits   []*limit
 }
 
-// New creates guards. c may be nil; it is copied. An unknown mode, a limit or policy without a name,
-// two with the same name, and a folder that is not absolute and clean are errors that wrap
-// [ErrInvalid].
+// New creates guards. c may be nil; it is copied. The error wraps [ErrInvalid]: the mode is unknown
+// or disabled, a limit or policy is nil, has no name or has the name of another one, or a folder is
+// not absolute and clean.
 func New(c *Config) (*Guards, error) {
 	if c == nil {
 		c = &Config{}
@@ -129,13 +129,14 @@ func checkNames(lists ...[]NamedPolicy) error {
 	return nil
 }
 
-// Child creates the guards of a sub-agent from the same source, so every later change reaches it.
-// Its mode is never weaker than its parent's, even if the parent's becomes stricter later. Where the
-// two modes differ, the stricter answer wins, and the child of an agent in plan mode is in plan
-// mode. The mode "" is the parent's.
+// Child creates the guards of a sub-agent from the same source, so later changes for the run also
+// apply to them. A child's mode is never weaker than its parent's mode, even if the parent's mode
+// becomes stricter later. If the two modes decide differently, the stricter decision applies. The
+// child of an agent in plan mode is also in plan mode. The mode "" means the parent's mode. The
+// error for an unknown mode wraps [ErrInvalid].
 func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	if mode == "" {
-		mode = ModeBypass // the weakest mode, so the parent's applies
+		mode = ModeBypass // the weakest mode, so that the parent's mode applies
 	}
 	if err := mode.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -158,7 +159,7 @@ func (s *Guards) Mode() Mode {
 	return s.mode()
 }
 
-// mode requires the source's lock.
+// mode returns the effective mode. The caller holds the source's lock.
 func (s *Guards) mode() Mode {
 	if s.parent == nil {
 		return s.own
@@ -166,7 +167,8 @@ func (s *Guards) mode() Mode {
 	return s.own.Stricter(s.parent.mode())
 }
 
-// held requires the source's lock.
+// held returns the modes of a sub-agent and its parents, or nil for the main agent. The caller
+// holds the source's lock.
 func (s *Guards) held() []Mode {
 	if s.parent == nil {
 		return nil
@@ -178,9 +180,9 @@ func (s *Guards) held() []Mode {
 	return list
 }
 
-// decide returns the effect of the active modes for a kind, and the mode that decides: the strictest
-// answer wins. No mode is stricter than another for every kind: auto denies dangerous commands where
-// acceptEdits asks.
+// decide returns the strictest effect of the active modes for a kind, and the mode that has it. No
+// mode is stricter than another for every kind: for example, auto denies dangerous commands, but
+// acceptEdits asks about them.
 func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	worst, by := v.mode.decide(k), v.mode
 	for _, m := range v.held {
@@ -191,7 +193,7 @@ func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	return worst, by
 }
 
-// has returns the first active mode for which the function is returns true.
+// has returns the first active mode that the function accepts, and reports whether there is one.
 func (v *decisionInput) has(is func(Mode) bool) (Mode, bool) {
 	if is(v.mode) {
 		return v.mode, true
@@ -208,8 +210,8 @@ func (v *decisionInput) plans() bool {
 	return plans
 }
 
-// Plans reports whether the agent, or a parent, is in plan mode. In plan mode, only an approval by
-// the user or the host allows a change.
+// Plans reports whether the agent, or a parent, is in plan mode. In plan mode, a change is allowed
+// only if the user or the host approves it.
 func (s *Guards) Plans() bool {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
@@ -217,7 +219,7 @@ func (s *Guards) Plans() bool {
 	return v.plans()
 }
 
-// Version is the number of changes.
+// Version returns the version of the policy. It increases with every change.
 func (s *Guards) Version() int {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()

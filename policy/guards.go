@@ -6,19 +6,21 @@ import (
 	"time"
 )
 
-// Config configures guards. The zero value asks about every effect.
+// Config configures guards. The zero value allows reading and asks about everything else, as in
+// [ModeDefault].
 type Config struct {
 	Mode Mode // default [ModeDefault]
 	// NoBypass disables the mode bypassPermissions for the whole run, including for later mode
 	// changes.
 	NoBypass bool
 
-	// Limits are hard: their deny is final in every mode (managed denies, forbidden globs, the
-	// sandbox checker), and an allow rule does not skip their ask. Their names appear in the chain.
+	// Limits are hard: their deny is final in every mode, and an allow rule does not skip their
+	// ask. Examples are managed denies, forbidden globs, and the sandbox checker. Their names
+	// appear in the chain.
 	Limits []NamedPolicy
 	// Protected lists more files and folders, absolute and without links, that need approval before
-	// they are written, like the files that control other programs. It is for the settings files in
-	// effect, wherever they are.
+	// they are written. They are treated like the files that control other programs. It is for the
+	// settings files that are in effect, wherever they are.
 	Protected []string
 	// CanUseTool is the host's callback; it may be nil.
 	CanUseTool CanUseTool
@@ -27,25 +29,25 @@ type Config struct {
 	// Rules come from settings files and flags; nil means none.
 	Rules *Rules
 
-	// AutoAllowConfined is the origin of the setting autoAllowBashIfSandboxed if it is true, or nil.
-	// Bash commands whose request is Confined then skip the callback and the mode's approval
-	// request. Everything else applies: limits, policies, rules, and plan mode.
+	// AutoAllowConfined is the origin of the setting autoAllowBashIfSandboxed if it is true, or
+	// nil. Bash commands that would run in the sandbox ([Request].Confined) then skip the callback
+	// and the mode's approval request. All other restrictions apply: limits, policies, rules, and
+	// plan mode.
 	AutoAllowConfined *Origin
 
-	// Folders are the session's folders, absolute and without links; the first is the one in which
-	// the session was started. Modes allow reads inside them, and acceptEdits allows edits inside
-	// them.
+	// Folders are the session's folders, absolute and without links. The session was started in the
+	// first one. Modes allow reads inside them, and acceptEdits allows edits inside them.
 	Folders []string
 	Home    string // the user's home folder, for "~" in commands
 
-	// Resolve returns a path without links, for paths in commands; the parts that do not exist keep
-	// their names. It is the package's only access to the file system, and the caller provides it.
-	// If nil, paths are compared as written.
+	// Resolve returns a path without links. It is used for paths in commands. The parts of the path
+	// that do not exist keep their names. It is the package's only access to the file system, and
+	// the caller supplies the function. If nil, paths are compared as written.
 	Resolve func(path string) string
 
 	Timeout time.Duration    // time limit of a callback or policy of the host; default 30 s
 	Now     func() time.Time // for grants; default time.Now
-	NewID   func() string    // creates ids of grants; required for creating grants
+	NewID   func() string    // creates the ids of grants; required if grants are created
 }
 
 // NamedPolicy is a policy with its name in chains and decisions.
@@ -73,7 +75,7 @@ type ChainLink struct {
 	Rule   *Origin `json:"rule,omitempty"`
 }
 
-// Chain is a guard's chain with its version (the payload of agentkit's policy_updated).
+// Chain is the chain of a guard, and its version (the payload of agentkit's policy_updated).
 type Chain struct {
 	Tool    string      `json:"tool"`
 	Version int         `json:"version"`
@@ -81,15 +83,16 @@ type Chain struct {
 	Links   []ChainLink `json:"policies"`
 }
 
-// Judge decides about the requests of one call together: the strictest verdict is the call's. It is the
-// only decision function; it is used both to ask in advance and to authorize a call. If a callback or
-// policy allows with a new input, the function remake returns the requests of that input, and Judge
-// decides about them in turn. Without remake, or if inputs keep changing, the call is denied. A call
-// without requests is treated as a request about the tool itself.
+// Judge decides about the requests of one call together: the strictest verdict becomes the verdict
+// of the call. It is the only decision function. It is used both to show a decision in advance and
+// to authorize a call. If a callback or policy allows with a new input, the function remake returns
+// the requests of that input, and Judge decides about those requests, too. Without remake, or if
+// inputs keep changing, the call is denied. A call without requests is treated as a request about
+// the tool itself.
 //
-// The parameter hooks holds the results of the call's hooks. A deny or an ask of a hook applies like any other. An
-// allow skips the mode's approval request and nothing else, and becomes void if a callback or policy changes the
-// input that the hooks saw.
+// The parameter hooks holds the results of the call's hooks. A deny or an ask from a hook applies
+// like any other. An allow only skips the mode's approval request. It no longer applies if a
+// callback or policy changes the input that the hooks saw.
 //
 // Canceling ctx ends a callback early. Deny and Ask are decisions, not errors.
 func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), hooks ...Contribution) Decision {

@@ -18,10 +18,12 @@ const (
 	folderName   = "own folder"
 )
 
-// maxRounds limits how often the input of a call may be replaced.
+// maxRounds is the maximum number of inputs of one call that are evaluated: the first input and its
+// replacements.
 const maxRounds = 4
 
-// judge decides about the call's requests, and again about those of each new input.
+// judge decides about the call's requests. If a policy changes the input, judge decides again about
+// the requests of the new input.
 func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.RawMessage) ([]Request, error), hooks []Contribution) (d Decision) {
 	v := g.guards.view(g.tool)
 	v.hooks = hooks
@@ -39,7 +41,7 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 		}
 	}()
 	var input json.RawMessage
-	var before []Contribution // contributions that replaced an input in an earlier round
+	var before []Contribution // contributions of earlier rounds that replaced an input
 	for round := 1; ; round++ {
 		d = fresh()
 		d.Input, d.Contributions = input, before
@@ -65,8 +67,8 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 	}
 }
 
-// ofAnother returns hook results for another input: an allow applies only to the input that the hook
-// saw.
+// ofAnother returns the hook results for a call whose input was replaced. It removes every allow,
+// because an allow applies only to the input that the hook saw.
 func ofAnother(hooks []Contribution) []Contribution {
 	hooks = slices.Clone(hooks)
 	for i := range hooks {
@@ -77,14 +79,15 @@ func ofAnother(hooks []Contribution) []Contribution {
 	return hooks
 }
 
-// replaced is a new input for the call and the policy that set it.
+// replaced is a new input for the call, and the policy that provided it.
 type replaced struct {
 	input   json.RawMessage
 	by      string
 	verdict Contribution
 }
 
-// round decides about the requests of one input. The strictest outcome becomes the call's.
+// round decides about the requests that result from one input. The strictest outcome becomes the
+// outcome of the call.
 func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, requests []Request) (next replaced) {
 	if len(requests) == 0 {
 		requests = []Request{{Agent: g.guards.agent, Tool: g.tool}}
@@ -166,7 +169,7 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 			continue
 		}
 		switch verdict := src.ask(ctx, n, s); n.Policy.(type) {
-		case *readPaths, *writePaths: // path lists work like rules: in plan mode they allow no more than rules do
+		case *readPaths, *writePaths: // path lists are treated like rules: in plan mode, they allow no more than rules do
 			b.rules(n.Name, verdict, v, kind.kind)
 		default:
 			b.opinion(n.Name, verdict)
@@ -222,7 +225,8 @@ func (w *environment) placeKind(p *requestPath, in, out actionKind) actionKind {
 	return in
 }
 
-// ask evaluates a policy: directly for one of this package, with a time limit for one of the host.
+// ask evaluates a policy. A policy of this package and a [lineEvaluator] are called directly. A
+// policy of the host is called with a time limit.
 func (src *runGuards) ask(ctx context.Context, n NamedPolicy, s *requestView) Verdict {
 	if p, ok := n.Policy.(builtinPolicy); ok {
 		return sane(n.Name, p.judge(s))
@@ -248,7 +252,7 @@ func digests(requests []Request) []string {
 	return list
 }
 
-// effectOrder orders effects: deny over ask over allow.
+// effectOrder returns the rank of an effect: deny overrides ask, and ask overrides allow.
 func effectOrder(e Effect) int {
 	switch e {
 	case Allow:

@@ -10,9 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// Limit restricts an agent and its sub-agents for the rest of one turn, such as the tool list of a
-// skill. Allow skips the mode's approval request, like the allow of a hook, and overrides no deny or
-// ask. Rules only narrow: a call that they do not cover is denied. All limits of one turn apply.
+// Limit restricts an agent and its sub-agents for the rest of one turn. An example is the tool list
+// of a skill. Rules only restrict: a call that they do not cover is denied, and a call that they
+// cover still needs permission. Allow skips the mode's approval request, like the allow of a hook,
+// and does not override a deny or an ask. If a turn has several limits, all of them apply.
 type Limit struct {
 	ID     string   `json:"id"`
 	Name   string   `json:"name"`            // source of the limit: "skill commit"
@@ -30,10 +31,11 @@ type limit struct {
 	rules *Rules
 	allow *Rules        // of Allow
 	names []namePattern // names of the tools that remain
-	lines bool          // a rule is about command lines
+	lines bool          // a rule of the limit is about command lines
 }
 
-// CheckRules returns the first rule of a limit that is invalid or can never match, as an error.
+// CheckRules returns an error that wraps [ErrInvalid] if a rule of the limit is invalid or can
+// never match.
 func (l *Limit) CheckRules(home string) error {
 	if home == "" {
 		home = "/"
@@ -48,7 +50,7 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 		list[i] = RuleSource{Effect: Allow, Text: text, Layer: layernames.Session, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
 	}
 	rules, problems, err := RuleOptions{Home: home, Cwd: dir, Resolve: resolve}.Compile(list)
-	if len(problems) > 0 { // the limit would cover nothing, which is certainly a mistake
+	if len(problems) > 0 { // the limit would cover nothing, which is certainly not intended
 		p := problems[0]
 		p.Rule.File = ""
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, p)
@@ -95,7 +97,7 @@ func ruleToolName(text string) string {
 	return name
 }
 
-// judge denies calls outside the limit, and has no opinion on the rest.
+// judge denies calls outside the limit, and has no opinion on other calls.
 func (l *limit) judge(s *requestView) Verdict {
 	if len(l.Rules) == 0 || slices.Contains(l.Exempt, s.Tool) {
 		return Verdict{}
@@ -108,9 +110,9 @@ func (l *limit) judge(s *requestView) Verdict {
 	case result.Effect == Allow:
 		return Verdict{}
 	case result.by != nil && !slices.ContainsFunc(result.open, func(p requestPath) bool { return p.access&(shellparse.Write|shellparse.Exec) != 0 }):
-		return Verdict{} // some of its commands are inside the limit; other links decide about its reads
+		return Verdict{} // its commands are inside the limit, and other links decide about the paths that it reads
 	case s.Operation == OpConnect && l.lines && isCommandTool(s.Tool):
-		return Verdict{} // the command was checked; other links decide about hosts
+		return Verdict{} // the command was already checked, and other links decide about hosts
 	}
 	o := l.Origin
 	o.Rule = "allowed-tools: " + strings.Join(l.Rules, ", ")
@@ -124,7 +126,7 @@ func (l *limit) judge(s *requestView) Verdict {
 	}
 }
 
-// allows returns the allow of the limit for a call, which skips the mode's approval request.
+// allows returns the limit's allow for a call, which skips the mode's approval request.
 func (l *limit) allows(s *requestView) (Contribution, bool) {
 	if len(l.Allow) == 0 {
 		return Contribution{}, false
@@ -156,7 +158,8 @@ func (s *Guards) Limits() []Limit {
 	return list
 }
 
-// limiting requires the source's lock.
+// limiting returns the limits of the agent, after those of its parents. The caller holds the
+// source's lock.
 func (s *Guards) limiting() []*limit {
 	if s.parent == nil {
 		return s.limits

@@ -8,10 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Lint checks rules with these options. It reports the rules that [RuleOptions.Compile] rejects, and
-// rules without effect: those that never match, are shadowed by another rule, or are duplicates.
-// tools are the names of the existing tools; nil means that they are not known. Tools of MCP servers
-// are not looked up.
+// Lint checks rules. It reports the rules that [RuleOptions.Compile] rejects, rules that can never
+// match, rules that another rule makes useless, and rules that probably do not mean what was
+// intended. The parameter tools lists the names of the existing tools, for finding rules about
+// unknown tools. If it is nil, no tool is reported as unknown. Tools of MCP servers are never
+// reported as unknown.
 func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
 	_, problems, _ := o.Compile(list)
 	l := linting{tools: tools, problems: problems}
@@ -35,7 +36,7 @@ func index(list []RuleSource, r RuleSource) int { return slices.Index(list, r) }
 
 type linting struct {
 	tools    []string
-	rules    [][]rule // rules of each source that is valid
+	rules    [][]rule // the rules of each valid source
 	problems []Problem
 }
 
@@ -43,7 +44,7 @@ func (l *linting) warn(r *rule, hint, format string, args ...any) {
 	l.problems = append(l.problems, Problem{Rule: r.source, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// unknown warns about a tool that does not exist.
+// unknown warns about a rule for a tool that does not exist.
 func (l *linting) unknown(r *rule) {
 	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.about == targetWrite || r.about == targetRead {
 		return
@@ -90,8 +91,8 @@ func (g *glob) shown() string {
 	return g.base + "/" + g.pattern
 }
 
-// shadowed warns about a rule that another one makes useless: one of a stronger effect and the same
-// or a wider form, or a duplicate.
+// shadowed warns about a rule that another rule makes useless: the other rule has the same or a
+// stronger effect, and matches at least everything that this rule matches.
 func (l *linting) shadowed(i int) {
 	r := &l.rules[i][0]
 	for j, others := range l.rules {

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
-// hostPattern matches hosts: "x.org", "*.x.org" (any depth below x.org, not x.org itself),
-// "api.*.org" (other stars match within one label), "*" (every host), "@npm" (the hosts of a package
-// registry).
+// hostPattern matches hosts: "x.org" (this host), "*.x.org" (any depth below x.org, not x.org
+// itself), "api.*.org" (other stars match within one label), "*" (every host), "@npm" (the hosts of
+// a package registry).
 type hostPattern struct {
 	text   string
 	below  string   // ".x.org", from a leading "*."
@@ -82,7 +82,7 @@ func (p *hostPattern) match(host string) bool {
 		return host == p.text
 	}
 	labels := p.labels
-	if labels[0] == "*" { // matches any depth in this position too
+	if labels[0] == "*" { // a star as the first part matches one or more parts
 		for labels = labels[1:]; ; {
 			_, rest, ok := strings.Cut(host, ".")
 			if !ok {
@@ -108,9 +108,9 @@ func matchLabels(labels []string, host string) bool {
 }
 
 // hostOf converts the resource of a net.connect request to the form that rules compare: lower case,
-// without scheme, path, port, brackets and trailing dot, an IP address in its shortest form. It
-// returns "" for a host that cannot be compared: an empty one, and one with characters that a client
-// may map to others ("%65", "\uff45").
+// without scheme, path, port, brackets and trailing dot. An IP address gets its shortest form. It
+// returns "" for a host that cannot be compared: an empty host, or a host with characters that a
+// client may map to others ("%65", "\uff45").
 func hostOf(resource string) string {
 	host := resource
 	if _, rest, ok := strings.Cut(host, "://"); ok {
@@ -142,8 +142,8 @@ func hostOf(resource string) string {
 	return host
 }
 
-// ipOf parses an IP address in any form that programs accept: "127.1", "0x7f000001" and
-// "::ffff:127.0.0.1" are 127.0.0.1.
+// ipOf parses an IP address in any form that programs accept: for example, "127.1", "0x7f000001"
+// and "::ffff:127.0.0.1" are all 127.0.0.1.
 func ipOf(host string) (string, bool) {
 	if host == "" || host[0] > '9' && !strings.Contains(host, ":") {
 		return "", false

@@ -6,8 +6,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// linePattern matches command lines: Bash(npm test) exactly, Bash(npm test:*) and Bash(npm test *)
-// as words at the start, Bash(ls*) and Bash(git * main) with stars that match anything.
+// linePattern matches command lines:
+//
+//	Bash(npm test)                      exactly this line
+//	Bash(npm test:*), Bash(npm test *)  lines that start with these words
+//	Bash(ls*), Bash(git * main)         lines with any text in place of the star
 type linePattern struct {
 	parts []string // the literals between stars
 	word  bool     // the last literal ends at the end of a word
@@ -54,8 +57,8 @@ func newLinePattern(spec string, o *shellparse.Options) (linePattern, *parseErro
 // match compares a line.
 func (p *linePattern) match(line string) bool { return matchParts(p.parts, line, p.word) }
 
-// matchParts reports whether s consists of the parts in their order with anything between them. With
-// word, the text after the last part must start a new word.
+// matchParts reports whether s consists of the parts in their order, with any text between them. If
+// word is true, more words may follow the last part.
 func matchParts(parts []string, s string, word bool) bool {
 	first := parts[0]
 	if !strings.HasPrefix(s, first) {
@@ -108,8 +111,9 @@ func oneSpace(s string) string {
 	return b.String()
 }
 
-// canonicalText writes the literal of a rule in the form that the parser writes commands, so that
-// quoting makes no difference. A text that is more than one simple command is unchanged.
+// canonicalText converts the literal text of a rule to the form in which the parser writes
+// commands, so that quoting makes no difference. A text that is not exactly one simple command is
+// not changed.
 func canonicalText(s string, o *shellparse.Options) string {
 	if !strings.ContainsAny(s, "'\"\\$~{[?#`!=") {
 		return s

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// params are the top-level scalars of an input. Tools ignore the case of field names and use the
-// last of two equal fields, so a rule denies if any of them matches.
+// params are the fields at the top level of an input. Tools ignore the case of field names, and if
+// two fields have the same name, they use the last one. A rule therefore denies if any of the
+// fields with its name matches.
 type params struct {
 	list    []param
 	unclear bool // the input is not a valid JSON object
@@ -19,7 +20,7 @@ type param struct {
 	scalar bool
 }
 
-// paramPattern is Tool(name:value); stars in the value match anything.
+// paramPattern is Tool(name:value); stars in the value match any text.
 type paramPattern struct {
 	name  string
 	value []string

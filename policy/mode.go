@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Mode is the default decision for calls that nothing more specific decides.
+// Mode is the default decision for calls if nothing more specific decides about them.
 type Mode string
 
-// The modes (the Open Agent SDK's and Claude Code's). docs/reference/permissions.md has a table,
-// generated from this package, of what each mode does with each kind of request.
+// The modes (the Open Agent SDK's and Claude Code's). docs/reference/permissions.md contains a
+// table, generated from this package, with the effect of each mode on each kind of request.
 const (
 	ModeDefault     Mode = "default"           // ask before every effect except reading
-	ModePlan        Mode = "plan"              // allow reading; ask for everything else, whatever the allow rules say
-	ModeAuto        Mode = "auto"              // allow everything except dangerous commands
-	ModeAcceptEdits Mode = "acceptEdits"       // allow edits in the session's folders, ask for the rest
+	ModePlan        Mode = "plan"              // allow reading; ask for everything else, even if a rule allows it
+	ModeAuto        Mode = "auto"              // deny dangerous commands, reads of secrets and edits outside the session's folders; allow almost everything else
+	ModeAcceptEdits Mode = "acceptEdits"       // allow edits in the session's folders, and ask for everything else
 	ModeDontAsk     Mode = "dontAsk"           // deny instead of asking
-	ModeBypass      Mode = "bypassPermissions" // never ask; hard limits still apply
+	ModeBypass      Mode = "bypassPermissions" // never ask for approval; hard limits still apply
 	ModeRestricted  Mode = "restricted"        // allow only what a rule, a grant or a policy allows; this includes reading
 	ModeSilent      Mode = "silent"            // allow only what is already permitted, and never ask
 )
@@ -39,7 +39,7 @@ func (m Mode) Check() error {
 	return fmt.Errorf("unknown permission mode %q, want one of %s", string(m), strings.Join(names, ", "))
 }
 
-// modeOrder orders the modes, the strictest first.
+// modeOrder lists the modes, starting with the strictest.
 var modeOrder = [...]Mode{
 	ModeRestricted, ModeSilent, ModeDontAsk, ModePlan, ModeDefault, ModeAcceptEdits, ModeAuto, ModeBypass,
 }
@@ -55,8 +55,8 @@ func (m Mode) Stricter(other Mode) Mode {
 	return m
 }
 
-// Evaluate returns the mode's verdict for a request. It knows no session folders and treats every
-// path as inside them. It always has an opinion.
+// Evaluate returns the mode's verdict for a request. The mode knows no session folders and treats
+// every path as inside them. The mode always has an opinion.
 func (m Mode) Evaluate(r Request) Verdict {
 	var w environment
 	s := w.subject(r)
@@ -75,8 +75,8 @@ var chainLinks = func() map[Mode]string {
 // link returns the name of the mode in chains.
 func (m Mode) link() string { return chainLinks[m] }
 
-// judge is the end of the chain. Its texts are the Open Agent SDK's, so a model gets the same text
-// as there.
+// judge is the last link of the chain. Its texts are those of the Open Agent SDK, so that a model
+// gets the same text as there.
 func (m Mode) judge(s *requestView, k kindReason) Verdict {
 	if m == "" {
 		m = ModeDefault

@@ -5,8 +5,7 @@ import "slices"
 // actionKind classifies requests for modes.
 type actionKind string
 
-// The kinds. A request has the first kind in this list that fits, except that reading and safe
-// commands come last, as the rest.
+// The kinds. Each request has exactly one of them, which [environment.kind] determines.
 const (
 	kindDangerous   actionKind = "command, dangerous" // in the list danger.json
 	kindSecret      actionKind = "read of a secret"   // by a tool or a command
@@ -43,8 +42,7 @@ func (k actionKind) changes() bool {
 	return true
 }
 
-// Decide returns the mode's effect for a kind. It always has an opinion. An unknown mode and an
-// unknown kind ask.
+// decide returns the mode's effect for a kind. It is never [NoOpinion]; an unknown mode asks.
 func (m Mode) decide(k actionKind) Effect {
 	switch m {
 	case ModeBypass:

@@ -9,8 +9,9 @@ type toolNameAllowlist struct{ names map[string]bool }
 
 type toolNameDenylist struct{ names map[string]bool }
 
-// ReadOnly allows requests that change nothing and denies the rest (the Open Agent SDK's
-// ReadOnlyPolicy). A tool's read-only claim does not apply to writes and commands.
+// ReadOnly allows requests that change nothing and denies all others (the Open Agent SDK's
+// ReadOnlyPolicy). If a tool claims to be read-only, the claim does not apply to writes and
+// commands.
 type ReadOnly struct{}
 
 // ToolNames is a list of tool names, compared exactly; see [ToolNames.Allow] and [ToolNames.Deny].
@@ -27,8 +28,9 @@ func (n ToolNames) Allow() (Policy, error) {
 	return &toolNameAllowlist{set}, nil
 }
 
-// Deny returns a policy that denies the tools on the list and has no opinion on the rest. (The Open
-// Agent SDK's ToolNameDenylistPolicy allowed the rest.) Errors are those of [ToolNames.Allow].
+// Deny returns a policy that denies the tools on the list and has no opinion on all others. (The
+// Open Agent SDK's ToolNameDenylistPolicy allowed the rest.) Errors are the same as those of
+// [ToolNames.Allow].
 func (n ToolNames) Deny() (Policy, error) {
 	set, err := n.set("denylist")
 	if err != nil {

@@ -51,8 +51,9 @@ func (src *runGuards) compilePatch(p *Patch) (*patch, error) {
 	return c, nil
 }
 
-// patched returns the policies of a tool's chain with the patches for the tool: in the first path
-// policy of their mode, or in an additional one at the end. It requires the source's read lock.
+// patched returns the policies of a tool's chain with the patches for the tool applied. A patch is
+// added to the first path policy of its mode, or as a new path policy at the end. The caller holds
+// the source's read lock.
 func (src *runGuards) patched(tool string) []NamedPolicy {
 	if len(src.patches) == 0 {
 		return src.policies

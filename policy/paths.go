@@ -8,18 +8,18 @@ import (
 )
 
 // PathRules are rules about paths, for reading, for writing or for both (agentkit's). Globs are
-// absolute, below "~/", or relative to Cwd; "**/x" in Deny is x anywhere.
+// absolute, below "~/", or relative to Cwd. In Deny, "**/x" means x anywhere.
 type PathRules struct {
 	Allow   []string
 	Deny    []string // overrides Allow
-	Default Effect   // effect for paths that match neither list; None is no opinion
+	Default Effect   // effect for paths that match neither list; may be NoOpinion
 	Cwd     string
 	Home    string
 	// Origins are the positions where the Deny entries were written, in the same order; verdicts
-	// repeat them.
+	// contain them.
 	Origins []Origin
-	// Resolve is [Config.Resolve]: a denied folder that is a link also denies the folder it leads
-	// to. If nil, paths are compared as written.
+	// Resolve is [Config.Resolve]: a denied folder that is a link also denies the folder that the
+	// link points to. If nil, paths are compared as written.
 	Resolve func(path string) string
 }
 
@@ -33,9 +33,9 @@ type forbiddenGlobs struct{ pathLists }
 const accessRead = shellparse.Read | shellparse.Exec
 
 // ReadPolicy returns a policy that decides about reads by their path and has no opinion on writes.
-// For a command it checks the paths that the command would read: it denies and asks about them, and
-// never allows the command itself. Empty lists without a default, an invalid glob, and an unknown
-// default are errors that wrap [ErrInvalid].
+// For a command, it checks the paths that the command would read. It can deny or ask about them,
+// but never allows the command itself. Empty lists without a default, an invalid glob, and an
+// unknown default are errors that wrap [ErrInvalid].
 func (o PathRules) ReadPolicy() (Policy, error) {
 	l, err := newPathLists(accessRead, "reading", o)
 	if err != nil {
@@ -44,8 +44,8 @@ func (o PathRules) ReadPolicy() (Policy, error) {
 	return &readPaths{l}, nil
 }
 
-// WritePolicy returns a policy that decides about writes, like [PathRules.ReadPolicy], with the same
-// errors.
+// WritePolicy returns a policy that decides about writes, like [PathRules.ReadPolicy], with the
+// same errors.
 func (o PathRules) WritePolicy() (Policy, error) {
 	l, err := newPathLists(shellparse.Write, "writing", o)
 	if err != nil {
@@ -54,9 +54,9 @@ func (o PathRules) WritePolicy() (Policy, error) {
 	return &writePaths{l}, nil
 }
 
-// ForbidPolicy returns a policy that denies every access to a path of Deny and has no opinion on the
-// rest. It ignores Allow and Default, and belongs in [Config.Limits]. An empty Deny and an invalid
-// glob are errors that wrap [ErrInvalid].
+// ForbidPolicy returns a policy that denies every access to a path of Deny and has no opinion on
+// the rest. The policy ignores Allow and Default. It belongs in [Config.Limits]. An empty Deny and
+// an invalid glob are errors that wrap [ErrInvalid].
 func (o PathRules) ForbidPolicy() (Policy, error) {
 	o.Allow, o.Default = nil, NoOpinion
 	l, err := newPathLists(shellparse.Read|shellparse.Write|shellparse.Exec, "touching", o)
@@ -75,7 +75,8 @@ func (p *writePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, 
 // Evaluate checks the path of a request, or the paths of its command.
 func (p *forbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
-// pathLists check paths: deny over allow over the default.
+// pathLists decides about paths: the deny list overrides the allow list, and the allow list
+// overrides the default.
 type pathLists struct {
 	access      shellparse.Access
 	doing       string

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// throughProc follows the links of /proc to a process's root and working folder, whose text does not
-// name their target: /proc/self/root/etc is /etc. dir is the working folder of the process. Every
-// process is assumed to have the same root and working folder.
+// throughProc follows the links of /proc to a process's root and working folder. The text of these
+// links does not name their target: for example, /proc/self/root/etc is /etc. dir is the working
+// folder of the process. Every process is assumed to have the same root and working folder.
 func throughProc(p, dir string) string {
-	for range 8 { // each round resolves one link
+	for range 8 { // each round resolves one symbolic link
 		rest, ok := strings.CutPrefix(p, "/proc/")
 		if !ok {
 			return p

@@ -13,7 +13,7 @@ import (
 // protectedName is the name of [protectLimit] in chains.
 const protectedName = "protected-paths"
 
-// namedPaths is a list of paths by the names of their parts.
+// namedPaths is a list of paths, described by the names of their parts.
 type namedPaths struct {
 	exact   map[string]bool // file names
 	pattern []string        // patterns of file names
@@ -51,8 +51,8 @@ func newNamedPaths(names protectedpaths.Names) namedPaths {
 	return n
 }
 
-// has reports whether a clean absolute path is on the list. It ignores case, for file systems that
-// do: ".GIT" is ".git".
+// has reports whether a clean absolute path is on the list. It ignores case, because some file
+// systems do: ".GIT" is ".git".
 func (n *namedPaths) has(path string) bool {
 	path = strings.ToLower(path)
 	for rest := path; rest != ""; {
@@ -91,8 +91,9 @@ func (r Request) WritesProtected() bool {
 	return ok
 }
 
-// ReadsSecret reports whether the resource of a request, an absolute and clean path, is on the list
-// of secrets. Reading it is the kind "read of a secret" (docs/reference/permissions.md).
+// ReadsSecret reports whether the resource of a request is on the list of secrets. The resource is
+// an absolute, clean path. Reading such a file has the kind "read of a secret"
+// (docs/reference/permissions.md).
 func (r *Request) ReadsSecret() bool { return isSecret(r.Resource) }
 
 func isSecret(path string) bool { return loadProtected().secrets.has(path) }
@@ -100,15 +101,15 @@ func isSecret(path string) bool { return loadProtected().secrets.has(path) }
 // protectLimit is a limit that asks before a tool or a command writes a file that controls other
 // programs: files below .git and .vscode, shell startup files, .npmrc, agents' settings.
 // internal/protectedpaths has the list. It asks in every mode except bypassPermissions, even if an
-// allow rule or the mode would allow the edit; only a grant of the run allows it. [New] adds it to
-// every chain. also is [Config].Protected.
+// allow rule or the mode would allow the edit. Only the user, or a grant of the run, can allow the
+// edit. [New] adds the limit to every chain. The parameter also is [Config].Protected.
 func protectLimit(also ...string) NamedPolicy {
 	return NamedPolicy{Name: protectedName, Policy: protectedPaths{slices.Clone(also)}}
 }
 
 type protectedPaths struct{ also []string }
 
-// Evaluate asks, or has no opinion.
+// Evaluate either asks or has no opinion.
 func (p protectedPaths) Evaluate(r Request) Verdict {
 	var w environment
 	return p.judge(w.subject(r))
@@ -132,9 +133,9 @@ func (p protectedPaths) judge(s *requestView) Verdict {
 	return Verdict{}
 }
 
-// removesCritical finds a tree that an allow rule alone does not let a command remove: the root and
-// the folders directly in it, the home folder, the command's working folder, their parents, and
-// paths that cannot be determined.
+// removesCritical finds a tree that rm would remove and whose removal always needs approval. Such
+// trees are the root and the folders directly in it, the home folder, the command's working folder,
+// the parents of these folders, and paths that cannot be determined.
 func (s *requestView) removesCritical() (what string, ok bool) {
 	for i := range s.places {
 		p := &s.places[i]
@@ -153,7 +154,7 @@ func (s *requestView) removesCritical() (what string, ok bool) {
 	return "", false
 }
 
-// reaches reports whether a file or folder is the path, contains it, or is in a tree that the
+// reaches reports whether a file or folder is the path, contains the path, or is in a tree that the
 // request changes or moves as a whole.
 func (p *requestPath) reaches(file string) bool {
 	const moved = shellparse.Read | shellparse.Write

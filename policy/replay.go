@@ -25,8 +25,9 @@ func (c *Change) Parse(payload json.RawMessage) error {
 
 // Replay applies the changes of a log since the start of the run, oldest first, so that grants and
 // patches survive a restart. It stops at the first change that cannot be decoded or applied. The
-// changes before it are then in effect, but the failed one may be a restriction, so the caller must
-// not continue the run after an error. Limits are skipped: they end with their turn.
+// changes before the failed one are then in effect. The failed change may be a restriction, so the
+// caller must not continue the run after an error. Limits are skipped because they end with their
+// turn.
 func (s *Guards) Replay(payloads []json.RawMessage) error {
 	for i, p := range payloads {
 		var c Change

@@ -7,8 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// allow finds the rules that permit a request. The ruling allows, or has no opinion. The ruling has
-// open paths if rules allow every command of a line but not every path that the line touches.
+// allow finds the rules that permit a request. The ruling either allows or has no opinion. The
+// ruling has open paths if rules allow every command of a line, but do not allow every path that
+// the line touches.
 func (set *ruleSet) allow(s *requestView, cwd string) ruling {
 	if r := set.use(s); r != nil {
 		return r.allows()
@@ -30,7 +31,7 @@ func (set *ruleSet) allow(s *requestView, cwd string) ruling {
 		}
 	case s.Operation == OpConnect:
 		r := set.allowsHost(s, hostOf(s.Resource))
-		if r != nil && s.Address != "" { // a name alone does not allow a private address
+		if r != nil && s.Address != "" { // a rule with only a name does not allow a private address
 			r = set.allowsHost(s, hostOf(s.Address))
 		}
 		if r != nil {
@@ -64,8 +65,8 @@ func (a ruleTarget) access(x shellparse.Access) bool {
 	return a == targetWrite && x == shellparse.Write || a == targetRead && x == shellparse.Read
 }
 
-// namesAll reports whether the call is about the agent or skill of the rule: its resource if it has
-// one, else the first field that is set.
+// namesAll reports whether the call is about the agent or skill of the rule. The call names it by
+// its resource, or else by the first of the rule's input fields that is set.
 func (r *rule) namesAll(s *requestView) bool {
 	name := s.Resource
 	if name == "" {
@@ -74,8 +75,9 @@ func (r *rule) namesAll(s *requestView) bool {
 	return name != "" && r.line.match(name)
 }
 
-// covers reports whether a permission for the glob covers a path: both as named and with links
-// resolved, and everything below it if the request touches that.
+// covers reports whether a permission for the glob covers a path. Both the path as named and the
+// path with links resolved must be covered, and also everything below it if the request touches
+// that.
 func (g *glob) covers(p *requestPath) bool {
 	if p.path == "" || !g.match(p.path) || p.real != p.path && !g.match(p.real) {
 		return false
@@ -84,8 +86,8 @@ func (g *glob) covers(p *requestPath) bool {
 }
 
 // allowLine permits a line if rules permit each of its commands. Commands that change nothing, and
-// programs that only run another command of the line, need no rule. A line that cannot be parsed is
-// only permitted by a rule with exactly that text.
+// programs that only run another command of the line, do not need a rule. A line that cannot be
+// parsed is permitted only by a rule with exactly that text.
 func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 	if len(set.lines) == 0 {
 		return ruling{}
@@ -100,7 +102,7 @@ func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 		return ruling{}
 	}
 	var first *rule
-	var ruled uint64 // bit set of the commands that a rule permits
+	var ruled uint64 // bit set of the commands that rules permit
 	for i := range s.reading.Commands {
 		c := &s.reading.Commands[i]
 		switch r := set.permits(s, c, line); {
@@ -156,11 +158,11 @@ func (set *ruleSet) permits(s *requestView, c *shellparse.Command, line string) 
 	return nil
 }
 
-// open reports whether more arguments may follow the pattern.
+// open reports whether the pattern permits more arguments after it.
 func (p *linePattern) open() bool { return p.word || p.parts[len(p.parts)-1] == "" }
 
-// coversPlace reports whether rules permit what a command does to a path, in addition to the command
-// itself. Reads in the session's folder need no rule, except reads of secrets.
+// coversPlace reports whether rules permit what a command does to a path, in addition to the
+// command itself. Reads in the session's folder need no rule, except reads of secrets.
 func (set *ruleSet) coversPlace(p *requestPath, cwd string) bool {
 	switch {
 	case isHarmlessDevice(p.path):
@@ -192,15 +194,15 @@ func inside(dir, p string) bool {
 	return ok
 }
 
-// wrapperPrograms only run the rest of the line, with this user's rights and in this environment.
-// The value reports whether options are allowed, too.
+// wrapperPrograms are programs that only run the rest of the line, with the rights of this user and
+// in this environment. The value of each entry is true if options are allowed, too.
 var wrapperPrograms = map[string]bool{
 	"env": false, "timeout": true, "nice": true, "nohup": false, "time": true, "stdbuf": true,
 	"command": true, "builtin": true, "noglob": false, "xargs": false,
 }
 
-// passesOn reports whether a command is a wrapper that needs no rule: the commands it runs need
-// theirs.
+// passesOn reports whether a command is a wrapper that needs no rule, because the commands that it
+// runs need their own rules.
 func passesOn(commands []shellparse.Command, i int) bool {
 	c := &commands[i]
 	options, known := wrapperPrograms[c.Name]
@@ -213,8 +215,8 @@ func passesOn(commands []shellparse.Command, i int) bool {
 	return !envDanger(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))
 }
 
-// envDanger reports whether a wrapper sets a dangerous variable for the command it runs: env PATH=x
-// npm test.
+// envDanger reports whether a wrapper sets a dangerous variable for the command that it runs, as in
+// env PATH=x npm test.
 func envDanger(c *shellparse.Command) bool {
 	for _, a := range c.Args {
 		name, _, assigns := strings.Cut(a.Text, "=")

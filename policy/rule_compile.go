@@ -15,7 +15,7 @@ type rule struct {
 	name   namePattern
 	family ruleSyntax
 	about  ruleTarget
-	reason string // effect of the rule, in the words of a decision
+	reason string // effect of the rule, in the form used in a decision
 
 	line  linePattern
 	path  glob
@@ -24,7 +24,7 @@ type rule struct {
 	names []string // fields that hold the name of an agent or a skill
 }
 
-// ruleTarget is what a rule compares besides the tool's name.
+// ruleTarget is the part of a request that a rule compares besides the tool's name.
 type ruleTarget uint8
 
 const (
@@ -38,8 +38,9 @@ const (
 	targetParam
 )
 
-// newRules compiles one rule. A text with two readings that must both apply gives several rules: Bash(a:b) denies the
-// command "a:b" and the input field a. The result dead is the reason why the rule can never match.
+// newRules compiles one rule. If a text has two meanings that must both apply, the result is
+// several rules: Bash(a:b) denies the command "a:b" and also the input field a. The result dead is
+// the reason why the rule can never match.
 func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parseError) {
 	switch source.Effect {
 	case Allow, Deny, Ask:
@@ -57,7 +58,7 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parse
 		return nil, nil, wrong
 	}
 	if name.exact != "" && source.Effect != Allow && strings.HasPrefix(name.exact, mcpPrefix) {
-		name.server = name.exact + "__" // mcp__a__b may be all of the server "a__b"
+		name.server = name.exact + "__" // mcp__a__b may mean the whole server "a__b"
 	}
 	if other := misspelt(text.tool); other != "" {
 		return nil, nil, &parseError{fmt.Sprintf("unknown tool %q", text.tool), "write " + other}
@@ -93,7 +94,8 @@ func (c *ruleCompiler) as(a ruleTarget) rule {
 	return r
 }
 
-// bare covers every use of a tool. Edit and Read also cover every path, whatever tool touches it.
+// bare compiles a rule that covers every use of a tool. Edit and Read also cover every path,
+// whichever tool accesses it.
 func (c *ruleCompiler) bare() []rule {
 	out := []rule{c.as(targetTool)}
 	every := glob{text: c.text.tool, base: "/", literal: true, below: true}
@@ -167,7 +169,8 @@ func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 	return []rule{c.paramRule(field, value)}, nil, nil
 }
 
-// primary rejects Tool(field:…) for the fields that the tool's rules already cover.
+// primary rejects rules of the form Tool(field:…) for fields that the tool's own rules already
+// cover.
 func (c *ruleCompiler) primary(field string, isParam bool) *parseError {
 	if !isParam {
 		return nil
@@ -221,10 +224,11 @@ func (c *ruleCompiler) hostRule(field, value string, isParam bool) (out []rule, 
 	return []rule{r}, nil, nil
 }
 
-// pathRule parses the path of a rule. Its start selects the base: "//" the file system, "~/" the
-// user's home, "/" the folder of the settings, and anything else the session's folder. Relative to
-// the session's folder, a pattern of one part matches at any depth, as in a .gitignore; "name/**"
-// does so only in a deny or ask rule.
+// pathRule parses the path of a rule. The start of the path selects the base: "//" means the file
+// system, "~/" means the user's home, "/" means the folder of the settings, and anything else means
+// the session's folder. If the path is relative to the session's folder, a pattern of one part
+// matches at any depth, as in a .gitignore. "name/**" matches at any depth only in a deny or ask
+// rule.
 func (c *ruleCompiler) pathRule() (rule, *parseError) {
 	r := c.as(targetPath)
 	switch {
@@ -289,7 +293,7 @@ func (r *rule) origin() *Origin {
 	return &Origin{Rule: r.text.String(), Layer: s.Layer, File: s.File, Line: s.Line, Col: s.Col}
 }
 
-// sentence says what the rule does, in the words of a decision.
+// sentence describes the effect of the rule, in the form used in a decision.
 func (r *rule) sentence(verb string) string {
 	return "rule " + r.text.String() + position(r.source) + " " + verb
 }

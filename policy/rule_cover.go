@@ -6,7 +6,7 @@ import (
 )
 
 // coverAll reports whether the wide rules together match everything that the narrow rules match. A
-// true result is always correct; a false result may be wrong.
+// true result is always correct, but a false result may be wrong.
 func coverAll(wide, narrow []rule) bool {
 	for i := range narrow {
 		if !slices.ContainsFunc(wide, func(w rule) bool { return w.covers(&narrow[i]) }) {
@@ -22,7 +22,7 @@ func (r *rule) covers(o *rule) bool {
 		return o.about != targetWrite && o.about != targetRead || o.text.bare || r.text.tool == "*"
 	}
 	if r.about != o.about {
-		// A path that may not be read may not be changed.
+		// If a path may not be read, it may not be changed either.
 		return r.about == targetRead && o.about == targetWrite && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
 	}
 	switch r.about {
@@ -31,7 +31,7 @@ func (r *rule) covers(o *rule) bool {
 	case targetCommand:
 		return r.name.covers(&o.name) && r.line.covers(&o.line)
 	case targetRead:
-		// The bare name covers only reads; a path covers every access to it.
+		// The bare name covers only reads, but a path covers every access to it.
 		return r.path.coversGlob(&o.path) && (!r.text.bare || o.text.bare || o.source.Effect == Allow)
 	case targetWrite:
 		return r.path.coversGlob(&o.path)
@@ -48,8 +48,8 @@ func (r *rule) covers(o *rule) bool {
 	return false
 }
 
-// A star of the narrow pattern is compared like a character: only a star of the wide pattern can
-// match it, and then it matches everything the narrow star does.
+// covers compares a star in the narrow pattern o like a character. Only a star in the wide pattern
+// p can match it, and that star then matches everything that the star in o matches.
 func (p *namePattern) covers(o *namePattern) bool {
 	switch {
 	case o.parts != nil:

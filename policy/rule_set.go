@@ -10,7 +10,7 @@ import (
 // rules about its kind.
 type ruleSet struct {
 	effect Effect
-	tools  map[string]*rule // rules about every use of one tool, by its name
+	tools  map[string]*rule // rules about every use of one tool, by the tool's name
 	many   []*rule          // rules about every use of the tools that a pattern matches
 	lines  []*rule
 	edits  []*rule
@@ -46,7 +46,8 @@ func (set *ruleSet) add(r *rule) {
 	}
 }
 
-// ruleMatch is a rule that matched, and the part of the request that it matched, if that is not the whole.
+// ruleMatch is a rule that matched. It also contains the matched part of the request, if the rule
+// did not match the whole request.
 type ruleMatch struct {
 	rule      *rule
 	what      string
@@ -70,7 +71,8 @@ func (set *ruleSet) useOf(tool string) *rule {
 	return nil
 }
 
-// forbid finds a deny or ask rule: the first that certainly matches, else one that may match.
+// forbid finds a deny or ask rule: the first rule that certainly matches, or else a rule that may
+// match.
 func (set *ruleSet) forbid(s *requestView) ruleMatch {
 	if r := set.use(s); r != nil {
 		return ruleMatch{rule: r}
@@ -95,8 +97,8 @@ func (set *ruleSet) forbid(s *requestView) ruleMatch {
 	return doubt
 }
 
-// forbidLine compares every command of the line, at any depth, and the whole line for rules about
-// more than one command.
+// forbidLine compares every command of the line, at any depth. Exact rules, and rules about several
+// commands or with an assignment, are also compared with the whole line.
 func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 	if s.reading == nil || len(set.lines) == 0 {
 		return ruleMatch{}
@@ -128,7 +130,7 @@ func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 	return ruleMatch{}
 }
 
-// holdsFor reports whether a rule about command lines applies to a tool: those of Bash apply to
+// holdsFor reports whether a rule about command lines applies to a tool: rules of Bash apply to
 // every tool that runs commands.
 func (r *rule) holdsFor(tool string) bool { return r.text.tool == "Bash" || r.text.tool == tool }
 
@@ -140,7 +142,7 @@ func (s *requestView) inner(command int) string {
 	return s.reading.Commands[command].Line
 }
 
-// forbidPlace compares every path that the request touches.
+// forbidPlace compares the rules with every path that the request touches.
 func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
 	var doubt ruleMatch
 	for i := range s.places {
@@ -171,8 +173,8 @@ func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
 }
 
 // judge compares a path with rules. If a rule certainly matches, it stores the rule in f and
-// returns true. If a rule may match, it stores the rule in f unless f has one. With pathsOnly it
-// skips the rules that are about a tool as a whole.
+// returns true. If a rule may match, it stores the rule in f unless f already contains one. With
+// pathsOnly, it skips the rules that are about a tool as a whole.
 func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	for _, r := range rules {
 		if r.text.bare && (pathsOnly || p.from == shellparse.FromGuess) {
@@ -203,9 +205,9 @@ func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	return false
 }
 
-// mayHold reports whether something below the path may match. A path that is only changed or
-// removed, or moved without knowing whether it is a folder, may match if the pattern names a path in
-// it.
+// mayHold reports whether something below the path may match. If the request reads everything below
+// the path, a possible match is enough. If it only changes or removes the path, or moves a path
+// that may be a folder, the pattern must name a folder or file inside the path.
 func (p *requestPath) mayHold(g *glob) bool {
 	const moved = shellparse.Read | shellparse.Write
 	if !p.tree && p.access&moved != moved || g.disjoint(p.path, p.arg) {
@@ -251,8 +253,8 @@ func (set *ruleSet) forbidHost(s *requestView) ruleMatch {
 	return ruleMatch{}
 }
 
-// forbidName compares the agent or skill of a call: the request's resource, and every input field
-// that may name it.
+// forbidName compares every name of the agent or skill of a call: the request's resource, and every
+// input field that may contain the name.
 func (set *ruleSet) forbidName(s *requestView) ruleMatch {
 	var doubt ruleMatch
 	for _, r := range set.names {

@@ -9,7 +9,7 @@ import (
 // ruleText is a parsed rule: Tool, or Tool(spec).
 type ruleText struct {
 	tool string
-	spec string // the text between the parentheses, with its escapes; "" is every use
+	spec string // the text between the parentheses, with its escapes; "" means every use
 	bare bool   // no parentheses, or "(*)"
 }
 
@@ -23,7 +23,8 @@ func (m *parseError) Error() string {
 	return m.what + "; hint: " + m.hint
 }
 
-// parseRule parses a rule. A parenthesis that belongs to the text is written "\(" unless it is part of a pair.
+// parseRule parses a rule. A parenthesis that belongs to the text is written "\(", unless it is one
+// of a pair.
 func parseRule(text string) (ruleText, *parseError) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -52,7 +53,8 @@ func parseRule(text string) (ruleText, *parseError) {
 	return ruleText{tool: tool, spec: spec}, nil
 }
 
-// invisible rejects invisible characters: a rule with one never matches what it seems to cover.
+// invisible rejects invisible characters, because a rule with such a character never matches what
+// it seems to cover.
 func invisible(text string) *parseError {
 	for _, c := range text {
 		switch {
@@ -66,7 +68,8 @@ func invisible(text string) *parseError {
 	return nil
 }
 
-// closeSpec finds the end of the specifier: the last character of the rule, which closes the first parenthesis.
+// closeSpec returns the specifier at the start of s, which is the text after the opening
+// parenthesis. The parenthesis that closes it must be the last character of s.
 func closeSpec(s string) (string, *parseError) {
 	depth := 1
 	for i := 0; i < len(s); i++ {
@@ -123,8 +126,8 @@ func checkTool(name string) *parseError {
 
 func quoted(c rune) string { return `"` + string(c) + `"` }
 
-// unescape removes the backslash before parentheses, stars, colons and backslashes, and returns the
-// positions of the unescaped stars.
+// unescape splits a text at its unescaped stars, and removes the backslash before parentheses,
+// stars, colons and backslashes.
 func unescape(s string) (parts []string) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -23,11 +23,11 @@ type knownTool struct {
 	name    string
 	family  ruleSyntax
 	primary []string // the fields that the tool's rules already cover; Tool(field:…) is rejected
-	names   []string // for familyNamed: the fields that may hold the name; the first that is set applies
+	names   []string // for familyNamed: the fields that may contain the name; for an allow rule, the first one that is set applies
 }
 
 // knownTools are the tools with a specific form of rule, and those whose primary field cannot be
-// used in a rule. Every other tool has Tool and Tool(param:value).
+// used in a rule. Every other tool has the forms Tool and Tool(param:value).
 var knownTools = []knownTool{
 	{name: "Bash", family: familyCommand, primary: []string{"command"}},
 	{name: "PowerShell", family: familyCommand, primary: []string{"command"}},
@@ -51,12 +51,12 @@ var knownTools = []knownTool{
 // toolName maps aliases of a tool to one name.
 func toolName(name string) string {
 	if name == "Task" {
-		return "Agent" // its name in older settings
+		return "Agent" // the name of the tool in older settings
 	}
 	return name
 }
 
-// lookTool returns the description of a tool.
+// lookTool looks up the description of a tool.
 func lookTool(name string) (knownTool, bool) {
 	name = toolName(name)
 	i := slices.IndexFunc(knownTools, func(t knownTool) bool { return t.name == name })
@@ -115,8 +115,8 @@ func (p *namePattern) match(tool string) bool {
 	return tool == p.exact || p.server != "" && strings.HasPrefix(tool, p.server)
 }
 
-// mayAllow reports whether a name with stars may be used in an allow rule: only after a literal MCP
-// server.
+// mayAllow reports whether a name may be used in an allow rule. A star is allowed only after
+// "mcp__", the literal name of an MCP server and "__".
 func mayAllow(name string) bool {
 	literal, _, star := strings.Cut(name, "*")
 	if !star {

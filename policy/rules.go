@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// RuleSource is a rule as written, with its position.
+// RuleSource is a rule as it is written, with its position.
 type RuleSource struct {
 	Effect Effect // allow, ask or deny
 	Text   string // Claude Code's syntax: "Bash(npm run test:*)"
@@ -16,8 +16,8 @@ type RuleSource struct {
 	File  string
 	Line  int
 	Col   int
-	// Dir is the base of a path that starts with one "/": the project for project settings, the
-	// folder of the file otherwise.
+	// Dir is the base of a path that starts with one "/". For project settings it is the project;
+	// for other settings it is the folder of the file.
 	Dir string
 }
 
@@ -26,25 +26,25 @@ type RuleOptions struct {
 	Home string // for "~/"
 	Cwd  string // the session's folder, for relative paths
 	// Resolve is [Config.Resolve]: a deny or ask rule whose folder is a link also applies to the
-	// folder it leads to. If nil, paths are compared as written.
+	// folder it leads to. If it is nil, paths are compared as written.
 	Resolve func(path string) string
 }
 
-// Rules is a compiled set of rules. It is immutable and safe for concurrent use. It is a [Policy]:
-// deny overrides ask, and ask overrides allow, from any layer.
+// Rules is a compiled set of rules. It is immutable and safe for concurrent use. It is a [Policy].
+// Rules of all layers are evaluated together: deny overrides ask, and ask overrides allow.
 type Rules struct{ compiled }
 
 // Problem is a finding about a rule.
 type Problem struct {
 	Rule RuleSource
-	// Fatal problems reject the settings: the rule cannot be parsed, or ignoring it would remove a
-	// restriction.
+	// Fatal problems reject the settings: a rule cannot be parsed, or a restriction would be lost
+	// if the rule were ignored.
 	Fatal  bool
 	Detail string // "it can never match: …"
 	Hint   string
 }
 
-// compiled holds the rules by their effect.
+// compiled contains the rules, indexed by their effect.
 type compiled struct {
 	deny, ask, allow ruleSet
 	cwd, home        string
@@ -53,18 +53,18 @@ type compiled struct {
 // ruling is the result of the rules for a request.
 type ruling struct {
 	Verdict
-	// If rules permit every command of a line but not every path, there is no effect: the field by
-	// is the rule, and the field open has the paths that are not permitted (the target of a
-	// redirect, a file read by a command that needs no rule). A link that permits editing and
-	// reading these paths permits the line.
+	// If rules permit every command of a line but not every path, there is no effect. The field by
+	// is then the rule, and the field open contains the paths that are not permitted, such as the
+	// target of a redirection or a file read by a command that needs no rule. A link that permits
+	// editing and reading these paths also permits the line.
 	by   *rule
 	open []requestPath
 }
 
-// Compile parses rules. A rule that cannot be parsed, or a restriction that would be ignored, is an
-// error that wraps [ErrInvalid]; it names every such rule with its file, line and column, and the
-// problems contain the same. If the error is nil, the problems are about rules without effect. See
-// [RuleOptions.Lint] for more checks.
+// Compile parses rules. A rule that cannot be parsed, and a restriction that would be ignored, are
+// errors that wrap [ErrInvalid]. The error names every such rule with its file, line and column,
+// and the problems contain the same information. If the error is nil, the problems are only about
+// rules without effect. See [RuleOptions.Lint] for more checks.
 func (o RuleOptions) Compile(list []RuleSource) (*Rules, []Problem, error) {
 	set := func(e Effect) ruleSet { return ruleSet{effect: e, tools: map[string]*rule{}} }
 	r := &Rules{compiled{deny: set(Deny), ask: set(Ask), allow: set(Allow), cwd: o.Cwd, home: o.Home}}
@@ -122,7 +122,7 @@ func (p Problem) String() string {
 }
 
 // Evaluate evaluates the rules: deny before ask before allow, or no opinion. Paths are compared as
-// written; a guard resolves those of commands.
+// written; a guard resolves the paths of commands.
 func (r *Rules) Evaluate(request Request) Verdict {
 	if r == nil {
 		return Verdict{}
@@ -132,7 +132,8 @@ func (r *Rules) Evaluate(request Request) Verdict {
 
 func (r *Rules) judge(s *requestView) Verdict { return r.rule(s).Verdict }
 
-// rule evaluates the rules for a request. A deny or ask rule that may match asks.
+// rule evaluates the rules for a request. If it is not certain that a deny or ask rule matches, the
+// effect is ask.
 func (r *Rules) rule(s *requestView) ruling {
 	if r == nil {
 		return ruling{}

@@ -2,7 +2,7 @@ package policy
 
 import "sync/atomic"
 
-// DynamicRules are rules that take effect during a run, as a limit: after a settings change, new
+// DynamicRules are rules that take effect as a limit during a run. After a settings change, new
 // deny and ask rules apply immediately. Allow rules are ignored. The zero value has no rules. It is
 // safe for concurrent use.
 type DynamicRules struct{ rules atomic.Pointer[Rules] }
@@ -25,7 +25,7 @@ func (l *DynamicRules) judge(s *requestView) Verdict {
 	return Verdict{}
 }
 
-// tightens removes an opinion that allows.
+// tightens removes an opinion if its effect is allow.
 func tightens(v Verdict) Verdict {
 	if v.Effect == Allow {
 		return Verdict{}

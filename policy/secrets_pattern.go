@@ -38,7 +38,7 @@ func (n *namedPaths) aimsAtFile(part string) bool {
 	for _, p := range n.pattern {
 		start, end, _ := strings.Cut(p, "*")
 		switch {
-		case start == "": // matched by the end of the name, "*.pem"
+		case start == "": // compared with the end of the name, as in "*.pem"
 			kind := part[strings.LastIndexByte(part, '.')+1:]
 			if ok, err := doublestar.Match(kind, strings.TrimPrefix(end, ".")); kind != part && err == nil && ok && strings.Trim(kind, "*") != "" {
 				return true
@@ -62,8 +62,8 @@ func isSpecificName(part, name string) bool {
 	return err == nil && ok
 }
 
-// isSpecific reports whether a pattern begins with enough characters to mean a certain file: two, or
-// a dot.
+// isSpecific reports whether a pattern begins with enough characters to mean a certain file: two
+// characters, or a dot.
 func isSpecific(part string) bool {
 	lead := strings.IndexAny(part, special)
 	return lead >= 2 || lead == 1 && part[0] == '.'

@@ -8,28 +8,29 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// requestView is a request with the results that all links share: its command is parsed once, its
-// paths are resolved once, and the lines that rules compare are built once.
+// requestView is a request together with the results that all links share. Its command is parsed
+// only once, its paths are resolved only once, and the lines that rules compare are built only
+// once.
 type requestView struct {
 	Request
 
 	reading *shellparse.Reading // the parsed command; nil for other requests
 	read    shellparse.Options  // the options of the parse
-	places  []requestPath       // paths that the request, or its command, would touch
+	places  []requestPath       // paths that the request, or the command in it, would touch
 	lines   [][]string          // for each command, the lines that deny and ask rules are compared with
-	params  *params             // fields of the input; nil until first used
+	params  *params             // fields of the input; nil until they are first used
 }
 
 // requestPath is a path that a request would touch.
 type requestPath struct {
-	path    string // absolute and clean path, as named; "" if it cannot be determined
+	path    string // absolute and clean path, as the request names it; "" if it cannot be determined
 	real    string // the path with links resolved; parts that do not exist keep their names
 	arg     string // the path as written in the command
 	pattern string // absolute pattern of a glob, if only its matches are touched
 	access  shellparse.Access
-	from    shellparse.PathSource // "" when the request is about the path itself
-	tree    bool                  // true if everything below the path is touched, too
-	command int                   // the index of the command that names it, or -1
+	from    shellparse.PathSource // "" if the request is about the path itself
+	tree    bool                  // true if everything below the path is also touched
+	command int                   // the index of the command that names the path, or -1
 }
 
 // builtinPolicy is a policy of this package: it uses the parsed command, never blocks and never
@@ -38,7 +39,7 @@ type builtinPolicy interface {
 	judge(s *requestView) Verdict
 }
 
-// newSubject prepares a request. home and resolve are those of [Config]; resolve may be nil.
+// newSubject prepares a request. home and resolve are the fields of [Config]; resolve may be nil.
 func newSubject(r Request, home string, resolve func(string) string) *requestView {
 	s := &requestView{Request: r}
 	if line := r.command(); line != "" || r.Operation == OpCommand {
@@ -54,14 +55,14 @@ func newSubject(r Request, home string, resolve func(string) string) *requestVie
 			p.path = named
 		}
 		if s.reading != nil {
-			p.command = 0 // which it is
+			p.command = 0 // the resource is the program of the first command
 		}
 		s.places = append(s.places, p)
 	}
 	return s
 }
 
-// command returns the command line of a request that runs one, or "".
+// command returns the command line if the request runs one, or "".
 func (r *Request) command() string {
 	switch r.Operation {
 	case OpCommand:
@@ -96,8 +97,8 @@ func (s *requestView) readPlaces(resolve func(string) string) {
 	}
 }
 
-// accessOf returns how a request other than a command accesses its resource, or 0 if its resource is
-// not a path.
+// accessOf returns how a request other than a command accesses its resource, or 0 if the resource
+// is not a path.
 func accessOf(r Request) shellparse.Access {
 	switch r.Operation {
 	case OpRead:
@@ -115,9 +116,9 @@ func accessOf(r Request) shellparse.Access {
 	return 0
 }
 
-// ofServer returns the name that the tool of an MCP server's request to the user would have, so that
-// rules about the server apply to it. It returns "" for other requests and for the server's tools.
-// The resource begins with the server's name as in rules.
+// ofServer returns a tool name for a request that an MCP server sends to the user, so that rules
+// about the server apply to the request. It returns "" for other requests and for the server's own
+// tools. The resource begins with the server's name, as it is written in rules.
 func (s *requestView) ofServer() string {
 	server, _, ok := strings.Cut(s.Resource, "/")
 	if s.Operation != OpMCP || !ok || strings.HasPrefix(s.Tool, mcpPrefix) {
@@ -126,7 +127,7 @@ func (s *requestView) ofServer() string {
 	return mcpPrefix + server + "__" + s.Tool
 }
 
-// absolute makes a resource absolute and clean; "" if that is not possible.
+// absolute makes a resource absolute and clean; it returns "" if that is not possible.
 func absolute(p, cwd string) string {
 	switch {
 	case p == "" || strings.ContainsRune(p, 0):
@@ -149,7 +150,7 @@ func resolved(p string, resolve func(string) string) string {
 // linesOf returns, for each command, every line that a deny or ask rule may match: the canonical
 // one, its plain words, its source, the program without its folder, the line without the options
 // before a subcommand (git -C x push), and without unknown words at the end. An allow rule is
-// compared with the first only.
+// compared only with the first line.
 func linesOf(reading *shellparse.Reading) [][]string {
 	out := make([][]string, len(reading.Commands))
 	all := make([]string, 0, 2*len(reading.Commands))
@@ -208,9 +209,9 @@ func plain(program string, args []shellparse.Arg) string {
 	return b.String()
 }
 
-// afterOptions returns the arguments starting at each word that may be the subcommand after leading
-// options: the first word that is not an option, and the one after it, because the first may be the
-// value of an option.
+// afterOptions returns the arguments from each word on that may be the subcommand after leading
+// options. A word directly after an option may be the value of that option. Therefore, these words
+// are all words that follow an option, and the first word that follows another word.
 func afterOptions(args []shellparse.Arg) [][]shellparse.Arg {
 	if len(args) == 0 || !isOption(args[0].Text) {
 		return nil
@@ -228,7 +229,7 @@ func afterOptions(args []shellparse.Arg) [][]shellparse.Arg {
 	return out
 }
 
-// maxSubcommands limits the guesses of afterOptions: "git -a 1 -b 2 -c 3 …".
+// maxSubcommands limits the number of words that afterOptions returns: "git -a 1 -b 2 -c 3 …".
 const maxSubcommands = 8
 
 func isOption(s string) bool { return len(s) > 1 && (s[0] == '-' || s[0] == '+') }

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// precedence is the rank of a verdict: the smallest rank wins; of equal ranks, the first verdict wins.
+// precedence is the rank of a verdict. The smallest rank wins; of equal ranks, the first verdict
+// wins.
 //
 //	deny > ask to override a deny grant of the session
 //	> ask that only the user answers (outside the sandbox, or by its nature)
@@ -26,9 +27,9 @@ const (
 	rankMode
 )
 
-// verdictSet collects the verdicts of the links for one request.
+// verdictSet collects the verdicts of all links of the chain for one request.
 type verdictSet struct {
-	decision *Decision // whose Said is written
+	decision *Decision // the verdicts are added to its Contributions
 	several  bool      // the call has more than one request
 	resource string
 	input    json.RawMessage // the input of the request
@@ -38,7 +39,7 @@ type verdictSet struct {
 	by       string
 	deciding Verdict
 	grant    string
-	allowed  bool         // a link allowed, even if another overrode it
+	allowed  bool         // a link of the chain allowed, even if another link overrode it
 	limited  bool         // the deciding verdict comes from a link that can only restrict
 	mode     Contribution // verdict of the mode
 	next     replaced
@@ -71,8 +72,8 @@ func (b *verdictSet) note(by, why string) { b.contribute(by, Verdict{Reason: why
 
 func (b *verdictSet) denied() bool { return b.started && b.rank == rankDeny }
 
-// limit adds the verdict of a hard limit: its deny and its ask apply. Its allow counts as no
-// opinion, because a limit can only restrict.
+// limit adds the verdict of a hard limit. Only a deny or an ask of the limit applies. An allow is
+// treated as no opinion, because a limit can only restrict.
 func (b *verdictSet) limit(by string, v Verdict) {
 	switch v.Effect {
 	case Deny:
@@ -84,7 +85,7 @@ func (b *verdictSet) limit(by string, v Verdict) {
 	}
 }
 
-// doubt adds the ask of a link that can only restrict.
+// doubt adds the ask of a link that can only restrict, not allow.
 func (b *verdictSet) doubt(by string, v Verdict) {
 	first := !b.started || rankAsk < b.rank
 	b.add(rankAsk, by, v, "")
@@ -126,8 +127,8 @@ func (b *verdictSet) rules(by string, v Verdict, in *decisionInput, k actionKind
 	}
 }
 
-// hook adds the verdict of a hook. Its allow skips the mode's approval request but does not override
-// the mode's deny; its ask limits.
+// hook adds the verdict of a hook. An allow skips the mode's approval request but does not override
+// the mode's deny. An ask can only restrict; see [verdictSet.close].
 func (b *verdictSet) hook(h Contribution, in *decisionInput, k actionKind) {
 	switch h.Effect {
 	case Deny:
@@ -141,7 +142,8 @@ func (b *verdictSet) hook(h Contribution, in *decisionInput, k actionKind) {
 	}
 }
 
-// addWeakAllow adds an allow that the user did not give, such as one of a hook or a weak grant.
+// addWeakAllow adds an allow that the user did not give, such as an allow from a hook or a weak
+// grant. It overrides neither a deny of the mode nor plan mode.
 func (b *verdictSet) addWeakAllow(h Contribution, grant string, in *decisionInput, k actionKind) {
 	effect, mode := in.decide(k)
 	if effect == Deny || k.changes() && in.plans() {
@@ -152,7 +154,8 @@ func (b *verdictSet) addWeakAllow(h Contribution, grant string, in *decisionInpu
 	b.add(rankPolicy, h.Policy, h.Verdict, grant)
 }
 
-// grants adds the decisions of the run's grants: denies first.
+// grants adds the decision of the run's grants. A deny overrides an allow, and an allow of the user
+// overrides a weak one.
 func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k actionKind) {
 	if len(list) == 0 {
 		return
@@ -180,8 +183,9 @@ func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k 
 	}
 }
 
-// close applies the modes to asks. If a limit asks, the mode denies and no link allowed, the call
-// is denied, because a limit can only restrict.
+// close applies the modes if the merged effect is ask. If a mode never asks, the call is denied. If
+// the ask comes from a link that can only restrict, the mode denies, and no link allowed the call,
+// the call is also denied: such an ask must not replace the mode's deny.
 func (b *verdictSet) close(v *decisionInput) {
 	if b.deciding.Effect != Ask {
 		return
@@ -197,7 +201,7 @@ func (b *verdictSet) close(v *decisionInput) {
 	}
 }
 
-// decide makes the outcome the call's.
+// decide writes the merged verdict into the decision about the call.
 func (b *verdictSet) decide() {
 	d := b.decision
 	d.Effect, d.By, d.Reason, d.Rule, d.Stop = b.deciding.Effect, b.by, b.deciding.Reason, b.deciding.Rule, false

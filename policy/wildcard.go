@@ -14,7 +14,7 @@ func matchAny(patterns []string, text string) bool {
 	return false
 }
 
-// matchAlternatives is [like] for alternatives separated by "|".
+// matchAlternatives is like [like], for alternatives separated by "|".
 func matchAlternatives(patterns, text string) bool {
 	for p := range strings.SplitSeq(patterns, "|") {
 		if like(p, text) {
@@ -25,7 +25,7 @@ func matchAlternatives(patterns, text string) bool {
 }
 
 // like compares a whole text with a pattern in which "*" matches any text and "?" any one byte. Its
-// time is proportional to the product of both lengths.
+// running time is proportional to the product of both lengths.
 func like(pattern, text string) bool {
 	p, t, star, mark := 0, 0, -1, 0
 	for t < len(text) {

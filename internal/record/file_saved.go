@@ -23,18 +23,18 @@ const MaxSaved = 10 << 20
 // FileAbsent is the digest of a file that does not exist.
 const FileAbsent = "absent"
 
-// The values of [FileSaved].Omitted: the reasons for missing content.
+// The values of [FileSaved].Omitted, which are the reasons why the content is missing.
 const (
 	omittedLarge  = "too large"
 	OmittedMasked = "it has a secret"
 	OmittedErased = "erased"
 )
 
-// FileSaved is the payload of a [KindFileSaved] record: the state of a file right before a change.
-// It is durable before the change. The content is in Data or in the record SameAs; if it is in
-// neither, Omitted has the reason. A file that did not exist has none of the three.
+// FileSaved is the payload of a [KindFileSaved] record: the state of a file immediately before a
+// change. It is durable before the change. The content is in Data or in the record SameAs. If it is
+// in neither, Omitted contains the reason. None of the three is set for a file that did not exist.
 type FileSaved struct {
-	Use     string `json:"use_id,omitempty"` // the tool use that changes it, or "" for a rewind
+	Use     string `json:"use_id,omitempty"` // the id of the tool use that changes the file, or "" for a rewind
 	Path    string `json:"path"`             // absolute, without links
 	Existed bool   `json:"existed,omitempty"`
 	Mode    string `json:"mode,omitempty"` // permission bits, octal
@@ -47,7 +47,7 @@ type FileSaved struct {
 	Rewind      *Rewind   `json:"rewind,omitempty"` // set if a rewind changes the file
 	SameAs      int64     `json:"same_as,omitempty"`
 	Omitted     string    `json:"omitted,omitempty"`
-	Data        SavedData `json:"data,omitempty"` // last, so that the other fields can be read without it
+	Data        SavedData `json:"data,omitempty"` // the last field, so that the other fields can be read without it
 }
 
 // LogHead is the last record of a log.
@@ -83,7 +83,7 @@ func PackContent(content []byte) (_ SavedData, ok bool) {
 	return SavedData(out.String()), true
 }
 
-// Content returns the stored content. It fails if its digest is not want.
+// Content returns the stored content. It returns an error if the digest of the content is not want.
 func (d SavedData) Content(want string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(string(d))
 	if err != nil {
@@ -108,8 +108,9 @@ func (f *FileSaved) Describe(mode fs.FileMode, size int64, digest string) {
 	f.Existed, f.Mode, f.Size, f.Digest = true, strconv.FormatUint(uint64(mode.Perm()), 8), size, digest
 }
 
-// SetContent sets the content of the file, or SameAs if a record already has it; at maps digests to
-// the seqs of those records. A nil content means that the file is too large.
+// SetContent sets the content of the file, or SameAs if a record already contains it. The keys of
+// at are the digests of stored contents, and the values are the seqs of their records. A nil
+// content means that the file is too large.
 func (f *FileSaved) SetContent(content []byte, at map[string]int64) {
 	if seq, ok := at[f.Digest]; ok {
 		f.SameAs = seq

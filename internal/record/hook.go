@@ -18,7 +18,7 @@ type HookNotice struct {
 	Text string `json:"text"`
 }
 
-// HookRun is the part of one hook in a [HookRan].
+// HookRun describes one hook in a [HookRan].
 type HookRun struct {
 	Name   string `json:"name"`
 	Digest string `json:"digest,omitempty"`
@@ -26,10 +26,10 @@ type HookRun struct {
 	Source string `json:"source,omitempty"` // file:line
 	Millis int64  `json:"ms"`
 	Exit   *int   `json:"exit_code,omitempty"`
-	// Effect is the first of its effects in this order: block, deny, defer, ask, allow, input,
-	// output, context, stop. It is async for a hook that was started without waiting for it.
+	// Effect is the first effect of the hook in this order: block, deny, defer, ask, allow, input,
+	// output, context, stop. It is async if the hook was started and the agent did not wait for it.
 	Effect string `json:"effect,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Rerun  bool   `json:"again,omitempty"` // run again because the input of the call was changed
+	Rerun  bool   `json:"again,omitempty"` // true if the hook ran again because the input of the call was changed
 }

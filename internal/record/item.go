@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Item is the payload of an item record as [ReadItem] returns it: indexed, not decoded.
+// Item is the payload of an item record, as [ReadItem] returns it. It is indexed but not decoded.
 type Item struct {
 	Item   transcript.Encoded
 	Queued bool
 	Raw    json.RawMessage // the whole payload
 }
 
-// CostField begins the last member of an item record with a cost.
+// CostField is the beginning of the last member of an item record that has a cost.
 const CostField = `,"cost_usd":`
 
 // itemPrefix is the beginning of payloads that session.ItemDraft writes.
@@ -40,8 +40,8 @@ func ReadItem(payload json.RawMessage) (Item, error) {
 	return s, err
 }
 
-// Cost returns the cost of the item's model call in US dollars, or 0. It is the record's last member, so
-// that it can be read without parsing.
+// Cost returns the cost of the item's model call in US dollars, or 0. It is the record's last
+// member, so it can be read without parsing the record.
 func (s Item) Cost() float64 {
 	at := bytes.LastIndex(s.Raw[max(0, len(s.Raw)-48):], []byte(CostField))
 	if at < 0 {
@@ -60,7 +60,7 @@ func (s Item) Marked() bool {
 	return !bytes.HasPrefix(s.Raw, []byte(itemPrefix)) || len(s.Raw) > len(itemPrefix)+len(s.Item.JSON)+1
 }
 
-// Mark returns the request mark of an assistant item, or nil.
+// Mark returns the [RequestMark] of an assistant item, or nil.
 func (s Item) Mark() *RequestMark {
 	if !s.Marked() {
 		return nil

@@ -4,9 +4,9 @@ package record
 // version are rejected.
 const FormatVersion = 1
 
-// The kinds of records, and the payload of each.
+// The kinds of records, with the payload of each kind.
 const (
-	KindOpened           = "session.opened"    // session.Opened, always the first record of a log
+	KindOpened           = "session.opened"    // session.Opened; always the first record of a log
 	KindItem             = "item"              // an item; see ReadItem
 	KindRewrite          = "rewrite"           // session.Rewrite
 	KindMetaChanged      = "meta.changed"      // session.MetaPatch

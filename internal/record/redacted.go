@@ -14,15 +14,16 @@ type Redacted struct {
 	By           string        `json:"by,omitempty"`
 }
 
-// Replacement replaces an erased payload: an item with the same id, role and tool uses but without
-// content, or a payload with masked secrets. Readers skip an erased record without a replacement.
+// Replacement replaces an erased payload. It is an item with the same id, role and tool uses but
+// without content, or a payload with masked secrets. Readers skip an erased record without a
+// replacement.
 type Replacement struct {
 	Seq     int64           `json:"seq"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Listed has all list fields of a session after an erasure, because they can no longer be computed from
-// the remaining records.
+// Listed contains all list fields of a session after an erasure, because they can no longer be
+// computed from the remaining records.
 type Listed struct {
 	Messages int             `json:"messages"`
 	Prompt   string          `json:"first_prompt,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// The beginnings of payloads that a store writes in place of the original ones. No original payload
-// begins like this.
+// The prefixes of payloads that a store writes in place of the original ones. No original payload
+// begins with one of them.
 const (
 	sealedPrefix = `{"sealed":"`
 	maskedPrefix = `{"masked":`
@@ -20,14 +20,14 @@ func IsSealed(payload json.RawMessage) bool {
 	return bytes.HasPrefix(payload, []byte(sealedPrefix)) || bytes.HasPrefix(payload, []byte(maskedPrefix))
 }
 
-// Sealed is a payload that is encrypted in the store (package encrypted). Its record keeps the digests
-// of the plain record.
+// Sealed is a payload that is encrypted in the store (package encrypted). The record of the payload
+// keeps the digests of the plain record.
 type Sealed struct {
 	Ciphertext []byte          `json:"-"`                 // the encrypted payload
 	Key        string          `json:"key"`               // id of the key
 	Wrapped    []byte          `json:"wrapped,omitempty"` // the key, encrypted for its recipients; in the first record of a log
-	Mark       []byte          `json:"mark,omitempty"`    // by which the store recognizes its own writes
-	Seqs       []int64         `json:"seqs,omitempty"`    // for a redacted record: the erased records
+	Mark       []byte          `json:"mark,omitempty"`    // the mark by which the store recognizes its own writes
+	Seqs       []int64         `json:"seqs,omitempty"`    // for a redacted record: the seqs of the erased records
 	Delta      json.RawMessage `json:"delta"`             // the session.Delta of the record, with encrypted texts
 }
 
@@ -80,7 +80,7 @@ func MaskedPayload(masked json.RawMessage) json.RawMessage {
 	return append(b, '}')
 }
 
-// ReadMasked returns the payload that was passed to [MaskedPayload]. ok is false if payload is not a
+// ReadMasked returns the payload that was given to [MaskedPayload]. ok is false if payload is not a
 // result of MaskedPayload.
 func ReadMasked(payload json.RawMessage) (masked json.RawMessage, ok bool) {
 	masked, ok = bytes.CutPrefix(payload, []byte(maskedPrefix))

@@ -7,34 +7,34 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ToolStarted reports the start of a tool call. It is the payload of a [KindToolStarted] record, which
-// is durable before the tool runs, and the event made from that record.
+// ToolStarted reports the start of a tool call. It is the payload of a [KindToolStarted] record,
+// and also the event made from that record. The record is durable before the tool runs.
 type ToolStarted struct {
 	Use  string `json:"use_id"`
 	Tool string `json:"tool"`
 	// Input is the input that the tool runs with. A policy or the approver may have changed the
-	// model's input. Only events have it; in the log it is in other records.
+	// model's input. Only events have this field; in the log, other records contain the input.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // Type returns the name of the event in JSON.
 func (ToolStarted) Type() string { return "tool_started" }
 
-// ToolFinished reports the end of a tool call. It is the payload of a [KindToolFinished] record, and the
-// event made from that record.
+// ToolFinished reports the end of a tool call. It is the payload of a [KindToolFinished] record,
+// and also the event that is made from that record.
 type ToolFinished struct {
 	Use        string            `json:"use_id"`
 	Tool       string            `json:"tool"`
-	Content    []transcript.Part `json:"-"` // what the model reads ("content"). Only events have it; the log has it as an item
+	Content    []transcript.Part `json:"-"` // what the model reads, "content" in JSON; only events have it, and the log contains it as an item
 	IsError    bool              `json:"is_error,omitempty"`
 	Millis     int64             `json:"ms"`                  // duration
 	ExitCode   *int              `json:"exit_code,omitempty"` // exit code of a command
-	Notes      []string          `json:"notes,omitempty"`     // for the user; for example, what the sandbox refused
+	Notes      []string          `json:"notes,omitempty"`     // texts for the user; for example, what the sandbox refused
 	Changes    []FileChange      `json:"changes,omitempty"`   // files changed by the tool itself, not by a command
-	FilesShown []FileShown       `json:"seen,omitempty"`      // files that Content shows, whole or in part
+	FilesShown []FileShown       `json:"seen,omitempty"`      // the files that Content shows completely or in part
 	Cwd        string            `json:"cwd,omitempty"`       // the new current directory, if the call changed it
 	// Outcome is [OutcomeUnknown] or [OutcomeNotRun] for a call that did not run to its end.
-	// Otherwise it is "", and IsError applies.
+	// Otherwise it is "", and IsError tells whether the call failed.
 	Outcome string `json:"outcome,omitempty"`
 }
 
@@ -46,8 +46,8 @@ func (f *ToolFinished) Duration() time.Duration { return time.Duration(f.Millis)
 
 // Outcomes of a [ToolFinished].
 const (
-	OutcomeUnknown = "unknown" // the program stopped while it ran
-	OutcomeNotRun  = "not-run" // its start was recorded, but the turn ended before it ran
+	OutcomeUnknown = "unknown" // the program stopped while the call ran
+	OutcomeNotRun  = "not-run" // the start was recorded, but the turn ended before the call ran
 )
 
 // FileChange is a change of a file. Before and After are the SHA-256 of its content in hexadecimal, or
@@ -58,7 +58,7 @@ type FileChange struct {
 	After  string `json:"after"`
 }
 
-// FileShown is a file that was shown to the model. Digest is the SHA-256 of its whole content in
+// FileShown is a file that was shown to the model. Digest is the SHA-256 of the whole file, in
 // hexadecimal. For a file that is too large, the tool uses another value to detect changes.
 type FileShown struct {
 	Path   string `json:"path"`

@@ -31,19 +31,19 @@ type Budget struct {
 // TurnClosed is the payload of a [KindTurnClosed] record.
 type TurnClosed struct {
 	Turn   string `json:"turn"`
-	Reason string `json:"reason"`          // completed, max_turns, budget, interrupted, failed
-	Error  string `json:"error,omitempty"` // set if Reason is failed
-	// Cost is the cost since the previous turn was closed. It includes the costs in items and
-	// model.called records. In logs of versions without those, it is the only cost.
+	Reason string `json:"reason"`          // completed, max_turns, budget, interrupted, refused, failed or hook
+	Error  string `json:"error,omitempty"` // the cause, if Reason is failed, refused or hook
+	// Cost is the cost since the previous turn was closed. The cost includes the costs in items and
+	// model.called records. In logs of versions that recorded no such costs, it is the only cost.
 	Cost float64 `json:"cost_usd,omitempty"`
 }
 
-// PolicyChanged has the fields of a [KindPolicyChanged] payload that package session reads. Package
-// policy reads the others.
+// PolicyChanged contains those fields of a [KindPolicyChanged] payload that package session reads.
+// Package policy reads the other fields.
 type PolicyChanged struct {
 	Mode string `json:"mode,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Ended revokes all earlier changes. Earlier versions wrote it when an agent was closed.
+	// Ended revokes all earlier changes. Earlier versions set it when an agent was closed.
 	Ended bool `json:"ended,omitempty"`
 	// Limit is the limit of a turn.
 	Limit json.RawMessage `json:"limit,omitempty"`
@@ -55,10 +55,10 @@ type ModelCalled struct {
 	Model string           `json:"model,omitempty"`
 	Usage transcript.Usage `json:"usage"`
 	Cost  float64          `json:"cost_usd,omitempty"`
-	// Purpose is agent (the answer of another agent of the run), attempt (a failed call), aside (a
-	// call on behalf of a tool), or mutator.
+	// Purpose is the reason for the call: agent (the answer of another agent of the run), attempt
+	// (a failed call), aside (a call on behalf of a tool), or mutator.
 	Purpose string `json:"for"`
-	// Session is the session of the agent that made the call, if it is not this one.
+	// Session is the session of the agent that made the call, if it is not the session of this log.
 	Session string `json:"session,omitempty"`
 	// Estimated means that the call was cut off before the provider reported its usage.
 	Estimated bool `json:"estimated,omitempty"`

@@ -5,7 +5,7 @@
 //		events, err := r.Events(record)
 //	}
 //
-// It makes only durable events; package agent emits the provisional ones.
+// It creates only durable events; package agent emits the provisional ones.
 package recordevents
 
 import (
@@ -21,25 +21,26 @@ import (
 )
 
 // Reader converts the records of one log in order. It remembers the inputs of tools and the
-// running calls. The zero value starts at the first record of a log. A Reader is for one session
-// and one goroutine.
+// running calls. The zero value starts at the first record of a log. A Reader is for the records of
+// one session, and only one goroutine may use it.
 type Reader struct {
 	inputs   map[string]json.RawMessage // inputs of tool uses without a result
-	running  map[string]bool            // uses of calls that neither ended nor got a result
-	finished *event.ToolFinished        // a finished call whose result is in the next record
+	running  map[string]bool            // ids of the tool uses of calls that have neither ended nor got a result
+	finished *event.ToolFinished        // a call that has finished, and whose result is in the next record
 	turned   bool                       // a turn has started
-	opened   bool                       // the daemon's start record has the SessionOpened event
+	opened   bool                       // the start record of the daemon contains the SessionOpened event
 	agents   map[string]*subagentStream // agents whose records the log relays, by session
 }
 
-// Events returns the events of a record, in the order in which the agent emitted them: none, one or
-// two. It depends only on the record and on s, so that records give the same events whenever they are
-// read. An erased record and a kind without an event give none.
+// Events returns the events of a record, in the order in which the agent emitted them. A record has
+// no event, one event or two events. The result depends only on the record and on s, so the same
+// records always give the same events. An erased record and a record of a kind without an event
+// result in no events.
 //
-// A late answer (ApprovalResolved.LateAnswer) is not recorded. An approval request of a sub-agent is in
-// the log of its run and has the sub-agent's session (Request.Asker): it is a [event.SubagentEvent] if s
-// knows the sub-agent from [Reader.Relayed]. Only runs of the daemon record [event.SessionOpened] and
-// [event.Result].
+// A late answer (ApprovalResolved.LateAnswer) is not recorded. An approval request of a sub-agent
+// is in the log of its run, with the session of the sub-agent in Request.Asker. It becomes an
+// [event.SubagentEvent] if s knows the sub-agent from [Reader.Relayed]. Only runs of the daemon
+// have records for [event.SessionOpened] and [event.Result].
 func (s *Reader) Events(r session.Record) ([]event.Event, error) {
 	finished := s.finished
 	s.finished = nil
@@ -101,7 +102,7 @@ func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]even
 	case record.KindPolicyChanged:
 		var c policy.Change
 		err := c.Parse(r.Payload)
-		if err != nil || c.Mode != "" && !s.turned { // a mode before the first turn is the starting mode
+		if err != nil || c.Mode != "" && !s.turned { // a mode that is set before the first turn is the starting mode, which has no event
 			return nil, err
 		}
 		return []event.Event{event.PolicyChanged{Change: c}}, nil
@@ -130,11 +131,12 @@ func (s *Reader) called(use string, input json.RawMessage) {
 	s.inputs[use] = input
 }
 
-// ended keeps the event of a finished call until the next record, which has its result.
+// ended keeps the event of a finished call until the next record, which contains the result of the
+// call.
 func (s *Reader) ended(e event.ToolFinished) event.Event {
 	noResult := s.running[e.Use]
 	delete(s.running, e.Use)
-	if e.Outcome == record.OutcomeNotRun || !noResult { // a background task already has its result
+	if e.Outcome == record.OutcomeNotRun || !noResult { // the result of a background task is already known
 		return e
 	}
 	s.finished = &e

@@ -12,14 +12,14 @@ import (
 // subagentStream converts the records of another agent of the run, which has its own session.
 type subagentStream struct {
 	name   string
-	caller string // the session whose tool use started it; "" for an agent of a strategy
+	caller string // the session whose tool use started it; "" for an agent that a strategy started
 	use    string
 	reader Reader
 }
 
-// Relayed returns the events of a relayed record: a record of another session whose agent belongs to
-// the run and has this name. The events of a sub-agent are [event.SubagentEvent]s of the use that
-// started it, as its parent emits them.
+// Relayed returns the events of a relayed record. Such a record belongs to another session, whose
+// agent belongs to the run and has this name. The events of a sub-agent are [event.SubagentEvent]s
+// with the tool use that started the sub-agent, as its parent emits them.
 func (s *Reader) Relayed(id, name string, r session.Record) ([]event.Event, error) {
 	a := s.agents[id]
 	if a == nil {
@@ -46,8 +46,9 @@ func (s *Reader) Relayed(id, name string, r session.Record) ([]event.Event, erro
 	return list, nil
 }
 
-// wrap wraps an event of a sub-agent in a [event.SubagentEvent] of the use that started it, once for
-// each level of sub-agents. It returns an event of any other session unchanged.
+// wrap wraps an event of a sub-agent in a [event.SubagentEvent] with the tool use that started the
+// sub-agent. It does this once for each level of sub-agents. It returns an event of any other
+// session unchanged.
 func (s *Reader) wrap(id string, e event.Event) event.Event {
 	for range s.agents { // limits the loop even if the records are wrong
 		a := s.agents[id]
@@ -60,7 +61,8 @@ func (s *Reader) wrap(id string, e event.Event) event.Event {
 	return e
 }
 
-// asker returns the session of the sub-agent whose approval request an event is about, or "".
+// asker returns the session id of the sub-agent whose approval request an event is about. For other
+// events it returns "".
 func asker(e event.Event) string {
 	switch e := e.(type) {
 	case event.ApprovalAsked:
@@ -71,8 +73,8 @@ func asker(e event.Event) string {
 	return ""
 }
 
-// runEvent converts the daemon's records of a run: the opening of the session, notices about it, and
-// the result of the run.
+// runEvent converts the daemon's records for a run: the opening of the session, notices about the
+// run, and its result.
 func (s *Reader) runEvent(r *session.Record) ([]event.Event, error) {
 	var p struct {
 		Event   string          `json:"event"`
@@ -101,7 +103,7 @@ func (s *Reader) runEvent(r *session.Record) ([]event.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		if res, ok := e.(event.Result); ok && res.Text == "" { // the record has the text only once
+		if res, ok := e.(event.Result); ok && res.Text == "" { // the record contains the text only once
 			res.Text = p.Text
 			e = res
 		}

@@ -18,11 +18,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Apply applies the plan: all of it, or nothing if a file is blocked or in conflict
-// ([*BlockedError]). It opens the session, which takes the lease (ErrBusy while the session runs)
-// and repairs what its last run left. It returns ErrChanged if the plan would now be different.
-// The current content of a file is stored in the log before the file is restored. After a crash in
-// the middle, each file has either content, and another rewind restores the rest.
+// Apply applies the plan. If a file is blocked or in conflict, Apply changes nothing and returns a
+// [*BlockedError]. It opens the session, which takes the lease ([session.ErrBusy] while the session
+// runs) and repairs what the last run left incomplete. It returns [ErrChanged] if the plan would be
+// different now. The current content of a file is stored in the log before the file is restored.
+// After a crash or an error in the middle, each file has either its old or its new content, and
+// another rewind restores the remaining files.
 func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	if err := p.Ready(); err != nil {
 		return nil, err
@@ -49,7 +50,8 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	return a.r, a.transcript(ctx)
 }
 
-// fingerprint identifies the parts of the plan that the user was shown.
+// fingerprint returns, as text, the parts of the plan that must still be the same when the plan is
+// applied.
 func (p *Plan) fingerprint() string {
 	var b strings.Builder
 	for _, f := range p.Files {
@@ -63,7 +65,7 @@ func (p *Plan) fingerprint() string {
 type applyRun struct {
 	p   *Plan
 	log *session.Log
-	at  map[string]int64 // records with contents, by digest
+	at  map[string]int64 // the seq of the record that contains a content, by the content's digest
 	r   *Result
 }
 
@@ -91,8 +93,8 @@ func (a *applyRun) files(ctx context.Context) error {
 	return nil
 }
 
-// changing returns the files to change, in order. A file whose folders are deleted with it comes after
-// the other files in those folders.
+// changing returns the files that the rewind changes, in the order in which to change them. A file
+// whose folders are deleted together with it comes after the other files in those folders.
 func (p *Plan) changing() []*File {
 	var list []*File
 	for i := range p.Files {
@@ -110,7 +112,7 @@ func (p *Plan) changing() []*File {
 	return list
 }
 
-// file restores one file after storing its current content.
+// file stores the current content of a file, and then restores the file.
 func (a *applyRun) file(ctx context.Context, f *File) error {
 	if err := a.saveCurrent(ctx, f); err != nil {
 		return err
@@ -131,7 +133,8 @@ func (a *applyRun) file(ctx context.Context, f *File) error {
 	return err
 }
 
-// saveCurrent records the current content of a file.
+// saveCurrent records the current content of a file. A content that is too large or contains a
+// secret is left out of the record.
 func (a *applyRun) saveCurrent(ctx context.Context, f *File) error {
 	was := record.FileSaved{
 		Path: f.Path, Digest: f.now, After: f.save.Digest,
@@ -175,7 +178,8 @@ func (a *applyRun) saveCurrent(ctx context.Context, f *File) error {
 	return nil
 }
 
-// read returns the current content of the file, or nil if it is too large to store.
+// read returns the current content of the file, or nil if it is too large to store. It returns
+// [ErrChanged] if the content changed after the plan was made.
 func (f *File) read() ([]byte, error) {
 	if f.info.Size() > record.MaxSaved {
 		return nil, nil
@@ -192,11 +196,11 @@ func (f *File) read() ([]byte, error) {
 	return content, err
 }
 
-// maxListed is the maximum number of files to name to the model.
+// maxListed is the maximum number of files that a notification lists for the model.
 const maxListed = 50
 
-// notify queues a notification for the model, whose transcript still describes the files as it
-// left them.
+// notify queues a notification for the model, because the transcript still describes the files as
+// the model left them.
 func (a *applyRun) notify(ctx context.Context, list []*File) error {
 	var text strings.Builder
 	text.WriteString("The user restored files to an earlier state, so they no longer have the content you wrote. Read them again before you change them.")

@@ -17,19 +17,20 @@ type savedFile struct {
 	session string
 	seq     int64
 	time    time.Time
-	hasData bool   // the record itself has the content
-	missing string // why the file cannot be restored from it, or ""
-	order   int64  // position relative to the log of the rewound session
+	hasData bool   // the record itself contains the content
+	missing string // the reason why the file cannot be restored from the record, or ""
+	order   int64  // position relative to the log of the rewound session; noEnd if only the time is known
 }
 
-// runSessions are the sessions whose logs contain the work of a session: the session itself and its
-// ancestors by forks, each up to a seq.
+// runSessions are the sessions whose logs contain the work of a session: the session itself and the
+// sessions it was forked from. The value is the seq at which the fork was made, or noEnd for the
+// session itself.
 type runSessions map[string]int64
 
 const noEnd = int64(1)<<62 - 1
 
-// collect reads the files that the session and its sub-agents saved after a record, in the order in which
-// they were saved.
+// collect returns the file.saved records that the session and its sub-agents wrote after a record,
+// in the order in which they were written.
 func collect(ctx context.Context, s *session.Sessions, m session.Meta, to int64) ([]savedFile, error) {
 	first, err := read(ctx, s, m.ID, session.Range{After: to})
 	if err != nil {
@@ -70,7 +71,7 @@ func collect(ctx context.Context, s *session.Sessions, m session.Meta, to int64)
 	return merge(lists), nil
 }
 
-// read returns the saved files of one log.
+// read returns the file.saved records of one log.
 func read(ctx context.Context, s *session.Sessions, id string, r session.Range) ([]savedFile, error) {
 	var list []savedFile
 	for rec, err := range s.Effective(ctx, id, r) {
@@ -103,7 +104,7 @@ func lineageOf(ctx context.Context, s *session.Sessions, m session.Meta, to int6
 		}
 		lineage[m.Parent] = m.ParentSeq
 		parent, err := s.Get(ctx, m.Parent)
-		if errors.Is(err, session.ErrNotFound) { // the parent was deleted; its records stay
+		if errors.Is(err, session.ErrNotFound) { // the parent was deleted, but its records remain
 			break
 		}
 		if err != nil {
@@ -158,8 +159,9 @@ func subagentsOf(ctx context.Context, s *session.Sessions, m session.Meta, linea
 	return list, nil
 }
 
-// later reports whether a sub-agent saved f for the lineage after record to, and sets its order. Without
-// the log heads of the parents, the time decides.
+// later reports whether a sub-agent saved f for the lineage after record to, and sets the order of
+// f. If f does not contain the log heads of the sub-agent's parents, the time of f is compared with
+// the time of record to, which is began.
 func (lineage runSessions) later(f *savedFile, owner string, to int64, began time.Time) bool {
 	for _, h := range f.ParentHeads {
 		if end, ok := lineage[h.Session]; ok {
@@ -174,7 +176,7 @@ func (lineage runSessions) later(f *savedFile, owner string, to int64, began tim
 	return f.time.After(began)
 }
 
-// merge merges the lists of several logs. The order within each list stays.
+// merge merges the lists of several logs. The order within each list does not change.
 func merge(lists [][]savedFile) []savedFile {
 	var out []savedFile
 	for {

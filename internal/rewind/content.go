@@ -16,7 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// digestOf returns the digest of a file's content; info is nil if the file does not exist.
+// digestOf returns the digest of a file's content. If the file does not exist, it returns
+// [record.FileAbsent] and a nil info.
 func digestOf(p workdir.Path) (string, fs.FileInfo, error) {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,8 +42,8 @@ func protectedReason(path string) string {
 	return path + " controls other programs, so editing it always needs approval"
 }
 
-// find finds the record with the content to restore, and reads it once to check it. why is the reason
-// why the file is blocked, or "".
+// find finds the record that contains the content to restore. It reads each content once to check
+// it, and stores the result in checked. why is the reason why the file is blocked, or "".
 func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string]error) (why string, err error) {
 	at := f.save
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Find finds the record to go back to. what is one of:
+// Find finds the record to rewind to. what is one of:
 //
 //	12        record number 12
 //	turn:3    the end of the third turn; turn:0 is before the first
@@ -83,7 +83,7 @@ func beforeLast(ctx context.Context, s *session.Sessions, id string, n int64, ba
 	return 0, bad("turn:-%d is before the first turn; the session has %s", n, term.Count(int(turns), "turn"))
 }
 
-// target searches for a record, from the first record on.
+// target searches for a record, starting with the first record.
 type target struct {
 	what  string
 	turn  int64 // its number, or -1
@@ -92,7 +92,7 @@ type target struct {
 	at    int64
 }
 
-// found reads a record, and reports whether the search is over.
+// found reads a record, and reports whether the search has ended.
 func (w *target) found(r *session.Record) bool {
 	switch r.Kind {
 	case record.KindTurnOpened:
@@ -120,7 +120,7 @@ func (w *target) found(r *session.Record) bool {
 		if w.turn >= 0 || json.Unmarshal(r.Payload, &list) != nil {
 			return false
 		}
-		for _, raw := range list.Items { // the item may be only in a rewrite
+		for _, raw := range list.Items { // some items occur only in a rewrite
 			var it struct {
 				ID string `json:"id"`
 			}

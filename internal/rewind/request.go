@@ -25,7 +25,8 @@ type Request struct {
 	Actor   string   // who requested it, for the record
 }
 
-// Check completes a request about a session, or returns an error if it is invalid.
+// Check fills in the defaults of the request, or returns an error if the request is invalid. The
+// parameter session is the id of the session, for hints.
 func (r *Request) Check(session string) error {
 	if (r.Target == "") == (r.ToRewrite == "") {
 		return outcome.Invalid("missing target: give one of --to and --to-rewrite", "to undo the last turn: --to turn:-1. holdfast sessions show "+term.Quote(session)+" lists the ids of items; add --records or --rewrites for the numbers")
@@ -70,8 +71,8 @@ func (r *Request) Plan(ctx context.Context, e *env.Env, s *session.Sessions, m s
 	return plan, done, nil
 }
 
-// CheckExcept rejects an exception that is not a file of the plan. A misspelled exception would
-// otherwise not protect the file.
+// CheckExcept rejects a path in Except that is not a file of the plan. Otherwise a misspelled path
+// would not protect the file.
 func (r *Request) CheckExcept(plan *Plan, m session.Meta) error {
 	for i, path := range r.except(m) {
 		if !slices.ContainsFunc(plan.Files, func(f File) bool { return f.Path == path }) {
@@ -120,8 +121,8 @@ func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, 
 	return folders, nil
 }
 
-// checkLocal rejects the files of a session whose agent works in a workspace, because its log comes
-// from the container.
+// checkLocal returns an error if the session, or the session that owns it, runs in a workspace: the
+// files in its log are files of the container.
 func checkLocal(ctx context.Context, s *session.Sessions, m session.Meta) error {
 	for _, id := range []string{m.ID, m.Owner} {
 		if id == "" {

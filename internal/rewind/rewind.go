@@ -1,5 +1,5 @@
 // Package rewind plans and applies a rewind: it restores the files and the transcript of a session
-// to their state right after an earlier record.
+// to their state immediately after an earlier record.
 //
 //	Request ──► Plan: what to do with each file ────► Apply
 //	 which        restore · recreate · delete · same    │ stores the current
@@ -11,12 +11,13 @@
 //	for _, f := range plan.Files { fmt.Println(f.Action, f.Path, f.Reason) }
 //	result, err := plan.Apply(ctx)
 //
-// The plan comes from the file.saved records of the session and its sub-agents. A file is restored
-// to its state right before the first change after the record, through [workdir.Folders]. The log
-// does not contain the changes that commands made. If the content of a file is neither what a tool
-// found nor what it left, that is a conflict, and the file is not overwritten unless
-// [Options].Force is set. Apply restores all files or none. The package does not ask the user and
-// prints nothing.
+// The plan comes from the file.saved records of the session and its sub-agents. Each file is
+// restored, through [workdir.Folders], to its state immediately before the first change after the
+// target record. The log does not contain the changes that commands made. If the current content of
+// a file is neither what the last recorded change found nor what it wrote, the file has a conflict:
+// it is not overwritten unless [Options].Force is set. The same applies to files that control other
+// programs. Apply restores nothing if one of the files is blocked or in conflict. The package does
+// not ask the user and prints nothing.
 package rewind
 
 import (
@@ -41,26 +42,26 @@ type Options struct {
 	Seq int64
 	// Folders are the folders in which files may be restored; nil restores no files.
 	Folders *workdir.Folders
-	// Transcript also rewinds the transcript with a rewrite; the earlier transcript stays
-	// readable. With Fork it is rewound in a new session, and this one does not change.
+	// Transcript also rewinds the transcript by a rewrite; the earlier transcript stays readable.
+	// With Fork, the transcript of this session stays as it is, and a new session is forked at Seq.
 	Transcript bool
 	Fork       bool
 	Grants     bool // with Fork: see [session.ForkOptions].Grants
-	// Force also restores files that something other than a tool changed, and files that configure
+	// Force also restores files that something other than a tool changed, and files that control
 	// other programs.
 	Force bool
-	// Except are files to leave unchanged, as absolute paths.
+	// Except are files to leave unchanged, given as absolute paths.
 	Except []string
 	// Actor is who requested the rewind, for the record.
 	Actor string
-	// Mask returns a payload without its secrets, and the same bytes if there are none. Content
-	// with a secret is not stored. Nil stores everything.
+	// Mask returns a payload with its secrets masked, or the same bytes if it has none. Content
+	// with a secret is not stored. If Mask is nil, everything is stored.
 	Mask func(json.RawMessage) json.RawMessage
 
 	afterFile func(n int) error // for tests that stop after n files
 }
 
-// Action says what to do with a file.
+// Action is what a rewind does with a file.
 type Action string
 
 // The actions. Only the first three change a file.
@@ -68,10 +69,10 @@ const (
 	Restore   Action = "restore"  // write the earlier content
 	Recreate  Action = "recreate" // the file was deleted; create it again
 	Delete    Action = "delete"   // the file did not exist; delete it
-	Unchanged Action = "same"     // already has the earlier content
+	Unchanged Action = "same"     // the file already has the earlier content
 	Skip      Action = "left"     // listed in Options.Except
 	Conflict  Action = "conflict" // needs Options.Force; see Reason
-	Blocked   Action = "blocked"  // cannot be restored; see Reason
+	Blocked   Action = "blocked"  // the file cannot be restored; see Reason
 )
 
 // File is one file of a plan.
@@ -83,9 +84,9 @@ type File struct {
 	Note string `json:"note,omitempty"`
 	Size int64  `json:"size"` // size after the rewind
 
-	save, newest savedFile // the records before the first and before the last change since the target
-	content      *savedFile
-	now          string // digest of the current content
+	save, newest savedFile  // the records of the first and of the last change after the target
+	content      *savedFile // the record that contains the content to restore
+	now          string     // digest of the current content
 	target       workdir.Path
 	info         fs.FileInfo
 }
@@ -94,15 +95,15 @@ func (f *File) changes() bool {
 	return f.Action == Restore || f.Action == Recreate || f.Action == Delete
 }
 
-// Plan describes the changes of a rewind. By itself it changes nothing.
+// Plan describes the changes of a rewind. Making a plan changes nothing.
 type Plan struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"to"`
 	Files   []File `json:"files"` // by path
-	// Items are the numbers of items in the transcript now and after the rewind; both are 0 if the
-	// transcript stays.
+	// Items are the numbers of items in the transcript now and after the rewind. Both are 0 without
+	// [Options].Transcript.
 	Items [2]int `json:"items"`
-	// Undone are the rewrites of the transcript that the rewind undoes.
+	// Undone contains the rewrites of the transcript that the rewind undoes.
 	Undone []Rewrite `json:"undone,omitempty"`
 
 	s    *session.Sessions
@@ -114,7 +115,7 @@ type Plan struct {
 type Report struct {
 	*Plan
 	Digest string  `json:"digest"` // digest of the plan
-	Head   int64   `json:"head"`   // rewind to it to undo this rewind
+	Head   int64   `json:"head"`   // a rewind to this seq undoes this rewind
 	Done   *Result `json:"done,omitempty"`
 }
 
@@ -125,9 +126,9 @@ func (p *Plan) Document() *Report { return &Report{Plan: p, Digest: p.Digest(), 
 type Result struct {
 	Files       []File   `json:"files"`             // changed files
 	Transcript  bool     `json:"transcript"`        // the transcript was rewound
-	Forked      string   `json:"forked,omitempty"`  // the session to continue in
+	Forked      string   `json:"forked,omitempty"`  // the id of the new session, if the rewind forked one
 	NotRestored []File   `json:"unkept,omitempty"`  // the files whose content before the rewind is not in the log
-	Notices     []string `json:"notices,omitempty"` // about repairs when the session was opened, and what the fork does not inherit
+	Notices     []string `json:"notices,omitempty"` // about repairs when the session was opened, and about what the fork does not inherit
 }
 
 // ErrChanged is returned if the session or a file changed after the plan was made.
@@ -154,8 +155,8 @@ func (e *BlockedError) Error() string {
 // Unwrap returns [ErrBlocked].
 func (e *BlockedError) Unwrap() error { return ErrBlocked }
 
-// New makes the plan of a rewind. It takes no lease. It returns ErrInvalid if the session has no
-// such record.
+// New creates the plan of a rewind. It takes no lease. It returns [session.ErrInvalid] if the
+// session has no record with the seq [Options].Seq.
 func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -192,11 +193,12 @@ func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.changes() }) || p.o.Transcript
 }
 
-// Head returns the seq of the last record when the plan was made. To undo the rewind, rewind to it.
+// Head returns the seq of the last record at the time of the plan. To undo the rewind, rewind to
+// this seq.
 func (p *Plan) Head() int64 { return p.head }
 
-// Digest returns a digest of the whole plan: the target, each file with its action and current content,
-// and the head of the log.
+// Digest returns a digest of the whole plan: the target, the options, each file with its action and
+// current content, and the head of the log.
 func (p *Plan) Digest() string {
 	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.Seq, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.fingerprint()))).String()
 }
@@ -215,10 +217,10 @@ func (p *Plan) Ready() error {
 	return nil
 }
 
-// files decides about each file that changed after the target.
+// files decides what to do with each file that changed after the target.
 func (p *Plan) files(ctx context.Context, all []savedFile) error {
 	at := map[string]int{}
-	checked := map[string]error{} // contents, by digest
+	checked := map[string]error{} // the result of reading each stored content, by the content's digest
 	for _, s := range all {
 		i, ok := at[s.Path]
 		if !ok {
@@ -242,7 +244,7 @@ func (p *Plan) files(ctx context.Context, all []savedFile) error {
 
 func (f *File) set(a Action, why string) { f.Action, f.Reason = a, why }
 
-// decide compares the current file with its stored content.
+// decide compares the current file with its stored content, and sets the action of the file.
 func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) error {
 	if slices.Contains(p.o.Except, f.Path) {
 		f.set(Skip, "")
@@ -289,7 +291,7 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 	return nil
 }
 
-// look reads the current state of a file.
+// look determines the current state of a file. why is the reason why the file is blocked, or "".
 func (f *File) look(folders *workdir.Folders) (why string) {
 	var err error
 	if !filepath.IsAbs(f.Path) {
@@ -308,7 +310,7 @@ func (f *File) look(folders *workdir.Folders) (why string) {
 	return ""
 }
 
-// reason returns the text of an error without its path, which is shown next to it.
+// reason returns the text of an error without the path, because the path is shown next to it.
 func reason(err error) string {
 	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		if e.Help != "" {

@@ -20,9 +20,9 @@ type Rewrite struct {
 	After  int       `json:"after"`
 }
 
-// Rewrites lists the rewrites of a session's transcript, oldest first: compactions, redactions,
-// repairs, cuts. [session.Sessions.StateAt] of the seq before a rewrite has the transcript before
-// it. Rewrites takes no lease.
+// Rewrites lists the rewrites of a session's transcript, oldest first. To get the transcript before
+// a rewrite, call [session.Sessions.StateAt] with the seq before that rewrite. Rewrites takes no
+// lease.
 func Rewrites(ctx context.Context, s *session.Sessions, id string) ([]Rewrite, error) {
 	var (
 		list []Rewrite

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// commandModel is the model of an agent that is a command. It answers every input with one call of Bash,
-// and every result with the result's text. So the command is approved, confined and recorded like any
-// other.
+// commandModel is the model of an agent that is a command. It answers every input with one call of
+// Bash, and every tool result with the text of that result. The command is therefore approved,
+// confined and recorded like any other.
 //
 //	input ─► Bash{command} ─► result ─► its text
 type commandModel struct {
@@ -23,10 +23,10 @@ type commandModel struct {
 	stdin bool
 }
 
-// commandAPI is the API of command models, which get the items themselves.
+// commandAPI is the API name of a commandModel, which receives the transcript items unchanged.
 const commandAPI = "command"
 
-// command makes the parts of an agent that is a command line.
+// command makes the parts of an agent that runs a command line.
 func (rt *Runtime) command(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*runs.AgentParts, error) {
 	r.Spec.Tools, r.Spec.Limits.MaxTurns = []string{"Bash"}, 0
 	r.Model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
@@ -125,8 +125,8 @@ func inputTo(items []transcript.Item) string {
 // is limited to 128 KiB.
 const stdinLimit = 96 << 10
 
-// command returns the command line to run. An input follows it as a quoted here-document, so that the
-// shell does not interpret it.
+// command returns the command line to run. If there is an input, it follows the command as a quoted
+// here-document, so that the shell does not interpret the input.
 func (c *commandModel) command(input string) (string, error) {
 	if !c.stdin {
 		return c.line, nil

@@ -96,8 +96,8 @@ func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Agent
 	return made, nil
 }
 
-// inWorktree lets an agent work in a worktree, which is removed when the run completes if nothing would
-// be lost.
+// inWorktree lets an agent work in a worktree. When the run completes, the worktree is removed if
+// nothing would be lost.
 func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made *runs.AgentParts) {
 	enter := b.EnterWorktree(r.Spec.Worktree.Name, "run")
 	made.Options.EnterDir = func(ctx context.Context) (dir, text string, err error) {
@@ -114,12 +114,13 @@ func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made 
 	}
 }
 
-// viaCLI is the Via value of this program's command line as a client.
+// viaCLI is the Via value for this program's command line when it is used as a client.
 const viaCLI = "cli"
 
-// environment returns the client's environment: its folder and variables, with the runtime's home and
-// store. Without the client, after a restart, it returns the runtime's environment, and the result
-// missing has the names of the client's variables that the runtime does not have. Notices are logged.
+// environment returns the client's environment: its folder and variables, together with the home
+// and the store of the runtime. Without the client, after a restart, it returns the runtime's
+// environment. The result missing then contains the names of the client's variables that the
+// runtime does not have. Notices are logged.
 func (rt *Runtime) environment(ctx context.Context, n *runs.AgentRequest) (_ *env.Env, missing []string, err error) {
 	e := *rt.Env
 	e.Getwd = func() (string, error) { return n.Spec.Cwd, nil }

@@ -4,7 +4,8 @@
 //	Config ─┬─ New, which opens the store last ─┬─► Runtime ─┬─ Agent: an agent with its session
 //	        └─ Open ────────────────────────────┘            └─ Make, Mask: the parts of an agent, for the daemon's runs
 //
-// Package holdfast and the daemon open one for all runs; `holdfast run` makes one for its agent:
+// Package holdfast and the daemon open one Runtime for all runs; `holdfast run` creates one for its
+// agent:
 //
 //	rt, err := runtime.Open(ctx, &runtime.Config{Env: e})
 //	defer rt.Close()
@@ -32,10 +33,10 @@ import (
 
 // Config configures a [Runtime]. Env is required.
 type Config struct {
-	Env          *env.Env       // the environment; it must not change afterwards
-	Store        string         // URL of the store; "" is the one of the environment
-	SessionStore session.Store  // a store that the program opens and closes; Store is then only its name
-	Wait         *retry.Options // how runs wait for an unavailable store; if nil, the environment configures it
+	Env          *env.Env       // the environment; the caller must not change it afterwards
+	Store        string         // URL of the store; "" means the store that Env names, or the default store
+	SessionStore session.Store  // a store that the program opens and closes; Store is then only the name of that store
+	Wait         *retry.Options // how runs wait for an unavailable store; if nil, the setting from the environment applies
 	Metrics      bool           // collect telemetry even if it is not exported
 	Log          *slog.Logger   // log of runs and workspaces; nil logs nothing
 }
@@ -45,19 +46,19 @@ type Runtime struct {
 	Env        *env.Env
 	Store      *stores.Store // nil until the store is opened
 	Hub        *feed.Hub
-	Workspaces *workspace.Workspaces // nil after New
-	Telemetry  *otel.Telemetry       // nil if telemetry is off, and after New
+	Workspaces *workspace.Workspaces // set only by Open
+	Telemetry  *otel.Telemetry       // set only by Open; nil if telemetry is off
 
 	config Config
 	home   string
 	log    *slog.Logger
 
-	mu         sync.Mutex // held while the store is opened
+	mu         sync.Mutex // held while the store is being opened
 	prefetched chan error // receives the result of prefetchStore; nil if prefetchStore was not started
 }
 
-// New makes the runtime of one agent. It opens the store last, after the other parts of the agent. The
-// caller closes the runtime.
+// New makes the runtime of one agent. It opens nothing: [Runtime.Agent] opens the store, usually
+// after it has created the other parts of the agent. The caller closes the runtime.
 func New(c *Config) *Runtime {
 	rt := &Runtime{Env: c.Env, Hub: feed.New(&feed.Options{Clock: c.Env.Clock}), config: *c, log: c.Log}
 	if rt.log == nil {
@@ -108,8 +109,9 @@ func (rt *Runtime) openStore(ctx context.Context) (*stores.Store, error) {
 	return rt.Store, err
 }
 
-// prefetchStore starts to open a store that is an existing single file, while the parts of the agent are
-// made. Any other store is opened after them, so that an invalid spec creates no store.
+// prefetchStore starts to open a store while the parts of the agent are created. It does so only
+// for a store that is an existing single file. Any other store is opened after them, so that an
+// invalid spec creates no store.
 func (rt *Runtime) prefetchStore(ctx context.Context) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -173,9 +175,9 @@ func (rt *Runtime) Close() error {
 	return err
 }
 
-// Agent creates an agent with its session: in the opened workspace in, in the workspace that its spec
-// names, or on this machine. askers get its approval requests and questions. The caller closes the
-// agent.
+// Agent creates an agent with its session. The agent works in the workspace in, which the caller
+// has opened. If in is nil, it works in the workspace that its spec names, or on this machine.
+// askers receive its approval requests and questions. The caller closes the agent.
 func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Workspace, askers compose.Askers) (*compose.Agent, error) {
 	r.Telemetry = rt.Telemetry
 	rt.prefetchStore(ctx)

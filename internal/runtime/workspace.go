@@ -38,7 +38,7 @@ func (rt *Runtime) partsInWorkspace(ctx context.Context, r *compose.Request, n *
 	return compose.MakeInWorkspace(ctx, r, in)
 }
 
-// newWorkspaceAgent makes the agent from options that the run has completed.
+// newWorkspaceAgent creates the agent from options that the run has completed.
 func newWorkspaceAgent(ctx context.Context, m *compose.WorkspaceParts, o agent.Options) (runs.Agent, error) {
 	w := m.Options
 	w.Options = o
