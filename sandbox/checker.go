@@ -20,15 +20,15 @@ import (
 // Options adjusts [NewChecker].
 type Options struct {
 	Home string            // for "~"; default the user's home folder
-	Dir  string            // base of relative paths in the settings: the folder of their file
+	Dir  string            // the folder of the settings file: relative paths in the settings are relative to it
 	Vars map[string]string // variables with known values, for commands
 
 	// Origin is where the settings were written; decisions repeat it. Its layer matters when several
 	// layers are joined, see [Open].
 	Origin policy.Origin
-	// Trusted reports that the user trusts the folder that contains the settings (the layers local and
-	// project). Settings of an untrusted folder can restrict but not loosen. All other layers are
-	// always trusted.
+	// Trusted is true if the user trusts the folder that contains the settings (the layers local
+	// and project). Settings of an untrusted folder can restrict but not loosen. All other layers
+	// are always trusted.
 	Trusted bool
 	// Log receives each denial as "sandbox_denial" at level info, with type, value and reason (the
 	// Open Agent SDK's names). Nil: nothing is logged.
@@ -52,16 +52,17 @@ type Checker struct {
 	readMore            []tree    // like additional
 	deniedPrograms      *programs // nil: none are denied
 	allowedPrograms     *programs // nil means that all programs except the denied ones are allowed
-	noCommands          bool      // the list of allowed commands is empty
+	noCommands          bool      // true if the list of allowed commands is empty
 	net                 *network  // nil: every host
 	excluded            []prefix
 	mutes               []ignoreRule
 }
 
-// NewChecker checks the settings and compiles them. It returns an *[Error] for a setting that cannot
-// work, including one that this build cannot enforce because it has no kernel sandbox; it ignores
-// none. Settings that are not enabled are checked but restrict nothing. Symbolic links in configured
-// paths are resolved now. NewChecker does not keep the settings or options.
+// NewChecker checks the settings and compiles them. If a setting cannot work, it returns an
+// *[Error]. This includes a setting that this build cannot enforce because it has no kernel
+// sandbox: no setting is silently ignored. Settings that are not enabled are checked but restrict
+// nothing. Symbolic links in configured paths are resolved now. NewChecker does not keep the
+// settings or options.
 func NewChecker(s *Settings, o *Options) (*Checker, error) {
 	if s == nil {
 		s = &Settings{}
@@ -75,7 +76,7 @@ func NewChecker(s *Settings, o *Options) (*Checker, error) {
 	c := &Checker{home: o.Home, vars: maps.Clone(o.Vars), origin: o.Origin, log: o.Log, settings: s.clone()}
 	c.untrusted = !o.Trusted && (o.Origin.Layer == layernames.Local || o.Origin.Layer == layernames.Project)
 	if c.home == "" {
-		c.home, _ = os.UserHomeDir() // without one, "~" cannot be used
+		c.home, _ = os.UserHomeDir() // without a home folder, "~" cannot be used
 	}
 	if err := c.compile(&c.settings, o.Dir); err != nil {
 		return nil, err
@@ -199,12 +200,14 @@ func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 	return c.compare(d, subject{literal: path.Clean(full), resolved: d.Path, write: write}, field, list)
 }
 
-// judges reports whether any list restricts a path; list is the list for the operation.
+// judges reports whether any setting restricts a path. The parameter list contains the trees to
+// which the operation is limited.
 func (c *Checker) judges(list []tree, write bool) bool {
 	return len(c.denied)+len(list) > 0 || write && len(c.protected) > 0
 }
 
-// judging returns the setting that denies a path that cannot be resolved.
+// judging returns the name of the setting because of which a path that cannot be resolved is
+// denied.
 func (c *Checker) judging(field string, list []tree) string {
 	switch {
 	case len(list) > 0:
@@ -218,9 +221,9 @@ func (c *Checker) judging(field string, list []tree) string {
 // subject is a path to check: as written, and with symbolic links resolved.
 type subject struct {
 	literal, resolved string
-	write             bool     // the command would write, create, move or remove it
+	write             bool     // true if the command would write, create, move or remove the path
 	tree              bool     // true if everything below the path is included
-	pattern           []string // if not nil, only the matches of this pattern below the path are included; one entry per component
+	pattern           []string // if not nil, only the paths below it that match this pattern are included; one entry per component
 }
 
 // reaches reports whether the tree t is below the subject, in a part that the command would also touch.
@@ -246,9 +249,9 @@ func (s *subject) firstMatch(list []tree) *tree {
 	return nil
 }
 
-// compare completes the denial of a path, or returns nil. The path itself and its resolved target must
-// be outside the denied paths and, for a write, outside the protected paths; the target must be in
-// list unless list is empty.
+// compare completes the denial of a path, or returns nil. The path itself and its resolved target
+// must be outside the denied paths and, for a write, also outside the protected paths. If list is
+// not empty, the target must be inside one of its trees.
 func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
 	if t := s.firstMatch(c.denied); t != nil {
 		d.Setting, d.Rule = fieldDeniedPaths, t.entry
@@ -324,8 +327,8 @@ func (c *Checker) judgeExec(r policy.Request, reading *shellparse.Reading, o *sh
 	return c.checkReading(r.Line, r.Cwd, r.Confined, reading, o)
 }
 
-// verdict turns a denial into a policy verdict. A host that the user may allow becomes an approval
-// request, unless the command is confined: then the request is made for the connection itself.
+// verdict turns a denial into a policy verdict. For a host that the user may allow, it requests
+// approval, unless the command is confined: then approval is requested when the command connects.
 func (c *Checker) verdict(r policy.Request, d *Denial) policy.Verdict {
 	if d == nil || d.asks && r.Confined {
 		return policy.Verdict{}

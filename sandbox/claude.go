@@ -41,8 +41,9 @@ func (d *decoder) claudeNetwork(n *Network) fields {
 	}
 }
 
-// filesystem reads Claude Code's lists of paths. There, everything is readable except denyRead, unless
-// allowRead allows it again, and the working folder is writable in addition to allowWrite.
+// filesystem reads Claude Code's lists of paths. In Claude Code, everything is readable except the
+// paths in denyRead that allowRead does not allow again. The working folder is writable in addition
+// to the paths in allowWrite.
 func (d *decoder) filesystem(v value, s *Settings) error {
 	var denyRead, allowRead []string
 	opens := 0
@@ -80,8 +81,8 @@ type cannotReopen string
 
 func (e cannotReopen) Error() string { return string(e) }
 
-// reopen returns what stays denied when allowRead allows parts of "/". It is an error if denyRead
-// does not contain "/", because allowRead has no other use.
+// reopen returns the paths that stay denied when allowRead allows parts of "/". It is an error if
+// denyRead does not contain "/", because allowRead has no other use.
 func reopen(denyRead, allowRead []string) ([]string, error) {
 	if !slices.Contains(denyRead, "/") {
 		return nil, cannotReopen(`it can only allow parts of "/", and denyRead does not contain "/"`)
@@ -122,7 +123,7 @@ func claudePath(text string) string {
 	return strings.TrimSuffix(text, "/**")
 }
 
-// only reads a flag that can have only one value here; the other value is rejected.
+// only reads a flag that must have the value needed in Holdfast. It rejects the other value.
 func (d *decoder) only(needed bool, why, hint string) reader {
 	return func(v value) error {
 		var got bool
@@ -140,8 +141,8 @@ func (d *decoder) refused(why, hint string) reader {
 	}
 }
 
-// flagOrList reads the Open Agent SDK's allowUnixSockets, or Claude Code's list of sockets, which must
-// be empty: only macOS can tell sockets apart.
+// flagOrList reads the Open Agent SDK's allowUnixSockets, or Claude Code's list of sockets. That
+// list must be empty, because only macOS can allow individual sockets.
 func (d *decoder) flagOrList(into *bool) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.List {

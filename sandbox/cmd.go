@@ -41,7 +41,7 @@ type Cmd struct {
 	// read after the command has ended. 0: no limit.
 	WaitDelay time.Duration
 
-	Err              error // why Path could not be found
+	Err              error // the reason why Path could not be found
 	Terminal         bool  // true if the command keeps the terminal, see [kernel.Attr]
 	PrivateLocalhost bool  // true if the command does not share its localhost with other commands of the sandbox
 
@@ -247,7 +247,7 @@ func (c *Cmd) Wait() error {
 	return copied
 }
 
-// startAgain restarts a command that has not run anything yet.
+// startAgain starts the command again. The command must not have run anything yet.
 func (c *Cmd) startAgain() error {
 	if err := c.streams.rewind(); err != nil {
 		return err
@@ -279,11 +279,13 @@ func (c *Cmd) end() {
 // State returns how the command ended; nil before Wait, and if it never ran.
 func (c *Cmd) State() *State { return c.state }
 
-// Report returns what the sandbox refused and how the command ended. It is nil before the end.
+// Report returns what the sandbox refused and how the command ended. It is nil before the command
+// has ended.
 func (c *Cmd) Report() *Report { return c.report }
 
-// Refused returns, while the command runs, how many system calls the sandbox has refused that a
-// setting can allow, keyed by that setting: "network.allowUnixSockets".
+// Refused counts the system calls that the sandbox has refused so far and that a setting can allow.
+// The keys are the names of these settings, such as "network.allowUnixSockets". It can be called
+// while the command runs.
 func (c *Cmd) Refused() map[string]int {
 	c.mu.Lock()
 	p := c.process

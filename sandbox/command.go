@@ -15,10 +15,11 @@ func (c *Checker) checkCommand(line, cwd string, confined bool) *Denial {
 	return c.checkReading(line, cwd, confined, nil, nil)
 }
 
-// checkReading is checkCommand for a line that is already parsed, with the context of that parse; a
-// nil reading means there is none. If the home folder differs, the command sets variables, or the
-// folder is behind a symbolic link, the checker parses the line itself. confined reports that a kernel
-// sandbox confines the command.
+// checkReading is checkCommand for a line that may have been parsed already: reading is the result,
+// and known are the parser's options. The checker parses the line itself if reading is nil, if the
+// folder or the home folder differs (for example, because the folder is behind a symbolic link), or
+// if there are variables with known values. The parameter confined is true if a kernel sandbox
+// confines the command.
 func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellparse.Reading, known *shellparse.Options) *Denial {
 	hasPaths := len(c.denied)+len(c.read)+len(c.write)+len(c.protected) > 0
 	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
@@ -129,22 +130,22 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 	return nil
 }
 
-// shellBuiltins are the builtins that only control the shell: they start nothing and change nothing outside
-// it. A list of allowed commands need not contain them, unless the list is empty: then nothing is
-// allowed.
+// shellBuiltins are the builtins that only control the shell: they start nothing and change nothing
+// outside it. They are allowed even if a list of allowed commands does not contain them. If the
+// list is empty, nothing is allowed.
 var shellBuiltins = []string{
 	":", "[", "break", "cd", "continue", "dirs", "exit", "false", "popd", "pushd", "return", "shift", "test", "true", "wait",
 }
 
 // denies returns the entry that matches a command. A path in the list also matches the bare name,
-// because the name may resolve to it; case is ignored, as on some file systems.
+// because the name may resolve to it. Case is ignored, as on some file systems.
 func (p *programs) denies(cmd *shellparse.Command) (string, bool) {
 	entry, ok := p.folded[strings.ToLower(cmd.Name)]
 	return entry, ok
 }
 
-// allows reports whether a command is listed: by its bare name, which then means the system's program
-// of that name, or by its path.
+// allows reports whether the list contains a command, by its path or by its bare name. A bare name
+// means the system's program of that name.
 func (p *programs) allows(cmd *shellparse.Command) bool {
 	full := cmd.Program
 	if strings.Contains(full, "/") {

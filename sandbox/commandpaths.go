@@ -102,7 +102,7 @@ func (c *Checker) comparePath(p *shellparse.Path, op policy.Operation, field str
 func systemProgram(p string) bool { return path.IsAbs(p) && shellparse.IsSystemProgram(p) }
 
 // device reports whether a path is a device without content, or a file that the command already has
-// open: a list of allowed paths need not contain these.
+// open. These are allowed even if a list of allowed paths does not contain them.
 func device(p string) bool {
 	switch p {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",

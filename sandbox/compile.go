@@ -15,13 +15,13 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plan is a kernel policy with the reason for each entry.
+// plan is a kernel policy together with the reason for each of its entries.
 type plan struct {
 	policy  kernel.Policy
 	layers  []layer
 	write   []pathTree
 	read    []pathTree
-	reasons map[string]planReason // why a path is hidden, read-only, pinned or forbidden
+	reasons map[string]planReason // the reason why each path is hidden, read-only, pinned or forbidden
 	notices []string
 	watched []watchedPath
 }
@@ -29,7 +29,7 @@ type plan struct {
 // planReason is the reason for an entry of a plan.
 type planReason struct {
 	setting string        // name of the setting, such as "deniedPaths"; "" for a built-in rule
-	origin  policy.Origin // position of the entry; its Rule is the entry
+	origin  policy.Origin // the position of the entry; its field Rule contains the entry
 	text    string        // text of a built-in rule, such as "secrets are not readable"
 }
 
@@ -45,7 +45,7 @@ type pathTree struct {
 
 // layer holds the path lists of one checker's settings.
 type layer struct {
-	read, write, denied, protected []pathTree // if read or write is nil, it is not restricted
+	read, write, denied, protected []pathTree // if read is nil, reading is not restricted; if write is nil, writing is not restricted
 	more                           []pathTree // readable secrets
 	origin                         policy.Origin
 	untrusted                      bool
@@ -58,7 +58,7 @@ type compiler struct {
 	state      []pathTree
 	temp       string
 	caches     string
-	quarantine quarantine.Folder // "" means that placeholders block names
+	quarantine quarantine.Folder // if it is "", placeholders block names
 	single     bool              // only one command will run
 	searchPath string            // PATH for program lookups
 	checkers   []*Checker
@@ -125,10 +125,10 @@ func settingReason(setting string, o policy.Origin, entry string) planReason {
 	return planReason{setting: setting, origin: o}
 }
 
-// writable computes the writable trees: those that every layer allows in allowedWritePaths, where a
-// layer without that setting allows the workspace, plus those that additionalWritePaths adds.
-// Repositories of linked worktrees belong to the workspace. Trees that only untrusted layers name must
-// be inside the workspace.
+// writable computes the writable trees: those that every layer allows in allowedWritePaths, and
+// those that additionalWritePaths adds. A layer without allowedWritePaths allows the workspace.
+// Repositories of linked worktrees belong to the workspace. If only untrusted layers name a tree,
+// it must be inside the workspace.
 func (c *compiler) writable() error {
 	lists, trusted := [][]pathTree{}, false
 	folders := slices.Concat(c.folders, c.gitFolders())
@@ -204,8 +204,8 @@ func (c *compiler) mayWrite(a *pathTree) error {
 	return nil
 }
 
-// checkTarget rejects a tree whose name now resolves elsewhere: a command may have created a symbolic link
-// there.
+// checkTarget rejects a tree whose name now resolves to another path, because a command may have
+// created a symbolic link there.
 func (a *pathTree) checkTarget() error {
 	now, err := realpath.Resolve(a.path)
 	if err == nil && now == a.path {
@@ -258,8 +258,8 @@ func (c *compiler) readable() error {
 	return nil
 }
 
-// seen makes read-only folders of the workspace visible that are below /tmp or /var/tmp, which are
-// private to commands.
+// seen makes read-only folders of the workspace below /tmp and /var/tmp visible. Otherwise the
+// private /tmp and /var/tmp of commands would cover them.
 func (c *compiler) seen() {
 	for _, f := range c.folders {
 		if !c.written(f.path) && (within(f.path, "/tmp") || within(f.path, "/var/tmp")) {
@@ -313,8 +313,8 @@ func (c *compiler) bounds() {
 	}
 }
 
-// finish sorts the entries, removes redundant ones, and pins the folders above them: otherwise moving
-// such a folder would free its content.
+// finish sorts the entries, removes redundant ones, and pins the folders above them. Without the
+// pins, a command could move such a folder, and its content would no longer be protected.
 func (c *compiler) finish() {
 	p := &c.policy
 	p.Hide = tops(c.hide)

@@ -54,7 +54,8 @@ func (c *compiler) sockets() {
 			continue
 		}
 		if info, exists := lookAt(full); exists && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
-			// Also where Landlock lets nothing be read, such as /run: a connection would still be possible.
+			// It also hides sockets in folders that Landlock does not make readable, such as /run,
+			// because a connection to them would still be possible.
 			c.hideTree(full, info, planReason{text: "sockets of other programs are not reachable"})
 		}
 	}
@@ -101,8 +102,8 @@ func (c *compiler) forbidFirst(full string, g planReason) {
 	c.forbidden(at, g)
 }
 
-// needed lists folders without which no program starts. Their content is private to the command, or a
-// device that reveals nothing.
+// needed lists folders that every program needs to start. What they contain is private to the
+// command, or is a device that reveals nothing.
 var needed = []string{"/dev", "/dev/pts", "/dev/shm", "/proc"}
 
 // hidePath hides an existing path if something makes it visible.
@@ -118,9 +119,9 @@ func (c *compiler) reached(full string) bool {
 	return c.visible(full, c.write) || c.visible(full, c.read) || slices.ContainsFunc(c.write, holds) || slices.ContainsFunc(c.read, holds)
 }
 
-// hideTree hides an existing path. It also hides paths that nothing makes readable, because their
-// names and sizes could be read otherwise. Paths that the command's private folders cover are left
-// out.
+// hideTree hides an existing path. It also hides paths that nothing makes readable, because
+// otherwise a command could read their names and sizes. Paths that the command's private folders
+// cover are left out.
 func (c *compiler) hideTree(full string, info os.FileInfo, g planReason) {
 	covered := inAny(private, full) && !slices.Contains(private, full) && !c.reached(full)
 	if covered || slices.Contains(c.hide, full) {
@@ -149,7 +150,7 @@ func (c *compiler) hardLinks(full string, info os.FileInfo) {
 	}
 	defer f.Close()
 	const maxEntries = 1000
-	entries, _ := f.Readdir(maxEntries) // commands cannot list it either
+	entries, _ := f.Readdir(maxEntries) // commands cannot list this folder either
 	for _, e := range entries {
 		note(path.Join(full, e.Name()), e)
 	}
@@ -160,7 +161,7 @@ func (c *compiler) secrets() error {
 	opened := c.literals()
 	for _, p := range append(secretPaths(c.home), registries.PipSecrets(c.home)...) {
 		if _, err := os.Lstat(p); err != nil {
-			continue // most of them do not exist
+			continue // most of these paths do not exist
 		}
 		full, err := realpath.Resolve(p)
 		if err != nil {

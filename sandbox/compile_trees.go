@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// common returns the trees that are in both lists: if one contains the other, the inner one; if they
-// are equal, the one that a setting names.
+// common returns the trees that both lists cover. If one tree is inside the other, it returns the
+// inner one. If they are equal, it returns the one that a setting names.
 func common(a, b []pathTree) []pathTree {
 	out := []pathTree{}
 	for _, x := range a {

@@ -7,15 +7,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Decode reads settings from JSON and replaces the content of s. An unknown field, a duplicate field,
-// a value of the wrong type, a null in place of a list, and an entry that can never match are an
-// *[Error]. The Open Agent SDK's optional fields (allowedCommands, network, ripgrep, ignoreViolations,
-// the ports) may be null, which is the same as leaving them out.
+// Decode reads settings from JSON and replaces the content of s. An unknown field, a duplicate
+// field, a value of the wrong type, a null in place of a list, or an entry that can never match is
+// an *[Error]. The Open Agent SDK's optional fields (allowedCommands, network, ripgrep,
+// ignoreViolations, the ports) may be null, which is the same as leaving them out.
 //
 // Decode also reads the sandbox block of Claude Code's settings, into the equivalent settings:
 // docs/reference/sandbox.md has the table. Fields without an equivalent are rejected.
 //
-// The settings may still need more than this build supports, see [Settings.Check].
+// The settings may still require features that this build does not have, see [Settings.Check].
 func (s *Settings) Decode(b []byte) error {
 	root, err := jsontree.Parse(b)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {

@@ -12,7 +12,7 @@ import (
 
 // decoder parses settings from JSON.
 type decoder struct {
-	setBy map[string]string // the field that set each setting: a block may use Claude Code's name or the Open Agent SDK's
+	setBy map[string]string // for each setting, the field that set it: a block may use Claude Code's name or the Open Agent SDK's
 }
 
 // value is the JSON value of a field.
@@ -22,7 +22,7 @@ type value struct {
 	key   int // offset of the field's name, in bytes
 }
 
-// reader decodes a value, or returns what is wrong with it.
+// reader decodes a value. The error says what is wrong with the value.
 type reader func(v value) error
 
 // fields maps the names of an object's fields to their readers.
@@ -40,7 +40,7 @@ func checkNotEmpty(text string) (what, hint string) {
 	return "", ""
 }
 
-// wrong reports a value of the wrong type.
+// typeError reports a value of the wrong type.
 func (v value) typeError(want string) error {
 	hint := ""
 	switch {
@@ -64,7 +64,7 @@ func (*decoder) optional(read reader) reader {
 	}
 }
 
-// object reads an object. It also accepts fields of foreign, but no hint lists them.
+// object reads an object. It also accepts the fields in foreign, but hints do not list them.
 func (d *decoder) object(v value, known fields, foreign ...fields) error {
 	return d.members(v, func(name string, v value) error {
 		read, ok := known[name]
@@ -153,7 +153,8 @@ func (d *decoder) flagPointer(into **bool) reader {
 	}
 }
 
-// once reads a field that other fields of the same block may duplicate.
+// once reads a field whose setting may be set only once, although several fields of the block can
+// set it.
 func (d *decoder) once(setting string, read reader) reader {
 	return func(v value) error {
 		if other, ok := d.setBy[setting]; ok {

@@ -16,8 +16,8 @@ type Denial struct {
 	Setting string // "deniedCommands", "allowedReadPaths", …
 	Rule    string // the entry that decided, or ""
 
-	kind string // kind as logged: "command", "path_read", "path_write", "host"
-	asks bool   // the user may allow it, see network.ask
+	kind string // the kind in the log: "command", "path_read", "path_write", "host"
+	asks bool   // true if the user may allow the connection, see network.ask
 }
 
 func (d *Denial) Error() string { return "Permission denied for " + d.Tool + ": " + d.Reason }
@@ -39,7 +39,7 @@ func (d *Denial) Hint() string {
 	return ""
 }
 
-// Names of settings, as used in denials.
+// These are the names of settings in denials.
 const (
 	fieldReadPaths       = "allowedReadPaths"
 	fieldWritePaths      = "allowedWritePaths"
@@ -57,7 +57,7 @@ const (
 	fieldIgnore          = "ignoreViolations"
 )
 
-// Kinds of denials, as logged.
+// These are the kinds of denials in the log.
 const (
 	kindCommand = "command"
 	kindUnclear = "unclear"

@@ -12,18 +12,18 @@
 //	                       egress.Proxy ──────────────────────── the only network path
 //
 // The checker has no side effects and works on every system. internal/shellparse parses the
-// commands: one denied command anywhere in a line denies the line, an allow list must contain every
-// command of it, and a line that cannot be parsed is denied if anything is restricted. The checker
-// does not see what a program does beyond its command line.
+// commands. A line is denied if it contains a denied command anywhere, or if an allow list does not
+// contain every command of it. A line that cannot be parsed is denied if anything is restricted.
+// The checker does not see what a program does beyond its command line.
 //
 // The kernel half needs Linux on amd64 or arm64 and no helper program; arm64 is compiled and vetted
-// but not tested. It also restricts what no setting names: commands write to the workspace and a
-// private /tmp, see no secrets, cannot change files that decide what other programs do, and have no
-// network. If a setting cannot be enforced completely, Open returns an *[Error] and nothing runs. If
-// namespaces are not available, Landlock and seccomp alone are used only if a trusted layer sets
-// enableWeakerNestedSandbox. On other systems Open returns [kernel.ErrUnsupported], and settings that
-// only the kernel could enforce are rejected when they are read; the caller, not this package,
-// decides whether a command then runs unconfined.
+// but not tested. It also restricts what no setting names: commands can write only to the workspace
+// and a private /tmp, cannot see secrets, cannot change files that decide what other programs do,
+// and have no network. If a setting cannot be enforced completely, Open returns an *[Error] and
+// nothing runs. If namespaces are not available, Landlock and seccomp alone are used only if a
+// trusted layer sets enableWeakerNestedSandbox. On other systems Open returns
+// [kernel.ErrUnsupported], and settings that only the kernel could enforce are rejected when they
+// are read; the caller, not this package, decides whether a command then runs unconfined.
 //
 //	c, err := sandbox.NewChecker(&sandbox.Settings{DeniedCommands: []string{"rm"}}, nil)
 //	err = c.CheckCommand("echo $(rm x)", "/w")

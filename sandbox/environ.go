@@ -14,10 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// Environ filters an environment for commands of this sandbox. It keeps the variables for the location
-// of programs and the home folder, the user, the language, the terminal and the time zone; keys and
-// tokens are not among them. It adds TMPDIR, HOLDFAST_SANDBOX, the variables by which tools find their
-// caches and, if commands reach the network through the proxy, those by which programs find the proxy.
+// Environ filters an environment for commands of this sandbox. It keeps the variables for the
+// location of programs, tools and the home folder, the user, the language, the terminal, the time
+// zone and the registries of tools. It removes all others, including keys and tokens. It adds
+// TMPDIR, HOLDFAST_SANDBOX, the variables by which tools find their caches and, if commands reach
+// the network through the proxy, those by which programs find the proxy.
 func (s *Sandbox) Environ(all []string) []string {
 	return s.within(environ.ForSandbox(all))
 }
@@ -56,7 +57,7 @@ func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	s.toolsOnce.Do(func() {
 		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes, Mapped: s.shows}
 		s.tools = p.Open(at)
-		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would override the project's file
+		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // if the variable were set, it would override the project's file
 			s.npm = registries.NPM(home)
 		}
 		s.unconfined = s.plainFiles(at)
@@ -68,7 +69,7 @@ func (s *Sandbox) toolsOf(at string) *caches.Tools {
 var proxies atomic.Uint32
 
 // ownProxy returns the address at which a command finds its proxy, and an environment with that
-// address: commands may share a localhost, and each has a separate listener there.
+// address. Commands may share a localhost, but each has a separate listener on it.
 func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	if s.network() != kernel.ProxyNetwork || !slices.Contains(env, "HTTP_PROXY=http://"+kernel.ProxyAddr) {
 		return netip.Addr{}, env
@@ -109,8 +110,9 @@ func nameOf(entry string) string {
 	return name
 }
 
-// ownNames returns the names of this machine that lead to the command's private network and bypass the
-// proxy. If every layer lists a name, it means the host's, which a command reaches only through the proxy.
+// ownNames returns the names of this machine that lead to the command's private network and bypass
+// the proxy. If every layer lists such a name, it means the host, which a command reaches only
+// through the proxy.
 func ownNames(layers []egress.Layer) []string {
 	return slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
 		return len(layers) > 0 && !slices.ContainsFunc(layers, func(l egress.Layer) bool {

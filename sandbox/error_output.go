@@ -52,9 +52,9 @@ var phrases = []struct {
 type errorLine struct {
 	fault errorKind
 	names []string
-	makes bool // the program tried to create a folder
-	write bool // the program tried to create, change or remove something
-	port  bool // the program tried to listen on a port
+	makes bool // true if the program tried to create a folder
+	write bool // true if the program tried to create, change or remove something
+	port  bool // true if the program tried to listen on a port
 }
 
 // maxComplaints is the number of lines of output that are examined closely.
@@ -98,7 +98,7 @@ func complaints(text string) []errorLine {
 func findPhrase(row string) (at int, phrase string, f errorKind) {
 	lower := strings.ToLower(row)
 	if len(lower) != len(row) {
-		return 0, "", faultNone // letters whose length changes with their case: not a known message
+		return 0, "", faultNone // some letters have a different length in lower case, so this is not a known message
 	}
 	for _, p := range phrases {
 		at := strings.LastIndex(lower, p.text)

@@ -17,8 +17,8 @@ type prefix struct {
 	args    []string
 }
 
-// prefixWords returns the words of an entry. Claude Code ends some entries with " *" or ":*", which a
-// prefix implies anyway.
+// prefixWords returns the words of an entry. It removes the ending " *" or ":*" that some entries
+// of Claude Code have, because every entry is a prefix.
 func prefixWords(entry string) []string {
 	entry = strings.TrimSuffix(strings.TrimSuffix(entry, ":*"), " *")
 	return strings.Fields(entry)

@@ -24,16 +24,16 @@ type Violation struct {
 	Reason  string        `json:"reason,omitempty"`  // more detail than the setting gives: "it resolves to the private address 10.0.0.8"
 	Hint    string        `json:"hint,omitempty"`    // how to allow the action, if that is possible
 
-	reported bool // for a system call: true if the command reported such an error
+	reported bool // for a system call: true if the command itself reported such an error
 }
 
 // IsAccess reports whether the violation is about a path or a host, rather than a system call or a
 // limit.
 func (v *Violation) IsAccess() bool { return v.Kind == kindPath || v.Kind == kindHost }
 
-// Explain returns why the kernel refuses an operation on a path, or nil if it does not refuse it. The
-// path is absolute; as in the kernel, the target of a symbolic link is what is checked. Creating,
-// moving and removing are also writes.
+// Explain returns the reason why the kernel refuses an operation on a path, or nil if it does not
+// refuse it. The path must be absolute. If it is a symbolic link, its target is checked, as in the
+// kernel. Creating, moving and removing are also writes.
 func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 	s.mu.Lock()
 	p := s.plan

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// failedSigning are the messages of git and ssh-keygen when the key to sign a commit is missing, with
-// the folder of the key.
+// failedSigning lists the messages of git and ssh-keygen about a missing key for signing a commit,
+// each with the folder of the key.
 var failedSigning = []struct{ text, folder string }{
 	{"gpg failed to sign the data", ".gnupg"},
 	{"couldn't load public key", ".ssh"},
@@ -33,8 +33,9 @@ func (f *finder) signing(text string) []Violation {
 	return nil
 }
 
-// foreign returns the socket of a program outside the sandbox that a text names, as an error of
-// docker's does; "" if it names none. Such a socket is unreachable even with network.allowUnixSockets.
+// foreign returns the socket of a program outside the sandbox that a text names, for example an
+// error message of docker. It returns "" if the text names none. Such a socket is unreachable even
+// with network.allowUnixSockets.
 func (f *finder) foreign(text string) string {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n\r'\"`‘’“”()[]<>,;", r) }) {
 		_, word, found := strings.Cut(":"+word, ":/") // unix:///run/x.sock and dial:/run/x.sock

@@ -9,17 +9,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// gitFolders returns the repositories of workspace folders that are linked worktrees or submodules and
-// have a .git file instead of a .git folder: commands may write there what they may write in a .git folder.
+// gitFolders returns the repositories of workspace folders that are linked worktrees or submodules,
+// and so have a .git file instead of a .git folder. In these repositories commands may write the
+// same files as in a .git folder.
 //
 //	side/.git                    gitdir: /repo/.git/worktrees/side
 //	/repo/.git/worktrees/side/
 //	  gitdir                     /side/.git: the repository knows this worktree
 //	  commondir                  ../..
 //
-// The repository must name the folder, as git does: a .git file may come from an unpacked archive. If the
-// repository contains the folder, which is possible for a bare one, only the paths that a commit needs are
-// writable, because other worktrees are there too. Without mounts, hooks could not be protected.
+// The repository must name the folder, as it does if git created the .git file, because a .git file
+// may also come from an unpacked archive. If the repository contains the folder, which is possible
+// for a bare repository, only the paths that a commit needs are writable, because the repository
+// also contains other worktrees. Without mounts, gitFolders returns nothing, because hooks could
+// not be protected.
 func (c *compiler) gitFolders() []pathTree {
 	if c.merged.Weaker.Set && kernel.Namespaces() != nil {
 		return nil
@@ -44,8 +47,8 @@ func (c *compiler) gitFolders() []pathTree {
 	return out
 }
 
-// linkedTo returns the git folder that the file .git of a folder names, and the repository that it
-// belongs to, if that repository names the folder in turn.
+// linkedTo returns the git folder that the file .git of a folder names, and the repository of that
+// git folder. It returns them only if the repository names the folder.
 func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	file := path.Join(folder, ".git")
 	target, ok := strings.CutPrefix(firstLine(file), "gitdir:")

@@ -26,8 +26,8 @@ type ignoreRule struct {
 
 type muteValue struct {
 	text string
-	tree *tree    // set if the entry can be a path
-	host *network // set if the entry can be a host
+	tree *tree    // nil if the entry cannot be a path
+	host *network // nil if the entry cannot be a host
 }
 
 func checkIgnoreKey(key string) (what, hint string) {
@@ -120,7 +120,8 @@ func compileMuteValue(text, dir, home string) muteValue {
 	return v
 }
 
-// matches reports whether a violation caused by a command line is not to be reported.
+// matches reports whether the rule excludes a violation from the report. The parameter r is the
+// command line.
 func (m *ignoreRule) matches(v *Violation, r *shellparse.Reading) bool {
 	if m.kind != "" && m.kind != v.Kind {
 		return false

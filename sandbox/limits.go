@@ -34,7 +34,7 @@ type Limits struct {
 	Pids        int           `json:"pids,omitempty"`        // processes and threads
 	FileSize    int64         `json:"fileSize,omitempty"`    // maximum size of one file in bytes
 	WallTime    time.Duration `json:"wallTime,omitempty"`    // time limit of one command; in JSON "30s"
-	OutputBytes int64         `json:"outputBytes,omitempty"` // output of one command; the rest is dropped and reported
+	OutputBytes int64         `json:"outputBytes,omitempty"` // maximum output of one command in bytes; the rest is dropped and reported
 }
 
 // MarshalJSON encodes the limits in the form that [Settings.Decode] reads.
@@ -50,7 +50,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	}{plain(l), wall})
 }
 
-// least returns the stricter of two sets of limits, compared limit by limit.
+// least returns the stricter value of each limit in two sets of limits.
 func (l Limits) least(o Limits) Limits {
 	return Limits{
 		CPU: smaller(l.CPU, o.CPU), Memory: smaller(l.Memory, o.Memory), Pids: smaller(l.Pids, o.Pids),

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plainFiles writes the parts of the user's package manager configuration that commands may know into
-// the folder of the caches, and returns the variables by which package managers find them. Commands
-// cannot see the original files, because those contain tokens.
+// plainFiles copies the parts of the user's package manager configuration that commands may know to
+// the folder of the caches. It returns the variables by which package managers find the copies.
+// Commands cannot see the original files, because those contain tokens.
 func (s *Sandbox) plainFiles(at string) (env []string) {
 	home := s.compiler.home
 	if at == "" || home == "" || s.compiler.unconfined {
@@ -58,8 +58,9 @@ var refusals = []string{
 	"user for ", // pip asks for a name
 }
 
-// logins reports files with a login for a host that the command reached and that rejected it; commands
-// cannot read these files. text is the end of the command's output.
+// logins reports files that commands cannot read and that contain a login for a host that the
+// command reached. It reports them only if the output says that a request was rejected. The
+// parameter text is the end of the command's output.
 func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
 	text = strings.ToLower(text)
 	if len(reached) == 0 || !slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(text, words) }) {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// lookPath finds the program of a command: a name with a slash is relative to dir; another name is
-// looked up in the PATH of env. Relative folders in PATH are skipped, as in exec.LookPath.
+// lookPath finds the program of a command. If the name has a slash, it is relative to dir;
+// otherwise it is looked up in the PATH of env. Relative folders in PATH are skipped, as in
+// exec.LookPath.
 func lookPath(name, dir string, env []string) (string, error) {
 	if name == "" {
 		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
@@ -39,7 +40,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 	return "", &exec.Error{Name: name, Err: found}
 }
 
-// executable returns why a file cannot be executed, or nil.
+// executable returns the reason why a file cannot be executed, or nil if it can.
 func executable(file string) error {
 	info, err := os.Stat(file)
 	switch {

@@ -19,12 +19,12 @@ type merged struct {
 	Weaker           loosened // enableWeakerNestedSandbox
 	Nested           loosened // allowNestedSandbox
 
-	// Network reports that commands can reach hosts. Each of Hosts must then allow a host. HostOrigins are
-	// the places where they were set.
+	// Network is true if commands can reach hosts. Each element of Hosts must then allow a host.
+	// HostOrigins are the places where the elements of Hosts were set.
 	Network        loosened
 	Hosts          []egress.Layer
 	HostOrigins    []policy.Origin
-	asking         []bool   // for the last entries of Hosts, one per layer: true if the layer sets ask explicitly
+	asking         []bool   // for the last elements of Hosts, one for each layer: true if the layer sets ask explicitly
 	LocalBinding   loosened // network.allowLocalBinding
 	UnixSockets    loosened // network.allowUnixSockets: sockets among the command's own files
 	AllUnixSockets loosened // network.allowAllUnixSockets
@@ -32,9 +32,9 @@ type merged struct {
 	SOCKSProxyPort port
 
 	Limits       Limits                   // the smallest of each
-	LimitOrigins map[string]policy.Origin // "memory" → the layer that set it
+	LimitOrigins map[string]policy.Origin // the layer that set each limit; the keys are names such as "memory"
 
-	// AdditionalWritePaths are the writable trees besides the workspace: the part that
+	// AdditionalWritePaths are the trees that are writable in addition to the workspace, as far as
 	// allowedWritePaths of every layer permits.
 	AdditionalWritePaths []writeTree
 
@@ -44,7 +44,7 @@ type merged struct {
 // loosened is a setting that allows something.
 type loosened struct {
 	Set    bool
-	Origin policy.Origin // the layer that sets it; if it is set but not On, the layer that prevents it
+	Origin policy.Origin // the layer that sets the flag or, if Set is false, the layer that prevents it
 }
 
 // port is a port of this machine. 0 means none.
@@ -105,8 +105,8 @@ func (s *Sandbox) Hosts() []egress.Layer {
 	return list
 }
 
-// Loosens returns the fields that allow something: they have no effect in the settings of an untrusted
-// folder. network.allowedDomains is one of them, but it also restricts.
+// Loosens returns the fields that allow something. In the settings of an untrusted folder they have
+// no effect. network.allowedDomains is one of them, but it also restricts.
 func (s *Settings) Loosens() []string {
 	n := s.Network
 	if n == nil {
@@ -199,8 +199,8 @@ func (m *merged) mergeNetwork(asks bool) {
 	}
 }
 
-// localBinding reports whether commands have a private localhost to listen on: they do unless a layer
-// sets allowLocalBinding to false.
+// localBinding reports whether commands have a private localhost on which they can listen. They
+// have one unless a layer sets allowLocalBinding to false.
 func (m *merged) localBinding() loosened {
 	out := loosened{Set: true}
 	for _, c := range m.layers {
@@ -231,9 +231,9 @@ func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened 
 	return out.against(against, name)
 }
 
-// hasNetwork reports whether any host is reachable: there is a network, and each layer's list contains
-// a host or allows asking. Without namespaces no connection can wait for an answer, so only layers
-// that set ask explicitly can ask.
+// hasNetwork reports whether any host is reachable. There must be a network, and each layer must
+// list a host or permit approval requests. Without namespaces no connection can wait for an answer,
+// so only layers that set ask explicitly permit requests.
 func (m *merged) hasNetwork(weaker bool) bool {
 	for i, l := range m.Hosts {
 		index := i - len(m.Hosts) + len(m.asking)
@@ -275,8 +275,8 @@ func (m *merged) addLimits(c *Checker) {
 	}
 }
 
-// addWritePaths adds the trees that a layer opens besides the workspace, as far as every layer
-// permits.
+// addWritePaths adds the trees that a layer makes writable in addition to the workspace, as far as
+// every layer permits this.
 func (m *merged) addWritePaths(c *Checker) {
 	if c.untrusted {
 		return
@@ -304,8 +304,8 @@ func (m *merged) remaining(tree string) []string {
 	return left
 }
 
-// intersect returns the parts of some trees that are in others: if one tree contains the other, the
-// inner one.
+// intersect returns the trees that both lists cover. If one tree is inside the other, it returns
+// the inner one.
 func intersect(list []string, others []tree) []string {
 	var out []string
 	for _, p := range list {
@@ -322,10 +322,10 @@ func intersect(list []string, others []tree) []string {
 	return slices.Compact(out)
 }
 
-// Excluded reports whether a command line may run outside the kernel sandbox if the user approves, and
-// which entry says so: every command of it must match an entry of a trusted layer's excludedCommands,
-// and of each managed layer's. Builtins that only control the shell (cd, test) need no entry, but
-// another command must match one.
+// Excluded reports whether a command line may run outside the kernel sandbox if the user approves,
+// and returns the entry that says so. Every command in the line must match an entry in
+// excludedCommands of a trusted layer, and of each managed layer. Builtins that only control the
+// shell (cd, test) need no entry, but at least one command must match an entry.
 func (s *Sandbox) Excluded(line, cwd string) (policy.Origin, bool) {
 	return s.merged().excluded(line, cwd)
 }
@@ -363,7 +363,7 @@ func (m *merged) excludes(cmd *shellparse.Command) (by policy.Origin, ok bool) {
 	return by, ok
 }
 
-// muted reports whether ignoreViolations of a trusted layer suppress the report of a violation.
+// muted reports whether ignoreViolations in a trusted layer makes the report leave out a violation.
 // Refusals do not change.
 func (m *merged) muted(v *Violation, line string) bool {
 	var r *shellparse.Reading
@@ -380,7 +380,7 @@ func (m *merged) muted(v *Violation, line string) bool {
 	return false
 }
 
-// read parses a line as the strongest layer does; nil if there is no layer.
+// read parses a line as the strongest layer does. It returns nil if there is no layer.
 func (m *merged) read(line, cwd string) *shellparse.Reading {
 	if len(m.layers) == 0 {
 		return nil

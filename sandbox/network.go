@@ -22,8 +22,8 @@ type network struct {
 	ask             *bool
 }
 
-// asks reports whether a host on no list needs approval: if the settings say so, and, for a command in
-// the kernel sandbox, unless the settings turn it off.
+// asks reports whether a host on no list needs approval. Outside the kernel sandbox this is so only
+// if the settings say so; in the kernel sandbox, unless the settings turn it off.
 func (n *network) asks(confined bool) bool { return isTrue(n.ask) || confined && n.ask == nil }
 
 // checkDomainEntry checks the text of an entry of a domain list.
@@ -92,8 +92,8 @@ func (n *network) allows(host string, port int, local bool) bool {
 	})
 }
 
-// denies returns the entry that denies a host. An entry without a port denies all ports; an entry with
-// a port denies that port, and a connection whose port is unknown.
+// denies returns the entry that denies a host. An entry without a port denies all ports; an entry
+// with a port denies that port, and a connection whose port is unknown.
 func (n *network) denies(host string, port int) (string, bool) {
 	for _, entry := range n.denied {
 		if hasPort(entry) && port != 0 && !egress.Match(entry, host, port) {
@@ -178,9 +178,10 @@ var connecting = []string{
 	"rsync", "scp", "sftp", "socat", "ssh", "telnet", "tftp", "traceroute", "wget", "whois", "xh",
 }
 
-// checkCommand checks the hosts that a command names: URLs in any argument, and anything that looks
-// like a host in the arguments of a network program, which must name one. It cannot see hosts that a
-// program chooses itself. A denial that the user may allow is returned if nothing else denies.
+// checkCommand checks the hosts that a command names: URLs in any argument and, for a network
+// program, every argument that looks like a host. A network program must name a host. checkCommand
+// cannot see hosts that a program chooses itself. A denial that the user may allow is returned if
+// nothing else denies.
 func (n *network) checkCommand(cmd *shellparse.Command, confined bool) *Denial {
 	if n == nil {
 		return nil
@@ -199,7 +200,8 @@ func (n *network) checkCommand(cmd *shellparse.Command, confined bool) *Denial {
 	return asked
 }
 
-// hosts returns the hosts that a command names; the denial is about hosts that it does not name.
+// hosts returns the hosts that a command names. It returns a denial if the command may connect to
+// hosts that it does not name.
 func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, unknown *Denial) {
 	connects := slices.Contains(connecting, cmd.Name)
 	for _, a := range cmd.Args {

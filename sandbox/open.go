@@ -41,26 +41,26 @@ type OpenOptions struct {
 	// strictProtectedPaths, placeholders block such names in the user's folders while commands run.
 	Quarantine string
 
-	// SingleCommand reports that only one command will run: then Open does not test for namespaces
-	// first, and the start of the command fails if the kernel refuses them.
+	// SingleCommand is true if only one command will run. Open then does not test for namespaces
+	// first, and if the kernel refuses them, the command fails to start.
 	SingleCommand bool
 
 	// NamespacesFile is a file in a folder of State. It records, until the next reboot, that the
 	// kernel allows namespaces. "": test each time.
 	NamespacesFile string
 
-	// InContainer reports that this process runs in a container, which is the outer boundary: if the
-	// container forbids namespaces, Landlock and seccomp are enough, as with
+	// InContainer is true if this process runs in a container, which also confines commands. If the
+	// container forbids namespaces, Landlock and seccomp are then sufficient, as with
 	// enableWeakerNestedSandbox. A layer that explicitly sets that to false still prevents it.
 	InContainer bool
 
 	// NoConfinement opens a sandbox that refuses nothing: commands see, write and reach everything
-	// that this process does. Only the end of their processes is guaranteed: processes that a command
-	// starts end with it, even if they detach themselves. There are then no checkers, and all other
+	// that this process does. It guarantees only that all processes that a command starts end with
+	// the command, even if they detach themselves. There are then no checkers, and all other
 	// options are ignored.
 	//
-	// It needs a pid namespace: process numbers inside are the command's own, while /proc is the
-	// host's. For an ordinary user it also needs a user namespace, in which sudo does not work. If the
+	// It needs a pid namespace: the command sees its own process ids, but the /proc of the host.
+	// For an ordinary user it also needs a user namespace, in which sudo does not work. If the
 	// kernel provides none, the error wraps [kernel.ErrUnsupported].
 	NoConfinement bool
 
@@ -83,8 +83,8 @@ func position(o policy.Origin) string {
 	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Col)
 }
 
-// Open prepares a sandbox that enforces the settings of all checkers: anything that one of them
-// refuses is refused. The strongest layer comes first. Settings that cannot be enforced on this
+// Open prepares a sandbox that enforces the settings of all checkers. It refuses everything that
+// any of them refuses. The strongest layer comes first. Settings that cannot be enforced on this
 // machine are an *[Error]. The caller closes the sandbox.
 //
 // A setting that loosens (the flags of [Settings], excludedCommands, additionalWritePaths) is in force
@@ -107,7 +107,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 		return nil, &Error{Detail: "commands cannot be confined", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
 	}
 	tried := make(chan error, 1)
-	if !o.SingleCommand { // the kernel takes as long for it as the rest here takes
+	if !o.SingleCommand { // this call takes as long as all other calls here together
 		go func() { tried <- namespaces(o.NamespacesFile) }()
 	}
 	c, err := newCompiler(list, o)

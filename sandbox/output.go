@@ -26,7 +26,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) bytes() []byte { return t.b[max(0, len(t.b)-tailSize):] }
 
-// tailWriter passes writes on and keeps the last bytes.
+// tailWriter forwards writes to another writer and keeps the last bytes.
 type tailWriter struct {
 	io.Writer
 	tail *tail
@@ -46,7 +46,7 @@ type budget struct {
 	dropped int64
 }
 
-// take returns how many of n bytes may pass.
+// take returns how many of n bytes may be written.
 func (b *budget) take(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

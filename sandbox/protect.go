@@ -85,8 +85,8 @@ var homeForbidden = sync.OnceValue(func() []string {
 	return out
 })
 
-// partly are folders of which only some names are protected; programs write the rest in their daily
-// work. A name that ends in "/" is a folder.
+// partly are folders in which only some names are protected, because programs regularly write the
+// others. A name that ends in "/" is a folder.
 var partly = map[string][]string{
 	".yarn":  {"releases/", "plugins/", "sdks/"},
 	".cargo": {"config", "config.toml", "env"},
@@ -105,9 +105,9 @@ var (
 	decidingReason = planReason{text: "it decides what other programs do"}
 )
 
-// protect prevents changes, in writable trees, to files that decide what other programs do, and to the
-// trees that protectedPaths names. The folder that commands see as /tmp is writable under that name,
-// so a setting that names it makes it writable under its own name too.
+// protect prevents changes, in writable trees, to files that decide what other programs do, and to
+// the trees that protectedPaths names. If a setting names a tree in the folder that commands see as
+// /tmp, that tree is not protected, because commands can write to it in /tmp anyway.
 func (c *compiler) protect() error {
 	for _, l := range c.layers {
 		for _, p := range l.protected {
@@ -175,8 +175,8 @@ func (c *compiler) protectTree(root string) error {
 	return c.forbidNames(root, workspaceForbidden)
 }
 
-// forbidNames forbids names in a folder that do not exist. The scan has found the existing ones,
-// unless they are deeper than it looks.
+// forbidNames forbids names in a folder that do not exist. The scan has found the names that exist,
+// unless they are deeper than it searches.
 func (c *compiler) forbidNames(dir string, names []string) error {
 	for _, name := range names {
 		full := path.Join(dir, name)
@@ -263,7 +263,7 @@ func (c *compiler) protectAgentFolder(dir string) error {
 // agent's folder.
 func (c *compiler) worktrees(dir string) error {
 	c.pinned(dir)
-	c.remember(dir) // so that a new worktree is noticed at once
+	c.remember(dir) // this makes the sandbox notice a new worktree at once
 	for _, e := range entriesOf(dir, scanEntries) {
 		if !e.IsDir() {
 			continue

@@ -28,7 +28,7 @@ type Report struct {
 
 	OOM      bool          `json:"oom,omitempty"`       // killed because it used too much memory
 	WallTime bool          `json:"wall_time,omitempty"` // killed because its time was up
-	Dropped  int64         `json:"dropped,omitempty"`   // bytes of output beyond the limit
+	Dropped  int64         `json:"dropped,omitempty"`   // the number of bytes of output beyond the limit that were dropped
 	Elapsed  time.Duration `json:"elapsed,omitempty"`   // run time in nanoseconds
 	Failed   bool          `json:"failed,omitempty"`    // it exited with a status other than 0
 }

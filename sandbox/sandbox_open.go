@@ -28,8 +28,8 @@ import (
 // each command.
 const scanTTL = 2 * time.Second
 
-// How often, and for how long, a start is retried if protected files disappear during it, for example
-// because git outside the sandbox removes a worktree.
+// A start is retried at least this often and for at least this long if protected files disappear
+// while the command starts, for example because git outside the sandbox removes a worktree.
 const (
 	attempts = 8
 	patience = 300 * time.Millisecond
@@ -62,7 +62,7 @@ type Sandbox struct {
 	running   map[*kernel.Process]*kernel.Jail
 	uses      map[*kernel.Jail]int // number of commands that are starting or running in each jail
 	closed    bool
-	widened   map[string]*Sandbox // sandboxes made by Widen, keyed by what they open
+	widened   map[string]*Sandbox // sandboxes that Widen has made, keyed by what the user allowed in them
 }
 
 // watchedPath is a path whose change makes a plan stale.
@@ -71,10 +71,11 @@ type watchedPath struct {
 	kind fs.FileMode // its type
 	size int64       // size of files that this process reads
 	time time.Time   // modification time of files that this process reads; if zero, only the type is compared
-	none bool        // the path does not exist
+	none bool        // true if the path does not exist
 }
 
-// remember marks a file that was read for the plan, or that does not exist yet.
+// remember marks a path, so that a plan becomes stale if the file at the path is created, removed
+// or changed.
 func (c *compiler) remember(full string) {
 	m := watchedPath{path: full}
 	if info, exists := lookAt(full); exists {
@@ -85,7 +86,7 @@ func (c *compiler) remember(full string) {
 	c.watched = append(c.watched, m)
 }
 
-// kind marks whether a path exists and its type, regardless of its content.
+// kind is like remember, but ignores changes of the file's content.
 func (c *compiler) kind(full string) {
 	m := watchedPath{path: full}
 	if info, exists := lookAt(full); exists {
@@ -362,7 +363,8 @@ func (s *Sandbox) caches() string {
 	return s.jail.Caches()
 }
 
-// shows reports whether commands see a cache of their own in the place of a folder.
+// shows reports whether commands see a folder of their caches in place of the folder with this
+// name.
 func (s *Sandbox) shows(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// serve returns a function that serves the listener of a command's network, and one that returns
-// afterwards the hosts that were refused and those that may have required a login, judged by the
-// command's output. Both are nil if there is no proxy.
+// serve returns two functions. The first serves the listener of a command's network. The second,
+// called afterwards, returns the hosts that were refused and, judged by the command's output, those
+// that may have required a login. Both are nil if there is no proxy.
 func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener), func(output string) []Violation, error) {
 	if s.network() != kernel.ProxyNetwork {
 		return nil, nil, nil

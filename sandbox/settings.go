@@ -20,15 +20,15 @@ type Settings struct {
 
 	// These allow more. Nil: not set, which differs from false, see [Open].
 	AllowNestedSandbox        *bool `json:"allowNestedSandbox,omitempty"`        // commands may create namespaces
-	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // a confined command needs no approval
-	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // the model may request approval to run outside the sandbox
-	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // if there are no namespaces, Landlock and seccomp are enough
+	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // if true, a confined command needs no approval
+	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // if true, the model may request approval to run a command outside the sandbox
+	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // if true, Landlock and seccomp are sufficient when there are no namespaces
 
 	IgnoreViolations map[string][]string `json:"ignoreViolations,omitzero"` // nil: not set, which differs from {}
 	Network          *Network            `json:"network,omitempty"`
 	Ripgrep          *Ripgrep            `json:"ripgrep,omitempty"`
 
-	// These are not in the Open Agent SDK.
+	// The following fields are not in the Open Agent SDK.
 	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // paths that can be read, but not written, created, moved or removed, even inside AllowedWritePaths
 	StrictProtectedPaths *bool    `json:"strictProtectedPaths,omitempty"` // placeholders block missing protected names while commands run; otherwise a file that takes such a name is moved to quarantine
 	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // paths that are writable in addition to the workspace; restricts nothing, and allows nothing that AllowedWritePaths of any layer excludes

@@ -32,8 +32,8 @@ type streams struct {
 	tail   *tail   // the end of standard error; nil if it is not read
 }
 
-// pipe creates a pipe for the caller. If toCommand is true, the command reads from it; the result
-// commandEnd is the command's end.
+// pipe creates a pipe for the caller. If toCommand is true, the command reads from the pipe. The
+// result commandEnd is the command's end.
 func (s *streams) pipe(toCommand bool) (commandEnd, callerEnd *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 	s.copies = append(s.copies, func() error {
 		_, err := io.Copy(parentEnd, r)
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-			err = nil // the command did not read all of its input
+			err = nil // this error only means that the command did not read all of its input
 		}
 		return errors.Join(err, closed(parentEnd))
 	})
@@ -225,8 +225,8 @@ func (s *streams) started() {
 	}
 }
 
-// wait waits for the copies. After delay (0: never) it abandons them; a reader that never returns
-// keeps its goroutine until it does.
+// wait waits for the copies. If delay is not 0, it stops waiting after that time. If a read does
+// not return, its goroutine continues until it returns.
 func (s *streams) wait(delay time.Duration) error {
 	defer func() { closeAll(s.parent) }()
 	var timeout <-chan time.Time

@@ -109,7 +109,8 @@ func notWorkspace(folder, home string) string {
 	return ""
 }
 
-// private are the folders that are private to commands: the host's are not visible there.
+// private are the folders that are private to commands: they see their own folders there, not those
+// of the host.
 var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"}
 
 // specialFolders are the folders that reading "/" does not include.
@@ -121,9 +122,9 @@ type program struct {
 	path string
 }
 
-// findPrograms finds programs by name in the folders of searchPath and of the system. shared lists
-// names that are symbolic links to a program with another name: hiding that program would deny more
-// than was asked for.
+// findPrograms finds programs by name in the folders of searchPath and of the system. The result
+// shared lists names that are symbolic links to a program with another name. Hiding that program
+// would deny more than the setting names.
 func findPrograms(names []string, searchPath string) (found []program, shared []string) {
 	dirs := filepath.SplitList(searchPath)
 	dirs = append(dirs, "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")

@@ -24,8 +24,9 @@ func stateOf(dir string) folderState {
 	return folderState{st.Dev, st.Ino, uint64(st.Mode), syscall.TimespecToNsec(st.Ctim), time.Now().UnixNano()}
 }
 
-// same reports whether nothing has changed since before, which was long enough after the last change
-// for a later change to have a different time.
+// same reports whether the folder has certainly not changed since it was in the state before. If
+// that state was read too soon after a change, a later change could have the same time, so the
+// result is false.
 func (s *folderState) same(before *folderState) bool {
 	const tick = int64(100 * time.Millisecond)
 	return s.ino != 0 && s.dev == before.dev && s.ino == before.ino && s.mode == before.mode && s.changed == before.changed &&
@@ -33,7 +34,8 @@ func (s *folderState) same(before *folderState) bool {
 }
 
 // searchable reports whether a command can reach the content of a folder: it runs as this process's
-// user without any capabilities. Content out of reach can be neither mounted on nor used.
+// user without any capabilities. Content that a command cannot reach can be neither mounted on nor
+// used.
 func searchable(dir string) bool {
 	groups, err := os.Getgroups()
 	for ; err == nil; dir = path.Dir(dir) {

@@ -113,15 +113,16 @@ func (f *finder) paths(c *errorLine) []Violation {
 }
 
 // path checks one word against the policy. With namespaces the kernel returns EROFS or EBUSY if the
-// policy refuses to write, and EACCES if it refuses to read. Without them Landlock returns EACCES for
-// both: then the policy is the cause only if the file's own mode would have allowed it.
+// policy refuses to write, and EACCES if it refuses to read. Without namespaces, Landlock returns
+// EACCES for both. The policy is then the cause only if the file's mode would have allowed the
+// operation.
 func (f *finder) path(c *errorLine, name string) *Violation {
 	p, err := realpath.Absolute(name, f.dir, variable(f.env, "HOME"))
 	if err != nil {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Dir(p)); err != nil && !os.IsPermission(err) && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "../") {
-		return nil // the words are part of the message, and not a path
+		return nil // the words are part of the message and are not a path
 	}
 	switch c.fault {
 	case faultReadOnly, faultBusy:

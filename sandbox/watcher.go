@@ -64,7 +64,8 @@ func (w *watcher) interrupt(up <-chan time.Time) {
 	_ = w.cmd.Kill()
 }
 
-// stop is called after the command has ended. It returns why the command was stopped.
+// stop is called after the command has ended. It returns the reason why the command was stopped;
+// the result wall is true if its time was up.
 func (w *watcher) stop() (err error, wall bool) {
 	close(w.done)
 	w.wg.Wait()

@@ -33,9 +33,10 @@ func (s *Sandbox) SettingFor(v *Violation) *Settings {
 	return nil
 }
 
-// Widen returns a sandbox that differs from s in what the user allows: AdditionalWritePaths, absolute,
-// and Network.AllowUnixSockets; other fields are ignored. It shares the localhost of s if the settings
-// let commands share one. Closing s closes it. A path that does not exist is created as a folder.
+// Widen returns a sandbox like s that also allows what open contains: AdditionalWritePaths, which
+// must be absolute, and Network.AllowUnixSockets. Other fields of open are ignored. The new sandbox
+// shares the localhost of s if the settings let commands share one. Closing s also closes it. If a
+// path does not exist, Widen creates it as a folder.
 func (s *Sandbox) Widen(open *Settings) (*Sandbox, error) {
 	trees, sockets := slices.Sorted(slices.Values(open.AdditionalWritePaths)), open.Network != nil && open.Network.AllowUnixSockets
 	if len(trees) == 0 && !sockets {
@@ -114,9 +115,9 @@ func (m *merged) open(tree, entry string) {
 // shared are folders in which many programs have a folder.
 var shared = []string{".cache", ".config", ".local", ".local/share", ".local/state", ".local/lib", ".local/bin"}
 
-// openTree returns the tree to open for a refused write, as narrow as possible: the folder that was to
-// be written or created, or the folder of the file, or the file itself if its folder contains more
-// than that program's files. "": none.
+// openTree returns the narrowest useful tree to open for a refused write. For a folder, that is the
+// folder that was to be written or created. For a file, it is the file's folder, or only the file
+// if its folder is not for the files of one program. "": no tree can be opened.
 func (c *compiler) openTree(full string) string {
 	top, missing := full, false
 	for {
@@ -159,7 +160,7 @@ func (c *compiler) wideFolder(full string) bool {
 		slices.ContainsFunc(c.folders, func(a pathTree) bool { return within(a.path, full) }) || slices.ContainsFunc(c.state, holds)
 }
 
-// decides reports whether a path is, or is inside, a path that decides what other programs do.
+// decides reports whether a path decides what other programs do, or is inside such a path.
 func (c *compiler) decides(full string) bool {
 	names := protectedNames()
 	for at := full; at != "/" && at != c.home; at = path.Dir(at) {

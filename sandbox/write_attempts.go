@@ -9,9 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// writeAttempts are the last files outside the writable trees that a command tried to write, according
-// to its system calls: a program may not report a refused write, or may report a different error. Once
-// the command writes in the workspace again, it has continued without them.
+// writeAttempts are the last files outside the writable trees that a command tried to write,
+// according to its system calls: a program may not report a refused write, or may report a
+// different error. If the command writes in the workspace again afterwards, it has continued
+// without these files.
 type writeAttempts struct {
 	allowed []pathTree // the writable trees
 
@@ -22,8 +23,8 @@ type writeAttempts struct {
 // maxTries is the number of attempts kept: a program tries several places in a row.
 const maxTries = 4
 
-// temporary are trees in which a command has private files. Writes there do not show whether it has
-// continued.
+// temporary are trees in which a command has private files. Writes in these trees do not show
+// whether the command has continued.
 var temporary = []string{"/tmp", "/var/tmp", "/dev", "/proc"}
 
 // tries returns the attempts of a command that starts now.
@@ -47,8 +48,8 @@ func (t *writeAttempts) add(path string) {
 	}
 }
 
-// refused returns the attempts that the sandbox refused and that a setting could allow. Writes that
-// would have failed without the sandbox are left out.
+// refused returns the attempts that the sandbox refused and that a setting could allow. It leaves
+// out writes that would have failed without the sandbox.
 func (t *writeAttempts) refused(s *Sandbox) []Violation {
 	t.mu.Lock()
 	defer t.mu.Unlock()

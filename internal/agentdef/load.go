@@ -16,12 +16,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// Options are the places of definitions.
+// Options are the places that definitions are read from.
 type Options struct {
-	Project string // folder whose .holdfast/agents and .claude/agents are read; "" for none
-	Trusted bool   // the user trusts the project's definitions; otherwise they are reported and not read
-	Home    string // HOLDFAST_HOME, whose folder agents is read; "" for none
-	User    string // the user's home folder, whose .claude/agents is read; "" for none
+	Project string // the project's folder: its .holdfast/agents and .claude/agents are read; "" for none
+	Trusted bool   // true if the user trusts the project's definitions; otherwise they are reported but not used
+	Home    string // HOLDFAST_HOME: its folder agents is read; "" for none
+	User    string // the user's home folder: its .claude/agents is read; "" for none
 	// JSON is an object of definitions by name, which override all files; "" for none.
 	JSON string
 }
@@ -35,8 +35,8 @@ type Set struct {
 	Problems []Problem
 }
 
-// maxFiles is the maximum number of files that are read from a folder, and maxDepth that of nested
-// folders.
+// maxFiles is the maximum number of files read from a folder. maxDepth is the maximum depth of
+// nested folders.
 const (
 	maxFiles = 200
 	maxDepth = 4
@@ -48,8 +48,8 @@ type place struct {
 	layer       string
 }
 
-// Load reads all definitions: of JSON, of the project, of the user. Of several definitions with the same
-// name, the first applies; .holdfast comes before .claude.
+// Load reads all definitions, in this order: JSON, the project's, the user's. If several
+// definitions have the same name, the first is used; .holdfast comes before .claude.
 func Load(o *Options) *Set {
 	s := &Set{}
 	if o.JSON != "" {

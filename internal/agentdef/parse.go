@@ -116,13 +116,13 @@ func (r *reader) refuse(at int, detail, hint string) {
 	r.problem(true, at, detail, hint)
 }
 
-// memories are the values of memory.
+// memories are the valid values of the field memory.
 var memories = []string{"user", "project", "local"}
 
 // unusedFields are fields that only affect the display of a definition.
 var unusedFields = []string{"color"}
 
-// ignoredFields are fields that can be ignored without loss of safety, with the effect.
+// ignoredFields maps fields that can safely be ignored to the effect of ignoring them.
 var ignoredFields = map[string]string{
 	"effort":        "the sub-agent uses its parent's effort",
 	"initialPrompt": "the sub-agent gets only its task",
@@ -259,7 +259,7 @@ func (r *reader) tools(m *jsontree.Member, allowed bool) []string {
 		r.d.ToolRules = nil
 		return nil
 	}
-	if allowed { // a tool that is also named without a rule is not restricted
+	if allowed { // if a tool is also listed without a rule, it is not restricted
 		r.d.ToolRules = slices.DeleteFunc(r.d.ToolRules, func(rule string) bool { return whole[strings.TrimSuffix(rule[:strings.Index(rule, "(")], " ")] })
 	}
 	if names == nil && allowed {

@@ -11,8 +11,8 @@ import (
 // maxServers is the maximum number of MCP servers of one definition.
 const maxServers = 32
 
-// mcpServers reads the list of MCP servers: names of servers of the run, and definitions as in
-// .mcp.json, which only these sub-agents use.
+// mcpServers reads the list of MCP servers. An entry is the name of one of the run's servers, or a
+// definition as in .mcp.json, for these sub-agents only.
 func (r *reader) mcpServers(m *jsontree.Member) {
 	const form = "write a list of server names, or of NAME: with a definition"
 	if m.Value.Kind != jsontree.List {

@@ -40,7 +40,7 @@ type Runner interface {
 	Close() error
 }
 
-// Agent is an agent together with its session: on this machine or in a workspace.
+// Agent is an agent with its session. It works on this machine or in a workspace.
 //
 //	Request ─► Make or MakeInWorkspace ─► Choose a session ─► Agent
 type Agent struct {
@@ -137,7 +137,8 @@ func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *sess
 	return nil
 }
 
-// description returns the records that describe the run, written before its first turn.
+// description returns the records that describe the run. They are written before the run's first
+// turn.
 func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
 	if r.RecordSpec == nil || o.NoPersist {
 		return nil, nil
@@ -195,8 +196,8 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Workspace, open Stor
 	return nil
 }
 
-// ask returns the function that answers approval requests; without one, that of the settings. Nil
-// denies.
+// ask returns the function that answers approval requests; if the caller has set none, the one that
+// the settings choose. Nil denies.
 func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Request) (approval.Answer, error) {
 	if p.Ask != nil {
 		return p.Ask
@@ -209,7 +210,7 @@ func Unattended(policy settings.UnattendedPolicy) func(context.Context, approval
 	switch policy {
 	case settings.UnattendedWait:
 		return func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
-			<-ctx.Done() // another program answered, the request timed out, or the run was interrupted
+			<-ctx.Done() // another program has answered, the request has timed out, or the run was interrupted
 			return approval.Answer{}, context.Cause(ctx)
 		}
 	case settings.UnattendedSuspend:
@@ -229,7 +230,7 @@ func (a *Agent) Settings() *settings.Settings {
 	return a.Parts.Settings
 }
 
-// Notices returns what has no effect in the run, with the reasons.
+// Notices returns a list of everything that has no effect in the run, with the reasons.
 func (a *Agent) Notices() []env.Notice {
 	if a.Workspace != nil {
 		return SettingsNotices(a.Workspace.Settings)
@@ -251,15 +252,15 @@ func (a *Agent) mask() *secret.Masker {
 	return a.Parts.Options.Mask
 }
 
-// LeftWorktree describes what remains of a worktree after the run.
+// LeftWorktree describes the worktree that remains after a run.
 type LeftWorktree struct {
 	Text     string // text that says what remains and why; "" if the worktree was removed
 	Worktree string // the worktree's name
 	Remove   string // the command that removes it
 }
 
-// LeaveWorktree removes the agent's worktree if nothing would be lost. With keep it is not removed.
-// Call it before Close.
+// LeaveWorktree removes the agent's worktree if nothing would be lost. If keep is true, it is never
+// removed. Call it before Close.
 func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (left LeftWorktree) {
 	if !a.worktree || a.Parts.Tools.Checkout() == nil {
 		return left
@@ -271,7 +272,7 @@ func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (left LeftWorktree
 	return left
 }
 
-// Close ends the agent and closes its parts.
+// Close stops the agent and closes its parts.
 func (a *Agent) Close() error {
 	var err error
 	if a.Runner != nil {

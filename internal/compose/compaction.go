@@ -64,7 +64,7 @@ func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, er
 	return o, nil
 }
 
-// compactSettings returns the same values in the form of settings, for an agent in another process.
+// compactSettings returns the same values as settings, for an agent in another process.
 func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) {
 	o, err := newCompactOverrides(e, spec)
 	switch {
@@ -92,13 +92,14 @@ func boolPtr(text string) (bool, error) {
 	return false, fmt.Errorf("invalid value %q; want 1 or 0", text)
 }
 
-// compactSteps creates the compaction steps of the settings; nil means the agent's default.
+// compactSteps creates the compaction steps that the settings define; nil means the agent's default
+// steps.
 func compactSteps(s *settings.Settings) (list []agent.Mutator, err error) {
 	for _, step := range s.Compaction.Steps.Value {
 		r := agent.CompactionStep{Step: step.Name, Items: step.Items, Tokens: s.Compaction.KeepTokens.Value}
 		if step.Name == "redact" {
 			r.Mask, err = s.Masker()
-			if err == nil && r.Mask == nil { // masking is off for stored text
+			if err == nil && r.Mask == nil { // stored text is not masked
 				r.Mask, err = secret.New(nil)
 			}
 			if err != nil {

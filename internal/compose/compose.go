@@ -5,7 +5,7 @@
 //	runspec.Spec ─► settings ─► models
 //	                   └──────► tools (sandbox, hooks, kits) ─► agent.Options ─► agent.New ─► Attach
 //
-// Package holdfast and everything that runs agents for clients build them here.
+// Package holdfast uses it, and so does all code that runs agents for clients.
 package compose
 
 import (
@@ -34,10 +34,10 @@ type Request struct {
 	Cwd  string // the working folder, absolute
 
 	// Values of a host program.
-	Model, Fallback model.Model        // models that replace those of the spec
+	Model, Fallback model.Model        // models to use instead of those in the spec
 	Tools           []tool.Tool        // additional tools
-	Preloaded       *settings.Portable // settings that another process has read
-	Telemetry       *otel.Telemetry    // shared by several agents; if nil, the environment configures it
+	Preloaded       *settings.Portable // settings already read by another process
+	Telemetry       *otel.Telemetry    // the telemetry that several agents share; if nil, the environment configures it
 
 	// Loading is called before a session is resumed, with the size of its payloads in bytes; it may
 	// be nil.
@@ -157,7 +157,7 @@ func budget(spec *runspec.Spec) float64 {
 	return spec.Limits.MaxBudgetUSD
 }
 
-// Notices returns what has no effect in the run, with the reasons.
+// Notices returns a list of everything that has no effect in the run, with the reasons.
 func (m *Parts) Notices() []env.Notice {
 	return append(SettingsNotices(m.Settings), m.Tools.Notices()...)
 }
@@ -180,7 +180,7 @@ func retries(s *settings.Settings) agent.Retry {
 	return r
 }
 
-// Close ends what the parts still run.
+// Close stops everything that the parts still run.
 func (m *Parts) Close() {
 	if m.flush != nil {
 		m.flush()

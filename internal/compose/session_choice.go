@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Choose returns which session an agent restores: the one named by the spec, in the folder cwd or
-// in a workspace (nil: none).
+// Choose returns which session an agent restores, according to the spec. The agent works in the
+// folder cwd or, if in is not nil, in that workspace.
 func Choose(ctx context.Context, sessions *session.Sessions, s *runspec.Session, cwd string, in *workspace.Settings) (session.RestoreOptions, error) {
 	o := session.RestoreOptions{
 		Fork: s.Fork, ForkGrants: s.WithGrants, ItemID: s.ForkAt, Takeover: s.Takeover, SessionID: s.ID,
@@ -64,8 +64,9 @@ func projectOf(cwd string, in *workspace.Settings) (string, error) {
 	return project, err
 }
 
-// inProject rejects a session from elsewhere: a session of a workspace never continues outside of
-// it, and an outside session continues in a workspace only as a fork.
+// inProject rejects a session that cannot be continued in the given place. A session of a workspace
+// cannot be continued outside of that workspace. Any other session can be continued in a workspace
+// only as a fork.
 func inProject(m *session.Meta, fork bool, in *workspace.Settings) error {
 	slug, _, inside := workspace.OfProject(m.Project)
 	switch {

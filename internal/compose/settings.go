@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Settings returns the settings that apply to an agent. Its spec is the strongest layer except the
-// managed one.
+// Settings returns the settings that apply to an agent. Its spec takes precedence over all layers
+// except the managed one.
 func Settings(r *Request) (*settings.Settings, error) {
 	p := &r.Spec.Permissions
 	o, err := r.Env.SettingsOptions(r.Cwd, p.Settings)
@@ -61,14 +61,14 @@ func ServerNotices(folder string, servers []settings.MCPServer) (list []env.Noti
 	return list
 }
 
-// systemPrompt is the default. Its bytes and the text after it stay the same for a folder, so that
-// providers can cache them.
+// systemPrompt is the default system prompt. For one folder, this text and the text after it never
+// change, so that providers can cache both.
 //
 //go:embed prompt.md
 var systemPrompt string
 
-// System returns the system prompt of an agent that works in cwd. style is the addition of an
-// output style to the default prompt.
+// System returns the system prompt of an agent that works in cwd. The parameter style is the text
+// that an output style adds to the default prompt.
 func System(spec *runspec.Spec, cwd, style string) string {
 	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
 	for _, dir := range spec.AddDirs {

@@ -24,7 +24,7 @@ const maxStyle = 64 << 10
 //go:embed styles/*.md
 var builtInStyles embed.FS
 
-// styleText returns the addition of the selected output style to the system prompt, "" for the
+// styleText returns the text that the selected output style adds to the system prompt; "" for the
 // default style. The project's styles are used if its texts are trusted.
 //
 //	the project's .holdfast/output-styles, .claude/output-styles ─► the user's ─► built in

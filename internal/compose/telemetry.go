@@ -11,8 +11,8 @@ import (
 )
 
 // telemetry adds an observer that sends spans and metrics if OTEL_* variables are set. The returned
-// function sends the rest after the agent is closed. Failed delivery is only a notice. t observes
-// sub-agents; it is nil if nothing is sent.
+// function sends the remaining data after the agent is closed. Failed delivery is only a notice.
+// The result t observes sub-agents; it is nil if nothing is sent.
 func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telemetry, stop func(), err error) {
 	e := r.Env
 	if t := r.Telemetry; t != nil {

@@ -24,8 +24,8 @@ type Workspace struct {
 	Kind     string // the agent's kind
 }
 
-// OpenWorkspace opens a workspace for an agent of a kind; "" is the kind in its settings. The
-// caller closes it.
+// OpenWorkspace opens a workspace for an agent of the given kind; "" means the kind in the
+// workspace's settings. The caller closes it.
 func OpenWorkspace(ctx context.Context, all *workspace.Workspaces, slug, kind string) (*Workspace, error) {
 	s, err := all.Get(ctx, slug)
 	if err != nil {
@@ -89,8 +89,8 @@ func MakeInWorkspace(ctx context.Context, r *Request, in *Workspace) (m *Workspa
 	return m, m.vendorAgent(r)
 }
 
-// builtinAgent prepares the built-in agent: it reads the folder's settings inside the container and
-// receives the others.
+// builtinAgent prepares the built-in agent. The agent reads the folder's settings inside the
+// container; it receives the other settings from this process.
 func (m *WorkspaceParts) builtinAgent(ctx context.Context, r *Request) (err error) {
 	e, spec := r.Env, *r.Spec
 	if spec.Model == "" {
@@ -115,8 +115,8 @@ func (m *WorkspaceParts) builtinAgent(ctx context.Context, r *Request) (err erro
 	return err
 }
 
-// runInside returns the spec of a run for the process in the container: without what the host does
-// for it.
+// runInside returns the spec of a run for the process in the container. It leaves out what the host
+// does for that process.
 func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 	s := *spec
 	s.Cwd, s.Model, s.Workspace, s.Prompt = workspace.WorkFolder, "", "", ""
@@ -180,7 +180,7 @@ func (m *WorkspaceParts) KeySource() string {
 	return "none"
 }
 
-// Lasting reports whether a later command can resume with the model.
+// Lasting reports whether a later command can resume the session with the same model.
 func (m *WorkspaceParts) Lasting() bool {
 	return m.Models == nil || m.Models.Primary.Info().Provider != "scripted"
 }

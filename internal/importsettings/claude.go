@@ -7,19 +7,22 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// claudeSame are keys of Claude Code's settings with the same meaning here.
+// claudeSame are keys of Claude Code's settings that have the same meaning in Holdfast.
 var claudeSame = []string{
 	"permissions", "hooks", "disableAllHooks", "allowedHttpHookUrls", "httpHookAllowedEnvVars",
 	"mcpServers", "disabledMcpjsonServers", "deniedMcpServers", "claudeMdExcludes", "autoCompactEnabled", "env", "outputStyle",
 }
 
-// samePermissions are the keys of its permissions with the same meaning here.
+// samePermissions are the keys of Claude Code's permissions block that have the same meaning in
+// Holdfast.
 var samePermissions = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"}
 
-// managedOnly are keys with the same meaning here that only managed settings can set.
+// managedOnly are keys that have the same meaning in Holdfast, but that only managed settings can
+// set.
 var managedOnly = []string{"allowManagedHooksOnly", "allowedMcpServers", "allowManagedMcpServersOnly"}
 
-// claudeUnsupported are keys with another meaning here, or none, and what to use instead.
+// claudeUnsupported maps keys that have a different meaning or no meaning in Holdfast to what to
+// use instead.
 var claudeUnsupported = map[string]string{
 	"apiKeyHelper":                      "set the provider's key in Holdfast's settings",
 	"awsAuthRefresh":                    "Amazon Bedrock is not supported",
@@ -44,7 +47,7 @@ var claudeUnsupported = map[string]string{
 	"effortLevel":                       "use --effort",
 }
 
-// claudeConvenience are the unsupported keys that only save questions or time.
+// claudeConvenience are the unsupported keys whose only effect is that they save questions or time.
 var claudeConvenience = []string{"enableAllProjectMcpServers", "enabledMcpjsonServers", "cleanupPeriodDays", "skipDangerousModePermissionPrompt", "useAutoModeDuringPlan", "effortLevel"}
 
 // claudeDisplay are keys that only affect Claude Code's display and convenience.
@@ -101,7 +104,8 @@ func (t *translation) claudePermissions(m jsontree.Member) {
 	}
 }
 
-// claudeSandbox imports the block if it is enabled. Holdfast confines commands anyway.
+// claudeSandbox imports the block "sandbox" if the sandbox is enabled in it. Holdfast confines
+// commands anyway.
 func (t *translation) claudeSandbox(m jsontree.Member) {
 	if m.Value.Kind != jsontree.Object {
 		t.refuse(m.Value.At, "sandbox is %s, want an object", m.Value.Show())

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// codexUnsupported are keys of Codex's config.toml without an equivalent, and what to use instead.
+// codexUnsupported maps keys of Codex's config.toml that have no equivalent to what to use instead.
 var codexUnsupported = map[string]string{
 	"projects":               "trust a folder with: holdfast trust",
 	"profiles":               "profiles are not read; use --settings FILE for additional settings of one run",
@@ -78,7 +78,7 @@ func (t *translation) codex(root jsontree.Node) {
 	}
 }
 
-// codexProviders maps providers to their names here.
+// codexProviders maps Codex's names of providers to Holdfast's.
 var codexProviders = map[string]string{"": "openai", "openai": "openai", "ollama": "ollama", "lmstudio": "lmstudio", "openrouter": "openrouter", "groq": "groq", "mistral": "mistral", "deepseek": "deepseek", "xai": "xai"}
 
 // codexModel adds the provider to a model's name.
@@ -95,8 +95,8 @@ func (t *translation) codexModel(m jsontree.Member, provider *jsontree.Node) {
 	t.put("model", text(known+"/"+m.Value.Text, m.Value.At))
 }
 
-// codexMode derives a mode from the approval policy and the sandbox mode, which are one setting
-// here.
+// codexMode derives the mode from the approval policy and the sandbox mode. Holdfast has one
+// setting for both.
 func (t *translation) codexMode(root *jsontree.Node) {
 	approval, box := root.Member("approval_policy"), root.Member("sandbox_mode")
 	profile := root.Member("default_permissions")

@@ -88,11 +88,11 @@ func (t *translation) prefixRules(n jsontree.Node) {
 	}
 }
 
-// maxPrefixes is the maximum number of rules that one rule becomes.
+// maxPrefixes is the maximum number of rules into which one rule is translated.
 const maxPrefixes = 256
 
-// prefixes returns the command prefixes of a pattern: a list of words, each with one or more
-// alternatives.
+// prefixes returns the command prefixes of a pattern. A pattern is a list of words, each with one
+// or more alternatives.
 func prefixes(n *jsontree.Node) ([]string, bool) {
 	if n == nil || n.Kind != jsontree.List || len(n.Items) == 0 {
 		return nil, false

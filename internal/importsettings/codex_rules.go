@@ -4,8 +4,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// codexRules translates Codex's *.rules files: calls that deny, ask about or allow commands by
-// their prefix. A restriction that cannot be translated is an error; an allow is skipped.
+// codexRules translates Codex's *.rules files. They contain calls that deny, ask about or allow
+// commands by their prefix. If a restriction cannot be translated, that is an error. An allow that
+// cannot be translated is skipped.
 //
 //	prefix_rule(pattern = ["git", ["push", "fetch"]], decision = "prompt")
 func (t *translation) codexRules(calls jsontree.Node) {

@@ -41,7 +41,7 @@ func (p Program) String() string {
 	return string(p)
 }
 
-// Kind is the kind of a program's file.
+// Kind is the kind of a settings file of another program.
 type Kind string
 
 // The kinds.
@@ -58,7 +58,7 @@ type File struct {
 	NoEqual []Unsupported
 
 	source []byte
-	places []place // positions of values and keys in JSON, by offset
+	places []place // the original positions of the values and keys in JSON, sorted by their offset in it
 }
 
 // Unsupported is a setting without an equivalent.
@@ -81,8 +81,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Read reads a file. Comments and trailing commas in JSON are accepted for every program: what a
-// strict parser would skip may be a deny rule. Errors are *[Error].
+// Read reads a file. For every program, JSON may contain comments and trailing commas: a part that
+// a strict parser does not read may contain a deny rule. Errors are *[Error].
 func Read(p Program, k Kind, data []byte) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &translation{source: data}
@@ -214,7 +214,7 @@ func (t *translation) unsupportedSilent(key string, at int, why string) {
 	t.left[len(t.left)-1].Silent = true
 }
 
-// put sets a value in the output by its dotted key.
+// put sets the value of a dotted key in the output.
 func (t *translation) put(key string, n jsontree.Node) {
 	at := &t.out
 	at.Kind = jsontree.Object
@@ -258,7 +258,8 @@ func text(s string, at int) jsontree.Node {
 	return jsontree.Node{Kind: jsontree.Text, Text: s, At: at}
 }
 
-// texts returns the items of a list of strings, or a single string; false if it is neither.
+// texts returns the items of a list of strings. A single string is treated as a list of one. It
+// returns false for any other node.
 func texts(n *jsontree.Node) ([]jsontree.Node, bool) {
 	if n.Kind == jsontree.Text {
 		return []jsontree.Node{*n}, true

@@ -21,10 +21,11 @@ func parseJSON(data []byte) (jsontree.Node, error) {
 	return root, err
 }
 
-// withoutComments replaces comments and trailing commas by spaces, so that positions do not change.
+// withoutComments replaces comments and trailing commas with spaces, so that the positions of
+// values do not change.
 func withoutComments(data []byte) []byte {
 	out := slices.Clone(data)
-	comma := -1 // a comma followed only by spaces so far
+	comma := -1 // the last comma, if only spaces have followed it so far
 	for i := 0; i < len(out); {
 		switch c := out[i]; {
 		case c == '"':

@@ -52,7 +52,7 @@ func (t *translation) openCode(root jsontree.Node) {
 }
 
 // openCodePermission translates permissions to rules. In opencode the last matching pattern wins;
-// here a deny always does.
+// in Holdfast a deny always wins.
 func (t *translation) openCodePermission(m jsontree.Member) {
 	if m.Value.Kind == jsontree.Text {
 		t.unsupported(m.Key, m.At, "use permissions.defaultMode to ask about everything")
@@ -80,7 +80,7 @@ func (t *translation) openCodeRule(key, tool, pattern, decision string, at int) 
 			t.unsupported(key+"."+dotted(tool), at, "an import does not allow all uses of a tool; to do so, add "+names[0]+" to permissions.allow")
 			return
 		}
-		if pattern == "*" { // in opencode, other patterns override "*"; here, an ask overrides every allow
+		if pattern == "*" { // in opencode, other patterns override "*"; in Holdfast, an ask overrides every allow
 			t.unsupported(key+"."+dotted(tool, pattern), at, "for calls that no rule covers, the mode decides")
 			return
 		}

@@ -64,7 +64,7 @@ func (r *tomlReader) keys(n *unstable.Node) (list []tomlKey) {
 	return list
 }
 
-// open returns the table of a dotted key; for a list of tables, the last one.
+// open returns the table of a dotted key. For a list of tables it returns the last table.
 func (r *tomlReader) open(n *jsontree.Node, keys []tomlKey) *jsontree.Node {
 	for _, k := range keys {
 		n = member(n, k, jsontree.Object)
@@ -75,7 +75,7 @@ func (r *tomlReader) open(n *jsontree.Node, keys []tomlKey) *jsontree.Node {
 	return n
 }
 
-// element starts another table of a list of tables.
+// element adds a table to a list of tables.
 func (r *tomlReader) element(n *jsontree.Node, k tomlKey) *jsontree.Node {
 	list := member(n, k, jsontree.List)
 	list.Items = append(list.Items, jsontree.Node{Kind: jsontree.Object, At: k.at})
@@ -99,7 +99,7 @@ func (r *tomlReader) pair(table *jsontree.Node, e *unstable.Node) {
 	*member(in, last, jsontree.Null) = r.value(e.Value(), last.at)
 }
 
-// value converts a value; at is its position if the parser does not provide one.
+// value converts a value. The parameter at is its position if the parser does not provide one.
 func (r *tomlReader) value(v *unstable.Node, at int) jsontree.Node {
 	if v.Raw.Length > 0 {
 		at = int(v.Raw.Offset)

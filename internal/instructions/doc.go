@@ -16,7 +16,7 @@
 //	fmt.Println(set.Text())
 package instructions
 
-// Level says who a file belongs to, in Claude Code's words.
+// Level says who a file belongs to. Its values are Claude Code's words.
 type Level string
 
 // The levels.
@@ -27,7 +27,7 @@ const (
 	Local   Level = "Local"   // the user's, in the project's folder
 )
 
-// Reason says why a file was read, in Claude Code's words.
+// Reason says why a file was read. Its values are Claude Code's words.
 type Reason string
 
 // The reasons.
@@ -46,7 +46,8 @@ const (
 	maxDepth = 5 // of includes
 )
 
-// Mode selects the folders, from the repository's down to the current one, whose files are read.
+// Mode selects the folders whose files are read, from the repository's folder down to the current
+// one.
 type Mode string
 
 // The modes.
@@ -73,8 +74,9 @@ type File struct {
 type Options struct {
 	Cwd  string // the working folder: absolute, without links; required
 	Root string // the repository's folder; default Cwd
-	// Folders are additional folders of the session. Project files may include files in them, and
-	// no files elsewhere.
+	// Folders are additional folders of the session. Project files may include files in Root and in
+	// these folders. If Trusted is true, they may also include Markdown files in the user's
+	// ~/.claude.
 	Folders []string
 	Home    string // HOLDFAST_HOME, or ""
 	User    string // the user's home folder, or ""
@@ -82,9 +84,10 @@ type Options struct {
 	Mode    Mode   // default All
 	// Excludes are globs of absolute paths that are not read; managed files are never excluded.
 	Excludes []string
-	// Denied returns why a file must not be read, or ""; nil denies nothing.
+	// Denied returns the reason why a file must not be read, or ""; if Denied is nil, every file
+	// may be read.
 	Denied func(path string) string
-	// Trusted reports whether the user trusts the project's folder. Files of an untrusted folder
+	// Trusted is true if the user trusts the project's folder. Files of an untrusted folder
 	// are read too, and presented to the model as information, not instructions.
 	Trusted bool
 }

@@ -54,14 +54,14 @@ func (s *Set) include(m Level, at place, path string, b []byte) {
 	}
 }
 
-// isUsers reports whether a path is a Markdown file in the user's ~/.claude, the usual location of
-// personal files that a project's files include.
+// isUsers reports whether a path is a Markdown file in the user's ~/.claude. Project files often
+// include the user's personal files from there.
 func (s *Set) isUsers(path string) bool {
 	return s.o.User != "" && within(filepath.Join(s.o.User, ".claude"), path) && strings.EqualFold(filepath.Ext(path), ".md")
 }
 
-// inside reports whether a path is in one of the session's folders, by comparing names. Links are
-// checked when the file is opened.
+// inside reports whether a path is in one of the session's folders. It compares only names. Links
+// are checked when the file is opened.
 func (s *Set) inside(path string) bool {
 	for _, root := range append([]string{s.o.Root}, s.o.Folders...) {
 		if within(root, path) {
@@ -114,7 +114,8 @@ func proseLines(text string) func(yield func(string) bool) {
 				fence, before = f, line
 				continue
 			}
-			// An indented code block starts after a blank line; lists do not.
+			// A code block that is indented starts after a blank line. An indented line in a list
+			// is not a code block.
 			deep := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 			indented = deep && (indented || strings.TrimSpace(before) == "") || indented && blank
 			before = line
@@ -129,7 +130,7 @@ func proseLines(text string) func(yield func(string) bool) {
 	}
 }
 
-// fenceStart returns the fence that a line opens, or "".
+// fenceStart returns the fence with which a line starts a code block, or "".
 func fenceStart(line string) string {
 	for _, c := range []string{"`", "~"} {
 		n := len(line) - len(strings.TrimLeft(line, c))

@@ -15,7 +15,7 @@ import (
 // Set is the instruction files of a session. It is safe for concurrent use.
 type Set struct {
 	o       Options
-	folders *workdir.Folders // the repository's and the additional ones; nil with None
+	folders *workdir.Folders // the repository's folder and the additional folders; nil in mode None
 
 	mu      sync.Mutex
 	files   []File
@@ -23,7 +23,7 @@ type Set struct {
 	seen    []os.FileInfo // of every file read
 	tried   map[string]bool
 	size    int
-	rules   []File // rules with globs that have not been read yet
+	rules   []File // the rules with globs that have not matched a file yet
 }
 
 // Load reads the files that apply from the start. Missing files are ignored; a file that cannot be
@@ -31,8 +31,9 @@ type Set struct {
 //
 // A file may include others: @path, at the start of a line or after a space, and not in code. The
 // path is relative to the including file, or begins with ~/ or /. Includes are nested at most
-// maxDepth levels deep. Files of a project's folder can include only files in the session's
-// folders, also after following links; the user's and managed files can include any file.
+// maxDepth levels deep. Files of a project's folder can include files in the session's folders,
+// also after following links, and in a trusted folder also Markdown files in the user's ~/.claude.
+// The user's and managed files can include any file.
 func Load(o *Options) (*Set, error) {
 	s := &Set{o: *o, tried: map[string]bool{}}
 	s.o.Folders, s.o.Excludes = slices.Clone(o.Folders), slices.Clone(o.Excludes)
@@ -73,7 +74,7 @@ func Load(o *Options) (*Set, error) {
 	return s, nil
 }
 
-// Close closes the folders. The files read remain available.
+// Close closes the folders. Files that were read already remain available.
 func (s *Set) Close() error {
 	if s.folders == nil {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// Nested reads the files that apply additionally after a file was read: those of the folders
-// between the current directory and it, and the rules that match its path. Each is returned once,
-// until [Set.Forget].
+// Nested reads the files that also apply after the model has read a file: the files of the folders
+// between the current directory and that file, and the rules that match its path. Each is returned
+// once, until [Set.Forget].
 func (s *Set) Nested(path string) []File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +73,8 @@ func (s *Set) Forget() {
 
 const rulesDir = ".claude/rules"
 
-// rulesOf reads the rules of a folder: those without paths now, the others when a matching file is
-// read.
+// rulesOf reads the rules of a folder. Rules without paths are read now, the others when a matching
+// file is read.
 func (s *Set) rulesOf(root string) {
 	dir := filepath.Join(root, rulesDir)
 	p, err := s.folders.Locate(dir)

@@ -18,16 +18,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// place says why and how a file is read.
+// place says why a file is read, and how.
 type place struct {
-	free    bool // the user's or managed: links and includes may lead anywhere
+	free    bool // true for a file of the user or a managed file: its links and includes may lead anywhere
 	reason  Reason
 	parent  string
 	trigger string
 	globs   []string
 	depth   int
 	named   bool // named explicitly: a missing file is reported
-	rule    bool // the front matter is removed
+	rule    bool // true if the front matter is removed
 }
 
 // read reads a file and its includes, and reports whether it exists and is usable.
@@ -100,7 +100,7 @@ func (s *Set) add(f File, b []byte) {
 	s.files = append(s.files, f)
 }
 
-// whole drops the end of a text that was cut, back to the last complete line or character.
+// whole shortens a text that was cut, so that it ends with a complete line or character.
 func whole(b []byte) []byte {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		return b[:i+1]
@@ -180,7 +180,8 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// placeholder reports whether a sandbox has put a placeholder at the path, so there is no file.
+// placeholder reports whether the path is only a placeholder of a sandbox, so that there is no
+// file.
 func placeholder(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode() == os.ModeSocket

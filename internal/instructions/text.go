@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text returns the files as text for the model, each with its author and path. It is the same for
-// the same files, and "" if there are none.
+// Text returns the files as text for the model, each with its author and path. The text depends
+// only on the files; it is "" if there are none.
 func (s *Set) Text() string { return s.Render(s.Files()) }
 
 // Render formats files for the model.

@@ -11,7 +11,7 @@ import (
 
 // Compaction says when and how a long transcript is compacted. A value of 0 is not set.
 type Compaction struct {
-	Auto       Value[bool]    // false means never automatically; default true
+	Auto       Value[bool]    // false: the transcript is never compacted automatically; default true
 	Share      Value[float64] // of the model's context that is used
 	Items      Value[int]     // number of items in the transcript
 	KeepTokens Value[int]     // tokens of the newest items that a summary keeps
@@ -124,7 +124,7 @@ func (s *parsedSource) step(at string, n jsontree.Node) (CompactionStep, bool) {
 	return CompactionStep{}, false
 }
 
-// addCompaction adds a layer's compaction settings. Those of an untrusted folder are ignored,
+// addCompaction adds a layer's compaction settings. The values of an untrusted folder are ignored,
 // because they could make the agent forget things.
 func (m *merger) addCompaction(s *parsedSource) {
 	c, out := &s.compaction, &m.out.Compaction

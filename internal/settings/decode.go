@@ -16,13 +16,13 @@ import (
 type source struct {
 	layer string
 	file  string // name for display
-	dir   string // base of paths such as "/x" in rules, and of relative folders
+	dir   string // the folder that paths such as "/x" in rules, and relative folders, are relative to
 	user  string // the home folder, for "~"
 	data  []byte
 
-	program   importsettings.Program           // the program whose file it is; "" means Holdfast
+	program   importsettings.Program           // the program that the file belongs to; "" means Holdfast
 	kind      importsettings.Kind              // for a file of another program
-	importing bool                             // the file is imported, not read for a run
+	importing bool                             // true if the file is imported and not read for a run
 	place     func(offset int) (line, col int) // returns the position in the file; nil for data without a file
 
 	untrusted bool // true if the source may deny and ask, but not allow
@@ -60,7 +60,7 @@ type parsedSource struct {
 	readForeign Value[*bool]
 	key         string // key of the setting being decoded: "permissions.deny"
 
-	lenient bool // a problem of a server affects only that server
+	lenient bool // a problem in the definition of a server affects only that server
 	given   bool // from --mcp-config
 }
 
@@ -335,7 +335,7 @@ func (s *parsedSource) fault(at int, hint, format string, args ...any) {
 	})
 }
 
-// position returns the position in the file of an offset in the data.
+// position converts an offset in the data to a position in the file.
 func (s *parsedSource) position(at int) (line, col int) {
 	if s.place != nil {
 		return s.place(at)

@@ -7,8 +7,8 @@
 //	                    at once, and may allow after the user trusts it
 //
 // A single value (the mode) comes from the strongest layer that sets it. Lists (rules, folders,
-// forbidden globs) are combined. The sandbox block of every layer restricts independently, so no
-// layer can loosen another's.
+// forbidden globs) are combined. Each layer's sandbox block restricts on its own, so no layer can
+// loosen the block of another.
 //
 //	s, err := settings.Load(&settings.Options{Home: home, User: user, Cwd: dir})
 //	config, err := s.Policy()

@@ -20,13 +20,13 @@ type fileEdit struct {
 	layer, file string
 	mode        fs.FileMode // of a new file
 	check       func(source) error
-	mayRepair   bool // an existing problem may be in the part to be changed
+	mayRepair   bool // the part to be changed may contain an existing problem
 	dry         bool // write nothing
 }
 
-// do writes the file with the root that change returns, or leaves it unchanged if that is nil. It
-// returns the new content. If the file is unreadable or would become invalid, the error is an
-// *[Error] and nothing is written.
+// do calls change and writes the file with the root that change returns. If that root is nil, the
+// file does not change. It returns the new content. If the file is unreadable or would become
+// invalid, the error is an *[Error] and nothing is written.
 func (e *fileEdit) do(change func(root []member) ([]member, error)) ([]byte, error) {
 	src := source{layer: e.layer, file: e.file, dir: filepath.Dir(e.file), data: []byte("{}")}
 	there, err := exists(e.file)

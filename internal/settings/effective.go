@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Effective is a setting that is in effect.
+// Effective is one setting that is in effect.
 type Effective struct {
 	Key     string        `json:"key"` // "permissions.deny", "providers.ollama.idleTimeout"
 	Value   string        `json:"value"`
@@ -93,7 +93,7 @@ func (s *Settings) Effective() []Effective {
 			if _, known := seen[v.key]; known && !seen[at] {
 				continue
 			}
-			seen[v.key], seen[at] = true, true // a list is one value of its layer
+			seen[v.key], seen[at] = true, true // a list is treated as one value of its layer
 		}
 		list = append(list, Effective{Key: v.key, Value: v.value, Origin: v.origin, Program: v.from})
 	}

@@ -19,9 +19,9 @@ func (s *Settings) Environ() []string {
 	return list
 }
 
-// forbiddenVariables are variables that settings must not set, by name or prefix, with a hint.
-// Variables that Holdfast itself reads would have no effect here; the others change how commands
-// are parsed or confined.
+// forbiddenVariables are variables that settings must not set, by name or prefix, with a hint. Some
+// are variables that Holdfast itself reads, which would have no effect here. The others change how
+// commands are parsed or confined.
 var forbiddenVariables = []struct{ name, hint string }{
 	{"ANTHROPIC_BASE_URL", "write providers.anthropic.baseURL"},
 	{"OPENAI_BASE_URL", "write providers.openai.baseURL"},
@@ -96,7 +96,7 @@ func wrongFile(name string) (hint string, ok bool) {
 }
 
 // addEnvironment takes each variable from the strongest layer that sets it. An untrusted folder
-// sets none.
+// cannot set variables.
 func (m *merger) addEnvironment(s *parsedSource) {
 	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		v := s.env[name]
@@ -125,7 +125,7 @@ func (s *parsedSource) styleName(path string, n jsontree.Node) {
 	}
 }
 
-// addStyle takes the style from the strongest layer. That of an untrusted folder is ignored.
+// addStyle takes the style from the strongest layer. The style of an untrusted folder is ignored.
 func (m *merger) addStyle(s *parsedSource) {
 	if s.untrusted && s.style.Value != "" {
 		m.ignore("outputStyle "+s.style.Value, s.style.Origin)

@@ -106,8 +106,8 @@ func (o *Options) flags() ([]source, error) {
 	return list, nil
 }
 
-// read returns a file as a source, or nothing if the file does not exist. Every other failure is an
-// error.
+// read returns a file as a source, or nothing if the file does not exist. If reading fails for any
+// other reason, that is an error.
 func (o *Options) read(layer string, file, dir string) ([]source, error) {
 	there, err := exists(file)
 	if err != nil {

@@ -143,8 +143,8 @@ func (s *parsedSource) hookEnv(path string, n jsontree.Node) {
 	})
 }
 
-// addHooks adds a layer's hook settings. An untrusted folder can only make failures stricter:
-// disabling hooks would disable those that watch it.
+// addHooks adds a layer's hook settings. An untrusted folder can only make the handling of failures
+// stricter. If it could disable hooks, it could disable those that watch it.
 func (m *merger) addHooks(s *parsedSource) {
 	h := &s.hooks
 	for _, d := range h.list {
@@ -180,8 +180,8 @@ func (m *merger) addHooks(s *parsedSource) {
 }
 
 // HookAccess returns the project access of a hook's command: read, write or off; "" if it is not a
-// command. The default is write for a hook of the folder or of another program: it was trusted, and
-// formatters and loggers need to write.
+// command. The default is write for a hook of the folder or of another program, because the user
+// trusted the hook, and because formatters and loggers need to write.
 func (s *Settings) HookAccess(d *hook.Definition) string {
 	switch {
 	case d.Sandbox != "" || d.Type() != "command":
@@ -277,7 +277,8 @@ func (s *Settings) HookOptions() hook.Options {
 	return hook.Options{Strict: s.StrictHooks.Value, Rules: s.ruleOptions()}
 }
 
-// HookNotice returns which hooks of the folder do not run, and a hint. Both are "" if all run.
+// HookNotice returns a text that says which hooks of the folder do not run, and a hint. Both are ""
+// if all run.
 func (s *Settings) HookNotice() (what, hint string) {
 	var events, modified, blocked, removed []string
 	n := 0

@@ -18,9 +18,9 @@ func (m *merger) wasTrusted(h *Hook) *TrustedHook {
 	return &known[i]
 }
 
-// missHooks finds trusted hooks that are gone. If the folder has an untrusted hook of the same
-// event, that is considered its replacement. A changed hook that would block on failure blocks, so
-// a guard cannot be disabled by replacing its text.
+// missHooks finds trusted hooks that are gone. If the folder has an untrusted hook for the same
+// event, that hook is considered the replacement. A changed hook that would block on failure
+// blocks, so a guard cannot be disabled by replacing its text.
 func (m *merger) missHooks() {
 	strict := m.out.StrictHooks.Value
 	for i := range m.out.Hooks {
@@ -50,8 +50,8 @@ func (m *merger) missHooks() {
 	}
 }
 
-// blockingHook returns a hook that blocks everything the changed hook would have seen, without its
-// condition, which may be what changed.
+// blockingHook returns a hook that blocks everything that the changed hook would have seen. It does
+// not have the changed hook's condition, because the condition may be what changed.
 func (s *Settings) blockingHook(h *Hook) hook.Definition {
 	d := hook.Definition{
 		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, Name: HookName(&h.Definition), Origin: h.Origin, Digest: h.Digest,

@@ -22,8 +22,9 @@ type pinnedRunner struct {
 
 // PinHooks returns a runner that does not run a hook of the folder if it, or a file that it names,
 // has changed since the settings were loaded: an agent must not be able to create a hook or
-// overwrite a guard. On events that guard, such a hook blocks. For hooks from outside the folder,
-// this applies if they guard or run without a sandbox.
+// overwrite a guard. If the hook is for an event that guards (see [hook.Event.Guards]), it then
+// blocks. For hooks from outside the folder, this applies only to hooks that guard or that run
+// without a sandbox.
 func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinnedRunner{r, s, s.Project} }
 
 // Close closes the runner if it has a Close method.
@@ -81,8 +82,8 @@ func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 	if cwd == "" || cwd == p.project {
 		return nil
 	}
-	// In the folder where it starts, relative names may refer to other files. Paths from the
-	// project are the same everywhere.
+	// Relative names in the command may refer to different files, depending on the folder in which
+	// the hook starts. Paths from the project are the same everywhere.
 	away := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", os.DevNull, "$CLAUDE_PROJECT_DIR", os.DevNull, p.project, os.DevNull)
 	elsewhere.Command, elsewhere.Args = away.Replace(d.Command), slices.Clone(d.Args)
 	for i, a := range elsewhere.Args {

@@ -162,8 +162,8 @@ func Import(o *ImportOptions) (*Imported, error) {
 	return out, err
 }
 
-// candidates returns the values of another program's file that can be written into a Holdfast file,
-// each checked separately; the result left has those that cannot.
+// candidates checks each value of another program's file separately and returns those that can be
+// written into a Holdfast file. The result left has the other values.
 func (s *parsedSource) candidates(file string) (list []importable, left []UnsupportedSetting) {
 	for _, f := range s.foreign {
 		if f.Key != "hooks" { // each is checked below
@@ -247,8 +247,9 @@ func (s *parsedSource) absolute(key, value string) string {
 	return value
 }
 
-// merge adds a value to an object: to the list at the path, or at the path if nothing is there.
-// The result exists is true if another value is there.
+// merge adds a value to an object. If there is a list at the path, it adds the value to that list;
+// if there is nothing, it sets the value. The result exists is true if the object already has a
+// different value there.
 func merge(list []member, path []string, raw json.RawMessage, inList bool) (_ []member, added, exists bool, err error) {
 	i := slices.IndexFunc(list, func(m member) bool { return m.key == path[0] })
 	if len(path) > 1 {

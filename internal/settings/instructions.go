@@ -68,7 +68,7 @@ type TrustedTexts struct {
 	Skills string // digest of its trusted skills and commands
 }
 
-// TrustedTexts reads that from the trust list.
+// TrustedTexts returns which of the folder's texts the user trusts, according to the trust list.
 func (s *Settings) TrustedTexts() (TrustedTexts, error) {
 	t, err := s.opt.trust()
 	if err != nil {

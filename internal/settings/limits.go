@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// limits returns what no rule and no mode can allow: forbidden globs and the sandboxes.
+// limits returns the limits that no rule and no mode can override: the forbidden globs and the
+// sandboxes.
 func (s *Settings) limits() ([]policy.NamedPolicy, error) {
 	var list []policy.NamedPolicy
 	seen := map[string]int{}
@@ -52,7 +53,7 @@ func (s *Settings) limits() ([]policy.NamedPolicy, error) {
 const KeysFile = "keys.json"
 
 // denyOnly is a limit that denies what certainly accesses its paths. It does not ask about commands
-// with unknown paths, which the sandbox confines.
+// whose paths are unknown, because the sandbox confines these.
 type denyOnly struct{ policy.Policy }
 
 func (c denyOnly) Evaluate(r policy.Request) policy.Verdict {
@@ -70,7 +71,7 @@ func keyFiles(home string) []string {
 }
 
 // ownPaths returns the files that define the policy, and the user's HOLDFAST_HOME unless the
-// session works in it: a program that can write them can change the policy.
+// session works in it. A program that can write to them can change the policy.
 func (s *Settings) ownPaths() []string {
 	var list []string
 	add := func(path string) {

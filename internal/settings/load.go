@@ -41,8 +41,8 @@ type Options struct {
 	// FlagsOnly ignores every layer except flags.
 	FlagsOnly bool
 
-	// Tools are the names of the available tools. With them, rules are checked further: what they
-	// shadow, and whether their tool exists.
+	// Tools are the names of the available tools. If they are set, rules are also checked for tools
+	// that do not exist and for other rules that they shadow.
 	Tools []string
 }
 

@@ -61,7 +61,7 @@ type MCPServer struct {
 	ExcludeTools []string      `json:"excludeTools,omitempty"`
 	Timeout      time.Duration `json:"-"` // time limit of one call; 0 if not set
 
-	Kind   string        `json:"-"` // name of the sub-agent definition with the server; "" for a server of the run
+	Kind   string        `json:"-"` // the sub-agent definition that contains the server, by name; "" for a server of the run
 	Origin policy.Origin `json:"-"`
 	Folder string        `json:"-"` // base of the server's relative paths
 	Digest string        `json:"-"` // digest of all fields above with a JSON name, in hexadecimal
@@ -76,10 +76,10 @@ type MCPOAuth struct {
 	ClientID     string   `json:"clientId,omitempty"`     // Holdfast's client id at the server; if it is "", Holdfast registers itself
 	ClientSecret string   `json:"clientSecret,omitempty"` // may be ${VAR}
 	CallbackPort int      `json:"callbackPort,omitempty"` // 0 is any
-	Scopes       []string `json:"scopes,omitempty"`       // if there are none, Holdfast asks for those that the server requests
+	Scopes       []string `json:"scopes,omitempty"`       // if there are none, Holdfast requests the scopes that the server names
 }
 
-// FromFolder reports whether the server comes with the folder, and so needs approval.
+// FromFolder reports whether a file in the folder defines the server, so that it needs approval.
 func (s *MCPServer) FromFolder() bool { return isFolderLayer(s.Origin.Layer) }
 
 // Key returns the server's display name: its name, or KIND/NAME for a sub-agent's server.
@@ -133,7 +133,7 @@ func (s *parsedSource) mcpServers(path string, n jsontree.Node) {
 
 const maxServerName = 64
 
-// badServerName says what is wrong with a name, which becomes part of tool names.
+// badServerName says what is wrong with a server's name. The name becomes part of tool names.
 func badServerName(name string) string {
 	bad := func(r rune) bool {
 		good := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
@@ -394,7 +394,7 @@ func (o *Options) mcpProject() (*parsedSource, error) {
 		return nil, err
 	}
 	s := decodeMCP(src[0], true)
-	for i := range s.problems { // such a problem does not stop the load: the server is not started
+	for i := range s.problems { // such a problem does not make the load fail; only the server is not started
 		s.problems[i].Fatal = false
 	}
 	return s, nil

@@ -30,9 +30,9 @@ func MCPScopeFile(scope MCPScope, project, home string) string {
 }
 
 // EditMCP writes the definition of a server into the file of a scope, or removes it if the
-// definition is nil; the rest of the file is kept. It reports whether the name existed before. An
-// invalid definition is an *[Error] without a file name, and nothing is written; so is an
-// unreadable file, with its position.
+// definition is nil; the rest of the file is kept. It reports whether the name existed before. If
+// the definition is invalid, nothing is written and the error is an *[Error] without a file name.
+// If the file cannot be read, the *[Error] has the position in the file.
 func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (replaced bool, err error) {
 	layer := string(scope)
 	if definition != nil {

@@ -30,7 +30,7 @@ func (p *mcpPattern) matches(srv *MCPServer) bool {
 	return p.name == srv.Name
 }
 
-// denies is like matches, for a list that excludes servers: a URL that cannot be compared matches
+// denies is like matches, for a list that excludes servers. A URL that cannot be compared matches
 // too.
 func (p *mcpPattern) denies(srv *MCPServer) bool {
 	if p.url == "" || srv.Type == MCPStdio {
@@ -141,8 +141,9 @@ func (r *mcpRules) forbids(srv *MCPServer) string {
 	return ""
 }
 
-// allows compares a list as Claude Code does: if it has commands, a program must match one of them,
-// and if it has URLs, a server with a URL must match one; otherwise the name is compared.
+// allows compares a server with a list as Claude Code does. If the list has commands, a local
+// program must match one of them; if it has URLs, a server with a URL must match one of them.
+// Otherwise the names are compared.
 func allows(list []mcpPattern, srv *MCPServer) bool {
 	exact := func(p mcpPattern) bool {
 		return srv.Type == MCPStdio && p.command != nil || srv.Type != MCPStdio && p.url != ""

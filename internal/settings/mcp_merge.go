@@ -158,8 +158,9 @@ func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
 	return list
 }
 
-// trustableServers returns the decisions made by trusting the whole folder: they cover the servers
-// in its settings, which are part of what was trusted. Those of .mcp.json do not change.
+// trustableServers returns the decisions about servers that the user makes by trusting the whole
+// folder. They cover the servers in its settings, because the user trusts these settings. Decisions
+// about servers in .mcp.json do not change.
 func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]

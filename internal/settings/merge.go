@@ -117,7 +117,8 @@ func prefer[T comparable](into *Value[T], v Value[T]) {
 	}
 }
 
-// finish resolves what depends on all layers and returns every problem, the fatal ones first.
+// finish resolves the values that depend on all layers. It returns every problem, the fatal ones
+// first.
 func (m *merger) finish() (*Settings, []Problem) {
 	for _, w := range m.stricterModes {
 		o := w.mode.Origin
@@ -152,7 +153,8 @@ func (m *merger) finish() (*Settings, []Problem) {
 	return m.out, m.problems
 }
 
-// checkNetwork applies the hosts of an untrusted project again if a trusted layer allows a network: there they restrict.
+// checkNetwork removes the notice that the hosts of an untrusted project are ignored, if a trusted
+// layer allows a network: the project's hosts then restrict that network.
 func (m *merger) checkNetwork() {
 	if !slices.ContainsFunc(m.out.Sandboxes, func(b Sandbox) bool { return !b.Untrusted && b.Settings.Network != nil }) {
 		return
@@ -173,7 +175,7 @@ func (m *merger) sortProblems() {
 
 // checkRules compiles all rules, including ignored ones: they take effect once the project is trusted.
 func (m *merger) checkRules() {
-	_, found, _ := m.out.ruleOptions().Compile(m.written) // the problems say the same
+	_, found, _ := m.out.ruleOptions().Compile(m.written) // the error says the same as the problems
 	if tools := m.out.opt.Tools; tools != nil {
 		found = m.out.ruleOptions().Lint(m.written, tools)
 	}

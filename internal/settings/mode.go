@@ -2,9 +2,10 @@ package settings
 
 import "github.com/holdfast-dev/holdfast/policy"
 
-// stricter reports whether a mode is certainly stricter than another: whatever the rules and the
-// user decide, it allows nothing that the other would not. Modes that never ask are therefore not
-// stricter than plan mode: in them, an allow rule allows a change, and in plan mode it does not.
+// stricter reports whether a mode is certainly stricter than another: it never allows a call that
+// the other would not allow, whatever the rules and the user decide. Modes that never ask are
+// therefore not stricter than plan mode: in such a mode an allow rule allows a change, but in plan
+// mode it does not.
 func stricter(a, b policy.Mode) bool {
 	return a != b && b != policy.ModePlan && a.Stricter(b) == a
 }

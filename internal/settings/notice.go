@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Notice reports which settings of an untrusted folder are ignored, with a hint. Both are "" if
-// none are.
+// Notice reports which settings of an untrusted folder are ignored, with a hint. Both are "" if no
+// settings are ignored.
 func (s *Settings) Notice() (what, hint string) {
 	if len(s.Ignored) == 0 {
 		return "", ""

@@ -43,7 +43,7 @@ func (o *Options) foreignManaged() []foreignFile {
 	etc := filepath.Dir(filepath.Dir(o.Managed))
 	claude := filepath.Join(etc, "claude-code")
 	list := []foreignFile{{importsettings.Claude, importsettings.Managed, layernames.Managed, filepath.Join(claude, "managed-settings.json"), claude}}
-	entries, _ := os.ReadDir(filepath.Join(claude, "managed-settings.d")) // an unreadable folder fails below
+	entries, _ := os.ReadDir(filepath.Join(claude, "managed-settings.d")) // if the folder is unreadable, reading it fails below
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
 			list = slices.Insert(list, 0, foreignFile{importsettings.Claude, importsettings.Managed, layernames.Managed, filepath.Join(claude, "managed-settings.d", e.Name()), claude})
@@ -196,8 +196,8 @@ func decodeForeign(src source) *parsedSource {
 	return s
 }
 
-// restricting are the keys that deny or ask. A problem of one of them in another program's file is
-// never ignored.
+// restricting are the keys that deny or ask. A problem with one of these keys in another program's
+// file is never ignored.
 var restricting = []string{
 	"permissions", "permissions.deny", "permissions.ask", "permissions.forbidden", "permissions.disableBypassPermissionsMode",
 	"sandbox", "deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "allowManagedHooksOnly",
@@ -240,8 +240,8 @@ func (m *merger) addForeign(s *parsedSource) {
 		usable = append(usable, r)
 	}
 	s.rules = usable
-	// A user's or an administrator's setting that loosens another program's approvals or sandbox
-	// was meant for that program only.
+	// If a user's or an administrator's setting loosens the approvals or the sandbox of another
+	// program, it was meant only for that program.
 	if s.limited() {
 		if s.sandbox != nil {
 			for _, l := range s.sandbox.loosens {
@@ -274,7 +274,7 @@ func (m *merger) unusable(r policy.RuleSource) string {
 	return ""
 }
 
-// limited reports whether it is another program's file from outside the project's folder.
+// limited reports whether the source is another program's file from outside the project's folder.
 func (s *parsedSource) limited() bool { return s.program != "" && !isFolderLayer(s.layer) }
 
 // UnsupportedNotice reports on one line how many settings of other programs have no effect here.

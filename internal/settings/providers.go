@@ -67,8 +67,8 @@ func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.He
 	return h, nil
 }
 
-// providersBlock decodes providers. A folder cannot set them, because it could send the key
-// anywhere.
+// providersBlock decodes providers. A project's folder cannot set them, because it could then send
+// the key anywhere.
 func (s *parsedSource) providersBlock(path string, n jsontree.Node) {
 	if !s.requireUserLayer(path, n) || !s.want(path, n, jsontree.Object) {
 		return

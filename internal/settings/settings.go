@@ -49,13 +49,13 @@ type Settings struct {
 	Env           map[string]Value[string] // variables of commands, by name; see [Settings.Environ]
 	OutputStyle   Value[string]            // "" if not set
 	MCPServers    []MCPServer              // sorted by name, including those that are not started
-	Warnings      []Problem                // settings without effect that allow nothing
+	Warnings      []Problem                // settings that have no effect and allow nothing
 	Ignored       []Ignored                // ignored settings of an untrusted folder
-	Foreign       []UnsupportedSetting     // settings of other programs without effect here
+	Foreign       []UnsupportedSetting     // settings of other programs that have no effect in Holdfast
 
 	StrictHooks      Value[bool]    // failing hooks block
 	NoHooks          Value[bool]    // disableAllHooks: if true, only managed hooks run
-	ManagedHooksOnly *policy.Origin // the setting because of which only managed hooks run, or nil
+	ManagedHooksOnly *policy.Origin // the setting that allows only managed hooks to run, or nil
 	removedHooks     []TrustedHook  // guarding hooks that were removed from the folder
 	HookURLs         []Value[string]
 	HookEnv          []Value[string] // httpHookAllowedEnvVars; no limit without HookEnvBound
@@ -84,7 +84,7 @@ type Sandbox struct {
 	Origin   policy.Origin     `json:"origin"`
 	Dir      string            `json:"-"` // base of the block's relative paths
 	Settings *sandbox.Settings `json:"settings"`
-	// Untrusted blocks may restrict; what would loosen is ignored.
+	// An untrusted block can restrict; its settings that would loosen are ignored.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	checker *sandbox.Checker

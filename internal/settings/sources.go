@@ -16,7 +16,7 @@ type Source struct {
 
 // Sources returns the files of the layers that a run watches, existing or not: the user's, the
 // project's, and the managed files with their folder settings.d. Settings from Portable and Files
-// have no file that could change.
+// are not watched, because they have no file that could change.
 func (s *Settings) Sources() []Source {
 	o := &s.opt
 	if o.FlagsOnly {

@@ -37,8 +37,8 @@ type TrustedFolder struct {
 	Folder    string    `json:"-"`
 	Digest    string    `json:"digest"` // digest of the settings files, SHA-256 in hexadecimal
 	TrustedAt time.Time `json:"at"`
-	// Hooks are the hooks that may run, each in its form at that time. Without a Digest only these
-	// are trusted.
+	// Hooks are the hooks that may run, each in its form at that time. If Digest is "", only these
+	// hooks are trusted.
 	Hooks []TrustedHook `json:"hooks,omitempty"`
 	// Texts says that its instruction files are treated as the user's. Skills is the digest of its
 	// trusted skills and commands.
@@ -64,7 +64,7 @@ func trustedHook(d *hook.Definition) TrustedHook {
 	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest, Blocks: d.CanBlock(false)}
 }
 
-// same reports whether two are the same hook, possibly at different times.
+// same reports whether two values are the same hook, possibly in a different form.
 func (h TrustedHook) same(other TrustedHook) bool {
 	h.Digest, h.Blocks = other.Digest, other.Blocks
 	return h == other

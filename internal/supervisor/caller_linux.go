@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// hostConn is one connection of the host, on the container's side.
+// hostConn is the container's side of one connection with the host.
 type hostConn struct {
 	server *server
 	link   *link

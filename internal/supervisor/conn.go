@@ -28,7 +28,7 @@ type Conn struct {
 
 // Peer is the process that listens on a socket, as the host sees it.
 type Peer struct {
-	Pid int // process id; 0 if unknown: on another operating system, or for the stream of an exec
+	Pid int // the process id; 0 if it is not known, which is so on other operating systems and for the stream of an exec
 	UID int
 }
 
@@ -47,8 +47,9 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 	return c, nil
 }
 
-// NewConn connects to a supervisor over a stream, such as that of an exec of `holdfast supervise attach`. The
-// connection closes rw, also on failure. It fails if the supervisor sends no hello within two minutes.
+// NewConn connects to a supervisor over a stream, such as that of an exec of `holdfast supervise
+// attach`. The connection closes rw, even if NewConn fails. NewConn fails if the supervisor sends
+// no hello within two minutes.
 func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	c := &Conn{link: newLink(rw, maxAnswer), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
 	c.link.run(c.handle)
@@ -141,7 +142,7 @@ func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
 		return nil, context.Cause(ctx)
 	}
 	select {
-	case got := <-to: // the answer arrived before the end
+	case got := <-to: // the answer arrived before the connection ended
 		return got, nil
 	default:
 		return nil, c.link.cause()
@@ -151,9 +152,9 @@ func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
 // Health returns the supervisor's report from the beginning of the connection.
 func (c *Conn) Health() Health { return c.health }
 
-// Peer returns the listening process. Processes in the container can write to the socket's folder: if [Health]
-// says that they are not confined, one of them could have put its own socket there, and the host can recognize
-// that by the process.
+// Peer returns the listening process. Processes in the container can write to the socket's folder.
+// If [Health] says that they are not confined, one of them could have created its own socket there;
+// the host can detect this from the process.
 func (c *Conn) Peer() Peer { return c.peer }
 
 // Ping requests the supervisor's current health.
@@ -169,7 +170,8 @@ func (c *Conn) Ping(ctx context.Context) (Health, error) {
 	return *f.Health, nil
 }
 
-// Processes lists the processes in the container, of all connections, by start time; at most 1000.
+// Processes lists at most 1000 processes in the container, from all connections, sorted by start
+// time.
 func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	f, err := c.ask(ctx, &frame{Type: typeList})
 	if err != nil {
@@ -208,7 +210,7 @@ func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", s.ID, err)
 	}
 	c.mu.Lock()
-	c.process = nil // after a failed start the connection can be used again
+	c.process = nil // if the start fails, the connection can be used again
 	c.mu.Unlock()
 	p.lost(ErrNotStarted)
 	return nil, refusal(s.ID, f)
@@ -230,8 +232,8 @@ func (c *Conn) reserve(s Spec) (*Process, error) {
 	return c.process, nil
 }
 
-// Close ends the connection, and with it a running process. It waits until nothing of the connection is left on
-// this side, including a write to [Spec.Stderr].
+// Close ends the connection. If its process is running, the process ends too. Close waits until
+// nothing of the connection is left on this side, including a write to [Spec.Stderr].
 func (c *Conn) Close() error {
 	c.link.close()
 	return nil
@@ -277,7 +279,7 @@ func refusal(id string, f *frame) error {
 // maxText is the maximum length of a text from the container, in bytes.
 const maxText = 500
 
-// peerOf finds out which process listens.
+// peerOf returns the process that listens on the socket.
 func peerOf(rw io.ReadWriteCloser) Peer {
 	if u, ok := rw.(*net.UnixConn); ok {
 		if pid, uid, err := credentials(u); err == nil {

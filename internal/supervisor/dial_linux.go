@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dial connects to a socket through a file handle, which stays the checked file if the path changes, and has no
-// length limit.
+// dial connects to a socket through a file handle. The handle refers to the checked file even if
+// the path changes, and it has no limit for the length of the path.
 func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"os"
 )
 
-// dial connects to a socket. It checks the path first: this system has no handle on a socket.
+// dial connects to a socket. It checks the path first, because this system has no handles for
+// sockets.
 func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

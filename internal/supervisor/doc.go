@@ -4,9 +4,10 @@
 //	Dial ─ Conn ◄── frames, socket ──► Serve ─┬─ reaper ─ agent of one session and its tree
 //	       Start ► Process                    └─ reaper ─ agent of another
 //
-// One connection is one process. The socket is a unix socket in a folder that both sides share; if that does not
-// work, NewConn uses the stream of an exec of Attach. Losing the connection, or receiving nothing for half a
-// minute, ends the process: no one could log its output.
+// Each connection is for one process. The socket is a unix socket in a folder that both sides
+// share; if that does not work, NewConn uses the stream of an exec of Attach. If the connection is
+// lost, or nothing is received for half a minute, the process is ended, because no one could log
+// its output.
 //
 //	conn, err := supervisor.Dial(ctx, "/home/u/.holdfast/workspaces/site/run/supervisor.sock")
 //	p, err := conn.Start(ctx, supervisor.Spec{ID: "turn-7", Args: []string{"claude", "-p"}, Dir: "/work"})
@@ -19,5 +20,6 @@
 // one uid. [Health] reports whether this works. It does not prevent one session from using up shared resources:
 // memory, processes, disk.
 //
-// The package is not a sandbox: the container is the boundary. It knows no log, no policy and no vendor.
+// The package is not a sandbox: it relies on the container to confine the processes. It knows no
+// log, no policy and no vendor.
 package supervisor

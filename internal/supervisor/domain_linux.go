@@ -11,15 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// domain keeps processes out of the supervisor's folder and apart from each other. Each process gets a separate
-// Landlock domain: the kernel does not allow a process to trace a process of another domain, to read its memory
-// and environment or, from version 6 on, to signal it.
+// domain prevents processes from changing the supervisor's folder and from accessing each other.
+// Each process gets a separate Landlock domain: the kernel does not allow a process to trace a
+// process of another domain, to read its memory and environment or, from version 6 on, to signal
+// it.
 type domain struct {
 	folder  string // not writable
 	abi     int
 	files   bool
 	signals bool
-	why     string // the reason why one of the two is missing
+	why     string // the reason if one of the two does not work
 }
 
 const (
@@ -38,7 +39,7 @@ func probeDomain(folder string) domain {
 	case errno != 0:
 		d.abi, d.why = 0, "this kernel has no Landlock: "+errno.Error()
 		return d
-	case d.abi < 2: // this version denies every rename from one folder to another
+	case d.abi < 2: // this version of Landlock denies every rename from one folder to another
 		d.why = "this kernel's Landlock is too old: version 1, at least 2 is required"
 		return d
 	case d.abi < 6:
@@ -54,8 +55,9 @@ func probeDomain(folder string) domain {
 	return d
 }
 
-// ruleset creates the ruleset of one process: everything is writable except the folder. Landlock only grants, so
-// each path beside the folder and its parents is granted.
+// ruleset creates the ruleset of one process: everything is writable except the folder. Landlock
+// can only grant rights, so the ruleset grants them for every path next to the folder and next to
+// its parents.
 func (d *domain) ruleset() (*os.File, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: writeRights}
 	if d.abi >= 3 {

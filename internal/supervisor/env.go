@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// blocked are names of variables, or prefixes ("*"), that decide which code runs or which identity a process
-// assumes. Permission to name a credential variable must not give more than a credential.
+// blocked are names of variables, or prefixes ("*"), that decide which code runs or which identity
+// a process assumes. If a client may set a credential variable, it must not be able to set anything
+// but a credential with it.
 var blocked = []struct {
 	why   string
 	names []string
@@ -37,9 +38,10 @@ var blocked = []struct {
 	}},
 }
 
-// CheckEnv checks whether variables may be passed to a process: each has the form "NAME=value", the name is valid
-// in shells (letters, digits and underscores, no digit first), the value has no NUL byte, and the name is not one
-// that decides which code runs. The error is an *[EnvError]. Both sides of a connection check.
+// CheckEnv checks whether variables may be passed to a process. Each must have the form
+// "NAME=value"; the name must be valid in shells (letters, digits and underscores, no digit first)
+// and must not decide which code runs; the value must not contain a NUL byte. The error is an
+// *[EnvError]. Both sides of a connection check.
 func CheckEnv(env []string) error {
 	for _, entry := range env {
 		name, value, ok := strings.Cut(entry, "=")
@@ -81,7 +83,7 @@ func blockedWhy(name string) string {
 	return ""
 }
 
-// merge combines layers of variables: the last value of a name is used.
+// merge combines layers of variables. If a name occurs several times, its last value is used.
 func merge(layers ...[]string) []string {
 	at := map[string]int{}
 	var out []string

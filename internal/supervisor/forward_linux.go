@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// forwarder connects programs, which need a proxy with a network address, with the host's proxy, which is a socket
-// in a folder: the container has no network.
+// forwarder connects programs with the host's proxy. The container has no network, so that proxy is
+// a socket in a folder, but programs need a proxy with a network address.
 type forwarder struct {
 	from string // "-": disabled
 	to   string
@@ -23,8 +23,9 @@ type forwarder struct {
 	gone  sync.WaitGroup
 }
 
-// raise starts to listen if it does not yet. It must run before any process, which could otherwise listen there
-// first. It reports whether the host's proxy exists too.
+// raise starts to listen if it does not yet. It must run before any process is started, because a
+// process could otherwise listen on the address first. It reports whether the host's proxy exists
+// too.
 func (f *forwarder) raise() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +84,7 @@ func (f *forwarder) relay(from net.Conn) {
 	back.Wait()
 }
 
-// pass copies one direction and passes on its end.
+// pass copies one direction. When this direction ends, pass notifies the receiving side.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok && err == nil {

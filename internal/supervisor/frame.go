@@ -15,7 +15,7 @@ import (
 //	{"t":"data","s":1,"size":5}hello
 type frame struct {
 	Type string `json:"t"`
-	N    int64  `json:"n,omitempty"`    // number of a request and of its response; 0 expects no response
+	N    int64  `json:"n,omitempty"`    // the number of a request, which its response repeats; 0 if no response is expected
 	S    int    `json:"s,omitempty"`    // the stream
 	Size int    `json:"size,omitempty"` // in a data frame, the number of bytes that follow; in an ack, the number of bytes taken
 
@@ -32,7 +32,7 @@ type frame struct {
 	data []byte
 }
 
-// The types of frames, with the sending side.
+// These are the types of frames, with the side that sends each.
 const (
 	typeHello   = "hello"   // container, first frame: Health
 	typePing    = "ping"    // both; a frame with N is answered
@@ -83,7 +83,7 @@ type order struct {
 	GraceMS  int64    `json:"grace_ms"`
 }
 
-// ended is an [Exit] in the protocol's form.
+// ended is the protocol's form of an [Exit].
 type ended struct {
 	Code   int    `json:"code"`
 	Signal string `json:"signal,omitempty"`
@@ -93,7 +93,8 @@ type ended struct {
 
 var errFrame = errors.New("not a frame")
 
-// readFrame reads one frame whose line has at most so many bytes. The frame's data is valid until the next read.
+// readFrame reads one frame. Its line must not be longer than the given number of bytes. The
+// frame's data is valid until the next read.
 func readFrame(r *bufio.Reader, data []byte, most int) (*frame, error) {
 	line, err := readLine(r, most)
 	if err != nil {
@@ -115,7 +116,8 @@ func readFrame(r *bufio.Reader, data []byte, most int) (*frame, error) {
 	return &f, nil
 }
 
-// readLine reads up to a newline. A line that fits the reader's buffer is valid until the next read.
+// readLine reads up to a newline. If a line fits into the reader's buffer, it is valid only until
+// the next read.
 func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

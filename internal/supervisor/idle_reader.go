@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// idleReader reads from the other side and measures how long it has waited without receiving anything. Every byte
-// is a sign of life, however long the rest of its frame takes. While no Read is running, because a frame is being
-// processed, the other side is not responsible for the silence.
+// idleReader reads from the other side and measures how long it has waited without receiving
+// anything. Every byte shows that the other side is alive, even if the rest of its frame takes
+// long. While no Read is running, because a frame is being processed, the other side is not
+// responsible for the silence.
 type idleReader struct {
 	r io.Reader
 

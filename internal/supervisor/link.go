@@ -17,8 +17,8 @@ const (
 	silence   = 30 * time.Second
 )
 
-// link is one side of a connection. Sending never waits for the other side to process data: a stream sends no more
-// than it was granted.
+// link is one side of a connection. Sending never waits for the other side to process data, because
+// a stream sends no more bytes than the other side has granted.
 type link struct {
 	rw   io.ReadWriteCloser
 	raw  idleReader // reads rw
@@ -30,7 +30,7 @@ type link struct {
 
 	mu    sync.Mutex
 	queue []frame       // frames queued by the reader
-	acks  [streams]int  // number of bytes taken of each stream, to acknowledge
+	acks  [streams]int  // the number of bytes taken from each stream that are to be acknowledged
 	more  chan struct{} // signals that there is something to send
 	err   error         // the reason for the end of the link
 	dead  chan struct{} // closed when the link ends
@@ -69,10 +69,10 @@ func (l *link) run(take func(*frame) error) {
 			_ = l.send(&frame{Type: typePing}, nil)
 		}
 	})
-	l.gone.Go(l.watch) // separate from the sender, which may block
+	l.gone.Go(l.watch) // a goroutine of its own, because the sender may block
 }
 
-// watch ends the link when nothing is received.
+// watch ends the link if nothing is received for too long.
 func (l *link) watch() {
 	for wait := silence; ; {
 		began := time.Now()
@@ -110,7 +110,8 @@ func (l *link) end(err error) {
 	_ = l.rw.Close()
 }
 
-// cause returns the reason of the end as an [ErrLost], unless it is one of this package's errors.
+// cause returns the reason why the link ended. It wraps [ErrLost], unless it already is one of this
+// package's errors.
 func (l *link) cause() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +126,9 @@ func (l *link) cause() error {
 	return fmt.Errorf("%w: %w", ErrLost, l.err)
 }
 
-// send sends a frame after the frames posted before. An error ends the link, unless the frame is too large.
-// Encoding happens outside the lock: a large frame takes long on a slow machine, and must not delay a heartbeat.
+// send sends a frame after the frames posted before. An error ends the link, unless the frame is
+// too large. The frame is encoded without holding the lock, because encoding a large frame takes
+// long on a slow machine and must not delay a heartbeat.
 func (l *link) send(f *frame, data []byte) error {
 	line, err := encode(f, data)
 	if err != nil {
@@ -176,9 +178,9 @@ func (l *link) appendPosted(b []byte) []byte {
 	return b
 }
 
-// post queues a frame without waiting, before whatever is sent or posted later. The reading goroutine uses it: if
-// the readers of both sides waited for each other to read, nothing would move any more. Callers with a context use
-// it too.
+// post queues a frame without waiting, before all frames that are sent or posted later. The reading
+// goroutine uses post, because there would be a deadlock if the readers of both sides waited for
+// each other to read. Callers with a context use it too.
 func (l *link) post(f frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

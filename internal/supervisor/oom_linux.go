@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// meter watches how often the kernel killed a process of this container for lack of memory. The counter does not
-// name the process: it is a process that died of SIGKILL while the counter grew and that we did not kill.
+// meter watches how often the kernel killed a process of this container for lack of memory. The
+// counter does not say which process was killed. It is a process that ended with SIGKILL while the
+// counter grew and that we did not kill.
 type meter struct {
 	file string
 
@@ -19,14 +20,15 @@ type meter struct {
 	grew time.Time
 }
 
-// The meter is read at this interval while a process runs, and growth is attributed for that long.
+// While a process runs, the meter is read at this interval. If the counter grew, a process that
+// ends within meterRecent after that is considered killed for lack of memory.
 const (
 	meterPeriod = 250 * time.Millisecond
 	meterRecent = 4 * meterPeriod
 )
 
-// openMeter finds the counter of our control group, of version 2 or of version 1. In a container the group's path
-// is often the host's, while its files are at the top.
+// openMeter finds the counter of our control group, of version 2 or of version 1. In a container,
+// the group's path is often the path on the host, but its files are at the top of the mount.
 func openMeter() meter {
 	m := meter{mu: &sync.Mutex{}}
 	var v1, v2 []string

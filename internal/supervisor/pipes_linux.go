@@ -14,7 +14,8 @@ type streamEnds struct {
 	terminal              bool
 }
 
-// open creates the streams. It returns the process's ends: three, and the channel.
+// open creates the streams. It returns the process's ends: those of the three standard streams, and
+// that of the channel.
 func (e *streamEnds) open(o *order) (processEnds []*os.File, err error) {
 	if o.Terminal != nil {
 		slave, err := e.openTerminal(*o.Terminal)
@@ -60,7 +61,7 @@ func (e *streamEnds) openTerminal(s Size) (*os.File, error) {
 		return nil, err
 	}
 	e.resize(s)
-	// Not by its name, which may not exist in the container.
+	// It is not opened by its name, because the name may not exist in the container.
 	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if errno != 0 {
 		return nil, errno
@@ -132,7 +133,8 @@ func (t *task) feed() {
 	}
 }
 
-// drain sends all of a stream, and continues to read when it is no longer taken.
+// drain sends all data of a stream. When the host no longer takes the data, drain continues to read
+// and discards it.
 func drain(to *outbox, from io.Reader) {
 	buf := make([]byte, maxData)
 	for {

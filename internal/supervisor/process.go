@@ -107,7 +107,7 @@ func (p *Process) outbox(s int) *outbox {
 	return nil
 }
 
-// ended sets how the process ended, once.
+// ended records once how the process ended.
 func (p *Process) ended(e Exit, end []byte, err error) {
 	p.once.Do(func() {
 		if err == nil {
@@ -120,7 +120,8 @@ func (p *Process) ended(e Exit, end []byte, err error) {
 	})
 }
 
-// lost handles the end of the connection. The link's goroutine may still be handling its last frame.
+// lost handles the end of the connection. The link's goroutine may still be handling the last
+// frame.
 func (p *Process) lost(err error) {
 	for _, b := range []*inbox{p.inbox(streamOut), p.inbox(streamErr), p.inbox(streamChannel)} {
 		if b != nil {
@@ -142,7 +143,8 @@ func (p *Process) Pid() int { return p.pid }
 // closed its end, writes fail with [io.ErrClosedPipe].
 func (p *Process) Stdin() io.WriteCloser { return p.in }
 
-// Stdout returns its standard output, with lines of any length. Not reading it blocks only this process.
+// Stdout returns its standard output, with lines of any length. If it is not read, only this
+// process is blocked.
 func (p *Process) Stdout() io.Reader { return p.out }
 
 // Stderr returns the last part of its standard error: at most [TailSize] bytes, starting at a character boundary.
@@ -167,8 +169,8 @@ func (p *Process) Channel() io.ReadWriteCloser {
 	return p.channel
 }
 
-// Wait waits until the process and everything it started have ended. [ErrLost] means that the connection ended
-// before. Unread output may remain.
+// Wait waits until the process and everything it started have ended. [ErrLost] means that the
+// connection ended before the process did. Unread output may remain.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-p.over:
@@ -178,12 +180,13 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	}
 }
 
-// killTime is how long a killed process may exist after its grace time.
+// killTime is how long a killed process may still exist after its grace time has passed.
 const killTime = 20 * time.Second
 
-// Kill ends the process and everything it started: SIGTERM to its process group, SIGKILL to the whole tree after
-// the [Spec]'s grace time. It returns when nothing is left; if the context ends before, killing continues. If the
-// supervisor does not confirm the end in time, the connection is closed with [ErrLost].
+// Kill ends the process and everything it started: SIGTERM to its process group, SIGKILL to the
+// whole tree after the [Spec]'s grace time. It returns when no process is left. If the context ends
+// before that, killing continues. If the supervisor does not confirm the end in time, the
+// connection is closed with [ErrLost].
 func (p *Process) Kill(ctx context.Context) error {
 	select {
 	case <-p.over:

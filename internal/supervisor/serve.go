@@ -5,13 +5,14 @@ import (
 	"path"
 )
 
-// ServeOptions configures a supervisor in a container. Empty fields have the package's constants as defaults.
+// ServeOptions configures a supervisor in a container. If a field is empty, the package's constant
+// is its default.
 type ServeOptions struct {
 	Socket string // path of the socket to listen on; the processes cannot write to its folder
 	Egress string // the socket of the host's proxy, which need not exist
 	Proxy  string // localhost address to listen on for the proxy; "-" disables it
-	Home   string // HOME of the processes; default that of this process, or else /home/agent
-	Path   string // PATH of the processes; default that of this process, or else the usual one
+	Home   string // HOME of the processes; default: HOME of this process, or /home/agent if that is not set
+	Path   string // PATH of the processes; default: PATH of this process, or the usual one if that is not set
 	Log    io.Writer
 
 	// anyPeer accepts processes of the same pid namespace, for tests.
@@ -33,7 +34,7 @@ func (o ServeOptions) filled(getenv func(string) string) ServeOptions {
 	fill(&o.Proxy, Proxy)
 	fill(&o.Home, getenv("HOME"), "/home/agent")
 	fill(&o.Path, getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-	if o.Home == "/" { // the engine's default if the image has no user with that number
+	if o.Home == "/" { // the engine sets this if the image has no user with that number
 		o.Home = "/home/agent"
 	}
 	if o.Log == nil {

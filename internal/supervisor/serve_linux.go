@@ -39,8 +39,8 @@ type server struct {
 // returns nil. It changes this process: the process adopts orphans of its children and becomes inaccessible to
 // other processes of its user.
 //
-// It serves only the host: connections from outside of its pid namespace, and those of a process that the engine
-// started in the container (see [Attach]).
+// It serves only the host. It accepts connections from outside of its pid namespace, and from a
+// process that the engine started in the container (see [Attach]).
 func Serve(ctx context.Context, o ServeOptions) error {
 	s := &server{
 		o: o.filled(os.Getenv), tasks: map[string]*task{}, conns: map[*link]bool{}, reapers: map[int]bool{}, oom: openMeter(),
@@ -190,7 +190,7 @@ func (s *server) health() Health {
 	}
 }
 
-// The limits of a process list, which must fit in maxAnswer.
+// These are the limits of a process list, which must fit in maxAnswer.
 const (
 	maxListed  = 1000
 	maxProgram = 100 // maximum number of bytes of a program's path, counted from its end
@@ -211,7 +211,7 @@ func (s *server) list() []Running {
 	return out[:min(len(out), maxListed)]
 }
 
-// shutDown kills everything and closes the connections.
+// shutDown kills all processes and closes the connections.
 func (s *server) shutDown() {
 	s.mu.Lock()
 	s.ended = true
@@ -225,7 +225,7 @@ func (s *server) shutDown() {
 	for _, t := range tasks {
 		t.kill()
 	}
-	late, cancel := context.WithTimeout(context.Background(), longest+5*time.Second) // the host may not read the exit
+	late, cancel := context.WithTimeout(context.Background(), longest+5*time.Second) // the host may no longer read the message about the exit
 	defer cancel()
 	for _, t := range tasks {
 		select {
@@ -246,7 +246,7 @@ func (s *server) killStrays() {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	isReaper := func(pid int) bool { return s.reapers[pid] }
-	until := time.Now().Add(10 * time.Second) // a process that the kernel cannot end does not prevent other starts
+	until := time.Now().Add(10 * time.Second) // stop then, so that other processes can be started even if the kernel cannot end one
 	for pause := time.Millisecond; reaper.Kill(os.Getpid(), unix.SIGKILL, isReaper) > 0 && time.Now().Before(until); pause = min(2*pause, 100*time.Millisecond) {
 		for _, pid := range reaper.Children(os.Getpid(), isReaper) {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)

@@ -16,8 +16,8 @@ const Protocol = 1
 // The paths in a container.
 const (
 	Folder     = "/run/holdfast"           // the folder mounted from the host
-	SocketName = "supervisor.sock"         // name in that folder: the socket that Dial connects to
-	EgressName = "egress.sock"             // name in that folder: the host's proxy, if there is one
+	SocketName = "supervisor.sock"         // the file name in that folder of the socket that Dial connects to
+	EgressName = "egress.sock"             // the file name in that folder of the host's proxy socket, if there is one
 	Proxy      = "127.0.0.1:3128"          // address on which the supervisor listens for programs that use the proxy, even if the proxy does not exist
 	Socket     = Folder + "/" + SocketName // path in the container
 	Egress     = Folder + "/" + EgressName // path in the container
@@ -31,8 +31,9 @@ const TailSize = 8 << 10
 
 // Spec says what to start.
 type Spec struct {
-	// ID names the process among those in the container: 1 to 128 letters, digits, dots, dashes and underscores,
-	// not starting with a dot. A second process with the same id is [ErrRunning].
+	// ID names the process among those in the container: 1 to 128 letters, digits, dots, dashes and
+	// underscores, not starting with a dot. If a process with the same id runs already, the error
+	// is [ErrRunning].
 	ID string
 	// Args is the command line. Args[0] is looked up in the image's PATH, or is a path. Other processes in the
 	// container can read it: secrets belong in Env.
@@ -59,7 +60,7 @@ type Size struct {
 	Cols uint16 `json:"cols"`
 }
 
-// Exit is how a process and everything it started ended.
+// Exit describes how a process, and everything that it started, ended.
 type Exit struct {
 	Code   int    // 128 plus the signal's number if a signal ended it
 	Signal string // name such as "SIGKILL"; "" if the process exited by itself
@@ -73,7 +74,7 @@ type Exit struct {
 // Running is a process that runs in the container.
 type Running struct {
 	ID      string    `json:"id"`
-	Program string    `json:"program"` // Args[0]; if it is long, only its end
+	Program string    `json:"program"` // the program, which is Args[0]; if it is long, only its end
 	Pid     int       `json:"pid"`     // process id in the container
 	Started time.Time `json:"started"`
 }
@@ -86,7 +87,7 @@ type Health struct {
 	UID      int    `json:"uid"`
 	// Confined is true if Landlock keeps sessions apart from each other and from the supervisor:
 	// from their files, memory and environments. SignalsConfined is true if sessions cannot send
-	// each other signals either. Unconfined is the reason why one of the two is false.
+	// each other signals either. Unconfined is the reason if Confined or SignalsConfined is false.
 	Confined        bool   `json:"confined"`
 	SignalsConfined bool   `json:"signals_confined"`
 	Unconfined      string `json:"unconfined,omitempty"`
@@ -140,8 +141,8 @@ func (o *order) check() error {
 	return CheckEnv(o.Env)
 }
 
-// maxOrder is the kernels' default limit for arguments and environment; it fits a frame even with every byte
-// escaped.
+// maxOrder is the kernel's default limit for arguments and environment. A frame has room for that
+// many bytes even if every byte is escaped.
 const maxOrder = 2 << 20
 
 const maxGrace = time.Hour

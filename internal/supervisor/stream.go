@@ -64,7 +64,7 @@ func (o *outbox) Close() error {
 	return o.link.send(&frame{Type: typeEnd, S: o.s}, nil)
 }
 
-// fail makes writes fail, and reports whether they did not before.
+// fail makes writes fail from now on, and reports whether they did not fail before.
 func (o *outbox) fail(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,7 +96,7 @@ type inbox struct {
 	moved *sync.Cond
 	held  []byte
 	taken int   // number of bytes read and not yet acknowledged
-	err   error // the error after the buffered data: io.EOF, or the reason of the end
+	err   error // the error that readers get after the buffered data: io.EOF, or the reason why the stream ended
 	shut  bool  // no longer read
 }
 
@@ -110,7 +110,7 @@ func newInbox(l *link, s int) *inbox {
 func (b *inbox) put(data []byte) error {
 	b.mu.Lock()
 	switch {
-	case b.shut: // the data was in transit when the stream was shut
+	case b.shut: // the data was in transit when the stream was closed
 		b.mu.Unlock()
 		b.link.ack(b.s, len(data))
 		return nil
@@ -147,7 +147,7 @@ func (b *inbox) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// finish marks the end after the buffered data.
+// finish marks the end of the stream, after the buffered data.
 func (b *inbox) finish(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

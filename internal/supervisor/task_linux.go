@@ -115,7 +115,7 @@ func (t *task) launch() error {
 		err = t.awaitStart()
 	}
 	if err != nil {
-		_ = local.Close() // ends the reaper, and what it may have started
+		_ = local.Close() // this ends the reaper and any process that it has started
 		t.reap()
 	}
 	return err
@@ -169,7 +169,7 @@ func (t *task) reap() *os.ProcessState {
 	return state
 }
 
-// sendReaper sends a command to the reaper, which may be gone.
+// sendReaper sends a command to the reaper, which may have ended already.
 func (t *task) sendReaper(word string, n int) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -243,7 +243,8 @@ func (t *task) exit(code, signal string, byReaper bool) {
 	if n, _ := strconv.Atoi(signal); n != 0 {
 		t.status.Signal = unix.SignalName(unix.Signal(n))
 	}
-	// The kernel killed the process or its child; after a killed child, shells end with this code.
+	// SIGKILL has ended the process or its child: a shell exits with this code if its child was
+	// killed.
 	killed := t.status.Code == 128+int(unix.SIGKILL)
 	t.status.OOM = killed && !byReaper && t.server.oom.recent()
 	t.exited = true
@@ -260,7 +261,7 @@ func (t *task) orphaned(state *os.ProcessState) {
 	t.server.killStrays()
 }
 
-// meter repeatedly checks whether the kernel kills for lack of memory.
+// meter repeatedly checks whether the kernel has killed a process for lack of memory.
 func (t *task) meter() {
 	tick := time.NewTicker(meterPeriod)
 	defer tick.Stop()
@@ -274,7 +275,7 @@ func (t *task) meter() {
 	}
 }
 
-// lost ends the process because the host is gone, and waits for all of it.
+// lost ends the process because the host is gone, and waits until all of its processes have ended.
 func (t *task) lost() {
 	t.kill()
 	t.in.finish(ErrLost)

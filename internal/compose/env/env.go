@@ -5,8 +5,8 @@
 //	Go program ───┼─► Env ─► stores, models, sandbox, hooks, tools, settings
 //	daemon ───────┘
 //
-// The parts of a run read none of this from the process, so that a daemon can build a run with its
-// client's environment:
+// The parts of a run read all of this from [Env] and not from the process, so that a daemon can
+// build a run with its client's environment:
 //
 //	e := &env.Env{Vars: os.Environ()}
 //	home, err := e.Home()
@@ -39,8 +39,8 @@ type Env struct {
 	// Commands is the environment of commands and servers; nil means the environment of this process.
 	Commands []string
 
-	// Notify is called for everything that the user should know and that does not stop the run. Nil
-	// drops it. It may be called from several goroutines.
+	// Notify is called with each notice: something that the user should know and that does not stop
+	// the run. Nil drops the notices. Notify may be called from several goroutines.
 	Notify func(Notice)
 }
 
@@ -99,8 +99,8 @@ func lookup(vars []string, name string) (string, bool) {
 	return "", false
 }
 
-// Missing lists the variables that the run was started with and that are neither set here nor
-// fetched.
+// Missing lists the variables that were set when the run started, but are now neither set nor
+// fetched from a reference.
 func (e *Env) Missing(want *runspec.Environment) (list []string) {
 	for _, name := range want.Variables {
 		if _, fetched := want.References[name]; fetched {
@@ -204,8 +204,8 @@ func (e *Env) Folder(dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// SettingsOptions returns the locations of the settings for a session in cwd; files are additional
-// settings files.
+// SettingsOptions returns the locations of the settings for a session in cwd. The parameter files
+// lists additional settings files.
 func (e *Env) SettingsOptions(cwd string, files []string) (*settings.Options, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -233,8 +233,8 @@ func (e *Env) SettingsFor(folder string) (*settings.Settings, error) {
 	return e.Settings(dir, nil)
 }
 
-// Masker returns the masker configured by a folder's settings, "" for the current folder; nil if
-// masking is off. If the settings cannot be read, it uses the built-in patterns.
+// Masker returns the masker that a folder's settings configure, or nil if masking is off. The
+// folder "" is the current one. If the settings cannot be read, it uses the built-in patterns.
 func (e *Env) Masker(folder string) (*secret.Masker, error) {
 	if s, err := e.SettingsFor(folder); err == nil {
 		if m, err := s.Masker(); err == nil {
@@ -244,7 +244,7 @@ func (e *Env) Masker(folder string) (*secret.Masker, error) {
 	return secret.New(nil)
 }
 
-// Mask returns text written by the user with its secrets masked, for the log.
+// Mask masks the secrets in a text that the user wrote, for the log.
 func (e *Env) Mask(text string) (string, error) {
 	if text == "" {
 		return "", nil

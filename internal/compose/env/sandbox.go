@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// NoSandbox returns the failure of a run whose sandbox could not be opened.
+// NoSandbox returns the error of a run whose sandbox could not be opened.
 func NoSandbox(err error) error {
 	hint := outcome.Hint(err)
 	if _, ok := errors.AsType[*sandbox.Error](err); !ok || hint == "" || errors.Is(err, kernel.ErrUnsupported) {

@@ -33,9 +33,9 @@ import (
 // hooks to read.
 type Hooks struct {
 	Registry *hook.Registry       // nil if there are no hooks
-	temp     string               // "" if there are no command or HTTP hooks
+	temp     string               // the temporary folder; "" if there are no command or HTTP hooks
 	scratch  *diskfile.ScratchDir // temp
-	EnvFile  string               // where hooks write variables for commands; "" if no hook can
+	EnvFile  string               // the file in which hooks write variables for commands; "" if no hook can do so
 	mirror   *hookTranscript
 
 	sandboxes []*sandbox.Sandbox
@@ -110,7 +110,7 @@ func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
 	return func(a *agent.Agent) { h.SetSnapshot(a.Snapshot) }
 }
 
-// variables creates the file in which hooks leave variables, if a hook can set any.
+// variables creates the file in which hooks write variables, if any hook can set variables.
 func (h *Hooks) variables(list []hook.Definition) error {
 	if !slices.ContainsFunc(list, func(d hook.Definition) bool {
 		return d.Event.SetsVariables() && d.Type() == "command"
@@ -182,8 +182,8 @@ func needsSandbox(d hook.Definition) bool {
 	return d.Type() == "command" && d.Sandbox != "off"
 }
 
-// sandboxFor opens a sandbox for hooks: like that of the agent's commands, but without write only
-// the hooks' /tmp is writable.
+// sandboxFor opens a sandbox for hooks. It is like that of the agent's commands, except that if
+// write is false, only the hooks' /tmp is writable.
 func (h *Hooks) sandboxFor(need *Options, write bool) (*sandbox.Sandbox, error) {
 	e := need.Env
 	home, err := e.Home()
@@ -221,13 +221,13 @@ func insideTemp(box *sandbox.Sandbox, temp string) string {
 	return temp
 }
 
-// Close ends running hooks and removes their files.
+// Close stops the running hooks and removes their files.
 func (h *Hooks) Close() {
 	if h.Registry != nil {
 		_ = h.Registry.Close()
 	}
 	for _, c := range h.runners {
-		_ = c.Close() // a second time, if the registry has closed it
+		_ = c.Close() // this closes it a second time if the registry has closed it already
 	}
 	for _, box := range h.sandboxes {
 		_ = box.Close()
@@ -240,7 +240,7 @@ func (h *Hooks) Close() {
 	}
 }
 
-// hookRunner passes file paths to commands as they see them in their sandbox.
+// hookRunner passes file paths to commands as they appear in the sandbox of the commands.
 type hookRunner struct {
 	sandboxed, unsandboxed *hook.Commands // one of them is nil if there is no sandbox
 	temp, inside           string

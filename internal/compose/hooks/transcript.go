@@ -18,7 +18,7 @@ type hookTranscript struct {
 	snapshot func() agent.Snapshot // nil if there is no agent
 }
 
-// ready brings the file up to date.
+// ready writes the session's items to the file when it is first called.
 func (t *hookTranscript) ready() error {
 	if t == nil {
 		return nil

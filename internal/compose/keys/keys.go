@@ -142,8 +142,8 @@ func (k *Keys) Find(provider string) (key string, err error) {
 	}
 }
 
-// Store stores the key of a provider and returns its location: the keyring if there is one and
-// inFile is false, else the file.
+// Store stores the key of a provider and returns its location. If inFile is false and there is a
+// keyring, that is the keyring, otherwise the file.
 func (k *Keys) Store(provider, key string, inFile bool, now time.Time) (place string, err error) {
 	unlock, err := k.lock()
 	if err != nil {
@@ -213,11 +213,12 @@ func (k *Keys) List() ([]Entry, error) {
 	return list, err
 }
 
-// user returns the keyring's user name of a key; it differs for each home folder.
+// user returns the user name under which the keyring stores a key. It is different for each home
+// folder.
 func (k *Keys) user(provider string) string { return provider + " " + k.home }
 
-// HasKeyring reports whether there is a keyring. On Linux it requires the session bus; without one,
-// such as on a server, nothing is started to find out.
+// HasKeyring reports whether there is a keyring. On Linux a keyring requires the session bus. If
+// there is no session bus, for example on a server, it returns false without starting a program.
 func (k *Keys) HasKeyring() bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return true

@@ -20,25 +20,25 @@ type Endpoint struct {
 	API       string // providers.Anthropic or providers.OpenAI
 	BaseURL   string
 	Key       string
-	KeySource string      // the variable with the key, keyring, command, login, or none
+	KeySource string      // where the key comes from: the name of a variable, keyring, command, login, or none
 	Header    http.Header // additional headers
 
-	own   bool // the server is the provider's according to the settings or the table
+	own   bool // true if the settings or the table say that this is the provider's server
 	local bool // a program on this machine
 }
 
-// IsOfficial reports whether the server is the provider's according to the settings or the table.
+// IsOfficial reports whether the settings or the table say that this is the provider's server.
 // Stored keys are sent only to such a server.
 func (at *Endpoint) IsOfficial() bool { return at.own }
 
 // Resolve determines a provider's server and key. baseURL, if not empty, takes precedence over the
-// environment and the settings. The error says what is missing.
+// environment and the settings. The error names what is missing.
 func Resolve(ctx context.Context, e *env.Env, provider, baseURL string, rules *settings.Settings) (*Endpoint, error) {
 	return resolve(ctx, e, provider, provider, baseURL, rules, false)
 }
 
-// EndpointOf is like Resolve for callers that make no call: the key is neither fetched nor
-// required.
+// EndpointOf is like Resolve, for callers that do not call the server: it neither fetches nor
+// requires the key.
 func EndpointOf(e *env.Env, provider string, rules *settings.Settings) (*Endpoint, error) {
 	return resolve(context.Background(), e, provider, provider, "", rules, true)
 }
@@ -158,7 +158,7 @@ func (at *Endpoint) storedKey(e *env.Env, noKey bool) error {
 	return err
 }
 
-// missingKeyError is the failure of a provider that requires a key if there is none.
+// missingKeyError returns the error for a provider that requires a key and has none.
 func missingKeyError(known *providers.Provider, p *settings.Provider) error {
 	return outcome.Invalid("no key for "+known.Name, fmt.Sprintf("run holdfast login %s, or set %s; create a key at %s", known.Name, keyVariable(known.Name, p), known.KeyPage))
 }

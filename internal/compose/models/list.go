@@ -40,7 +40,7 @@ type lister interface {
 	List(ctx context.Context) ([]model.Info, error)
 }
 
-// asker is a model that can fetch documents below its provider's base URL.
+// asker is a model that can fetch documents from URLs below its provider's base URL.
 type asker interface {
 	Ask(ctx context.Context, path string) error
 }
@@ -57,7 +57,7 @@ func (at *Endpoint) list(ctx context.Context, e *env.Env) ([]model.Info, error) 
 	return l.List(ctx)
 }
 
-// client returns a model without a name, for queries to its provider.
+// client returns a model without a name, to send queries to the provider.
 func (at *Endpoint) client(e *env.Env) (model.Model, error) {
 	if at.API == providers.Anthropic {
 		return anthropic.New("none", &anthropic.Options{APIKey: at.Key, BaseURL: at.BaseURL, Provider: at.Provider, Header: at.Header, Now: e.Clock})

@@ -4,9 +4,9 @@
 //	                ├─ settings: providers, prices ──┼─► Endpoint ─► model.Model
 //	                └─ flags, environment, keys ─────┘
 //
-// A key configured in the settings belongs to the provider's server according to the settings or
-// the table. If a flag or the environment sets another base URL, only a key from the environment is
-// sent.
+// A key configured in the settings is sent only to the server that the settings or the table give
+// for its provider. If a flag or the environment sets another base URL, only a key from the
+// environment is sent.
 package models
 
 import (
@@ -35,7 +35,7 @@ type Models struct {
 // HOLDFAST_MODEL, then the settings' model.
 type Choice struct {
 	Model, Fallback, BaseURL string
-	NoKey                    bool // true if no calls are made: keys are then neither fetched nor required
+	NoKey                    bool // true if no model is called; keys are then neither fetched nor required
 }
 
 // Default returns the default model: HOLDFAST_MODEL, then the settings' model, or "".
@@ -73,7 +73,7 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 	return m, err
 }
 
-// ErrNoModel returns the failure of an operation that requires a model if none is configured.
+// ErrNoModel returns the error of an operation that requires a model when none is configured.
 func ErrNoModel(message string) error {
 	return outcome.Invalid(message, `run holdfast init to configure one for all runs, or use --model anthropic/claude-sonnet-4-6 or HOLDFAST_MODEL for this run; holdfast demo needs no model`)
 }
@@ -84,7 +84,8 @@ func Provider(name string) string {
 	return p
 }
 
-// New creates the model PROVIDER/MODEL. The parameter where names the source of the name, for error messages.
+// New creates the model PROVIDER/MODEL. The parameter where says where the name comes from, for
+// error messages.
 func New(ctx context.Context, e *env.Env, where, name, baseURL string, rules *settings.Settings) (model.Model, error) {
 	m, _, err := open(ctx, e, where, name, baseURL, rules, false)
 	return m, err
@@ -144,7 +145,7 @@ func scriptedModel(e *env.Env, path string, configured *settings.Models) (model.
 	}})
 }
 
-// unknown returns the failure for an unknown provider.
+// unknown returns the error for an unknown provider.
 func unknown(where, kind string, configured *settings.Models) error {
 	return outcome.Invalid(fmt.Sprintf("%s: unknown provider %q", where, kind),
 		"the providers are "+strings.Join(configured.ProviderNames(), ", ")+" and scripted; add any other server with OpenAI's API to the settings: "+

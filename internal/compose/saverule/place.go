@@ -17,16 +17,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Layers are the settings layers that an answer can be saved in, narrowest first.
+// Layers are the settings layers in which an answer can be saved, from the narrowest to the widest.
 var Layers = []string{layernames.Local, layernames.Project, layernames.User}
 
 // Target is the location of a run's settings.
 type Target struct {
 	Folder string // folder on this machine
-	Inside bool   // the folder of a workspace, whose agents see it under another path
+	Inside bool   // the folder of a workspace; agents in the workspace see it under another path
 }
 
-// TargetOf returns the target of a session's run. The parameter spaces returns the folder of a workspace.
+// TargetOf returns the target of a session's run. The function spaces returns the folder of a
+// workspace.
 func TargetOf(ctx context.Context, sessions *session.Sessions, id string, spaces func(ctx context.Context, slug string) (string, error)) (Target, error) {
 	m, err := sessions.Get(ctx, id)
 	if err == nil && m.Owner != "" {
@@ -68,7 +69,7 @@ func (p Target) File(e *env.Env, layer string) (string, error) {
 		return "", outcome.Invalid("the folder "+project+" is not a project: its .holdfast contains your user settings", "save it in the user layer")
 	}
 	for _, name := range []string{file, filepath.Dir(file)} {
-		if info, err := os.Lstat(name); p.Inside && err == nil && info.Mode()&fs.ModeSymlink != 0 { // an agent can create one
+		if info, err := os.Lstat(name); p.Inside && err == nil && info.Mode()&fs.ModeSymlink != 0 { // an agent could create such a link
 			return "", outcome.Invalid(name+" is a link, which may lead out of the workspace", "remove it, or save it in the user layer")
 		}
 	}

@@ -16,20 +16,20 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Plan is what saving an answer will write into the settings.
+// Plan describes what is written into the settings when an answer is saved.
 type Plan struct {
 	env    *env.Env
 	place  Target
 	layer  string
 	effect policy.Effect
 	rule   string
-	tree   string   // a path that commands may write, instead of a rule
-	hosts  []string // hosts that commands may connect to, instead of a rule
+	tree   string   // a path that commands may write to; if set, it is saved instead of a rule
+	hosts  []string // hosts that commands may connect to; if set, they are saved instead of a rule
 }
 
 // NewPlan determines what saving an answer writes. If the answer has no scope and a rule covers
-// exactly the request, it sets the scope to that rule. The error says why nothing can be saved;
-// nothing has been written then.
+// exactly the request, it sets the scope to that rule. It writes nothing. The error says why
+// nothing can be saved.
 func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Plan, error) {
 	plan := &Plan{env: e, place: p, layer: a.SaveTo, effect: policy.Allow}
 	if !a.Decision.Allows() {
@@ -63,8 +63,8 @@ func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Pl
 	return plan, err
 }
 
-// notSavable returns why settings cannot permanently allow what a request would open in the
-// sandbox; "" if they can.
+// notSavable returns the reason why settings cannot permanently give the sandbox the access that a
+// request needs; "" if they can.
 func notSavable(q *approval.Request, p Target, layer string) string {
 	switch r := q.SandboxOpens(); {
 	case r == nil:
@@ -138,14 +138,14 @@ func Hosts(q *approval.Request) []string {
 	if port != "" {
 		address = net.JoinHostPort(address, port)
 	}
-	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without the port does not allow it
+	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without the port does not allow this port
 		host = r.Resource
 	}
 	return []string{host, address}
 }
 
-// Preview returns what answers to a request could save, and where; nil if no answer can apply
-// beyond the call.
+// Preview returns what can be saved when a request is answered, and in which layers; nil if every
+// answer applies only to the call.
 func Preview(e *env.Env, p Target, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil

@@ -2,7 +2,8 @@
 //
 //	approval request + answer ─► Plan ─► settings.json of a layer ─► file and line
 //
-// It does not ask and does not check who decides: the caller makes sure that it is the user.
+// It neither requests approval nor checks who made the decision: the caller ensures that it was the
+// user.
 package saverule
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Result is the result of adding a text to a list of a settings file or removing it.
+// Result is the result of adding a text to, or removing it from, a list in a settings file.
 type Result struct {
 	Layer   string `json:"layer"`
 	File    string `json:"file"`
@@ -59,8 +60,8 @@ func Text(e *env.Env, p Target, layer string, list []string, text string) (Resul
 }
 
 // Reload reloads the settings of a folder after the user changed one of its files; before are the
-// previous settings. If they were trusted, or there were none, the change needs no new consent: see
-// [settings.Trust.Update].
+// previous settings. If the previous settings were trusted, or there were none, the new ones are
+// trusted without asking the user: see [settings.Trust.Update].
 func Reload(e *env.Env, folder string, before *settings.Settings, file string) (*settings.Settings, error) {
 	s, err := e.SettingsFor(folder)
 	if err != nil {
@@ -124,8 +125,8 @@ func WritePath(e *env.Env, p Target, layer, tree string) (Result, error) {
 	return Text(e, p, layer, settings.WritePaths, PathEntry(e, p, tree))
 }
 
-// PathEntry returns a path as written into settings: below the home folder as "~/…", so that it
-// means the same for every user of the project.
+// PathEntry returns a path in the form that settings contain. A path below the home folder becomes
+// "~/…", so that it works for every user of the project.
 func PathEntry(e *env.Env, p Target, path string) string {
 	if rel, err := filepath.Rel(e.UserHome(), path); !p.Inside && e.UserHome() != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
 		return "~/" + filepath.ToSlash(rel)

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session/file"
 )
 
-// AccessLog writes the log of logins and tokens of a home folder, independent of the daemon's
-// store: audit/access/log, with its trail in audit/access. Its files are created with the first
-// entry.
+// AccessLog writes the log of logins and tokens of a home folder. The log is in audit/access/log
+// and its trail in audit/access, whichever store the daemon uses. Its files are created when the
+// first entry is written.
 type AccessLog struct {
 	env *env.Env
 

@@ -14,8 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// copies lists what this home folder keeps of a store's sessions outside the store, for erasing and
-// deleting. homeEntries lists the other files there, with the reason why they are not included.
+// copies lists the copies of a store's sessions that this home folder keeps outside the store, so
+// that erasing and deleting can find them. homeEntries lists the other files in the home folder,
+// and for each the reason why it is not in the list.
 func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies, error) {
 	if ref.InMemory() {
 		return nil, nil
@@ -38,7 +39,7 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies,
 	return list, nil
 }
 
-// sealer returns what seals files next to a sealed store, or nil.
+// sealer returns the sealer for files next to a sealed store, or nil if the store is not sealed.
 func sealer(ref Ref, store session.Store) outputs.Sealer {
 	if !ref.Encrypted {
 		return nil

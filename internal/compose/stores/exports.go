@@ -21,12 +21,12 @@ import (
 // erasing finds it.
 type exportNote struct {
 	Store    string   `json:"store"`
-	Sessions []string `json:"sessions"` // the exported sessions, and the sessions whose records they share
+	Sessions []string `json:"sessions"` // the exported sessions, and the sessions whose forks they are
 	File     string   `json:"file"`
 	SHA256   string   `json:"sha256"`
-	Evidence bool     `json:"evidence,omitempty"` // an export of the audit trail
+	Evidence bool     `json:"evidence,omitempty"` // true for an export of the audit trail
 
-	name string // file name of the note
+	name string // the file name of the note
 }
 
 // exportHolder erases exports. It implements [session.ExternalCopies].
@@ -117,7 +117,8 @@ func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
 	return list, nil
 }
 
-// affected lists the exports that contain what is erased, and the reason if one cannot be erased.
+// affected lists the exports that contain the erased content. The result why has one entry for
+// each: the reason why the export cannot be erased, or "".
 func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []string, _ error) {
 	if e.Mask == nil && !e.Changed {
 		return nil, nil, nil
@@ -128,7 +129,7 @@ func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []st
 	}
 	for _, n := range notes {
 		if e.Mask != nil && !n.Evidence && n.Sessions[0] != e.Session {
-			continue // handled with its own session
+			continue // the caller handles this export when it handles its session
 		}
 		masked, sum, err := readExport(e, n.File)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -19,10 +19,11 @@ import (
 const (
 	exportChunk   = 4 << 20
 	exportOverlap = 1 << 20
-	exportLine    = 16 << 20 // a longer line is not a record; it is read as a JSON document
+	exportLine    = 16 << 20 // a line that is longer is not a record; it is read as a JSON document
 )
 
-// readExport reports whether an export contains what is erased, and returns the digest of the file.
+// readExport reports whether an export contains the erased content, and returns the digest of the
+// file.
 func readExport(e *session.Erasing, path string) (masked bool, sum string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,7 +67,7 @@ func masksText(e *session.Erasing, r io.Reader) (bool, error) {
 		}
 		from := len(piece) - exportOverlap
 		if i := bytes.IndexByte(piece[from:], '\n'); i >= 0 && i < exportOverlap/2 {
-			from += i + 1 // a cut line could match where the whole line does not
+			from += i + 1 // part of a line could match although the whole line does not
 		}
 		piece = piece[:copy(piece, piece[from:])]
 	}
@@ -97,7 +98,7 @@ func masksDocument(e *session.Erasing, r io.Reader) (bool, error) {
 		switch {
 		case found:
 			return true, nil
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // the end, or not JSON
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // the end of the file, or not JSON
 			return false, nil
 		case err != nil:
 			return false, err
@@ -127,7 +128,7 @@ func masksValue(e *session.Erasing, d *json.Decoder) (bool, error) {
 			}
 			continue
 		}
-		for range 2 { // the name and the value
+		for range 2 { // the name of the field and its value
 			if found, err := masksValue(e, d); found || err != nil {
 				return found, err
 			}

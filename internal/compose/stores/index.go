@@ -10,7 +10,7 @@ import (
 )
 
 // Search searches a store with its own index, or with one in the home folder, which is updated
-// first. plain also permits an index of an encrypted store.
+// first. If plain is true, an encrypted store may have an index too.
 func Search(ctx context.Context, e *env.Env, ref Ref, store session.Store, q session.Search, plain bool) (*session.Hits, error) {
 	s, done, err := searcher(ctx, e, ref, store, plain)
 	if err != nil {
@@ -23,7 +23,7 @@ func Search(ctx context.Context, e *env.Env, ref Ref, store session.Store, q ses
 	return s.Search(ctx, q)
 }
 
-// searcher returns the store's own index, or that of this home folder. done closes it.
+// searcher returns the store's own index, or else the index in this home folder. done closes it.
 func searcher(ctx context.Context, e *env.Env, ref Ref, store session.Store, plain bool) (s session.Searcher, done func(), err error) {
 	if ref.Encrypted && !plain {
 		return nil, nil, &outcome.Failure{
@@ -38,7 +38,7 @@ func searcher(ctx context.Context, e *env.Env, ref Ref, store session.Store, pla
 	if err != nil {
 		return nil, nil, err
 	}
-	if ref.Encrypted { // without the key the index can read nothing, and must not record that as a result
+	if ref.Encrypted { // without the key the index cannot read the store, and must not record it as empty
 		path += "-opened"
 	}
 	x, err := search.Open(ctx, path+".db", store)

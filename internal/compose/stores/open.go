@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// open opens a store of any kind; with wait, calls wait while the store is unavailable.
+// open opens a store of any kind; if wait is not nil, calls wait while the store is unavailable.
 func open(ctx context.Context, e *env.Env, ref Ref, wait *retry.Options) (session.Store, error) {
 	var key *encrypted.Key
 	if ref.Encrypted {
@@ -50,7 +50,8 @@ func openUnencrypted(ctx context.Context, ref Ref, wait *retry.Options) (session
 	return retry.New(store, &o), nil
 }
 
-// openRaw opens a store that does not wait. waits says that a wrapper around it waits instead.
+// openRaw opens a store that does not wait. The parameter waits is true if a wrapper around the
+// store waits instead.
 func openRaw(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
 	switch ref.Scheme {
 	case "sqlite":
@@ -101,8 +102,8 @@ func storeKey(e *env.Env) (*encrypted.Key, error) {
 	return key, nil
 }
 
-// mirrored adds the store of HOLDFAST_MIRROR as a mirror: it receives appends asynchronously, and
-// what it lacks. The returned store closes both.
+// mirrored adds the store of HOLDFAST_MIRROR as a mirror: it receives each append asynchronously,
+// and all earlier records that it lacks. The returned store closes both.
 func mirrored(ctx context.Context, e *env.Env, ref Ref, store session.Store) (session.Store, error) {
 	text := e.Lookup("HOLDFAST_MIRROR")
 	if text == "" {
@@ -148,7 +149,7 @@ func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Patient returns the options of a run in a terminal for waiting for its store, with notices.
+// Patient returns the options with which a run in a terminal waits for its store and shows notices.
 func Patient(e *env.Env) (*retry.Options, error) {
 	d, err := Wait(e, nil)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// openServer rejects a store on a server: their clients would be a fifth of the program and of its
-// start time.
+// openServer rejects stores on servers. Their clients would make up a fifth of the program's size
+// and of its start time.
 func openServer(_ context.Context, ref Ref, _ bool) (session.Store, error) {
 	return nil, outcome.Invalid(ref.Scheme+" stores are not part of this program: it was built with the tag holdfast_minimal",
 		"install the usual build, or keep sessions in a file with --store sqlite:PATH")

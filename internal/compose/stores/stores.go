@@ -127,7 +127,7 @@ func (s *Store) Close() {
 	both.Wait()
 }
 
-// Sealer returns what seals files next to a sealed store; nil if the store is not sealed.
+// Sealer returns the sealer for files next to a sealed store; nil if the store is not sealed.
 func (s *Store) Sealer() outputs.Sealer { return sealer(s.Ref, s.store) }
 
 func closeStore(e *env.Env, store session.Store) {
@@ -146,9 +146,9 @@ const sealedPrefix = "encrypted+"
 
 // Ref identifies a store.
 type Ref struct {
-	URL       string // complete URL without "encrypted+"; may contain a password
+	URL       string // the complete URL without "encrypted+"; it may contain a password
 	Scheme    string // of URL
-	Name      string // URL without secrets: for display, the daemon and the trail
+	Name      string // the URL without secrets, for the display, the daemon and the trail
 	Encrypted bool   // its payloads are encrypted
 }
 
@@ -261,7 +261,7 @@ func remoteStore(text string) (Ref, error) {
 		name.Scheme = "postgres"
 	}
 	q := u.Query()
-	if strings.Contains(q.Get("endpoint"), "@") { // user information comes before the bucket
+	if strings.Contains(q.Get("endpoint"), "@") { // user and password must be before the bucket, not in the endpoint
 		return Ref{}, noStore(text)
 	}
 	for key := range q {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Trail is a store's trail that is opened with the first append: readers create no folder and no
-// key, and do not wait. If the trail cannot be opened, every append fails.
+// Trail is a store's trail. It is opened by the first append, so that programs that only read do
+// not create a folder or a key, and do not wait. If the trail cannot be opened, every append fails.
 type Trail struct {
 	Dir   string
 	Clock func() time.Time
@@ -74,13 +74,14 @@ func (l *Trail) Close() error {
 	return err
 }
 
-// TrailDir returns the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the default
-// store, and a name derived from the store's name for others.
+// TrailDir returns the folder of a store's trail. For the default store it is audit/sessions in
+// HOLDFAST_HOME; for any other store, the folder's name is derived from the store's name.
 func TrailDir(e *env.Env, ref Ref) (string, error) {
 	return LocalDir(e, ref, "audit")
 }
 
-// LocalDir returns the folder for a store's local files, inside one of the home folder's folders.
+// LocalDir returns the folder for a store's local files, inside the given folder of the home
+// folder.
 func LocalDir(e *env.Env, ref Ref, folder string) (string, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -110,7 +111,8 @@ func resolveLinks(path string) string {
 	return path
 }
 
-// safeName returns the characters of a name that are safe in a folder name.
+// safeName replaces each character of a name that is not safe in a folder name with a hyphen, and
+// returns at most 40 characters.
 func safeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {

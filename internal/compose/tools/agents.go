@@ -31,7 +31,7 @@ type workers struct {
 	team      *team.Team
 	tasks     *tasks.List
 
-	subagentServers []settings.MCPServer // MCP servers of sub-agent definitions
+	subagentServers []settings.MCPServer // the MCP servers of sub-agent definitions
 	problems        []agentdef.Problem   // of definitions
 }
 
@@ -76,7 +76,7 @@ func (b *Toolbox) Subagents() *agent.Subagents {
 
 // tasksOf returns the tools of the task list: TodoWrite if the requested tools include it but not
 // TaskCreate, otherwise TaskCreate and the related tools. Sub-agents that end after their task have
-// none, unless their definition names them.
+// none of these tools, unless their definition names them.
 func (c *workers) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 	if c == nil {
 		return nil, nil
@@ -170,8 +170,8 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	return nil
 }
 
-// preloadedSkills returns the skills that a sub-agent definition preloads. A missing skill is an
-// error, and so is one that limits the tools while it is active.
+// preloadedSkills returns the skills that a sub-agent definition preloads. It is an error if a
+// skill is unknown or not trusted.
 func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 	var list []*skills.Skill
 	for _, name := range names {
@@ -188,7 +188,7 @@ func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 	return list, nil
 }
 
-// aliases are models that definitions for Claude Code name by capability.
+// aliases are names such as haiku that definitions for Claude Code use instead of a model's name.
 var aliases = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
 
 // smallModel returns the small model of the settings, or "".
@@ -200,8 +200,8 @@ func (c *workers) smallModel() string {
 }
 
 // model returns the model that a definition or a call names: PROVIDER/MODEL, a model of the run's
-// provider, or an alias. haiku is the small model of the settings; otherwise an alias is a model of
-// Anthropic if that is the run's provider, and the run's model if not.
+// provider, or an alias. The alias haiku is the small model of the settings. Any other alias is a
+// model of Anthropic if the run's provider is Anthropic, else the run's model.
 func (c *workers) model(name string) (model.Model, error) {
 	of, err := c.box.host.agent()
 	if err != nil {
@@ -233,8 +233,8 @@ func (c *workers) model(name string) (model.Model, error) {
 	return models.New(context.Background(), c.box.env, "model", name, base, c.box.settings)
 }
 
-// where returns the session with the task list: that of the run's agent, or one in memory if that
-// is not stored.
+// where returns the session with the task list: the session of the run's agent or, if that is not
+// stored, a session in memory.
 func (c *workers) where(ctx context.Context) (*session.Sessions, string, error) {
 	a, err := c.box.host.agent()
 	if err != nil {
@@ -275,10 +275,10 @@ func (c *workers) ask(ctx context.Context, e hook.Event, t tasks.Task, by string
 	return nil
 }
 
-// Offered lists what a run offers by name, in addition to tools.
+// Offered lists by name what a run offers in addition to tools.
 type Offered struct{ Agents, Skills, Commands []string }
 
-// Offered returns what the run offers by name, in addition to tools.
+// Offered lists by name what the run offers in addition to tools.
 func (b *Toolbox) Offered() (o Offered) {
 	if b.crew != nil {
 		for _, d := range b.crew.subagents.Definitions() {
@@ -299,7 +299,7 @@ func (b *Toolbox) Offered() (o Offered) {
 	return o
 }
 
-// changed notifies teammates of tasks that are ready. A failed notification is repeated when the
+// changed notifies teammates about tasks that are ready. A failed notification is repeated when the
 // session is resumed.
 func (c *workers) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// elicit shows a server's form to the user: as a question about the call that the server is
+// elicit shows a server's form to the user, as a question about the call that the server is
 // processing. The question is recorded, and its answer contains the fields. A field that looks like
 // a secret can only be filled in at the terminal of the run, where its value is not recorded.
 func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// environ returns the environment of the run; nil means this process's.
+// environ returns the environment of the run; nil means the environment of this process.
 func (b *Toolbox) environ() []string {
 	if b.env == nil {
 		return nil
@@ -15,7 +15,7 @@ func (b *Toolbox) environ() []string {
 	return b.env.Commands
 }
 
-// commandEnviron returns the environment of commands: The parameter known contains the user's
+// commandEnviron returns the environment of commands. The parameter known contains the user's
 // variables that commands may see; the parameter more contains variables from the settings. A
 // variable in the settings overrides the user's.
 func (b *Toolbox) commandEnviron() (known, more []string) {

@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// launcher is a program that downloads a server before it starts it.
+// launcher is a program that downloads a server and then starts it.
 type launcher struct {
 	registry string
-	with     []string          // first arguments with which the program downloads; nil if it always downloads
-	offline  map[string]string // variables that restrict it to its cache, so that it fails at once if something is missing
+	with     []string          // the first arguments for which the program downloads; nil if it always downloads
+	offline  map[string]string // variables that make it use only its cache, so that it fails at once if something is missing
 }
 
 var (
@@ -46,7 +46,8 @@ func launcherOf(srv *settings.MCPServer) *launcher {
 	return &l
 }
 
-// RegistryOf returns the registry that a server is downloaded from at start; "" if none.
+// RegistryOf returns the registry from which a server is downloaded when it starts; "" if it is not
+// downloaded.
 func RegistryOf(srv *settings.MCPServer) string {
 	if l := launcherOf(srv); l != nil {
 		return l.registry
@@ -54,8 +55,8 @@ func RegistryOf(srv *settings.MCPServer) string {
 	return ""
 }
 
-// fromCache starts a downloaded server from its cache if the sandbox has no network: otherwise npx
-// retries for minutes.
+// fromCache makes a downloaded server start from the cache if the sandbox has no network. Without
+// this, npx retries for minutes.
 func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 	l := launcherOf(srv)
 	if l == nil || b.isolation.Sandbox() == nil || len(b.isolation.Sandbox().Hosts()) > 0 {

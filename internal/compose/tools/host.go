@@ -16,7 +16,7 @@ func newHostAgent() *agentHandle { return &agentHandle{} }
 
 func (h *agentHandle) attach(a *agent.Agent) { h.a.Store(a) }
 
-// errNoHost reports a tool call before the agent exists, which is a bug of this program.
+// errNoHost reports that a tool was called before the agent exists. This is a bug of this program.
 var errNoHost = errors.New("the tools have no agent yet")
 
 // agent returns the tools' agent.

@@ -53,8 +53,8 @@ func InstructionsOf(e *env.Env, s *settings.Settings, cwd string, folders []stri
 	return instructions.Load(&o)
 }
 
-// unreadable returns a function that returns why a rule or a limit prevents the model from reading
-// a file, or "".
+// unreadable returns a function that returns the reason why a rule or a limit prevents the model
+// from reading a file; "" if none does.
 func unreadable(c *policy.Config) func(path string) string {
 	return func(path string) string {
 		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: path, ReadOnly: true}
@@ -70,7 +70,7 @@ func unreadable(c *policy.Config) func(path string) string {
 	}
 }
 
-// instruct reads the instruction files of a toolbox.
+// instruct reads the instruction files for a toolbox.
 func (b *Toolbox) instruct(cwd string) error {
 	if b.env == nil || b.settings == nil || b.spec == nil {
 		return nil
@@ -85,7 +85,7 @@ func (b *Toolbox) instruct(cwd string) error {
 	return err
 }
 
-// AgentInstructions returns the instructions in the agent's form.
+// AgentInstructions returns the instructions in the form that package agent uses.
 func (b *Toolbox) AgentInstructions() agent.Instructions {
 	if b.Instructions == nil {
 		return agent.Instructions{}

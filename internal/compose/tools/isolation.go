@@ -26,11 +26,11 @@ import (
 //	temp ──────────────────────► /tmp inside; removed when the run ends
 //	output ────────────────────► long outputs, which Read may read; stored as long as the session
 //
-// The next run removes what a killed run left of the two folders.
+// If a run is killed, the next run removes its temp folder, and its output folder if that is empty.
 type Isolation struct {
 	Output string // the folder of long outputs; "" without a home folder
 
-	opened chan struct{}    // closed when the following fields are set; nil if they are already set
+	opened chan struct{}    // closed when the fields below are set; nil if they are already set
 	box    *sandbox.Sandbox // nil if the user disabled it
 	err    error            // why the sandbox could not be opened
 
@@ -49,7 +49,7 @@ type isolationOptions struct {
 	Env       *env.Env
 	Settings  *settings.Settings
 	Folders   []string // folders of the session
-	Hosts     []string // hosts that may be reached, if the settings permit them; nil means the hosts of the settings
+	Hosts     []string // hosts that commands may reach if the settings permit them; nil means all hosts of the settings
 	Disabled  bool     // the user disabled the sandbox
 	Contained bool     // the whole process is in a container
 	Verbose   bool     // notices also report what the sandbox cannot do
@@ -99,7 +99,7 @@ func (b *Isolation) Sandbox() *sandbox.Sandbox {
 
 func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, error) {
 	e := o.Env
-	var cacheDir string // "" in a container, whose home folder has the caches
+	var cacheDir string // "" in a container, because the caches are in the container's home folder
 	if !o.Contained {
 		var err error
 		if cacheDir, err = caches.DirFor(home, &caches.User{Home: e.UserHome(), Get: e.Lookup}, o.Folders[0]); err != nil {
@@ -133,8 +133,8 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 	return box, nil
 }
 
-// CheckNoSandbox reports that commands are not confined, or rejects that if managed settings
-// require the sandbox.
+// CheckNoSandbox reports that commands are not confined. If managed settings require the sandbox,
+// it returns an error.
 func CheckNoSandbox(e *env.Env, s *settings.Settings) error {
 	managed := func(b settings.Sandbox) bool {
 		return b.Origin.Layer == layernames.Managed && (b.Settings.Enabled == nil || *b.Settings.Enabled)
@@ -166,15 +166,15 @@ func (b *Isolation) OpenOutput(e *env.Env) error {
 	return nil
 }
 
-// UseStore sets the store of the run's session. Outputs are stored in the same way as its records,
-// and as long. Without a store they are removed at the end of the run.
+// UseStore sets the store of the run's session. Outputs are stored in the same way as the session's
+// records, and for the same time. Without a store they are removed at the end of the run.
 func (b *Isolation) UseStore(s *stores.Store) { b.store.Store(s) }
 
 // Store returns the store set by UseStore, or nil.
 func (b *Isolation) Store() *stores.Store { return b.store.Load() }
 
-// forgetOutputs removes the outputs of a run whose sessions end with it or are stored elsewhere: in
-// memory, or on the host of a container.
+// forgetOutputs removes the outputs of a run if its sessions are in memory, and so end with the
+// run, or are stored on the host of a container.
 func (b *Isolation) forgetOutputs() {
 	if s := b.Store(); b.Output == "" || s != nil && !s.Ref.InMemory() {
 		return
@@ -195,7 +195,7 @@ func (b *Isolation) Status() (words, digest string) {
 	return box.Status(), box.Digest()
 }
 
-// AutoAllow returns where autoAllowBashIfSandboxed is set, if it is in effect.
+// AutoAllow returns the place where autoAllowBashIfSandboxed is set, if it is in effect.
 func (b *Isolation) AutoAllow() *policy.Origin {
 	box := b.Sandbox()
 	if box == nil {
@@ -204,7 +204,7 @@ func (b *Isolation) AutoAllow() *policy.Origin {
 	return box.AutoAllow()
 }
 
-// Close ends what still runs and removes the folders.
+// Close stops everything that still runs and removes the folders.
 func (b *Isolation) Close() {
 	box := b.Sandbox()
 	if b.endPrune != nil {

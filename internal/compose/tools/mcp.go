@@ -27,9 +27,9 @@ type servers struct {
 	failed   map[string]error      // servers that cannot be used here
 }
 
-// mcpKit has no tools itself: servers are connected after everything else is ready, see
-// [Toolbox.Connect]. A sub-agent has the servers of the run and those of its definition, which read
-// the resources of all of them.
+// mcpKit returns no tools for the run's agent, because [Toolbox.Connect] connects the servers when
+// everything else is ready. A sub-agent has the servers of the run and those of its definition. Its
+// resource tools read the resources of all of them.
 func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	if !b.sub {
 		return nil, nil
@@ -52,8 +52,9 @@ func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	return list, nil
 }
 
-// connectSubagentServers connects the servers of one sub-agent and waits for them. They end with
-// its toolbox; their requests to the user are handled like those of the run's servers.
+// connectSubagentServers connects the servers of one sub-agent and waits for them. These servers
+// end when its toolbox is closed. Their requests to the user are handled like those of the run's
+// servers.
 func (b *Toolbox) connectSubagentServers(ctx context.Context, run *Toolbox, list []*settings.MCPServer) error {
 	if !run.wantsServers() || len(list) == 0 {
 		return nil
@@ -73,7 +74,7 @@ func (b *Toolbox) connectSubagentServers(ctx context.Context, run *Toolbox, list
 	return ctx.Err()
 }
 
-// serverWait is longer than the time limit of a server for starting and listing its tools.
+// serverWait is longer than the time that a server has to start and list its tools.
 const serverWait = 2 * time.Minute
 
 // wantsServers reports whether the run may have servers. In a container there are none: their
@@ -114,7 +115,7 @@ func (b *Toolbox) Connect(ctx context.Context) error {
 // EndServers ends the server processes of the toolbox's agent, because its session's lease is lost.
 func (b *Toolbox) EndServers(why error) {
 	mine := b.servers
-	if b.sub { // the others belong to the run
+	if b.sub { // the other servers belong to the run
 		mine = b.subagentServers
 	}
 	if mine != nil {
@@ -141,8 +142,8 @@ func Startable(list []settings.MCPServer) (out []*settings.MCPServer) {
 	return out
 }
 
-// open creates the client of approved servers. The parameter with completes its options; it may be nil. Nothing
-// is started yet.
+// open creates the client of approved servers. The function with completes the client's options; it
+// may be nil. Nothing is started yet.
 func (b *Toolbox) open(approved []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
 	s := &servers{approved: approved, failed: map[string]error{}}
 	var list []mcp.Server
@@ -223,7 +224,7 @@ func mcpOptions(e *env.Env, s *settings.Settings) (*mcp.Options, error) {
 	}, nil
 }
 
-// tools returns the servers' current tools, without those that their definitions or the run
+// tools returns the servers' current tools, except those that the servers' definitions or the run
 // exclude.
 func (s *servers) tools(ctx context.Context, only []string) []tool.Tool {
 	return s.without(s.client.Tools(ctx), only)
@@ -270,10 +271,10 @@ func (b *Toolbox) follow(a *agent.Agent) {
 	})
 }
 
-// ServerState is the status of a server named in the settings.
+// ServerState is the status of a server that the settings name.
 type ServerState struct{ Name, Status string }
 
-// ServerStates returns the status of each server named in the settings.
+// ServerStates returns the status of each server that the settings name.
 func (b *Toolbox) ServerStates() []ServerState {
 	list := []ServerState{}
 	state := map[string]string{}
@@ -302,7 +303,7 @@ var errNoForm = errors.New("no one is present to fill it in")
 // CheckedServers are servers opened for inspection.
 type CheckedServers struct {
 	Client *mcp.Client
-	Failed map[string]error // servers that cannot be used here, by name
+	Failed map[string]error // by name, the servers that cannot be used here
 
 	isolation *Isolation
 }
@@ -313,7 +314,8 @@ func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*Check
 	return openChecked(e, s, list, nil)
 }
 
-// openChecked opens servers; hosts may be reached in addition; for inspection there are none.
+// openChecked opens servers. The parameter hosts lists additional hosts that they may connect to;
+// it is nil for an inspection.
 func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, hosts []string) (*CheckedServers, error) {
 	isolation, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}, Hosts: hosts})
 	if err != nil {

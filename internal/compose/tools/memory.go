@@ -21,7 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// The name of the memory file that the model gets at the start, and its limits; they are the same as in Claude Code.
+// The name and the limits of the memory file that the model gets at the start. They are the same as
+// in Claude Code.
 const (
 	memoryFile  = "MEMORY.md"
 	memoryLines = 200
@@ -111,7 +112,8 @@ func makeMemory(root *os.Root, base string, parts []string, mode fs.FileMode) er
 	return nil
 }
 
-// registerFiles protects files that Holdfast's tools create, in the sandboxes.
+// registerFiles makes Holdfast's tools mark the files that they create, so that sandboxes do not
+// move them to quarantine.
 func (b *Toolbox) registerFiles(f *workdir.Folders) {
 	if home, err := b.env.Home(); err == nil {
 		f.SetMarkOwn(quarantine.Open(home).MarkOwn)
@@ -128,8 +130,8 @@ func gitIgnore(root *os.Root, ignore string) {
 	_ = f.Close()
 }
 
-// remember gives a sub-agent its memory and the tools to update it; tools that its definition does
-// not name are limited to the memory.
+// remember gives a sub-agent its memory and the tools to update it. A tool that its definition does
+// not name can be used only for the memory.
 func (b *Toolbox) remember(d agent.Definition, with *agent.SubagentSetup) error {
 	if b.memory == "" {
 		return nil
@@ -149,7 +151,7 @@ func (b *Toolbox) remember(d agent.Definition, with *agent.SubagentSetup) error 
 }
 
 // notes reads the part of a memory that the model gets at the start; "" if there is none. The
-// result cut is true if there is more.
+// result cut is true if this is not the whole memory.
 func notes(dir string) (text string, cut bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -216,7 +218,8 @@ type memoryTool struct {
 	dir string
 }
 
-// Spec adds the limit to the description.
+// Spec returns the tool's specification. Its description says that the tool is only for files of
+// the memory.
 func (k memoryTool) Spec() tool.Spec {
 	s := k.Tool.Spec()
 	s.Description = "Only for files of your memory, " + k.dir + ". " + s.Description

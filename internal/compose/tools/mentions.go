@@ -18,12 +18,12 @@ const (
 	maxMention   = 40 << 10 // bytes of one file
 )
 
-// mention is @PATH in the text of a command.
+// mention is one @PATH in the text of a command.
 var mention = lazyregexp.Must("(?:\\A|[\\s(])@([^\\s@`\"'(){}<>|*?$]+)")
 
 // mentioned returns the files that the text of a command names by @PATH, for the model to read
-// after it. A file is included if reading it is allowed without approval; otherwise the reason is
-// included. An @ that names no file is plain text.
+// after it. If reading a file needs no approval, its content is included, otherwise the reason why
+// not. An @ that names no file is plain text.
 func (b *Toolbox) mentioned(ctx context.Context, a *agent.Agent, text string) string {
 	var out strings.Builder
 	var seen []string
@@ -46,7 +46,8 @@ func (b *Toolbox) mentioned(ctx context.Context, a *agent.Agent, text string) st
 	return out.String()
 }
 
-// readMentioned reads a file that a command names; The result why is the reason if the file is not included.
+// readMentioned reads a file that a command names. If the file is not included, the result why is
+// the reason.
 func (b *Toolbox) readMentioned(ctx context.Context, a *agent.Agent, path string) (content, why string, found bool) {
 	p, err := b.folders.Locate(path)
 	if err != nil {

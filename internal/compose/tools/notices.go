@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 )
 
-// Notices returns what has no effect in the run and why: skipped instructions, untrusted skills,
-// invalid sub-agent definitions.
+// Notices lists everything that has no effect in the run, with the reasons: skipped instructions,
+// untrusted skills, invalid sub-agent definitions.
 func (b *Toolbox) Notices() (list []env.Notice) {
 	if b.Instructions != nil {
 		for _, n := range b.Instructions.Notices() {

@@ -10,8 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// planKit starts and ends plan mode. A sub-agent follows its parent's mode, and in a container an
-// agent lives for one turn, which is too short for it.
+// planKit returns the tools that start and end plan mode. Sub-agents do not have these tools,
+// because they follow their parent's mode. Nor do agents in a container, because they run for only
+// one turn.
 func (b *Toolbox) planKit() ([]tool.Tool, error) {
 	if b.sub || b.contained {
 		return nil, nil

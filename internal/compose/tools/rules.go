@@ -48,10 +48,10 @@ func RuleTool(rule string) (tool string, bare bool) {
 	return tool, !some || strings.TrimSpace(strings.TrimSuffix(what, ")")) == "*"
 }
 
-// hidden returns a function that reports which files Glob and Grep must omit from their results:
-// those that rules and limits deny, and those for which reading requires approval, since a search
-// requests approval only for its folder. Approval for the session's whole folder is requested by
-// the search itself and hides nothing. Nil hides nothing.
+// hidden returns a function that reports whether Glob and Grep must omit a file from their results.
+// They omit files that rules or limits deny. They also omit files that can be read only with
+// approval, because a search requests approval only for its folder. Approval for the session's
+// whole folder is requested by the search itself and hides nothing. Nil hides nothing.
 func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) bool {
 	restricts := func(r policy.RuleSource) bool { return r.Effect != policy.Allow }
 	secrets := config.Mode != policy.ModeBypass
@@ -87,7 +87,7 @@ func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) b
 }
 
 // RemoveDenied removes the tools that a rule denies completely, so that the model does not try
-// them. The name of a server stands for all its tools.
+// them. A rule that names a server removes all its tools.
 func RemoveDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
 	var denied []string
 	for _, s := range all.Specs() {

@@ -21,7 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// skillPlaces returns the locations of skills and commands; a later one takes precedence.
+// skillPlaces returns the locations of skills and commands. Later locations take precedence over
+// earlier ones.
 func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 	home, err := e.Home()
 	if err != nil {
@@ -55,10 +56,10 @@ func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 	return list, nil
 }
 
-// SkillSet has the skills of a session, including those that are not available.
+// SkillSet contains the skills of a session, including those that are not available.
 type SkillSet struct {
 	Set    *skills.Set // available skills
-	denied *skills.Set // skills that would be available if no rule denied them
+	denied *skills.Set // the skills that would be available if no rule denied them
 	All    *skills.Set // all skills, including those of an untrusted folder
 	digest string      // digest of the project's skills; "" if it has none
 	trust  bool        // the project's skills are trusted in their current form
@@ -95,7 +96,7 @@ func FindSkills(e *env.Env, s *settings.Settings) (*SkillSet, error) {
 // Untrusted reports whether the project has skills that are not trusted in their current form.
 func (f *SkillSet) Untrusted() bool { return f.digest != "" && !f.trust }
 
-// Notice reports which of the project's skills are not available, or returns "".
+// Notice returns a notice about the project's skills that are not available, or "".
 func (f *SkillSet) Notice() string {
 	if !f.Untrusted() {
 		return ""
@@ -161,8 +162,8 @@ func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill
 	return err
 }
 
-// readable allows the model to read a skill's folder: it replaces only the approval that a mode
-// requires for reading there.
+// readable allows the model to read a skill's folder without the approval that a mode requires. It
+// changes nothing else.
 func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
 	rule := sk.Reads()
 	if rule == "" {
@@ -209,7 +210,7 @@ func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, 
 }
 
 // modelOf returns the model that a skill requests for its turn; nil if it is the run's model. If
-// the run cannot use it, the result is nil too, with a notice.
+// the run cannot use that model, it also returns nil and shows a notice.
 func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 	if sk.Model == "" || b.sameModel(a, sk.Model) {
 		return nil
@@ -228,14 +229,14 @@ func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 		b.env.Warn("/%s requests model %s, which this run cannot use (%v); using %s", sk.Name, sk.Model, err, current.Model)
 	case m.Info().String() != current.String():
 		return m
-	case sk.Model != "haiku" || c.smallModel() == "": // an alias for a model that is not available
+	case sk.Model != "haiku" || c.smallModel() == "": // the name is an alias of a model that is not available
 		b.env.Warn("/%s requests model %s, which %s does not offer here; using %s", sk.Name, sk.Model, current.Provider, current.Model)
 	}
 	return nil
 }
 
-// noSkill rejects a command that is denied by name, and warns if a prompt may be a misspelled
-// command; it is then sent as a normal prompt.
+// noSkill rejects a command that a rule denies by name. If a prompt looks like a misspelled
+// command, it shows a warning; the prompt is then sent as it is.
 func (b *Toolbox) noSkill(name string, command bool) error {
 	if !command {
 		return nil

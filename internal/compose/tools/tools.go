@@ -37,7 +37,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Options are what the tools of a run are made from.
+// Options configure the tools of a run.
 type Options struct {
 	Env      *env.Env
 	Settings *settings.Settings
@@ -50,7 +50,7 @@ type Options struct {
 	HostTools []tool.Tool
 
 	Contained  bool // the whole process is in a container
-	NoShell    bool // no shell is available, so there is no Bash tool
+	NoShell    bool // true if no shell is available, so there is no Bash tool
 	Foreground bool // no background tasks
 	Verbose    bool // notices also report what the sandbox cannot do
 }
@@ -63,9 +63,9 @@ type Options struct {
 type Toolbox struct {
 	Registry     *tool.Registry
 	Permissions  policy.Config
-	Background   *agent.Background // nil if every turn waits for its calls
-	Instructions *instructions.Set // nil if none are read
-	Telemetry    *otel.Telemetry   // observes the run and its sub-agents; nil if nothing is sent
+	Background   *agent.Background // runs tools in the background; nil if every turn waits for its calls
+	Instructions *instructions.Set // the instruction files; nil if none are read
+	Telemetry    *otel.Telemetry   // the telemetry observer of the run and its sub-agents; nil if nothing is sent
 
 	// Form shows the user a server's form without recording it; nil means that no one is present.
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
@@ -78,7 +78,7 @@ type Toolbox struct {
 	worktree  *worktree.Worktree // nil without a repository
 	own       *worktree.Checkout // the worktree that the agent starts in, or nil
 
-	found  *SkillSet      // nil until skills were searched
+	found  *SkillSet      // nil until the skills have been searched
 	skills *skills.Skills // the skills that the model may call, or nil
 
 	servers         *servers       // MCP servers of the run; nil if there are none
@@ -91,7 +91,7 @@ type Toolbox struct {
 	settings   *settings.Settings
 	spec       *runspec.Spec
 	model      model.Model // see Options
-	only       []string    // names of the only tools; nil means all tools
+	only       []string    // the names of the tools to keep; nil means all tools
 	contained  bool
 	noShell    bool
 	foreground bool
@@ -103,7 +103,7 @@ type Toolbox struct {
 	actor     string   // for a teammate: its name
 	requested []string // for a sub-agent: the tools of its definition; nil means all
 
-	checks, fetches bool // true if the toolbox was created to inspect MCP servers, whose problems the caller reports, or to download one
+	checks, fetches bool // true if the toolbox was created to download an MCP server or to inspect MCP servers; the caller then reports their problems
 
 	sub  bool // belongs to a sub-agent
 	mu   sync.Mutex
@@ -130,7 +130,7 @@ func kits() []toolMaker {
 		{"web", (*Toolbox).webKit},
 		{"skills", (*Toolbox).skillsKit},
 		{"own", (*Toolbox).hostKit},
-		{"mcp", (*Toolbox).mcpKit}, // last, because its tools change
+		{"mcp", (*Toolbox).mcpKit}, // the last kit, because its tools change
 		{"agents", (*Toolbox).agentsKit},
 	}
 }
@@ -263,8 +263,8 @@ func WorkFolders(cwd string, s *settings.Settings) ([]string, error) {
 	return list, nil
 }
 
-// tools creates the tools in parallel, because generating and resolving their schemas takes most of
-// the start time.
+// tools creates the tools in parallel, because most of the start time is needed to generate and
+// resolve their schemas.
 func (b *Toolbox) tools() (*tool.Registry, error) {
 	list := kits()
 	made := make([][]tool.Tool, len(list))
@@ -310,7 +310,7 @@ func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	return sh.Tools(), nil
 }
 
-// opened returns what the user has allowed in the sandbox for the session.
+// opened returns the sandbox access that the user has allowed for the session.
 func (b *Toolbox) opened() *sandbox.Settings {
 	o := &sandbox.Settings{}
 	a, err := b.host.agent()
@@ -329,7 +329,8 @@ func (b *Toolbox) opened() *sandbox.Settings {
 	return o
 }
 
-// overrides reports whether the model may request exceptions from the session's denies.
+// overrides reports whether the model may request single exceptions to what the user has denied for
+// the session.
 func (b *Toolbox) overrides() bool { return b.settings != nil && b.settings.AllowOverride.Value }
 
 // offersExec reports whether the tool Exec is available: a rule allows or asks about it, or the
@@ -372,7 +373,7 @@ func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 	}
 	keep, excluded := map[string]bool{}, []string{}
 	for _, name := range b.only {
-		// The tools of a server may be added later. The names of a sub-agent are not checked,
+		// The tools of a server may be added later. For a sub-agent the names are not checked,
 		// because it has only some of the run's tools.
 		if _, ok := all.Lookup(name); !ok && !b.sub && !isMCPTool(name) {
 			return nil, outcome.Invalid("unknown tool "+name, "the tools are "+strings.Join(Names(all), ", "))
@@ -403,7 +404,7 @@ func (b *Toolbox) onClose(end func()) {
 	b.ends = append(b.ends, end)
 }
 
-// Close ends what the tools still run.
+// Close stops everything that the tools still run.
 func (b *Toolbox) Close() {
 	for _, end := range slices.Backward(b.ends) {
 		end()
@@ -422,8 +423,8 @@ func (b *Toolbox) Close() {
 	}
 }
 
-// checkRules rejects rules of the spec for tools that never exist, because such a rule would never
-// apply without anyone noticing. Some tools exist only in some folders.
+// checkRules rejects rules of the spec for tools that do not exist. Such a rule would never apply,
+// and no one would notice. Some tools exist only in some folders.
 func checkRules(s *settings.Settings, spec *runspec.Spec, all *tool.Registry) error {
 	flags, err := Flags(spec)
 	if err != nil {

@@ -33,7 +33,7 @@ type hookFiles struct {
 	pending *policy.DynamicRules
 }
 
-// Names of the watch lists.
+// These are the names of the watch lists.
 const (
 	listNamed     = "matchers"
 	listRequested = "watchPaths"
@@ -73,7 +73,7 @@ func (f *hookFiles) Observe(_ string, e event.Event) {
 	}
 }
 
-// names watches the files that matchers name, in the session's folder and the current one.
+// names watches the files that matchers name, both in the session's folder and in the current one.
 func (f *hookFiles) names(cwd string) {
 	var list []string
 	for _, name := range f.registry.WatchedFiles() {
@@ -110,7 +110,7 @@ func (f *hookFiles) notice(text string) {
 	}
 }
 
-// watch sets a list; the watcher is created when first needed.
+// watch sets one of the watch lists. It creates the watcher when it is first needed.
 func (f *hookFiles) watch(list string, paths []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +136,7 @@ func (f *hookFiles) known(path string) {
 	}
 }
 
-// changed fires the event of a changed file. The watcher's goroutine calls it.
+// changed emits the event for a changed file. The watcher's goroutine calls it.
 func (f *hookFiles) changed(c watch.Change) {
 	if f.ctx.Err() != nil {
 		return
@@ -149,10 +149,10 @@ func (f *hookFiles) changed(c watch.Change) {
 			return
 		}
 	}
-	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // if the store fails, the loop stops anyway
+	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // if the store has failed, the loop stops anyway
 }
 
-// configured fires ConfigChange. If no hook blocks the change, new deny and ask rules apply at once
+// configured emits ConfigChange. If no hook blocks the change, new deny and ask rules apply at once
 // and everything else from the next run: a change during a run never grants more. Changes of
 // managed settings cannot be blocked.
 func (f *hookFiles) configured(name, file string) {

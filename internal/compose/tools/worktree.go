@@ -26,7 +26,7 @@ func (b *Toolbox) worktreeKit() ([]tool.Tool, error) {
 		return nil, nil
 	}
 	if _, err := os.Lstat(filepath.Join(b.folders.Roots()[0], ".git")); err != nil {
-		return nil, nil //nolint:nilerr // no repository, so no worktrees
+		return nil, nil //nolint:nilerr // without a repository there are no worktrees
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, nil //nolint:nilerr // the worktrees would be useless
@@ -71,8 +71,8 @@ func (b *Toolbox) CheckWorktree() error {
 	return nil
 }
 
-// EnterWorktree returns [agent.Options].EnterDir for an agent that works in a worktree: the one with
-// this name, or for "" one named after its session.
+// EnterWorktree returns [agent.Options].EnterDir for an agent that works in the worktree with this
+// name. If the name is "", the worktree is named after the agent's session.
 func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, notice string, err error) {
 	return func(ctx context.Context) (string, string, error) {
 		if err := b.CheckWorktree(); err != nil {
@@ -83,7 +83,7 @@ func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, n
 		if err != nil {
 			return "", "", fmt.Errorf("worktree: %w", err)
 		}
-		at.Created = at.Created || filepath.Base(at.Path) == ofSession // it belongs only to this session
+		at.Created = at.Created || filepath.Base(at.Path) == ofSession // the worktree belongs only to this session
 		b.own = &at
 		return at.Path, at.Notice, nil
 	}
@@ -102,8 +102,8 @@ func worktreeName(ctx context.Context, kind string) string {
 	return kind + "-" + session.Digest(sha256.Sum256([]byte(id))).String()[:12]
 }
 
-// LeaveWorktree removes the agent's worktree if nothing would be lost, and says what remains; "" if
-// nothing does. With keep it always remains.
+// LeaveWorktree removes the agent's worktree if nothing would be lost. It returns a text that says
+// what remains; "" if nothing remains. If keep is true, it always remains.
 func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
 	at := b.own
 	if b.own = nil; at == nil {

@@ -26,17 +26,18 @@ import (
 
 // Limits for the stored caches.
 const (
-	keepFor       = 30 * 24 * time.Hour // time since the last use of a project's caches
-	keepAll       = 20 << 30            // size in bytes for all projects; the least recently used caches are removed first
-	checkInterval = 24 * time.Hour      // how often the limits are checked; caches used since then may be in use
+	keepFor       = 30 * 24 * time.Hour // maximum time since the last use of a project's caches
+	keepAll       = 20 << 30            // maximum size of all projects' caches together, in bytes; the least recently used caches are removed first
+	checkInterval = 24 * time.Hour      // how often the limits are checked; caches that were used within this time may be in use
 )
 
 // Dir returns the folder that contains all caches.
 func Dir(home string) string { return filepath.Join(home, "caches") }
 
-// DirFor creates and returns the folder of the caches for commands that work in dir. Its name depends only on
-// the path of dir: nothing that a command can write, such as a project's id, can lead to another project's
-// caches. Worktrees of agents use the caches of their project. Commands can read the user's caches.
+// DirFor creates and returns the folder of the caches for commands that work in dir. Its name
+// depends only on the path of dir. It does not depend on anything that a command can write, such as
+// a project's id, so no command can reach another project's caches. Worktrees of agents use the
+// caches of their project. Commands can read the user's caches.
 func DirFor(home string, user *User, dir string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -147,7 +148,8 @@ func remove(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// Pruning starts Prune in the background until stop is called. The next run removes what is left then.
+// Pruning starts Prune in the background. The function stop ends it; the next run then removes the
+// rest.
 func Pruning(home string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -161,8 +163,9 @@ func Pruning(home string) (stop func()) {
 	}
 }
 
-// Prune removes caches that were not used for 30 days, and the least recently used ones if all together
-// exceed the limit. It does so at most once a day unless now is true. It returns the removed caches.
+// Prune removes caches that were not used for 30 days, and the least recently used ones if all
+// together exceed the limit. It does so at most once a day, or at once if now is true. It returns
+// the removed caches.
 func Prune(ctx context.Context, home string, now bool) (removed []Usage, err error) {
 	mark := filepath.Join(Dir(home), ".pruned")
 	if info, err := os.Stat(mark); !now && err == nil && time.Since(info.ModTime()) < checkInterval {

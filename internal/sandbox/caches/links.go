@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// cacheView shows one folder of the user in the caches of a project. The upper levels, as many as
-// depth, are new folders in which tools can write. Everything below is links, which tools can only
-// read.
+// cacheView shows one folder of the user in the caches of a project. The upper levels are new
+// folders in which tools can write; depth is the number of these levels. Everything below them
+// consists of links to files that tools can only read.
 type cacheView struct {
 	from  string // the user's folder
-	at    string // path of the folder in the caches
+	at    string // the path of the folder in the caches
 	depth int
 	pick  func(name string) bool // nil means all
 }
@@ -43,19 +43,20 @@ func (p *User) views() []cacheView {
 	}
 }
 
-// unlinked are the folders of the user's ~/.cache that are not linked: tools must write there.
+// unlinked are the folders of the user's ~/.cache that are not linked, because tools must write
+// there.
 var unlinked = []string{
 	"bazel", "bazelisk", "black", "ccache", "composer", "coursier", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mise", "mypy", "node", "node-gyp",
 	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
 }
 
-// linked is the name of a file in the caches. It lists the user's folders that the links show, and when each
-// was last changed.
+// linked is the name of a file in the caches. That file lists the user's folders that the links
+// show, and when each was last changed.
 const linked = ".linked"
 
-// show creates links to the user's caches, unless nothing has changed there since the last time. It removes
-// links to missing files, because a tool could not create a folder in their place. A file that a command
-// created in the place of a link stays.
+// show creates links to the user's caches, unless nothing has changed there since the last time. It
+// removes links to missing files, because a tool could not create a folder in their place. If a
+// command has created a file in the place of a link, that file stays.
 func show(root *os.Root, views []cacheView) error {
 	if last, err := root.ReadFile(linked); err == nil && len(views) > 0 && unchanged(string(last), views) {
 		return nil
@@ -72,7 +73,7 @@ func show(root *os.Root, views []cacheView) error {
 	return err
 }
 
-// stamp returns a line with the last change of a folder.
+// stamp returns a line with the time of the last change of a folder.
 func stamp(dir string) (string, fs.FileInfo) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -131,7 +132,7 @@ func (v cacheView) show(root *os.Root, seen *strings.Builder) error {
 
 // removeDead removes the links of a view whose targets no longer exist.
 func (v cacheView) removeDead(root *os.Root) (err error) {
-	links, _ := fs.ReadDir(root.FS(), v.at) // a command may have replaced it with anything
+	links, _ := fs.ReadDir(root.FS(), v.at) // an error is ignored: a command may have replaced the folder with anything
 	for _, l := range links {
 		at := filepath.Join(v.at, l.Name())
 		to, lerr := root.Readlink(at)

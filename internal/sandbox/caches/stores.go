@@ -9,9 +9,9 @@ import (
 
 const pnpmStore = "pnpm-store"
 
-// Stores returns the folders in the user's home whose paths tools write into projects, by their names in the
-// caches of a project; the tools then refuse to work with another path. If the user has such a folder,
-// commands see the one of the caches in its place.
+// Stores returns folders in the user's home whose paths tools write into projects. Such a tool then
+// refuses to work with another path. If the user has such a folder, commands see in its place the
+// folder from the caches. The keys are the names of the folders in the caches of a project.
 func Stores(home string) map[string]string {
 	if home == "" {
 		return nil
@@ -19,8 +19,8 @@ func Stores(home string) map[string]string {
 	return map[string]string{pnpmStore: filepath.Join(home, ".local", "share", "pnpm", "store")}
 }
 
-// makeStores creates the folders for the stores that the user has. It removes a file that a command created
-// in such a place, because it could be a link to elsewhere.
+// makeStores creates the folders for the stores that the user has. If a command has created a file
+// in such a place, it removes that file, because the file could be a link to another place.
 func makeStores(root *os.Root, home string) error {
 	var errs []error
 	for name, store := range Stores(home) {

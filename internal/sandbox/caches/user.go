@@ -9,7 +9,7 @@ import (
 // User is the user whose caches commands can read.
 type User struct {
 	Home string                   // "": none
-	Get  func(name string) string // looks up a variable of the user; nil means that there are no variables
+	Get  func(name string) string // returns the value of a variable of the user; nil means that there are no variables
 }
 
 // folder returns a folder of the user: the one that a variable names, or one below the home folder.

@@ -32,7 +32,7 @@ type Project struct {
 	User string // the user's home folder, whose caches are read; "" means none
 
 	MayWrite func(path string) bool // reports whether commands may write a path
-	Mapped   func(path string) bool // reports whether commands see a folder of the caches in the place of a folder of [Stores]; nil means never
+	Mapped   func(path string) bool // reports whether commands see a folder of the caches in place of a folder of [Stores]; nil means that they never do
 }
 
 // Tools returns the variables by which the tools of a project find their caches.
@@ -46,8 +46,8 @@ type Tools struct {
 	store   string // the user's store, if pnpm finds the project's store at the same path
 }
 
-// Open checks, once, which caches the project and the user have. The parameter at is the folder of
-// the caches as commands see it.
+// Open checks, once, which caches the project and the user have. The parameter at is the path under
+// which commands see the folder of the caches.
 func (p *Project) Open(at string) *Tools {
 	t := &Tools{project: *p, at: at, goEnv: goEnv(p.User)}
 	t.pnpm = slices.ContainsFunc([]string{"pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules/.pnpm"}, func(name string) bool {
@@ -118,8 +118,8 @@ func (t *Tools) Environ(env []string, online bool) []string {
 	return append(out, t.mavenOptions(get)...)
 }
 
-// mavenOptions give Maven a writable repository. Maven 3.9 also reads the user's repository, as its tail;
-// older versions download again.
+// mavenOptions give Maven a writable repository. Maven 3.9 also reads the user's repository as a
+// "tail" repository; older versions download everything again.
 func (t *Tools) mavenOptions(get func(string) string) []string {
 	out := []string{"MAVEN_OPTS=" + strings.TrimSpace(get("MAVEN_OPTS")+" -Dmaven.repo.local="+filepath.Join(t.at, "maven"))}
 	if t.maven != "" {
@@ -146,8 +146,9 @@ func (t *Tools) modules(get func(string) string) string {
 	return ""
 }
 
-// proxy returns GOPROXY with the user's module cache in it: without a network before the servers, otherwise
-// after them, so that "latest" does not mean the version in the user's cache.
+// proxy returns GOPROXY with the user's module cache added. Without a network, the cache comes
+// before the servers. With a network, it comes after them, so that "latest" does not mean the
+// version in the user's cache.
 func proxy(modules, given, file string, online bool) string {
 	list := given
 	if list == "" {

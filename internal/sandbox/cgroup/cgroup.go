@@ -8,7 +8,7 @@ import (
 // Limits restrict all processes of a group together. 0 means no limit.
 type Limits struct {
 	CPUs      float64 // processors: 1.5 is one and a half; at least 0.01
-	Memory    int64   // in bytes, including tmpfs; swap is not an addition to it
+	Memory    int64   // in bytes, including files in tmpfs; swap cannot be used in addition
 	Processes int     // processes and threads
 }
 
@@ -39,8 +39,8 @@ const (
 	cpu    = "cpu"
 )
 
-// known are the controllers, in the order in which groups are created and ended: pids is first, because all
-// processes can be killed once no fork succeeds any more.
+// known are the controllers, in the order in which groups are created and ended. The controller
+// pids is first, because all processes can be killed only when no process can fork any more.
 var known = []string{pids, memory, cpu}
 
 var subjects = map[string]string{memory: "memory", pids: "processes", cpu: "processors"}
@@ -75,7 +75,7 @@ func (l *Limits) check() error {
 	return nil
 }
 
-// maxCPUs keeps quotas within the range of the kernel's numbers.
+// maxCPUs is the largest limit, so that quotas stay within the range of the kernel's numbers.
 const maxCPUs = 1 << 20
 
 // Support describes which limits are available to this process.
@@ -87,9 +87,9 @@ type Support struct {
 type Controller struct {
 	Name      string `json:"name"`              // "pids", "memory" or "cpu"
 	Available bool   `json:"there"`             // true if a group with this controller can be created
-	Version   int    `json:"version,omitempty"` // version of control groups: 1 or 2; 0 if neither has the controller
+	Version   int    `json:"version,omitempty"` // the version of control groups that has the controller: 1 or 2; 0 if neither has it
 	Folder    string `json:"folder,omitempty"`  // the folder in which groups are created
-	Reason    string `json:"why,omitempty"`     // why the controller is not available
+	Reason    string `json:"why,omitempty"`     // the reason why the controller is not available
 	Hint      string `json:"hint,omitempty"`    // how to make the controller available
 }
 

@@ -18,8 +18,8 @@ func Detect() Support {
 	return out
 }
 
-// Open creates a group without limits, which does nothing. Any limit is an *[UnavailableError] on this
-// system.
+// Open creates a group without limits, which does nothing. On this system it returns an
+// *[UnavailableError] for any limit.
 func Open(l Limits) (*Group, error) {
 	if err := Detect().Allows(l); err != nil {
 		return nil, err

@@ -38,7 +38,8 @@ func newName() string {
 	return "holdfast-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(b[:])
 }
 
-// errInUse means that another process's sweep removed the folder before this process had locked it.
+// errInUse means that the sweep of another process removed the folder before this process had
+// locked it.
 var errInUse = errors.New("the new control group was removed as unused")
 
 // make creates a folder and locks it.
@@ -80,8 +81,8 @@ func lock(dir string) (*os.File, error) {
 	return d, nil
 }
 
-// sweep removes the groups in a place whose creators have ended, and kills the processes in them. What cannot
-// be removed stays until the next sweep.
+// sweep removes the groups in a place whose creators have ended, and kills the processes in them. A
+// group that cannot be removed stays until the next sweep.
 func (s *system) sweep(p *place) {
 	entries, _ := os.ReadDir(s.root + p.dir)
 	for _, e := range entries {
@@ -91,7 +92,7 @@ func (s *system) sweep(p *place) {
 		f := &folder{place: p, sys: s, path: s.root + path.Join(p.dir, e.Name())}
 		l, err := lock(f.path)
 		if err != nil {
-			continue // in use, or no permission to remove it
+			continue // the group is in use, or this process may not remove it
 		}
 		if f.kill(time.Now().Add(sweepTime)) == nil {
 			_ = f.remove(time.Now().Add(sweepTime))
@@ -100,7 +101,7 @@ func (s *system) sweep(p *place) {
 	}
 }
 
-// How long to wait for the kernel to end processes and to release folders.
+// These say how long to wait for the kernel to end processes and to release folders.
 const (
 	sweepTime = time.Second
 	closeTime = 10 * time.Second

@@ -32,9 +32,9 @@ type counts struct {
 	peak       int64
 }
 
-// Open creates a group, and removes groups left by processes that have ended. A limit whose controller is
-// missing is an *[UnavailableError]; then nothing is created. Without any limit the group has no folders, and
-// no process can be moved into it. The caller closes it.
+// Open creates a group, and removes groups left by processes that have ended. If the controller for
+// a limit is missing, it creates nothing and returns an *[UnavailableError]. Without any limit the
+// group has no folders, and no process can be moved into it. The caller closes it.
 func Open(l Limits) (*Group, error) { return machine().open(&l) }
 
 func (s *system) open(l *Limits) (*Group, error) {
@@ -73,7 +73,8 @@ func (g *Group) add(s *system, p *place, l *Limits) error {
 	return err
 }
 
-// refused converts a refusal of the kernel, despite the rights of the folders, into an [UnavailableError].
+// refused returns an [UnavailableError] if the kernel refused an operation that the folders' rights
+// allow. It returns any other error unchanged.
 func refused(p *place, err error) error {
 	for _, e := range []error{fs.ErrPermission, syscall.EROFS, syscall.EBUSY} {
 		if errors.Is(err, e) {
@@ -87,10 +88,10 @@ func refused(p *place, err error) error {
 	return err
 }
 
-// Procs returns the group's cgroup.procs files, open for writing, one for each hierarchy. A process that
-// writes "0" into each of them moves itself, with all its threads, into the group; its future children belong
-// to it too. The rights of this process apply, even if a child writes. The files are closed with the group
-// and on exec.
+// Procs returns the group's cgroup.procs files, open for writing, one for each hierarchy. A process
+// that writes "0" into each of them moves itself, with all its threads, into the group; its future
+// children belong to it too. Even if a child writes to them, the rights of this process apply. The
+// files are closed with the group and on exec.
 func (g *Group) Procs() []*os.File {
 	var out []*os.File
 	for _, f := range g.folders {
@@ -102,8 +103,8 @@ func (g *Group) Procs() []*os.File {
 // OOM returns the number of processes killed so far because the group used too much memory.
 func (g *Group) OOM() int { return g.counts().oom }
 
-// RefusedForks returns the number of processes and threads that could not be created so far because of the
-// limit of processes.
+// RefusedForks returns how many processes and threads could not be created so far because the limit
+// of processes was reached.
 func (g *Group) RefusedForks() int { return g.counts().forks }
 
 // Peak returns the maximum memory that the group has used, in bytes, or 0 if unknown.

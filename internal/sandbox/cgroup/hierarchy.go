@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// hierarchy is one tree of groups: each of version 1 has some controllers, and there is one of version 2.
+// hierarchy is one tree of groups. In version 1 there are several, each with some of the
+// controllers; in version 2 there is one.
 type hierarchy struct {
 	version     int
 	controllers []string // of version 1
@@ -66,7 +67,8 @@ func intersect(list, with []string) []string {
 	return out
 }
 
-// memberships reads /proc/self/cgroup: the group by controller, and under the key "" the group of version 2.
+// memberships reads /proc/self/cgroup. It returns the group of each controller, and under the key
+// "" the group of version 2.
 func memberships(s string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(s) {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// period is the interval in which a quota of processor time is used and renewed, in microseconds: the
-// kernel's default.
+// period is the interval after which a quota of processor time is renewed, in microseconds. It is
+// the kernel's default.
 const period = 100_000
 
 // limit writes the limits for the folder's controllers.
@@ -35,9 +35,9 @@ func (f *folder) limit(l *Limits) error {
 	return nil
 }
 
-// limitMemory limits memory, and memory plus swap to the same value. A kernel that does not account for swap
-// is set to use none. If the limit is exceeded, the kernel kills the biggest process and not the group:
-// memory.oom.group stays 0, as in version 1.
+// limitMemory limits memory, and memory plus swap to the same value. If the kernel does not account
+// for swap, the group is set to use none. If the limit is exceeded, the kernel kills the biggest
+// process and not the group: memory.oom.group stays 0, as in version 1.
 func (f *folder) limitMemory(n int64) error {
 	value := strconv.FormatInt(n, 10)
 	if f.version == 2 {
@@ -68,7 +68,7 @@ func (f *folder) limitCPU(cpus float64) error {
 	}
 	err := f.write("cpu.cfs_quota_us", strconv.FormatInt(quota, 10))
 	if errors.Is(err, syscall.EINVAL) && f.boundAbove(cpus) {
-		return nil // version 1 rejects more than a parent group has, and that limit applies anyway
+		return nil // version 1 rejects a limit above that of a parent group; the parent's limit applies anyway
 	}
 	return err
 }

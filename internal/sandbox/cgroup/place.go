@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// system is the machine, or in tests a folder that looks like it.
+// system is the machine, or in tests a folder with copies of its files.
 type system struct {
 	root         string // prefix of every path
 	mkdir, rmdir func(string) error
@@ -98,7 +98,8 @@ func (s *system) hierarchies() ([]hierarchy, error) {
 	return hierarchies(string(mounts), string(membership))
 }
 
-// refuses returns why no groups can be created in this process's group of version 1, or "".
+// refuses returns the reason why no groups can be created in this process's group of version 1, or
+// "".
 func (s *system) refuses(h *hierarchy) string {
 	switch {
 	case h.current == "":
@@ -109,8 +110,9 @@ func (s *system) refuses(h *hierarchy) string {
 	return ""
 }
 
-// unified returns the nearest group of version 2, from this process's group upwards, that gives the
-// controllers to groups in it; if there is none, the nearest that can be changed to do so.
+// unified searches the groups of version 2 from this process's group upwards. It returns the
+// nearest group that gives the controllers to groups in it or, if there is none, the nearest that
+// can be changed to do so.
 func (s *system) unified(h *hierarchy, wanted []string) (place, error) {
 	if p, ok := s.nearest(h, wanted); ok {
 		return p, nil
@@ -152,9 +154,10 @@ func upwards(h *hierarchy) []string {
 	return out
 }
 
-// hasControllers reports whether groups in a folder have the controllers or can get them. A group with
-// processes cannot give any, unless it is the root. Moving a process from this process's group to a group
-// below dir also requires write access to dir's list.
+// hasControllers reports whether groups in a folder have the controllers or can get them. A group
+// with processes cannot give controllers to groups in it, unless it is the root. Moving a process
+// from this process's group to a group below dir also requires write access to dir's list of
+// processes.
 func (s *system) hasControllers(dir string, wanted []string) (place, bool) {
 	p := place{version: 2, dir: dir, controllers: wanted}
 	kind := s.readWords(dir, "cgroup.type")

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// special are the addresses outside the public network: those of this machine, of local networks and
-// of special use, according to the IANA registries, and the services that clouds provide to their
-// machines.
+// special are the addresses outside the public network. They are the addresses of this machine, of
+// local networks and of special use, according to the IANA registries, and those of the services
+// that clouds provide to their machines.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
@@ -18,8 +18,8 @@ var special = prefixes(
 	"2002::/16", "2620:4f:8000::/48", "3fff::/20", // 6to4; AS112; examples
 )
 
-// global is the allocated part of IPv6. NAT64, link-local, unique local and multicast addresses are
-// outside it.
+// global is the allocated part of IPv6. It does not include NAT64, link-local, unique local and
+// multicast addresses.
 var global = netip.MustParsePrefix("2000::/3")
 
 func prefixes(list ...string) []netip.Prefix {
@@ -34,7 +34,8 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// isPublic reports whether an address belongs to the public network and is not this machine's.
+// isPublic reports whether an address belongs to the public network and is not an address of this
+// machine.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Zone() != "" || a.Is6() && !global.Contains(a) || within(special, a) {
@@ -59,8 +60,8 @@ func isOwn(a netip.Addr) bool {
 	})
 }
 
-// nat64 are the prefixes under which IPv4 addresses are reached over IPv6, with the position of the
-// IPv4 address in the address.
+// nat64 are the prefixes under which IPv4 addresses are reached over IPv6. Each has the position of
+// the IPv4 address in the IPv6 address.
 var nat64 = []struct {
 	prefix netip.Prefix
 	at     int

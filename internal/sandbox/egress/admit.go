@@ -18,8 +18,8 @@ type target struct {
 
 func (t target) String() string { return net.JoinHostPort(t.host.String(), strconv.Itoa(t.port)) }
 
-// admit checks a target by name, requests approval if the rules say so, and records refusals. It
-// returns nil if the connection is allowed.
+// admit checks the name of a target, requests approval if the rules require it, and records
+// refusals. It returns nil if the connection is allowed.
 func (c *client) admit(t target) *Refusal {
 	ruling := c.p.rules.judge(t.host, t.port)
 	switch ruling.verdict {
@@ -58,7 +58,8 @@ func (c *client) refuse(f Refusal) *Refusal {
 }
 
 // askName requests approval for a name that no entry covers, together with the private address that
-// the name resolves to, if known. A refusal then names the entries that would allow both.
+// the name resolves to, if known. If it is refused, the refusal names the entries that would allow
+// both.
 func (c *client) askName(t target, why *Refusal) (bool, string) {
 	if c.s.allowed(t.String()) {
 		return true, ""
@@ -95,7 +96,7 @@ func (c *client) ask(t target, address string) (bool, string) {
 	})
 }
 
-// wildcardNames counts the different names under wildcards in the last minute.
+// wildcardNames counts the different names that were requested under wildcards in the last minute.
 type wildcardNames struct {
 	limit int
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// lookup queries /etc/hosts, then the system's name servers. The trailing dot prevents search domains;
-// with it, Go's resolver finds nothing in /etc/hosts.
+// lookup queries /etc/hosts, then the system's name servers. A trailing dot prevents the use of
+// search domains, but with a trailing dot Go's resolver finds nothing in /etc/hosts.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addrs, err := hostsFile(ctx, host); err == nil {
 		return addrs, nil
@@ -24,7 +24,7 @@ func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 // dialError reports why an allowed target could not be reached.
 type dialError struct {
 	refusal *Refusal // every address was refused
-	lookup  bool     // the name has no address
+	lookup  bool     // true if the name has no address
 	err     error
 }
 
@@ -38,8 +38,8 @@ func (e *dialError) timeout() bool {
 	return errors.Is(e.err, context.DeadlineExceeded) || errors.As(e.err, &t) && t.Timeout()
 }
 
-// dial connects to an admitted target, until the client disconnects. forward reports that plain HTTP
-// requests follow, which an HTTP upstream accepts unchanged.
+// dial connects to an admitted target, until the client disconnects. The parameter forward is true
+// if plain HTTP requests follow; an HTTP upstream accepts these unchanged.
 func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
 	var e *bufferedConn
 	var addrs []netip.Addr
@@ -95,9 +95,9 @@ func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 	return nil, &dialError{lookup: true, err: fmt.Errorf("%s has no address", t.host)}
 }
 
-// judgeAddresses returns the allowed addresses of a target, the address that the user may allow, and
-// the refusal if no address is allowed. The choice does not depend on the order in which a name server
-// returns the addresses.
+// judgeAddresses returns the allowed addresses of a target, the private address that the user may
+// allow (if any), and the refusal to report if no address is allowed. The choice does not depend on
+// the order in which a name server returns the addresses.
 func (c *client) judgeAddresses(t target, all []netip.Addr) (out []netip.Addr, private netip.Addr, first *Refusal) {
 	for _, a := range all[:min(len(all), maxAddresses)] {
 		f := c.p.rules.judgeAddress(t.host, t.port, a)
@@ -180,5 +180,5 @@ func (p *Proxy) race(ctx context.Context, addrs []netip.Addr, port int) (net.Con
 	return nil, errors.Join(errs...)
 }
 
-// isRefused reports whether no program listens there.
+// isRefused reports whether the connection failed because no program listens at the address.
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -24,27 +24,31 @@
 // ASCII letters, digits and hyphens (other scripts use punycode, as clients send them); "127.1", "0x7f000001"
 // and "::ffff:127.0.0.1" are 127.0.0.1. The name is checked before any lookup.
 //
-// An entry without a port allows 80, 443 and every port from 1024 on, because registries use unusual ports.
-// Lower ports belong to specific services (ssh, mail, DNS) and must be given: "github.com:22".
+// An entry without a port allows 80, 443 and every port from 1024 on, because registries use
+// unusual ports. Lower ports belong to specific services (ssh, mail, DNS), so the entry must name
+// the port: "github.com:22".
 //
-// "*" and "*.example.com" cover names, never addresses. A name may resolve only to public addresses. An
-// address of this machine, of its network or of a cloud's metadata service must be in the same list:
-// "10.1.2.3", "10.0.0.0/8". "localhost" means the host's loopback addresses. The proxy connects to exactly
-// the address that was checked.
+// "*" and "*.example.com" match only names, never addresses. A name may resolve only to public
+// addresses. If it resolves to an address of this machine, of its network or of a cloud's metadata
+// service, the same list must contain that address: "10.1.2.3", "10.0.0.0/8". "localhost" means the
+// host's loopback addresses. The proxy connects to exactly the address that was checked.
 //
-// TLS must name the allowed host (SNI); a connection that names another host or none is closed. In a
-// connection to an address that a list contains, TLS may name no host, or a host that the rules allow. The
-// proxy cannot see what follows the ClientHello: a correct outer name can hide an inner one (ECH), and a
-// server with many names may answer for another one. HTTP/1 inside a tunnel is checked request by request, as
-// outside; HTTP/2 without TLS is closed. All other protocols, such as ssh, pass unchanged. A tunnel without
-// data for an hour is closed ([Limits].TunnelTime).
+// TLS must name the allowed host (SNI); a connection that names another host or none is closed. If
+// a list contains the address itself, TLS to this address may name no host, or a host that the
+// rules allow. The proxy cannot see what follows the ClientHello: a correct outer name can hide an
+// inner one (ECH), and a server with many names may answer for another one. HTTP/1 inside a tunnel
+// is checked request by request, as it is outside a tunnel. A connection that uses HTTP/2 without
+// TLS is closed. All other protocols, such as ssh, pass unchanged. A tunnel without data for an
+// hour is closed ([Limits].TunnelTime).
 //
-// A wildcard lets a command send data to the owner of the domain through the names that it looks up: that is
-// inherent in such an entry. The number of different names per minute is limited, and each is logged.
+// A wildcard entry always has a risk: a command can encode data in the names that it looks up, and
+// so send it to the owner of the domain. The number of different names per minute is limited, and
+// each is logged.
 //
-// With [Options].HTTPUpstream or SOCKSUpstream, allowed connections go through a proxy on 127.0.0.1. It
-// receives names and resolves them, so it also decides which addresses they may have.
+// With [Options].HTTPUpstream or SOCKSUpstream, allowed connections go through a proxy on
+// 127.0.0.1. That proxy receives names and resolves them, so it also decides which addresses they
+// may have.
 //
-// The package is not a firewall: it does not see connections that do not use its listener. The network
-// namespace ensures that there is no other path.
+// The package is not a firewall: it does not see connections that do not use its listener. The
+// network namespace of the commands ensures that there is no other path.
 package egress

@@ -33,8 +33,8 @@ func (e *entryError) Error() string { return e.what }
 // Hint returns what to write.
 func (e *entryError) Hint() string { return e.hint }
 
-// CheckEntry returns what is wrong with an entry of a host list and what to write instead. Both are
-// empty if the entry is valid.
+// CheckEntry returns a text that says what is wrong with an entry of a host list, and a hint that
+// says what to write instead. Both are empty if the entry is valid.
 func CheckEntry(text string) (what, hint string) {
 	if _, err := parseEntries(text); err != nil {
 		return err.what, err.hint
@@ -153,8 +153,8 @@ func (e *entry) matchesHost(h Host) bool {
 	return h.IsAddr() && e.prefix.Contains(h.Addr)
 }
 
-// allowsPort reports whether an entry of an allow list covers a port. An entry without a port covers
-// the web: 80, 443 and unreserved ports.
+// allowsPort reports whether an entry of an allow list covers a port. An entry without a port
+// covers 80, 443 and the ports from 1024 on.
 func (e *entry) allowsPort(port int) bool {
 	if e.port != 0 {
 		return e.port == port

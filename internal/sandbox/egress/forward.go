@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// forward passes a request on and the response back. It reports whether the client's connection can
-// carry another request.
+// forward sends a request to the server and the response to the client. It reports whether the
+// client's connection can be used for another request.
 func (c *client) forward(req *http.Request, t target) bool {
 	websocket := wantsWebSocket(req.Header)
 	last := req.Close || req.ProtoMinor == 0
@@ -23,7 +23,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 		return false
 	}
 	sent := c.send(req, up)
-	resp, err := c.receive(req, up) //nolint:bodyclose // it is read to its end or its connection is closed
+	resp, err := c.receive(req, up) //nolint:bodyclose // the body is read to its end, or its connection is closed
 	if err != nil && !fresh && req.Body == http.NoBody && isIdempotent(req.Method) {
 		c.dropUpstream()
 		if up, dialErr = c.dial(t, true); dialErr != nil {
@@ -69,7 +69,7 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 		req.Header.Set("Upgrade", "websocket")
 	}
 	if _, exists := req.Header["User-Agent"]; !exists {
-		req.Header["User-Agent"] = []string{""} // so that net/http does not add one
+		req.Header["User-Agent"] = []string{""} // an empty value, so that net/http does not add one
 	}
 	if _, exists := req.Header["Expect"]; exists && req.Body != http.NoBody {
 		req.Body = &continueReader{ReadCloser: req.Body, w: c}
@@ -85,7 +85,8 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 	req.Host, req.RequestURI, req.Close = authority, "", false
 }
 
-// continueReader asks the client to send its body when the body is read before there is a response.
+// continueReader asks the client to send its body as soon as the body is read, unless there is a
+// response already.
 type continueReader struct {
 	io.ReadCloser
 	w    io.Writer
@@ -97,7 +98,7 @@ func (e *continueReader) Read(b []byte) (int, error) {
 	return e.ReadCloser.Read(b)
 }
 
-// answered prevents an interim response in the middle of the final one.
+// answered ensures that no interim response is sent once the final one has begun.
 func answered(req *http.Request) {
 	if e, ok := req.Body.(*continueReader); ok {
 		e.sent.Do(func() {})
@@ -112,7 +113,8 @@ func isIdempotent(method string) bool {
 	return false
 }
 
-// connectFor returns a connection to a target: that of the last request if the target is the same.
+// connectFor returns a connection to a target. If the last request had the same target, it returns
+// the connection of that request.
 func (c *client) connectFor(t target) (up *bufferedConn, fresh bool, dialErr *dialError) {
 	if c.up != nil && c.upstreamTarget == t {
 		return c.up, false, nil
@@ -132,7 +134,7 @@ func (c *client) dropUpstream() {
 	}
 }
 
-// send writes a request; the response may arrive meanwhile.
+// send writes a request. The response may arrive before the whole request is written.
 func (c *client) send(req *http.Request, up *bufferedConn) <-chan error {
 	done := make(chan error, 1)
 	write := func() {
@@ -151,8 +153,8 @@ func (c *client) send(req *http.Request, up *bufferedConn) <-chan error {
 	return done
 }
 
-// finish waits until the request is written. If the client keeps sending a request that is already
-// answered, finish stops it after a delay.
+// finish waits until the request is written. If the client is still sending a request that has
+// already been answered, finish stops it after a delay.
 func (c *client) finish(sent <-chan error) bool {
 	wait := time.NewTimer(drainTimeout)
 	defer wait.Stop()
@@ -171,7 +173,7 @@ func (c *client) finish(sent <-chan error) bool {
 // maxInterim is the maximum number of interim responses.
 const maxInterim = 16
 
-// receive reads the header of the response and passes interim responses on.
+// receive reads the header of the final response, and sends interim responses to the client.
 func (c *client) receive(req *http.Request, up *bufferedConn) (*http.Response, error) {
 	for range maxInterim {
 		if _, err := peekHead(up.r); err != nil {
@@ -215,7 +217,7 @@ func (c *client) switchProtocols(resp *http.Response, up *bufferedConn, asked bo
 	}
 }
 
-// reply passes a response back. It reports which connections can be reused.
+// reply sends a response to the client. It reports which connections can be reused.
 func (c *client) reply(req *http.Request, resp *http.Response, up *bufferedConn, last bool) (keepUp, keepClient bool) {
 	lines := []string{}
 	if last {

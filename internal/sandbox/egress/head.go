@@ -58,8 +58,8 @@ func peekRequestHead(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// readRequest reads the header of one request. A header that two parsers could read differently is an
-// error and is not repaired.
+// readRequest reads the header of one request. If two parsers could read a header differently, that
+// is an error; the header is not repaired.
 func readRequest(r *bufio.Reader) (*http.Request, error) {
 	head, err := peekRequestHead(r)
 	if err != nil {
@@ -78,7 +78,7 @@ func readRequest(r *bufio.Reader) (*http.Request, error) {
 	return req, nil
 }
 
-// checkHead rejects what http.ReadRequest tolerates.
+// checkHead rejects invalid headers that http.ReadRequest accepts.
 func checkHead(head string) error {
 	lines := strings.Split(strings.TrimSuffix(head, "\r\n\r\n"), "\r\n")
 	count := map[string]int{}

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// tlsHandshake is the first byte of a TLS client.
+// tlsHandshake is the first byte that a TLS client sends.
 const tlsHandshake = 0x16
 
 // isTLS reports whether a tunnel's first byte starts TLS. Some servers accept other records before the
@@ -53,7 +53,8 @@ func (c *readOnly) SetDeadline(time.Time) error      { return nil }
 func (c *readOnly) SetReadDeadline(time.Time) error  { return nil }
 func (c *readOnly) SetWriteDeadline(time.Time) error { return nil }
 
-// judgeHello returns why a tunnel to a target must not carry TLS for a name.
+// judgeHello returns a refusal if TLS in a tunnel to a target must not name the given host, or nil
+// if it may.
 func (c *client) judgeHello(t target, name string) *Refusal {
 	why := Refusal{Host: t.host.String(), Port: t.port, Layer: -1}
 	if name == "" {

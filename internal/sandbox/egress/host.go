@@ -125,8 +125,8 @@ func parseNumber(p string) (uint64, error) {
 	return strconv.ParseUint(p, 10, 64)
 }
 
-// splitAuthority parses "host:port" or "[address]:port". A missing port is standard, or an error if
-// standard is 0.
+// splitAuthority parses "host:port" or "[address]:port". The parameter standard is the port to use
+// if the text has none; if it is 0, a missing port is an error.
 func splitAuthority(text string, standard int) (Host, int, error) {
 	host, port := text, ""
 	rest, bracket := strings.CutPrefix(text, "[")

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// RefusedHeader is set in the response to each refused HTTP request. Its value is the host and the
-// port.
+// RefusedHeader is set in the response to each refused HTTP request. The header's value is the host
+// and the port.
 const RefusedHeader = "X-Holdfast-Refused"
 
-// serveHTTP answers requests until one ends the connection. inside is the target of the tunnel that
-// contains them, or nil.
+// serveHTTP answers requests until one ends the connection. The parameter inside is the target of
+// the tunnel that contains the requests, or nil.
 func (c *client) serveHTTP(inside *target) {
 	for {
 		c.within(c.p.o.Limits.IdleTime)
@@ -125,7 +125,7 @@ func (c *client) serveConnect(req *http.Request, inside *target) {
 	c.tunnel(t, up)
 }
 
-// serveRequest checks one request and passes it on. It reports whether another request can follow.
+// serveRequest checks one request and forwards it. It reports whether another request can follow.
 func (c *client) serveRequest(req *http.Request, inside *target) bool {
 	t, err := requestTarget(req, inside)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// How long a name server's answer is reused, and how many answers are kept. A package manager opens
-// hundreds of connections to one host in seconds, and some name servers limit queries. Each connection
-// is still checked by its address.
+// These say how long a name server's answer is reused, and how many answers are kept. A package
+// manager opens hundreds of connections to one host in seconds, and some name servers limit
+// queries. The address of each connection is still checked.
 const (
 	lookupTime = 30 * time.Second
 	maxLookups = 256

@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// privateAddress returns the private address that a name resolves to before the name is allowed, so
-// that one approval request covers both. It returns "" if there is no address that may be allowed, and
-// if a lookup could leak data to outside: a command chooses the names that it looks up and could
-// encode data in them.
+// privateAddress looks up the private address of a name before the name is allowed, so that one
+// approval request covers both. It returns "" if there is no address that may be allowed. It also
+// returns "" if the lookup could leak data to other networks, because a command chooses the name
+// and could encode data in it.
 func (c *client) privateAddress(t target) string {
 	if kind, _ := c.upstream(); kind != upstreamNone || t.host.IsAddr() || isLocal(t.host.Name) {
 		return ""
@@ -49,13 +49,13 @@ func hostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	return file.LookupNetIP(ctx, "ip", host)
 }
 
-// unregistered are top-level labels below which no one outside can own a name (RFC 2606, 6762, 8375,
+// unregistered are top-level labels below which no one can register a name (RFC 2606, 6762, 8375,
 // and labels that ICANN does not delegate).
 var unregistered = []string{"internal", "corp", "home", "mail", "lan", "intranet", "private", "local", "test", "example"}
 
-// inside reports whether a DNS lookup of the name stays within the user's network, so that the command
-// cannot leak data through it: a name without a dot, one that cannot be registered, one below a search
-// domain of this machine, or one that the user's configuration names.
+// inside reports whether a DNS lookup of the name stays within the user's network, so that the
+// command cannot leak data through it. This is true of a name without a dot, a name that cannot be
+// registered, a name below a search domain of this machine, and a name in the user's configuration.
 func (p *Proxy) inside(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {

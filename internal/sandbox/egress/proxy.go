@@ -15,9 +15,10 @@ import (
 
 // Options adjusts [New].
 type Options struct {
-	// Ask decides about a host that no list names, if a layer asks, and about the private address that
-	// the name resolves to, if known ("" otherwise): one answer covers both. It is called once per
-	// session, host, port and address; an error or a timeout refuses. Nil: refuse.
+	// Ask decides about a host that no list names, if a layer requires approval for such hosts. If
+	// the name is known to resolve to a private address, that is the parameter address, and the
+	// answer covers it too; otherwise address is "". Ask is called once per session, host, port and
+	// address. After an error or a timeout, the connection is refused. Nil: refuse.
 	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	// KnownHosts are names in the user's own configuration. They may be looked up before they are
 	// allowed, because a command did not choose them. Nil: none.
@@ -25,9 +26,9 @@ type Options struct {
 	// Log receives each refusal, and each name under a wildcard. Nil: nothing is logged.
 	Log *slog.Logger
 
-	// HTTPUpstream and SOCKSUpstream are ports on 127.0.0.1 of the user's own proxies, which receive
-	// the allowed connections: those made over HTTP use the first, those made over SOCKS the second;
-	// if only one is set, it receives all. 0: none.
+	// HTTPUpstream and SOCKSUpstream are ports on 127.0.0.1 of the user's own proxies, which
+	// receive the allowed connections. Connections made over HTTP use the first, those made over
+	// SOCKS the second; if only one is set, it receives all connections. 0: none.
 	HTTPUpstream  int
 	SOCKSUpstream int
 
@@ -39,7 +40,7 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits restrict what a command can make the proxy do. A zero field means its default.
+// Limits restrict what a command can make the proxy do. If a field is zero, its default applies.
 type Limits struct {
 	Connections    int           // maximum number of concurrent connections of one session; further connections wait; default 256
 	NamesPerMinute int           // maximum number of different names under wildcards, in all sessions; default 120
@@ -59,7 +60,8 @@ type Proxy struct {
 	hosts  func(ctx context.Context, host string) ([]netip.Addr, error) // /etc/hosts; nil: none
 }
 
-// New creates a proxy that enforces rules. It needs no Close: all its work ends with Serve.
+// New creates a proxy that enforces rules. It needs no Close, because all its work ends when Serve
+// returns.
 func New(rules *Rules, o *Options) (*Proxy, error) {
 	if rules == nil {
 		return nil, errors.New("egress: no rules")
@@ -145,7 +147,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
 	}
 }
 
-// accept waits for a connection, even while no file descriptors are available.
+// accept waits for a connection. If no file descriptors are available, it keeps waiting.
 func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	for {
 		conn, err := l.Accept()
@@ -167,7 +169,7 @@ const bufferSize = 32 << 10
 type bufferedConn struct {
 	net.Conn
 	r        *bufio.Reader
-	stop     func() bool // if called, the connection is no longer closed together with the client
+	stop     func() bool // a function that stops the connection from being closed together with the client
 	absolute bool        // true if the connection leads to an upstream that needs absolute URLs
 }
 
@@ -190,10 +192,10 @@ type client struct {
 	s       *Session
 	ctx     context.Context // ends with the connection
 	serving context.Context // ends with Serve
-	start   func(func())    // starts a goroutine that Serve waits for
+	start   func(func())    // a function that starts a goroutine; Serve waits for that goroutine
 	socks   bool
 
-	up             *bufferedConn // the connection of the last request, if it can carry the next one
+	up             *bufferedConn // the connection of the last request, if it can be used for the next one
 	upstreamTarget target
 }
 

@@ -22,14 +22,14 @@ type Refusal struct {
 	Hint    string `json:"hint,omitempty"`    // how to allow the connection, if that is possible
 	Count   int    `json:"count"`
 
-	allow []string // the entries that would allow it
-	asks  bool     // the user may allow it
+	allow []string // the entries that would allow the connection
+	asks  bool     // true if the user may allow the connection
 }
 
-// Allow returns the list entries that together would allow it; nil if none would.
+// Allow returns the list entries that together would allow the connection; nil if no entries would.
 func (f *Refusal) Allow() []string { return f.allow }
 
-// addAddress adds the private address that a name resolves to to the refusal of the name.
+// addAddress adds a private address to the refusal of the name that resolves to it.
 func (f *Refusal) addAddress(address string) {
 	entry := net.JoinHostPort(address, strconv.Itoa(f.Port))
 	f.Address = address

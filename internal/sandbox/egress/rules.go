@@ -20,8 +20,8 @@ const (
 // all ports.
 type Layer struct {
 	Allow []string // empty: nothing is allowed
-	Deny  []string // entries that override every Allow, and Ask
-	Ask   bool     // a host that no entry names needs approval
+	Deny  []string // entries that override every Allow entry, and Ask
+	Ask   bool     // true if a host that no entry names needs approval
 }
 
 // Rules are compiled layers. A host is allowed if all layers allow it; without layers nothing is
@@ -77,7 +77,7 @@ func parseList(layer int, setting string, texts []string) ([]entry, error) {
 	return out, nil
 }
 
-// verdict is the result of the rules for a host and a port.
+// verdict is what the rules decide about a host and a port.
 type verdict int
 
 const (
@@ -89,7 +89,7 @@ const (
 // ruling is a verdict with its reason.
 type ruling struct {
 	verdict  verdict
-	wildcard string  // the wildcard that allows it, if it has the form "*.example.com"
+	wildcard string  // the wildcard of the form "*.example.com" that allows the host, if any
 	why      Refusal // why the host is not allowed
 }
 
@@ -125,8 +125,8 @@ func (r *Rules) judge(h Host, port int) ruling {
 	return out
 }
 
-// isAskable reports whether approval may be requested for a host. A private address needs an entry: a
-// user cannot judge it from a request.
+// isAskable reports whether approval may be requested for a host. A private address needs an entry:
+// a user cannot judge it from an approval request.
 func isAskable(h Host) bool {
 	if h.IsAddr() {
 		return isPublic(h.Addr)
@@ -177,7 +177,7 @@ func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
 }
 
 // judgeAddress checks an address of an allowed host. An address that is not public must match an
-// address entry of each layer, or be a loopback address meant by an entry "localhost".
+// address entry of each layer. An entry "localhost" matches the loopback addresses.
 func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 	for i := range r.layers {
 		for j := range r.layers[i].deny {
@@ -207,7 +207,8 @@ func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 }
 
 // isNeighbour reports whether a private address belongs to another machine, so that approval may be
-// requested: neither this machine nor a service that clouds provide to their machines.
+// requested. It must belong neither to this machine nor to a service that clouds provide to their
+// machines.
 func isNeighbour(a netip.Addr) bool {
 	return !slices.ContainsFunc(forms(a), func(f netip.Addr) bool {
 		return f.IsLoopback() || f.IsUnspecified() || f.IsMulticast() || f.IsLinkLocalUnicast() || f == azureServices || isOwn(f)

@@ -10,12 +10,12 @@ import (
 // Session represents one command. It records the refusals and the approvals for that command. The zero
 // value is ready to use; it is safe for concurrent use and must not be copied.
 type Session struct {
-	ID string // names the command in the log
+	ID string // the command's name in the log
 
 	mu       sync.Mutex
 	refusals map[refusalKey]*Refusal
 	order    []refusalKey
-	more     int // number of refusals beyond maxRefusals different ones
+	more     int // number of refusals after the first maxRefusals different ones
 	logged   int
 	answers  map[string]*answer
 	reached  []string
@@ -46,7 +46,7 @@ func (s *Session) Refusals() []Refusal {
 	return out
 }
 
-// More returns the number of refusals beyond those of [Session.Refusals].
+// More returns the number of refusals that [Session.Refusals] does not return.
 func (s *Session) More() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +99,9 @@ type answer struct {
 	reason string // why not
 }
 
-// ask requests an answer once: callers that ask the same while it is open, or later, receive the same
-// answer. The parameter start owns the goroutine that determines the answer.
+// ask requests an answer once. Other callers that ask about the same target, at the same time or
+// later, receive the same answer. The parameter start starts the goroutine that determines the
+// answer.
 func (s *Session) ask(ctx context.Context, target string, start func(func()), decide func() (bool, string)) (bool, string) {
 	s.mu.Lock()
 	a := s.answers[target]

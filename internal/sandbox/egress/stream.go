@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Between local sockets, copying with few large reads and writes is faster than letting the kernel
-// move pages (splice): each wakes the other side once for much data, and the client copies out of
-// whole blocks. The send buffer is limited so that the data in transit stays in the processor's cache.
+// Between local sockets, a few large reads and writes are faster than letting the kernel move pages
+// (splice): each wakes the other side only once for much data, and the client copies from whole
+// blocks. The send buffer is limited so that the data in transit stays in the processor's cache.
 const (
 	blockSize  = 1 << 20
 	sendBuffer = 512 << 10
@@ -18,7 +18,7 @@ const (
 // boundSending limits the data in transit to a client.
 func boundSending(c net.Conn) {
 	if s, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
-		_ = s.SetWriteBuffer(sendBuffer) // it only makes copying faster
+		_ = s.SetWriteBuffer(sendBuffer) // an error is ignored, because this only makes copying faster
 	}
 }
 
@@ -33,7 +33,7 @@ func (b *bufferPool) take() *[blockSize]byte {
 	return new([blockSize]byte)
 }
 
-// stream copies until src ends, and calls passed after each write. The end of src is not an error.
+// stream copies until src ends, and calls passed after each write. It returns nil when src ends.
 func (b *bufferPool) stream(dst io.Writer, src io.Reader, passed func()) error {
 	small := make([]byte, bufferSize)
 	buf := small
@@ -67,8 +67,8 @@ func (b *bufferPool) stream(dst io.Writer, src io.Reader, passed func()) error {
 	}
 }
 
-// join copies in both directions until both end, or no data passes for a long time. The end of one
-// direction is passed on, so that the other can continue.
+// join copies in both directions until both end, or no data passes for a long time. When one
+// direction ends, the receiver is notified, and the other direction can continue.
 func (c *client) join(up *bufferedConn) {
 	idle := c.closeWhenIdle(up)
 	defer idle.Stop()
@@ -79,7 +79,8 @@ func (c *client) join(up *bufferedConn) {
 	work.Wait()
 }
 
-// closeWhenIdle closes both ends of a tunnel after its time, unless it is reset.
+// closeWhenIdle returns a timer that closes both ends of a tunnel after TunnelTime, unless it is
+// reset.
 func (c *client) closeWhenIdle(up *bufferedConn) *time.Timer {
 	return time.AfterFunc(c.p.o.Limits.TunnelTime, func() {
 		up.Close()
@@ -118,7 +119,7 @@ func (c *client) copyN(dst net.Conn, src *bufferedConn, n int64) error {
 	return err
 }
 
-// copyBuffered passes on n bytes that were already read.
+// copyBuffered copies n bytes that were already read.
 func (e *bufferedConn) copyBuffered(dst io.Writer, n int) (int, error) {
 	b, _ := e.r.Peek(n)
 	_, err := dst.Write(b)

@@ -67,8 +67,8 @@ func (c *client) tunnelTLS(t target, up *bufferedConn) {
 	}
 }
 
-// clientSpeaksFirst waits for the first byte of either side. If a server speaks first (ssh, mail), its
-// client does not name a host.
+// clientSpeaksFirst waits for the first byte of either side, and reports whether the client sent
+// it. In protocols in which the server speaks first (ssh, mail), the client does not name a host.
 func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
 	c.noDeadline()
 	idle := c.closeWhenIdle(up)
@@ -95,7 +95,7 @@ func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
 	return first.client || c.r.Buffered() > 0
 }
 
-// sniffed is the protocol in a tunnel, according to its first line.
+// sniffed is the protocol in a tunnel, as determined from its first line.
 type sniffed int
 
 const (
@@ -130,7 +130,7 @@ func sniff(r *bufio.Reader) (sniffed, error) {
 
 func sniffLine(line []byte) (what sniffed, sure bool) {
 	if len(line) > 0 && line[0] >= 0x80 {
-		// A ClientHello in SSL 2 format, which some servers still accept, has no server name.
+		// Some servers still accept a ClientHello in SSL 2 format, which has no server name.
 		if len(line) < 4 {
 			return sniffOther, false
 		}

@@ -14,19 +14,21 @@ func spawn(nr, a1, a2, a3 uintptr, ops *instruction, slots *uint64, data *byte) 
 //go:noescape
 func become(ops *instruction, slots *uint64, data *byte)
 
-// superviseText contains the addresses of the start and the end of init's code in this program's text.
+// superviseText contains the addresses at which init's code starts and ends in this program's code
+// segment.
 var superviseText [2]uintptr
 
 // supervise and superviseEnd must not be called.
 func supervise()    //nolint:unused // the assembly code uses its address
 func superviseEnd() //nolint:unused // the assembly code uses its address
 
-// instruction is one system call of a program. The assembly code depends on its layout.
+// instruction is one system call of a program. The assembly code depends on the layout of this
+// struct.
 type instruction struct {
 	nr    uint32
 	flags uint32
 	out   uint32 // the slot (or, with flagOutData, the offset in the data) that receives the result; 0 means none
-	step  uint32 // index of the step to name in the error if it fails
+	step  uint32 // the index of the step that the error names if this call fails
 	args  [6]uint64
 }
 

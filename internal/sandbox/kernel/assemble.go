@@ -13,12 +13,13 @@ type descriptors struct {
 	files         []int // file descriptors of the command, by number; -1 means closed
 	control, init int
 	groups        []int
-	gate          [2]int // a pipe that closes when init starts; 0 if memory is shared, because then no pipe is needed
+	gate          [2]int // a pipe that is closed when init starts; 0 if memory is shared, because no pipe is needed then
 }
 
-// assemble adds the command-specific part to the program that all commands share. shared reports that the new
-// process shares memory with this one: then the program must also map the user and set up the descriptors.
-// With shared namespaces, a helper process enters them and creates the command's process there.
+// assemble adds the command-specific part to the program that all commands share. The parameter
+// shared is true if the new process shares memory with this one: the program must then also map the
+// user and set up the descriptors. If namespaces are shared, a helper process enters them and
+// creates the command's process there.
 func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *sharedSpaces) (p *program, child helperChild) {
 	common := j.program
 	p = common.clone()
@@ -74,7 +75,7 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 	n := len(d.files)
 	high := make([]arg, n)
 	for i, fd := range d.files {
-		if fd >= 0 { // move it away first: another file's current number may be its target
+		if fd >= 0 { // move the file to a high number first: its number may be the target of another file
 			high[i] = p.newSlot(p.call(unix.SYS_FCNTL, num(fd), num(unix.F_DUPFD_CLOEXEC), num(n+1)))
 		}
 	}
@@ -95,9 +96,9 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 	p.call(unix.SYS_CLOSE_RANGE, num(n+1), num(^uint32(0)), num(unix.CLOSE_RANGE_CLOEXEC))
 }
 
-// tie ends the command when this process ends.
+// tie adds the steps that make the command end when this process ends.
 func (j *Jail) tie(p *program) {
-	p.begin("end init with this process") // the kernel closes this process's end of the socket, which signals init
+	p.begin("end init with this process") // when this process ends, the kernel closes its end of the socket, which notifies init
 	if j.weaker {
 		p.call(unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)), num(0), num(0), num(0))
 		return
@@ -122,7 +123,7 @@ func (j *Jail) execute(p *program, a *Attr, d *descriptors, restrict []instructi
 		p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(args), at(p.words(0)), num(unix.AT_EMPTY_PATH))
 	}
 	p.begin("wait for init")
-	if d.gate[0] > 0 { // until init has executed its own program, signals would reach the threads of this process
+	if d.gate[0] > 0 { // until init has executed its own program, signals to it would reach the threads of the copy of this program
 		p.call(unix.SYS_CLOSE, num(d.gate[1]))
 		p.call(unix.SYS_READ, num(d.gate[0]), at(p.words(0)), num(1))
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
 )
 
-// applyLimits creates the control group for the limits. If a controller is missing, as for most ordinary users, it
-// enforces the limit in another way. A limit that cannot be enforced is an error.
+// applyLimits creates the control group for the limits. If a controller is missing, which is so for
+// most ordinary users, it enforces the limit in another way. A limit that cannot be enforced is an
+// error.
 func (j *Jail) applyLimits() error {
 	limits := j.policy.Limits
 	if limits == (cgroup.Limits{}) {
@@ -55,12 +56,12 @@ func (j *Jail) applyLimits() error {
 	return err
 }
 
-// memoryPoll is the interval at which memory is measured if no control group limits it. A command can exceed
-// its limit for that long.
+// memoryPoll is the interval at which memory is measured if no control group limits it. A command
+// can exceed its limit for up to this time.
 const memoryPoll = 50 * time.Millisecond
 
-// guard kills the command when all its processes together use more memory than allowed. The kernel limits
-// each single process.
+// guard kills the command when all its processes together use more memory than allowed. In
+// addition, the kernel limits each single process.
 func (p *Process) guard() {
 	tick := time.NewTicker(memoryPoll)
 	defer tick.Stop()
@@ -87,7 +88,7 @@ func resident(pid int) int64 {
 		if fields := bytes.Fields(statm); len(fields) > 2 {
 			all, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 			file, _ := strconv.ParseInt(string(fields[2]), 10, 64)
-			total = max(all-file, 0) * int64(os.Getpagesize()) // the memory without file pages and shared memory
+			total = max(all-file, 0) * int64(os.Getpagesize()) // the memory, not including file pages and shared memory
 		}
 	}
 	if status, err := os.ReadFile(dir + "/status"); err == nil {

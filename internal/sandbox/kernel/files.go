@@ -12,10 +12,10 @@ import (
 // The kinds of mounts.
 const (
 	mountWrite    = iota // the host's path, writable
-	mountRead            // the host's path, read-only, visible again under a folder that a new folder covers
+	mountRead            // a path of the host, read-only, that is visible although a new folder covers a folder above it
 	mountReadOnly        // the path itself, read-only
 	mountPin             // the path itself
-	mountHide            // an empty file or folder without permissions
+	mountHide            // an empty file or folder that no one may access
 	mountTemp            // a folder of the new file system in memory
 )
 
@@ -25,7 +25,7 @@ type mount struct {
 	dir    bool
 	fresh  bool   // a new folder: mount points below it must be created
 	origin string // for mountTemp, the name of the folder; for mountWrite, the host's path
-	from   arg    // descriptor of the mount, once it is open
+	from   arg    // the descriptor of the mount, once the mount is open
 }
 
 const (
@@ -74,7 +74,7 @@ func (j *Jail) plan() []mount {
 			list = append(list, mount{kind: mountRead, path: r, dir: j.isDir(r)})
 		}
 	}
-	covered := func(path string) bool { // a new folder covers the path, so the host's content is not visible there
+	covered := func(path string) bool { // a new folder covers the path, so the host's content there is not visible
 		return anyContains(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
 			return (m.kind == mountWrite || m.kind == mountRead) && !m.fresh && m.path != CachesDir && within(path, m.path)
 		})
@@ -188,8 +188,8 @@ func (j *Jail) attach(p *program, m mount, fresh string) {
 	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(m.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// addTmpfs creates a file system in memory. Its folders become /tmp and /dev/shm, and its inaccessible
-// entries cover hidden paths.
+// addTmpfs creates a file system in memory. Its folders are mounted at /tmp and /dev/shm, and its
+// inaccessible entries cover hidden paths.
 func (j *Jail) addTmpfs(p *program, list []mount) {
 	p.begin("create a file system in memory")
 	config := func(fs arg, cmd int, key, value string) {
@@ -243,7 +243,7 @@ func (j *Jail) devices(p *program) {
 		flags |= unix.MS_RDONLY
 	}
 	p.call(unix.SYS_MOUNT, p.path("proc"), p.path("/proc"), p.path("proc"), num(flags), num(0))
-	if j.policy.Nested { // a nested namespace needs /proc to be writable for its id maps; the machine's settings stay read-only
+	if j.policy.Nested { // to set its id maps, a nested namespace needs a writable /proc; the machine's settings in it stay read-only
 		for _, name := range []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"} {
 			if j.exists(name) {
 				j.readOnly(p, name)
@@ -259,5 +259,5 @@ func (j *Jail) readOnly(p *program, name string) {
 	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(name), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// system contains the devices that every command may use.
+// devicesForAll are the devices that every command may use.
 var devicesForAll = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}

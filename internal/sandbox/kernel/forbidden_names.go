@@ -18,17 +18,19 @@ const (
 	// maxRepeats is how often the same name may be created again before the commands that may have created it
 	// are killed.
 	maxRepeats = 3
-	// settleTime is how long no event must occur before the activity of the processes is recorded.
+	// settleTime is how long to wait after the last event before the activity of the processes is
+	// recorded.
 	settleTime = 2 * time.Second
-	// interval is the time between two checks without inotify: for the first checks of a command, because
-	// closing inotify takes longer than most commands, and if the kernel provides no inotify.
+	// interval is the time between two checks when inotify is not used. It is not used for the
+	// first checks of a command, because closing inotify takes longer than most commands run, or if
+	// the kernel does not provide it.
 	interval   = time.Millisecond
 	firstLooks = 50
 	retryDelay = 5 * time.Millisecond
 )
 
-// nameWatcher detects forbidden names that are created while commands run, and moves the files that take them
-// into quarantine. Unlike placeholders, it leaves no files in the user's folders:
+// nameWatcher detects when files with forbidden names are created while commands run, and moves
+// these files into quarantine. Unlike placeholders, it leaves no files in the user's folders:
 //
 //	inotify on the folders, or a check each millisecond ─► a forbidden name exists ─► did a command's process run since the last check?
 //	                                                       no: another program created it, and it stays
@@ -56,7 +58,7 @@ type nameWatcher struct {
 // watched is a folder with forbidden names.
 type watched struct {
 	path   string
-	folder *os.File // stays the same folder if it is moved
+	folder *os.File // the open folder; it stays the same if the folder is moved
 	fresh  bool     // it was just checked
 	names  []watchedName
 }
@@ -69,7 +71,7 @@ type watchedName struct {
 
 // runningCommand is the state of a command that runs.
 type runningCommand struct {
-	trace    string // activity of its processes at the last quiet time; "" if unknown
+	trace    string // the activity of its processes when it was last recorded; "" if unknown
 	moved    []quarantine.Item
 	appeared []string // paths that could not be moved
 }
@@ -84,7 +86,7 @@ func (w *nameWatcher) begin() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	if w.users++; w.users == 1 { // no command has created the existing names
+	if w.users++; w.users == 1 { // the names that exist now were not created by a command
 		for _, f := range w.folders {
 			f.begin()
 		}
@@ -270,7 +272,8 @@ func (w *nameWatcher) listen(events *os.File, done chan struct{}) {
 	}
 }
 
-// concerns reports whether the events contain a forbidden name or report lost events.
+// concerns reports whether one of the events is about a forbidden name or says that events were
+// lost.
 func (w *nameWatcher) concerns(events []byte) bool {
 	for len(events) >= unix.SizeofInotifyEvent {
 		size := unix.SizeofInotifyEvent + int(nativeUint32(events[12:]))
@@ -316,8 +319,9 @@ func (w *nameWatcher) sweepNow() {
 	}
 }
 
-// sweep moves files that take forbidden names. A command that has just ended may also have created
-// the name. sweep returns the commands that have created the same name too often.
+// sweep moves files with forbidden names into quarantine, unless another program created them. The
+// command ended, which has just ended, may also have created such a file; it may be nil. sweep
+// returns the commands that have created the same name too often.
 func (w *nameWatcher) sweep(ended *Process) (kill []*Process) {
 	if w.users == 0 || w.users > len(w.running) && ended == nil { // a command is about to start: started calls sweep then
 		return nil
@@ -360,7 +364,8 @@ func (w *nameWatcher) sweep(ended *Process) (kill []*Process) {
 	return kill
 }
 
-// suspects returns the commands that were active since the last quiet time.
+// suspects returns the commands that were active since their activity was last recorded, and the
+// command that has just ended.
 func (w *nameWatcher) suspects(ended *Process) (list []*Process) {
 	for p, s := range w.running {
 		if p == ended || s.trace == "" || s.trace != p.trace() {

@@ -23,9 +23,9 @@ type Jail struct {
 	weaker       bool
 	reexec       bool // start commands through a copy of this program
 	abi          int
-	memory       int64 // bytes; this process enforces the limit because no control group does; 0 means no limit
+	memory       int64 // the memory limit in bytes that this process enforces because no control group does; 0 means no limit
 	ptmxLink     bool
-	top          []string // the entries of "/" that a policy with Read "/" makes readable
+	top          []string // the entries of "/" that are readable if the policy's Read contains "/"
 	rlimits      []rlimit
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
@@ -35,9 +35,9 @@ type Jail struct {
 	temp         string // the folder that replaces /tmp in the weaker mode, if the jail created it
 
 	program *program // shared by all commands
-	cut     int      // index at which a command's descriptors and folder are inserted
-	fork    int      // index at which init and the command separate
-	proxy   int      // offset in the data of the address of the proxy's listener; 0 means none
+	cut     int      // the index at which the steps for a command's descriptors and folder are inserted
+	fork    int      // the index after which init and the command run different steps
+	proxy   int      // the offset in the data of the address of the proxy's listener; 0 means none
 }
 
 // Prepare checks the policy against the file system and the kernel's features. A policy that cannot be
@@ -99,12 +99,12 @@ func (j *Jail) check() error {
 		}
 	}
 	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); p.Nested || err != nil || mode != 0 {
-		p.Notify = false // only one listener is possible, and the filters around or inside this one may have it
+		p.Notify = false // only one listener is possible: a filter around this one may have it already, or one inside may need it
 	}
 	return nil
 }
 
-// probe finds out what the kernel supports.
+// probe tests what the kernel supports.
 func (j *Jail) probe() error {
 	var err error
 	j.abi, err = ll.LandlockGetABIVersion()

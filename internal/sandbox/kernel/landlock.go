@@ -41,7 +41,7 @@ func handledFiles(abi int) uint64 {
 	return all
 }
 
-// grant is a right on a tree, or on one file.
+// grant is an access right to a tree, or to one file.
 type grant struct {
 	path   string
 	rights uint64
@@ -49,8 +49,8 @@ type grant struct {
 	gone   bool // the path may no longer exist when a command starts
 }
 
-// landlock adds the ruleset. Its rules apply to the files that the paths lead to at that time, so it comes
-// after the mounts.
+// landlock adds the ruleset. Its rules apply to the files to which the paths lead when it is
+// created, so this step comes after the mounts.
 func (j *Jail) landlock(p *program, grants []grant) {
 	p.begin("restrict files with Landlock")
 	handled := handledFiles(j.abi)

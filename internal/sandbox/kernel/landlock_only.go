@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// split returns the rights of a command without a mount namespace. Landlock cannot exclude a part of a
-// granted tree, so a tree that contains a hidden path is granted entry by entry. Entries that are created
-// there later are not granted.
+// split returns the rights of a command without a mount namespace. Landlock cannot exclude a part
+// of a tree to which it grants access. If a tree contains a hidden path, split therefore grants
+// access to the entries of the tree one by one. Entries that are created in such a tree later are
+// not accessible.
 func (j *Jail) split() ([]grant, error) {
 	p := j.policy
 	temp := p.Temp

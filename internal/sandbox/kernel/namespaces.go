@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// Namespaces returns nil if namespaces can be created, by creating them once.
+// Namespaces returns nil if namespaces can be created. To test this, it creates them once.
 var Namespaces = sync.OnceValue(func() error {
 	j := &Jail{policy: &Policy{}, reexec: mustReexec}
 	p := newProgram()
@@ -31,8 +31,9 @@ var Namespaces = sync.OnceValue(func() error {
 	return err
 })
 
-// NamespacesOnce is like Namespaces, but records success in a file and does not test again until the next
-// reboot. If the kernel's answer changes meanwhile, the start of commands fails. A failure is not recorded.
+// NamespacesOnce is like Namespaces, but records success in a file and does not test again until
+// the next reboot. If the kernel stops allowing namespaces before the reboot, commands fail to
+// start. A failure is not recorded.
 func NamespacesOnce(file string) error {
 	current := conditions()
 	if known, err := os.ReadFile(file); err == nil && current != "" && string(known) == current {

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedSpaces are a user namespace and an empty network namespace that the commands of a jail enter, one
-// after the other or concurrently. The kernel takes longer to create and remove a network namespace than for
-// all other steps of a start.
+// sharedSpaces are a user namespace, an empty network namespace and a UTS namespace. The commands
+// of a jail enter them, one after the other or at the same time. The kernel needs more time to
+// create and remove a network namespace than for all other steps of a start.
 //
 //	this process ─ clone ─► helper ─ setns ─ clone, as a child of this process ─► the command's init
 //	                          └► ends
@@ -24,15 +24,15 @@ import (
 // other transports. With LocalBind, the commands share their localhost: a command can connect to the ports on
 // which another one listens. In both cases they see the lists of each other's sockets in /proc/net.
 //
-// With [ProxyNetwork], each command has a separate listener for the proxy. A command can use the listener of
-// another one: it then reaches the hosts that the user allowed for that one, which is no more than it could
-// do by changing a file that the other command runs.
+// With [ProxyNetwork], each command has a separate listener for the proxy. A command can use the
+// listener of another command, and so reach the hosts that the user allowed for that command. It
+// could achieve the same by changing a file that the other command runs.
 //
-// Without LocalBind, the first command of a jail gets its own namespaces: for a single command, sharing takes
-// longer.
+// Without LocalBind, the first command of a jail gets its own namespaces: if only one command runs,
+// this is faster than sharing.
 type sharedSpaces struct {
 	mu      sync.Mutex
-	jails   int // number of jails that use it, see [Jail.TakeFrom]
+	jails   int // the number of jails that use the namespaces, see [Jail.TakeFrom]
 	starts  int
 	spaces  []*os.File // descriptors in the order of spaceKinds
 	refused bool       // true if the namespaces cannot be created or entered
@@ -45,8 +45,9 @@ var spaceKinds = []struct {
 	flag uintptr
 }{{"user", unix.CLONE_NEWUSER}, {"net", unix.CLONE_NEWNET}, {"uts", unix.CLONE_NEWUTS}}
 
-// shares reports whether the jail's commands may share namespaces: if they reach no network except a
-// localhost and hosts through the proxy, and have no limit that the kernel counts by user namespace.
+// shares reports whether the jail's commands may share namespaces. They may if they reach nothing
+// but their localhost and hosts through the proxy, cannot create namespaces, and have no limit that
+// the kernel counts by user namespace.
 func (j *Jail) shares() bool {
 	p := j.policy
 	network := p.Network == NoNetwork || p.Network == ProxyNetwork && p.LocalBind
@@ -73,8 +74,8 @@ func (j *Jail) enter(a *Attr) *sharedSpaces {
 	return r
 }
 
-// TakeFrom makes the jail's commands share the localhost of the jail that it replaces, so that they reach the
-// ports of earlier commands. It must be called before the first command of j.
+// TakeFrom makes the jail's commands use the localhost of the jail that this jail replaces, so that
+// they reach the ports of earlier commands. It must be called before the first command of j.
 func (j *Jail) TakeFrom(old *Jail) {
 	if j.sharedSpaces == nil || old.sharedSpaces == nil || !j.shares() || !old.shares() || !j.policy.LocalBind || !old.policy.LocalBind || j.policy.Network != old.policy.Network {
 		return
@@ -155,11 +156,13 @@ func (j *Jail) entryHelper(p *program, r *sharedSpaces) (child helperChild) {
 	return child
 }
 
-// helperChild contains the offsets in a program's data where the helper stores the process that it created.
+// helperChild contains offsets in a program's data. There the helper stores which process it
+// created.
 type helperChild struct{ pid, pidfd int }
 
-// startInNamespace starts the program through a helper process. The helper shares the descriptors of this
-// process, so that the new process's descriptor is valid here, and has ended when startInNamespace returns.
+// startInNamespace starts the program through a helper process. The helper shares the descriptors
+// of this process, so that the new process's descriptor is valid here. When startInNamespace
+// returns, the helper has ended.
 func (p *Process) startInNamespace(child helperChild) error {
 	args := [8]uint64{unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES, 0, 0, 0, uint64(unix.SIGCHLD), 0, 0, 0}
 	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]

@@ -21,7 +21,7 @@ func pidNamespace() (*Jail, error) {
 	return j, nil
 }
 
-// canUsePidNS returns nil if a pid namespace can be created, by creating one once.
+// canUsePidNS returns nil if a pid namespace can be created. To test this, it creates one.
 var canUsePidNS = sync.OnceValue(func() error {
 	j := &Jail{policy: &Policy{Open: true}, reexec: mustReexec}
 	p := newProgram()
@@ -34,9 +34,9 @@ var canUsePidNS = sync.OnceValue(func() error {
 	return err
 })
 
-// canMakePidNS reports whether this process can create a pid namespace directly. Otherwise it needs a user
-// namespace around it, which keeps the user's number, but in which programs that change the user (sudo) do
-// not work.
+// canMakePidNS reports whether this process can create a pid namespace directly. If it cannot, the
+// pid namespace needs a user namespace around it. That keeps the user's number, but programs that
+// change the user (sudo) do not work in it.
 var canMakePidNS = sync.OnceValue(func() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -46,8 +46,8 @@ var canMakePidNS = sync.OnceValue(func() bool {
 // ownUser reports whether commands have their own user namespace.
 func (j *Jail) ownUser() bool { return j.flags()&unix.CLONE_NEWUSER != 0 }
 
-// inner returns the number of a user or group in the namespace. Root becomes nobody, so that no program
-// assumes rights that it does not have.
+// inner returns the number of a user or group in the namespace. Root gets the number of the user
+// nobody, so that no program assumes that it has root's rights.
 func (j *Jail) inner(id int) int {
 	if id == 0 && !j.policy.Open {
 		return nobody

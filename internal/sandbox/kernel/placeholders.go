@@ -15,13 +15,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// placeholderTTL is how long placeholders stay after the last command: recreating them for each of many short
-// commands would cost more than the commands.
+// placeholderTTL is how long placeholders stay after the last command. To recreate them for each of
+// many short commands would take longer than the commands.
 const placeholderTTL = time.Second
 
-// placeholders blocks the creation of names: while commands run, each name is taken by a placeholder, which
-// is covered by a read-only mount. Sandboxes with the same folder share the placeholders, coordinated by a
-// lock on the folder.
+// placeholders prevents the creation of names. While commands run, each name is occupied by a
+// placeholder file, which a read-only mount covers. Sandboxes with the same folder share the
+// placeholders, coordinated by a lock on the folder.
 type placeholders struct {
 	names []Name
 
@@ -39,8 +39,8 @@ const placeholder = os.ModeSocket
 // dotMode is the mode of a placeholder that contains ".".
 const dotMode = 0o440
 
-// IsPlaceholder reports whether a name is a placeholder of a running sandbox or of one that was killed: no
-// program has created a file with that name.
+// IsPlaceholder reports whether a name is only a placeholder of a sandbox that runs or was killed,
+// so that no program has created a file with that name.
 func IsPlaceholder(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && IsPlaceholderFile(name, info)
@@ -79,7 +79,7 @@ func (f *watched) sweep(base string) bool {
 	return unix.Unlinkat(int(f.folder.Fd()), base, 0) == nil
 }
 
-// add ensures that all names are taken.
+// add ensures that each name exists or has a placeholder.
 func (b *placeholders) add() error {
 	if len(b.names) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (b *placeholders) add() error {
 	for _, n := range b.names {
 		dir := filepath.Dir(n.Path)
 		var err error
-		if dir != locked { // names in the same folder are adjacent
+		if dir != locked { // names in the same folder are next to each other
 			err = b.lock(dir)
 		}
 		if err == nil {
@@ -132,7 +132,8 @@ func (b *placeholders) lock(dir string) error {
 	return nil
 }
 
-// claimName takes a free name, and reports whether another program has created it.
+// claimName creates a placeholder for a free name, and reports whether another program has created
+// the name first.
 func claimName(n Name) (external bool, err error) {
 	if info, err := os.Lstat(n.Path); err == nil {
 		if info.Mode()&os.ModeSymlink != 0 {
@@ -180,8 +181,8 @@ func createDotPlaceholderByRename(name string) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
-// done records that a command has ended. It returns the names that were created meanwhile: if another program
-// removes a placeholder, the name is no longer blocked.
+// done records that a command has ended. It returns the names that were created although they were
+// blocked. This is possible if another program removes a placeholder.
 func (b *placeholders) done() (appeared []string) {
 	if len(b.names) == 0 {
 		return nil

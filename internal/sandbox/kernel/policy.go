@@ -14,19 +14,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
 )
 
-// Policy describes what a command may do. Paths are absolute and contain no symbolic links or dots; a path
-// means the tree below it. A path in no list can be neither read nor written.
+// Policy describes what a command may do. Paths are absolute and contain no symbolic links or dots.
+// Each path means the whole tree below it. If a path is in no list, it can be neither read nor
+// written.
 type Policy struct {
 	Read     []string // readable and executable; "/" includes everything except devices, /run and most of /sys, which need their own entries
 	List     []string // folders whose entries can be listed, but not read
 	Write    []string // readable, executable and writable
 	Hide     []string // existing files and folders that appear empty and inaccessible; overrides Read and Write
 	ReadOnly []string // existing paths inside Write: readable, but cannot be written, moved or removed
-	Pin      []string // existing paths inside Write: writable below, but cannot be moved or removed
+	Pin      []string // existing paths inside Write: their content can be written, but they cannot be moved or removed
 	Forbid   []Name   // missing paths inside Write that must not be created
 
-	// Quarantine is the folder to which a file with a name of Forbid is moved at once; [State] reports it.
-	// If it is "", a placeholder takes each of these names while commands run.
+	// Quarantine is the folder to which a file with a name of Forbid is moved at once; [State]
+	// reports it. If it is "", a placeholder occupies each of these names while commands run.
 	Quarantine quarantine.Folder
 
 	Temp        string       // the folder that appears as /tmp and /var/tmp; "" means a new one in memory
@@ -36,15 +37,15 @@ type Policy struct {
 
 	Network   Network
 	LocalBind bool // commands may listen on a private localhost of the jail and connect to it; not available without namespaces
-	Single    bool // only one command will run
+	Single    bool // true if only one command will run
 	Unix      Unix
 
 	Nested bool // may create namespaces
-	Weaker bool // if the kernel refuses namespaces, Landlock and seccomp alone are sufficient
+	Weaker bool // true if Landlock and seccomp alone are sufficient when the kernel refuses namespaces
 
 	Limits   cgroup.Limits
 	FileSize int64 // maximum size of a file in bytes; 0 means no limit
-	Notify   bool  // record refused system calls, and call [Attr].OnWrite
+	Notify   bool  // true to record refused system calls and call [Attr].OnWrite
 
 	// Open disables all confinement and ignores all other fields. Only a pid namespace remains, which ends
 	// all processes of the command together with it.
@@ -56,7 +57,7 @@ const CachesDir = "/dev/shm/caches"
 
 // CacheMount replaces a folder of the host by a folder of [Policy].Caches, which commands may write.
 type CacheMount struct {
-	Path   string // the host's path, outside of Write and Hide
+	Path   string // the path on the host, which must be outside of Write and Hide
 	Folder string // the name in Caches, without a slash: commands may create symbolic links there
 }
 
@@ -102,12 +103,13 @@ type Attr struct {
 	Terminal bool
 	// PrivateLocalhost gives the command a localhost that it shares with no other command.
 	PrivateLocalhost bool
-	// Proxy is the address in 127.0.0.0/8 of the listener of [ProxyNetwork]; the port is that of ProxyAddr.
-	// Commands that share a localhost need different addresses. The zero address means ProxyAddr's.
+	// Proxy is the address in 127.0.0.0/8 on which the listener of [ProxyNetwork] listens; the port
+	// is that of ProxyAddr. Commands that share a localhost need different addresses. The zero
+	// address means the address in ProxyAddr.
 	Proxy netip.Addr
-	// OnWrite is called with the absolute path of each file that the command is about to open for writing,
-	// and of each folder that it is about to create. The calls come from one goroutine; the command waits
-	// meanwhile.
+	// OnWrite is called with the absolute path of each file that the command is about to open for
+	// writing, and of each folder that it is about to create. The calls come from one goroutine;
+	// the command waits until the call returns.
 	OnWrite func(path string)
 	// Serve receives the listener of [ProxyNetwork]. It runs on its own goroutine until the command has
 	// ended.

@@ -39,13 +39,13 @@ type Process struct {
 	jail    *Jail
 	path    string
 	pid     int
-	helper  int // the helper process that created it in shared namespaces; 0 means none
+	helper  int // the helper process that created the command in shared namespaces; 0 means none
 	pidfd   *os.File
 	control int // the socket; init has the other end
 	began   time.Time
 	killed  int // number of out-of-memory kills in the group at the start
 
-	program *program // the child uses this memory until it executes a program
+	program *program // kept here because the child uses this memory until it executes a program
 	slots   []uint64
 	shared  *os.File // the file with the child's slots, if the child is a copy of this program
 	offset  int64
@@ -65,11 +65,12 @@ type Process struct {
 	done bool
 }
 
-// noClone3 is set if the kernel, or a filter around this process, does not provide clone3.
+// noClone3 is true if the kernel does not provide clone3, or a filter around this process refuses
+// it.
 var noClone3 atomic.Bool
 
-// Start starts a command and returns when the kernel has created its process. The *[StartError] of a command
-// that could not be executed may come from Wait instead.
+// Start starts a command and returns when the kernel has created its process. If the command could
+// not be executed, Wait may return the *[StartError] instead.
 func (j *Jail) Start(a *Attr) (*Process, error) {
 	if err := j.placeholders.add(); err != nil {
 		return nil, err
@@ -278,8 +279,8 @@ func (p *Process) receive() (message []byte, fd *os.File, err error) {
 // Pid returns the process id on the host. With a pid namespace it is the id of the command's init.
 func (p *Process) Pid() int { return p.pid }
 
-// Signal sends a signal to the command. SIGKILL ends the command and all its processes. After the end, Signal
-// returns [os.ErrProcessDone].
+// Signal sends a signal to the command. SIGKILL ends the command and all its processes. After the
+// command has ended, Signal returns [os.ErrProcessDone].
 func (p *Process) Signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,7 +326,7 @@ func (p *Process) Wait() (*State, error) {
 	return s, nil
 }
 
-// Refused returns the system calls that were refused so far, with [Policy].Notify.
+// Refused returns the system calls that were refused so far, if [Policy].Notify is set.
 func (p *Process) Refused() []seccomp.Refusal {
 	if w := p.watcher.Load(); w != nil {
 		return w.Refused()
@@ -338,7 +339,7 @@ func (p *Process) markReaped() {
 	p.mu.Lock()
 	already := p.done
 	p.done = true
-	p.mu.Unlock() // nameWatcher may wait for mu to kill the command, and ended below waits for nameWatcher
+	p.mu.Unlock() // nameWatcher may wait for mu in order to kill the command, and the call of ended below waits for nameWatcher
 	if already {
 		return
 	}
@@ -364,7 +365,7 @@ func (p *Process) reap(s *State) error {
 		}
 	}
 	if p.jail.weaker {
-		_ = unix.Kill(-p.pid, unix.SIGKILL) // no process can leave the group
+		_ = unix.Kill(-p.pid, unix.SIGKILL) // this ends all processes of the command, because none can leave the group
 	}
 	p.markReaped()
 	p.reapHelper()

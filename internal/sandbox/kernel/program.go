@@ -15,7 +15,7 @@ import (
 type program struct {
 	ops   []instruction
 	data  []byte
-	fixes []uint32 // positions in the data of offsets that become addresses
+	fixes []uint32 // where the data contains offsets that are replaced with addresses
 	steps []string // descriptions of the steps, by instruction.step
 	slots int
 	step  uint32
@@ -31,10 +31,10 @@ func num[T ~int | ~uint | ~int64 | ~uint64 | ~uint32 | ~uintptr](n T) arg {
 	return arg{value: uint64(n)}
 }
 
-// slot is the result of an earlier call.
+// slot returns an argument that is the result of an earlier call.
 func slot(i int) arg { return arg{uint64(i), flagSlot} }
 
-// at is an address in the data.
+// at returns an argument that is an address in the data.
 func at(offset int) arg { return arg{uint64(offset), flagData} }
 
 const atCwd = ^uint64(99) // AT_FDCWD is -100
@@ -55,7 +55,7 @@ func (p *program) clone() *program {
 	return &c
 }
 
-// begin names the step to which the following calls belong.
+// begin starts the step with this name; the following calls belong to it.
 func (p *program) begin(step string) {
 	p.steps = append(p.steps, step)
 	p.step = uint32(len(p.steps) - 1)
@@ -122,7 +122,7 @@ func (p *program) words(list ...uint64) int {
 	return p.bytes(b)
 }
 
-// address stores the address of target in the word at where.
+// address stores the address of target in the word at the offset where.
 func (p *program) address(where, target int) {
 	binary.LittleEndian.PutUint64(p.data[where:], uint64(target))
 	p.fixes = append(p.fixes, uint32(where))
@@ -146,8 +146,9 @@ func (p *program) load() (slots []uint64) {
 	return make([]uint64, p.slots)
 }
 
-// sender prepares a message of one type byte and one descriptor over the control socket. send adds the call;
-// storeData must have stored the descriptor at the returned offset.
+// sender prepares a message of one type byte and one descriptor over the control socket. The
+// function send adds the call. Before the call runs, storeData must store the descriptor at the
+// returned offset.
 func (p *program) sender(kind byte) (descriptor int, send func()) {
 	const controlLen = unix.SizeofCmsghdr + 4
 	control := p.words(controlLen, unix.SOL_SOCKET|unix.SCM_RIGHTS<<32, 0)

@@ -2,6 +2,6 @@
 
 package kernel
 
-// mustReexec is true because the race detector tracks memory accesses, which fails in a process that shares
-// memory.
+// mustReexec is true because the race detector does not work in a process that shares memory with
+// another one.
 const mustReexec = true

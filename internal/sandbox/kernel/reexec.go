@@ -80,8 +80,8 @@ func (p *Process) reexec(a *Attr, control int) error {
 	return nil
 }
 
-// store writes a program for the child, followed by its slots, which both processes map. It returns the
-// offset of the slots.
+// store writes a program for the child, followed by the program's slots. Both processes map the
+// slots. It returns the offset of the slots.
 func (p *program) store(f *os.File, control, init int) (slots int64, err error) {
 	page := os.Getpagesize()
 	size := 8*headerWords + len(p.ops)*int(unsafe.Sizeof(instruction{})) + len(p.data) + 4*len(p.fixes)

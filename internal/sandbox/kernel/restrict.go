@@ -55,8 +55,8 @@ func (j *Jail) network(p *program) {
 	send()
 }
 
-// listenAt sets the address of localhost on which a command's proxy listens: commands that share a localhost
-// need different ones.
+// listenAt sets the localhost address on which a command's proxy listens. Commands that share a
+// localhost need different addresses.
 func (j *Jail) listenAt(p *program, host netip.Addr) {
 	if host.Is4() && j.proxy > 0 {
 		ip := host.As4()
@@ -90,9 +90,9 @@ type rlimit struct {
 	most     uint64
 }
 
-// capabilities drops all capabilities and every way to get one back: root gets none by executing a program
-// (securebits), and neither does any other user (no_new_privs). The bounding set then has no effect; clearing
-// it would take one call per capability.
+// capabilities drops all capabilities and every way to get one back. When root executes a program,
+// it gets no capabilities (securebits), and neither does any other user (no_new_privs). The
+// bounding set then has no effect; clearing it would take one call per capability.
 func (j *Jail) capabilities(p *program) {
 	p.begin("drop capabilities")
 	call := p.call

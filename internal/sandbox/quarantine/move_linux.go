@@ -13,11 +13,12 @@ import (
 // maxDepth is the maximum depth to which a folder is copied.
 const maxDepth = 64
 
-// Move moves a file or folder out of an open folder, whose path is dir. A program that has it open can still
-// write to it.
+// Move moves a file or folder out of an open folder; dir is the descriptor of that folder. A
+// program that has the file open can still write to it.
 //
-// On another file system it is copied: each name is removed first and its content is read from the open file,
-// so that no program can find the name. Of devices, pipes and sockets only the name is removed.
+// On another file system it is copied: each name is removed first and its content is read from the
+// open file, so that no program can find the name. Devices, pipes and sockets are not copied; only
+// their name is removed.
 func (f Folder) Move(dir int, path string) (*Item, error) {
 	i, err := f.next(path)
 	if err != nil {

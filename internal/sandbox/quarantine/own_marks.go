@@ -16,18 +16,19 @@ import (
 // mark records that Holdfast, and not a command, has created a name.
 type mark struct {
 	Path string    `json:"path"`
-	File string    `json:"file,omitempty"` // identifies the file, see [fileID]; "" while it is being created
+	File string    `json:"file,omitempty"` // the id of the file, see [fileID]; "" while the file is being created
 	Time time.Time `json:"time"`
 }
 
-// How long marks are valid.
+// These say how long marks are valid.
 const (
-	markTTL = 10 * time.Second // validity of a mark for a name that is being created
-	itemTTL = 24 * time.Hour   // validity of a mark for a created name: commands that started earlier have ended by then
+	markTTL = 10 * time.Second // for a name that is being created
+	itemTTL = 24 * time.Hour   // for a name that was created; commands that started before have ended by then
 )
 
-// MarkOwn calls the function makes, which creates a file and possibly the folders around it.
-// Sandboxes do not move these to quarantine. Without a quarantine MarkOwn only calls makes.
+// MarkOwn calls the function makes, which creates a file and, if necessary, the folders that
+// contain it. Sandboxes do not move these to quarantine. Without a quarantine MarkOwn only calls
+// makes.
 func (f Folder) MarkOwn(path string, makes func() error) error {
 	if f == "" {
 		return makes()

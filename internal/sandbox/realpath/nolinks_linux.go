@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noLinks reports whether no component of a clean path is a symbolic link, up to its end or to the first
-// component that does not exist or that this process may not enter. It needs one system call; if that gives
-// no answer, it returns false.
+// noLinks reports whether no component of a clean path is a symbolic link. It checks up to the
+// first component that does not exist or that this process may not enter. It needs one system call;
+// if that call fails for another reason, it returns false.
 func noLinks(full string) bool {
 	fd, err := unix.Openat2(unix.AT_FDCWD, full, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {

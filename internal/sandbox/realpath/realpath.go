@@ -1,5 +1,5 @@
-// Package realpath makes paths canonical, as a kernel resolves them: absolute, without dots and symbolic
-// links.
+// Package realpath makes paths canonical: absolute, without dots and symbolic links. It resolves
+// them as a kernel does.
 //
 //	full, err := realpath.Normalize("~/x/../y", cwd, home)
 package realpath
@@ -18,7 +18,7 @@ import (
 // MaxLinks is the maximum number of links in one path, as in Linux.
 const MaxLinks = 40
 
-// The reasons why a path cannot be resolved. They are wrapped with the path.
+// The reasons why a path cannot be resolved. They are wrapped in an error with the path.
 var (
 	errNUL      = errors.New("it contains a NUL byte")
 	errLoop     = errors.New("its symbolic links form a loop")
@@ -33,8 +33,8 @@ var (
 // component it removes that component. A component that does not exist, or that this process may not access,
 // keeps its name. "" stays "". Normalize is idempotent.
 //
-// A relative path is relative to cwd, and "~" means home; both are absolute. "~name", a NUL byte, a loop of
-// links and /proc's links to a process's open files are errors.
+// A relative path is relative to cwd, and "~" means home; cwd and home must be absolute. "~name", a
+// NUL byte, a loop of links and /proc's links to a process's open files are errors.
 func Normalize(path, cwd, home string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -78,9 +78,9 @@ func Resolve(full string) (string, error) {
 	return walk(full)
 }
 
-// walk is Resolve for one component after the other.
+// walk resolves one component after the other for Resolve.
 func walk(full string) (string, error) {
-	done := make([]byte, 0, len(full)) // the resolved part: canonical; "" is the root
+	done := make([]byte, 0, len(full)) // the part that is resolved, in canonical form; "" is the root
 	missing := 0                       // number of components at the end that do not exist
 	links := 0
 	for rest := full; rest != ""; {
@@ -136,8 +136,8 @@ func ReadLink(name string) (string, error) {
 	return os.Readlink(name)
 }
 
-// ofProcess reports whether a path is one of /proc's links whose text is not their target, or whose target
-// depends on the process that follows it.
+// ofProcess reports whether a path is a link in /proc whose text is not its target, or whose target
+// depends on the process that follows the link.
 func ofProcess(name string) bool {
 	inner, ok := strings.CutPrefix(name, "/proc/")
 	if !ok || strings.IndexByte(inner, '/') < 0 {

@@ -24,7 +24,7 @@ type call struct {
 	args   [6]uint64
 }
 
-// reply is the answer to a call (struct seccomp_notif_resp).
+// reply is the watcher's answer to a call (struct seccomp_notif_resp).
 type reply struct {
 	id    uint64
 	value int64
@@ -35,7 +35,7 @@ type reply struct {
 // arg returns the half of an argument that the kernel and the filter read.
 func (c *call) arg(i int) uint32 { return uint32(c.args[i]) }
 
-// errno returns the error for the answer, negative as in the kernel.
+// errno returns the error number for the answer. It is negative, as in the kernel.
 func (c *call) errno() int32 {
 	if c.arch != arch {
 		return -int32(unix.ENOSYS)
@@ -43,7 +43,8 @@ func (c *call) errno() int32 {
 	return -int32(unix.EPERM)
 }
 
-// writes reports whether the filter reported the call because it writes; such a call continues.
+// writes reports whether the filter reported the call only because it writes; such a call is
+// allowed.
 func (c *call) writes() bool {
 	d := writes[c.number]
 	return c.arch == arch && d != nil && d.of(&c.args) == seen
@@ -79,10 +80,10 @@ func (c *call) file(buf []byte) string {
 	return path.Join(dir, name)
 }
 
-// looksUpNames reports whether a call is a C library's query of a cache for the name of a user or a host.
-// Nearly every program makes this call and continues without an answer, so reporting it would hide important
-// calls. Only calls from the library's code match: clients of other services open their sockets with the same
-// arguments.
+// looksUpNames reports whether the C library makes a call to look up the name of a user or a host
+// in a cache. Nearly every program makes this call and continues without an answer. If it were
+// reported, it would hide important calls. Only calls from the library's code match: clients of
+// other services open their sockets with the same arguments.
 func (c *call) looksUpNames() bool {
 	if c.arch != arch || c.number != unix.SYS_SOCKET || c.arg(0) != unix.AF_UNIX || c.arg(2) != 0 {
 		return false

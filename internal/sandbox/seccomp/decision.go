@@ -1,7 +1,7 @@
 package seccomp
 
-// decision is what happens to a call: an answer, or a test of one of its arguments that leads to two further
-// decisions. Decisions are immutable, so calls that are treated alike share one.
+// decision is what happens to a call: an answer, or a test of one of its arguments that leads to
+// two further decisions. Decisions are immutable, so that calls can share one.
 //
 //	word & mask == value ─ yes ─► then
 //	                     ─ no ──► otherwise
@@ -20,7 +20,7 @@ const (
 	allowed  answer = iota
 	refused         // EPERM, and reported
 	withheld        // returns EPERM without a report: programs try the call and continue without it
-	absent          // returns ENOSYS: callers then use an older call that does the same
+	absent          // returns ENOSYS without a report: callers then use an older call that does the same
 	occupied        // EBUSY: the kernel's answer to a second listener
 	foreign         // returns ENOSYS with a report: a call of another processor interface
 	seen            // allows the call with a report: it opens a file for writing or creates a folder
@@ -37,7 +37,8 @@ var (
 	notifyWrite = &decision{answer: seen}
 )
 
-// of returns the answer to a call with these arguments, as the generated filter does.
+// of returns the answer to a call with these arguments. It is the same as that of the generated
+// filter.
 func (d *decision) of(args *[6]uint64) answer {
 	for d.then != nil {
 		value := uint32(args[d.word/2] >> (32 * (d.word % 2)))
@@ -50,8 +51,8 @@ func (d *decision) of(args *[6]uint64) answer {
 	return d.answer
 }
 
-// argHalf is a half of an argument. For most arguments the kernel reads only the low half; a filter that
-// tests both halves could be deceived by the content of the high one.
+// argHalf is a half of an argument. For most arguments the kernel reads only the low half. If a
+// filter tested both halves, a command could deceive it with the content of the high half.
 type argHalf int
 
 // low returns the half of the i-th argument that contains an int, a mode or flags.

@@ -9,9 +9,9 @@
 //	              ├─► refused, but tried routinely by many programs ─► EPERM
 //	              └─► unknown, or cannot be checked ─► ENOSYS
 //
-// A call that the tables do not contain, because a later kernel added it, does not exist for the command
-// (ENOSYS). Arguments are compared as the kernel reads them: of an int only the low half, so that the high
-// half cannot hide anything.
+// If the tables do not contain a call, because a later kernel added it, the call returns ENOSYS, as
+// if it did not exist. Arguments are compared as the kernel reads them. For an int that is only the
+// low half, so that the high half cannot hide anything.
 //
 // The shortest use, in a process that is about to become the command:
 //
@@ -21,6 +21,6 @@
 //	// … the command ends
 //	refused := w.Done()
 //
-// The filter does not restrict which files and ports are reached, because it cannot follow pointers: mounts
-// and Landlock do that.
+// The filter cannot follow pointers, so it does not restrict which files and ports a command can
+// reach. Mounts and Landlock do that.
 package seccomp

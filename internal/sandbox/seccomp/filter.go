@@ -2,10 +2,11 @@
 
 package seccomp
 
-// Filter returns the filter program. Install it with seccomp(2) after no_new_privs. With Options.Notify, use
-// the flag NEW_LISTENER and, if the kernel has it, WAIT_KILLABLE_RECV; without the latter, a call that a
-// signal interrupts is reported twice. The kernel allows one listener in a chain of filters: if there is one
-// already, it returns EBUSY, and a filter without Notify must be used.
+// Filter returns the filter program. Install it with seccomp(2) after no_new_privs. With
+// Options.Notify, use the flag NEW_LISTENER and, if the kernel has it, WAIT_KILLABLE_RECV. Without
+// WAIT_KILLABLE_RECV, a call that a signal interrupts is reported twice. The kernel allows one
+// listener in a chain of filters: if there is one already, it returns EBUSY, and a filter without
+// Notify must be used.
 //
 // Nil options mean an empty struct. The answers:
 //

@@ -126,8 +126,8 @@ func (c *call) name() string {
 	return name
 }
 
-// decisive returns the argument for which a call was refused, or "" if it was refused regardless of its
-// arguments.
+// decisive returns the argument because of which a call was refused, or "" if it was refused
+// regardless of its arguments.
 func (c *call) decisive() string {
 	switch c.number {
 	case unix.SYS_SOCKET:

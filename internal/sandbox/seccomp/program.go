@@ -42,8 +42,8 @@ type span struct {
 	decision *decision
 }
 
-// assembler builds a program from its end to its start: jumps go only forward, so the target of a jump exists
-// already. Positions are counted from the end.
+// assembler builds a program from its end to its start. Jumps only lead forward, so the target of a
+// jump then exists already. Positions are counted from the end.
 type assembler struct {
 	code   []Instruction // the last instruction first
 	places map[*decision]int
@@ -72,7 +72,7 @@ func (a *assembler) tree(spans []span) int {
 	return a.branch(opAtLeast, spans[mid].first, upper, lower)
 }
 
-// decide emits a decision, unless one is within reach, and returns its position.
+// decide emits a decision, unless the same one is within reach already, and returns its position.
 func (a *assembler) decide(d *decision) int {
 	if d.then == nil {
 		return a.end(a.verdict(d.answer))
@@ -94,7 +94,8 @@ func (a *assembler) decide(d *decision) int {
 	return at
 }
 
-// end emits a return instruction, unless one is within reach, and returns its position.
+// end emits a return instruction, unless the same one is within reach already, and returns its
+// position.
 func (a *assembler) end(verdict uint32) int {
 	if at, ok := a.rets[verdict]; ok && a.reaches(at) {
 		return at
@@ -122,7 +123,7 @@ func (a *assembler) verdict(w answer) uint32 {
 
 // branch emits a comparison that jumps to one of two positions.
 func (a *assembler) branch(op uint16, k uint32, yes, no int) int {
-	// An additional jump instruction can move the other position out of reach.
+	// If it has to add a jump instruction, this can move the other position out of reach.
 	if !a.reaches(yes) || !a.reaches(no) {
 		yes, no = a.step(yes), a.step(no)
 	}
@@ -130,13 +131,13 @@ func (a *assembler) branch(op uint16, k uint32, yes, no int) int {
 	return a.emit(Instruction{Code: op, K: k, Jt: uint8(pos - 1 - yes), Jf: uint8(pos - 1 - no)})
 }
 
-// step emits a jump of any length to a position.
+// step emits a jump to a position at any distance.
 func (a *assembler) step(to int) int {
 	return a.emit(Instruction{Code: opJump, K: uint32(len(a.code) - 1 - to)})
 }
 
-// reaches reports whether a comparison that is emitted soon can jump to a position. The margin is for the
-// instructions emitted before it, such as two calls of step.
+// reaches reports whether a comparison that is emitted soon can jump to a position. The margin
+// leaves room for the instructions emitted before the comparison, such as two calls of step.
 func (a *assembler) reaches(at int) bool { return len(a.code)-1-at <= farthest-8 }
 
 func (a *assembler) emit(i Instruction) int {

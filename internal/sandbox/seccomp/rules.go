@@ -59,7 +59,7 @@ var (
 		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
 		unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETNS,
 	}
-	// newMounting is never needed: programs fall back to mount without it.
+	// newMounting are calls that are never needed: without them, programs use mount.
 	newMounting = []uint32{
 		unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
 		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
@@ -122,7 +122,7 @@ func namespaceRules(o *Options, set setter) {
 	}
 }
 
-// creating are the flags with which open creates a file, so that its mode matters.
+// creating are the flags with which open creates a file. Only then does the kernel use the mode.
 const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
 func fileRules(set setter) {
@@ -139,7 +139,8 @@ func chmodAt(arg int) *decision { return anyOf(low(arg), ownerBits, refuse, allo
 // writing are the flags with which open creates or changes a file.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// openAt checks the flags and the mode in the argument after them. Writing leads to the decision write.
+// openAt checks the flags and the mode in the argument after them. If the flags open the file for
+// writing, the decision is write.
 func openAt(arg int, write *decision) *decision {
 	otherwise := allow
 	if write != allow {
@@ -168,8 +169,8 @@ func processRules(o *Options, set setter) {
 	set(equal(low(0), hideCall, allow, unix.PR_SET_MM), unix.SYS_PRCTL)
 	set(equal(low(0), allow, hideCall, 0), unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES)
 	if o.Notify {
-		// The kernel asks the newest filter first: a second listener could allow a call that this one would
-		// refuse.
+		// The kernel uses the newest filter first, so a second listener could allow a call that
+		// this one would refuse.
 		set(anyOf(low(1), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, returnBusy, allow), unix.SYS_SECCOMP)
 	}
 	if o.KeepProcessGroup {

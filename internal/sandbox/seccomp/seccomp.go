@@ -9,9 +9,9 @@ type Options struct {
 	Unix    bool // unix sockets; a socketpair of streams or packets is always allowed
 	Nested  bool // the command may create namespaces
 
-	// KeepProcessGroup is for commands without namespaces: no process may leave the process group or session
-	// by which all are found, or reach other processes of the user through System V IPC, message queues and
-	// limits.
+	// KeepProcessGroup is for commands without namespaces. No process may leave the process group
+	// or the session, because all processes of the command are found through these. No process may
+	// reach other processes of the user through System V IPC, message queues and limits.
 	KeepProcessGroup bool
 	Notify           bool // report each refusal to a [Watcher]
 	Writes           bool // extends Notify: also report each file before it is opened for writing, and each folder before it is created

@@ -33,8 +33,8 @@ func socketRules(o *Options, set setter) {
 	}
 }
 
-// inet decides about IPv4 and IPv6 sockets by a list of allowed kinds and protocols: the others are raw or
-// other transports, and new ones will be added.
+// inet decides about IPv4 and IPv6 sockets by a list of allowed kinds and protocols. All others are
+// raw sockets or other transports, and future kernels will add more.
 func inet(tcpOnly bool) *decision {
 	if tcpOnly {
 		// Go's net package tries MPTCP before each listener, and then falls back to TCP.
@@ -46,7 +46,7 @@ func inet(tcpOnly bool) *decision {
 	return kinds(stream, kinds(datagram, refuse, unix.SOCK_DGRAM), unix.SOCK_STREAM)
 }
 
-// kinds tests whether a socket's type is one of some, ignoring its flags.
+// kinds tests whether a socket's type, without its flags, is in a list.
 func kinds(then, otherwise *decision, values ...uint32) *decision {
 	d := otherwise
 	for _, v := range values {

@@ -18,7 +18,7 @@ import (
 const (
 	maxNames     = 64            // maximum number of different refusals; all others are counted as one
 	otherCalls   = "other calls" // the name under which they are counted
-	replyTimeout = 10_000        // the number of refusals that are answered without delay
+	replyTimeout = 10_000        // the number of refused calls that are answered without delay
 	delay        = time.Millisecond
 
 	notifySetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -46,8 +46,8 @@ type Watcher struct {
 // writing, and of each folder that is about to be created. It runs on the watcher's goroutine while the
 // caller of the system call waits. It may be nil.
 //
-// The watcher ends when the last process with the filter has been waited for, or with Close. If it cannot
-// listen, it ends immediately, and Close returns the error.
+// The watcher ends when the last process with the filter has been waited for, or when Close is
+// called. If it cannot listen, it ends immediately, and Close returns the error.
 func Watch(fd *os.File, wrote func(path string)) *Watcher {
 	w := &Watcher{done: make(chan struct{}), count: map[string]int{}, wrote: wrote, name: make([]byte, unix.PathMax)}
 	err := w.wrapFD(fd)
@@ -173,10 +173,10 @@ func poll(fd int) (int16, error) {
 	}
 }
 
-// answer receives one call, records it and refuses it. A call that was reported because it writes continues.
-// The filter, the watcher and the kernel read the same registers, which no process can change meanwhile. The
-// memory that they point to can be changed; it influences no decision. answer reports whether the descriptor
-// is still valid.
+// answer receives one call, records it and refuses it. A call that was reported because it writes
+// is allowed to continue. The filter, the watcher and the kernel read the same registers, which no
+// process can change during the call. The memory to which they point can change, but no decision
+// depends on it. answer reports whether the descriptor is still valid.
 func (w *Watcher) answer(fd int) bool {
 	clear(w.request)
 	switch errno := control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&w.request[0])); errno {

@@ -4,13 +4,14 @@
 //	supervisor ── order, kill ──► reaper ── fork, Landlock ──► agent ─► children, daemons, …
 //	           ◄─ started, exit, gone ─┘◄───── orphans ──────────────────────┘
 //
-// It is the holdfast program again (`holdfast supervise child`), with the streams of the agent as descriptors 0 to
-// 2, a socket to the supervisor as 3 and, if the [Order] says so, the agent's channel and a Landlock ruleset as
-// the next ones. It is a subreaper, so the tree below it is the agent's, whatever a process does to leave it. It
-// forks the agent from a thread with its own Landlock domain, so the agent can neither signal nor trace the
-// reaper. Losing the supervisor ends the tree.
+// It is the holdfast program again (`holdfast supervise child`), with the streams of the agent as
+// descriptors 0 to 2, a socket to the supervisor as 3 and, if the [Order] says so, the agent's
+// channel and a Landlock ruleset as the next ones. It is a subreaper: whatever a process does to
+// leave the tree, all processes below the reaper belong to the agent. It forks the agent from a
+// thread with its own Landlock domain, so the agent can neither signal nor trace the reaper. If the
+// supervisor is lost, the reaper ends the tree.
 //
-// Its output, one line each:
+// It writes these messages, one line each:
 //
 //	started PID                   the program runs
 //	failed ERRNO STEP             it could not be started, and nothing is left

@@ -22,7 +22,7 @@ type reaperState struct {
 	pid     int
 
 	mu       sync.Mutex
-	ended    bool // the program has been waited for: its number may be reused
+	ended    bool // true if the program has been waited for, so that its process id may be reused
 	children bool // killing has started
 	killAll  sync.Once
 }
@@ -30,7 +30,7 @@ type reaperState struct {
 // Main runs a reaper. It does not return.
 func Main() {
 	const controlFD = 3
-	for _, name := range names("/proc/self/fd") { // the program gets copies, and no inherited descriptors
+	for _, name := range names("/proc/self/fd") { // the program gets copies of its descriptors and inherits no others
 		if fd, err := strconv.Atoi(name); err == nil && fd >= controlFD {
 			syscall.CloseOnExec(fd)
 		}
@@ -88,7 +88,7 @@ func (k *reaperState) listen() {
 func (k *reaperState) kill(grace time.Duration) {
 	if grace > 0 {
 		k.signal(syscall.SIGTERM)
-		k.signal(syscall.SIGCONT) // a stopped process could not react
+		k.signal(syscall.SIGCONT) // a stopped process could not react to SIGTERM
 	}
 	time.AfterFunc(grace, k.end)
 }
@@ -108,7 +108,8 @@ func (k *reaperState) end() {
 		k.children = true
 		k.mu.Unlock()
 		for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-			// Several passes at once, to catch a process that keeps starting another and exits.
+			// It makes several passes at once, to catch a process that repeatedly starts another
+			// one and exits.
 			for range 8 {
 				if Kill(os.Getpid(), syscall.SIGKILL, nil) == 0 {
 					break
@@ -165,8 +166,8 @@ func anyEnded() error {
 	return nil
 }
 
-// launch starts the program from a thread that ends with it, and that alone is restricted by the Landlock ruleset:
-// the program is in its domain, and the reaper is not.
+// launch starts the program from a separate thread, which then ends. Only this thread is restricted
+// by the Landlock ruleset, so the program is in the Landlock domain and the reaper is not.
 func launch(o *Order, score *os.File) (pid int, step string, err error) {
 	path, err := lookPath(o)
 	if err != nil {
@@ -197,8 +198,8 @@ func launch(o *Order, score *os.File) (pid int, step string, err error) {
 	return pid, step, err
 }
 
-// onThread runs f on a thread that ends with it. That is never the first thread, which does not end, and by which
-// other processes see this one.
+// onThread runs f on a thread that ends when f returns. This is never the first thread, because
+// that thread does not end and represents this process for other processes.
 func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -231,8 +232,8 @@ func openScore() *os.File {
 	return f
 }
 
-// raise makes a process that is started now more likely to be killed for lack of memory than the reaper, until the
-// returned function is called.
+// raise makes each process that is started more likely than the reaper to be killed for lack of
+// memory, until the returned function is called.
 func raise(score *os.File, adj int) func() {
 	var old [16]byte
 	n, _ := score.ReadAt(old[:], 0) // also for a nil file

@@ -34,7 +34,8 @@ func Tree(root int, skip func(pid int) bool) []int {
 	return out
 }
 
-// tree lists zombies too: a process whose first thread has ended looks like one and is alive.
+// tree is like Tree, but also lists zombies, because a process whose first thread has ended looks
+// like a zombie but is alive.
 func tree(root int, skip func(pid int) bool) []proc {
 	children := childLister()
 	var out []proc
@@ -127,16 +128,17 @@ func Parent(pid int) int {
 	return -1
 }
 
-// Kill sends a signal to every process below one, and to their groups: a process started meanwhile gets it as a
-// member of its group. It returns the number of processes.
+// Kill sends a signal to every process below one, and to their groups. A process that was started
+// after the tree was listed gets the signal as a member of its group. It returns the number of
+// processes.
 func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 	ownGroup := syscall.Getpgrp()
 	list := tree(root, skip)
 	for _, p := range list {
 		fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(p.pid), 0, 0)
 		held := errno == 0
-		// The number may have been reused since the process was listed. If the process behind the
-		// pidfd still has the same parent, or was adopted by root, it is the same one.
+		// The number may have been reused since the process was listed. If the process of the pidfd
+		// still has the same parent, or was adopted by root, it is the process that was listed.
 		now, ok := look(p.pid)
 		if ok && (now.parent == p.parent || now.parent == root) {
 			if now.group > 1 && now.group != ownGroup {
