@@ -1,7 +1,7 @@
 package secret
 
-// builtin are the patterns of each [Masker] unless [Options].NoBuiltin is set. In the examples
-// <a20> stands for twenty random characters of an alphabet; secret_test.go fills them in.
+// builtin contains the patterns of every [Masker], unless [Options].NoBuiltin is set. In the
+// examples, <a20> means twenty random characters of an alphabet; secret_test.go inserts them.
 var builtin = []Pattern{
 	{
 		ID: "private-key", Words: []string{"private key"},

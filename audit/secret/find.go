@@ -10,12 +10,12 @@ import (
 // marker is the start of a placeholder for a secret.
 const marker = "[secret:"
 
-// How many bytes of text around a word are searched with an expression. More is searched if a
-// match reaches the edge.
+// These limit how many bytes of text around a word are searched with an expression. More is
+// searched if a match reaches the edge.
 const (
 	before     = 256
 	after      = 1024
-	minContext = 512 // how much text after a later word must have been searched for that word to count as searched
+	minContext = 512 // a later word is skipped if at least this many bytes after it were already searched
 )
 
 // rounds is the maximum number of times a text is masked: after a secret was replaced, the
@@ -63,7 +63,7 @@ func (m *Masker) spans(s string) []span {
 	var (
 		state    uint32
 		spans    []span
-		searched []int // by pattern: the end of the searched text
+		searched []int // for each pattern, where the searched text ends
 	)
 	for at := 0; ; {
 		ends, end := find(m.words, s, at, &state)
@@ -86,8 +86,8 @@ func (m *Masker) spans(s string) []span {
 	return distinct(spans)
 }
 
-// around searches the text around a word that ends at end, and returns the end of the searched
-// text.
+// around searches the text on both sides of a word that ends at end. It returns the position up to
+// which it searched.
 func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, int) {
 	p := &m.patterns[w.pattern]
 	from = max(from, end-len(w.text)-before)
@@ -108,7 +108,7 @@ func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, 
 			continue
 		case p.Starts && len(more) == len(spans):
 			return more, 0
-		case p.Starts: // no other match starts within it
+		case p.Starts: // no other match starts within the match just found
 			return more, more[len(more)-1].end + minContext
 		case to == len(s):
 			return more, len(s) + minContext
@@ -119,7 +119,8 @@ func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, 
 
 func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// search runs an expression on s[from:to] and reports whether a match reaches to.
+// search appends the matches of an expression in s[from:to] to spans. edge reports whether a match
+// ends at to.
 func (m *Masker) search(s string, pattern, from, to int, spans []span) (_ []span, edge bool) {
 	p := &m.patterns[pattern]
 	for _, loc := range p.expr().FindAllStringSubmatchIndex(s[from:to], -1) {
@@ -148,8 +149,9 @@ func masked(s string, sp span) bool {
 	return i >= 0 && !strings.Contains(s[max(0, sp.start-80)+i:sp.start], "]")
 }
 
-// distinct sorts spans and merges overlapping ones. The merged span has the pattern of the
-// first one; of spans with the same start, that of the first pattern.
+// distinct sorts spans and merges overlapping ones. The merged span has the pattern of the span
+// that starts first. If several spans start at the same place, the pattern with the lowest index is
+// used.
 func distinct(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pattern, b.pattern))
@@ -180,8 +182,8 @@ func mixed(s string) bool {
 	return digit && letter
 }
 
-// entropy returns the bits per character of a text, computed from its own character
-// frequencies.
+// entropy returns the entropy of a text in bits per character. It is computed from how often each
+// character occurs in the text.
 func entropy(s string) float64 {
 	var count [256]int
 	for _, c := range []byte(s) {

@@ -46,7 +46,7 @@ type walker struct {
 	out   []byte // masked copy of raw[:done]
 	done  int
 	found []string
-	plain []byte // the current string without its escapes
+	plain []byte // the current string, with its escapes removed
 }
 
 func (w *walker) walk() {
@@ -75,8 +75,8 @@ func (w *walker) walk() {
 	}
 }
 
-// closing returns the index of the quote that ends the string whose content starts at i, or
-// the end of b.
+// closing returns the index of the quote that ends a string. The content of the string starts at i.
+// Without such a quote, it returns the end of b.
 func closing(b []byte, i int) int {
 	for i < len(b) && b[i] != '"' {
 		if b[i] == '\\' {
@@ -87,7 +87,7 @@ func closing(b []byte, i int) int {
 	return min(i, len(b))
 }
 
-// name returns the name of a field if it may indicate that a secret follows.
+// name returns the name of a field if the name may show that the value is secret.
 func (w *walker) name(start, end int) string {
 	if b := w.raw[start:end]; end-start > 100 || !has(w.m.words, b) {
 		return ""
@@ -126,7 +126,7 @@ func (w *walker) value(key string, start, end int) {
 	}
 }
 
-// position is an offset in a string, with escapes and without.
+// position is an offset in a string, counted both with escapes and without them.
 type position struct{ raw, plain int }
 
 // place advances p to the escaped source of a byte of the string without escapes.
@@ -144,7 +144,7 @@ func (w *walker) place(p position, plain int) position {
 	return p
 }
 
-// replace replaces raw[from:to] by the placeholder of a pattern.
+// replace puts the placeholder of a pattern in place of raw[from:to].
 func (w *walker) replace(from, to, pattern int) {
 	p := &w.m.patterns[pattern]
 	show, _ := json.Marshal(p.Replacement)

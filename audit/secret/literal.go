@@ -6,15 +6,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// Texts that people write instead of a secret.
+// placeholderTexts are texts that people write in place of a secret.
 var placeholderTexts = []string{
 	"example", "changeme", "change-me", "change_me", "placeholder", "your-", "your_", "yourpassword", "xxxx", "****", "....", "dummy",
 	"redacted", "insert-", "insert_", "replace", "secret", "password", "passwd", "sample", "123456789", "abcdef", "process.env", "os.environ",
 }
 
 var (
-	// identifiers joined by dots, dashes or underscores, as in config.apiKey2 or next_token-2:
-	// digits only at the end of a word.
+	// identifiers joined by dots, dashes or underscores, as in config.apiKey2 or next_token-2;
+	// digits are only at the end of a word.
 	named = lazyregexp.Must(`^[A-Za-z_$][A-Za-z]*[0-9]{0,3}(?:(?:[._:>/=-]|->|::)+[A-Za-z]+[0-9]{0,3})*[.,;:=-]*$`)
 	uuid  = lazyregexp.Must(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
 	sum   = lazyregexp.Must(`^(?:h1|go\.mod|sha(?:1|256|384|512))[:-]`)

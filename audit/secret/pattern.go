@@ -19,7 +19,7 @@ type pattern struct {
 
 var validID = lazyregexp.Must(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// usual masks with only the built-in patterns, as most programs do.
+// usual returns the masker with only the built-in patterns, which most programs use.
 var usual = sync.OnceValues(func() (*Masker, error) { return compiled(Options{}) })
 
 // New compiles the patterns. It returns an error with the pattern's name if its expression
@@ -89,7 +89,7 @@ func (p *Pattern) anchored() string {
 	return p.Expr
 }
 
-// index prepares the search for the words of all patterns.
+// index prepares a search that finds the words of all patterns in one pass.
 func (m *Masker) index() {
 	var list []word
 	for i := range m.patterns {
@@ -107,7 +107,7 @@ func (m *Masker) index() {
 	m.words = newWords(list)
 }
 
-// try tests custom patterns with their own examples.
+// try tests custom patterns with the examples that they contain.
 func (m *Masker) try(given []Pattern) error {
 	for _, p := range given {
 		has := func(text string) bool {

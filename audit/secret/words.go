@@ -1,6 +1,6 @@
 package secret
 
-// word is a text that the secrets of a pattern contain, in lower case.
+// word is a text, in lower case, that the secrets of a pattern contain.
 type word struct {
 	text    string
 	pattern int
@@ -9,10 +9,10 @@ type word struct {
 // words finds many words in one pass over a text, ignoring case: an Aho-Corasick automaton
 // with all its transitions in one table.
 type words struct {
-	class [256]uint16 // by byte; bytes that occur in no word share class 0
+	class [256]uint16 // the class of each byte; all bytes that occur in no word have class 0
 	width int         // number of classes
-	next  []uint32    // state*width + class → state*width, with the hit bit
-	ends  [][]word    // by state: the words that end in it
+	next  []uint32    // at state*width + class: the next state multiplied by width, with the hit bit if a word ends there
+	ends  [][]word    // the words that end in each state
 }
 
 // hit marks a state in which a word ends.
@@ -58,8 +58,8 @@ func newWords(list []word) *words {
 	return w
 }
 
-// link sets the transitions for bytes that do not continue a word, starting with the states
-// near the root.
+// link sets the transitions for bytes that do not continue a word. It begins with the states near
+// the root.
 func (w *words) link(none uint32) {
 	back := make([]uint32, len(w.ends))
 	var queue []uint32
@@ -83,7 +83,7 @@ func (w *words) link(none uint32) {
 			}
 		}
 	}
-	for i, s := range w.next { // row offsets instead of numbers: one multiplication less per byte
+	for i, s := range w.next { // offsets of rows instead of their numbers, which saves a multiplication per byte
 		row := s * uint32(w.width)
 		if len(w.ends[s]) > 0 {
 			row |= hit
@@ -92,9 +92,9 @@ func (w *words) link(none uint32) {
 	}
 }
 
-// find returns the words that end at the first position at or after from where any word ends,
-// and the index after it; len(text)+1 if there is none. state is updated for the next call; it
-// starts as 0.
+// find searches from the index from. It returns the words that end at the first position where any
+// word ends, and the index after that position; len(text)+1 if there is none. state is updated for
+// the next call; it starts as 0.
 func find[T ~string | ~[]byte](w *words, text T, from int, state *uint32) ([]word, int) {
 	s, next := *state, w.next
 	for i := from; i < len(text); i++ {

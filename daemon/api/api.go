@@ -4,7 +4,8 @@
 //	run, err := c.CreateRun(ctx, &api.NewRun{Spec: runspec.Spec{Cwd: dir, Prompt: "fix the test"}})
 //	fmt.Println(run.RunID, run.Status == api.StatusRunning)
 //
-// The package sends no requests; package daemon/client does. docs/reference/http.md describes the API.
+// The package sends no requests; package daemon/client does. docs/reference/http.md describes the
+// API.
 package api
 
 // Page is one page of a list.

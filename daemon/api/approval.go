@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/savedrule"
 )
 
-// ApprovalState is the state of an approval: pending, approved, denied, expired (not answered in time), or
-// cancelled (its run ended before an answer).
+// ApprovalState is the state of an approval: pending, approved, denied, expired (not answered in
+// time), or cancelled (its run ended before an answer).
 type ApprovalState string
 
 // Approval is an approval request with its state, and its answer if there is one.

@@ -13,7 +13,7 @@ const (
 	ScopeRead    Scope = "read"    // read sessions, runs, policy and audit entries
 	ScopeRun     Scope = "run"     // start, steer, stop and continue runs; rename and fork sessions
 	ScopeApprove Scope = "approve" // answer approvals, change policy and mode, revoke grants
-	ScopeAdmin   Scope = "admin"   // delete sessions, manage tokens and login links, and all of the above
+	ScopeAdmin   Scope = "admin"   // delete sessions, manage tokens and login links, and do everything above
 )
 
 // Token is a bearer token without its secret.
@@ -23,7 +23,7 @@ type Token struct {
 	Scopes  []Scope    `json:"scopes"`
 	Created time.Time  `json:"created_at"`
 	Expires *time.Time `json:"expires_at,omitempty"`
-	Used    *time.Time `json:"used_at,omitempty"` // last use, accurate to some minutes
+	Used    *time.Time `json:"used_at,omitempty"` // time of the last use, accurate to a few minutes
 	By      string     `json:"by,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type Problem struct {
 	Cause error `json:"-"` // the underlying error, only in the daemon
 }
 
-// Error returns the detail, otherwise the title or the status.
+// Error returns the detail. If there is none, it returns the title or the status.
 func (p *Problem) Error() string {
 	switch {
 	case p.Detail != "":
@@ -42,7 +42,8 @@ func (p *Problem) Unwrap() error { return p.Cause }
 // Hint returns how to fix the problem, or "".
 func (p *Problem) Hint() string { return p.Advice }
 
-// Outcome returns the outcome for the problem's code, including the exit code for a program.
+// Outcome returns the outcome for the problem's code. The outcome includes the exit code of a
+// program.
 func (p *Problem) Outcome() outcome.Outcome {
 	if o, ok := outcome.ByCode(p.Code); ok {
 		return o

@@ -44,11 +44,11 @@ type RunStatus string
 const (
 	StatusPending     RunStatus = "pending"
 	StatusRunning     RunStatus = "running"
-	StatusWaiting     RunStatus = "waiting" // waits for an answer or for input
+	StatusWaiting     RunStatus = "waiting" // the run waits for an answer or for input
 	StatusCompleted   RunStatus = "completed"
 	StatusFailed      RunStatus = "failed"
 	StatusCancelled   RunStatus = "cancelled"
-	StatusInterrupted RunStatus = "interrupted" // the daemon of the run stopped; the run can be continued
+	StatusInterrupted RunStatus = "interrupted" // the daemon that ran it stopped; the run can be continued
 )
 
 // Ended reports whether the run has ended. It can be continued.
@@ -85,7 +85,7 @@ type WaitingInput struct {
 	AskedAt        time.Time `json:"askedAt" jsonschema:"time of the request"`
 }
 
-// RunError is why a run ended. The codes are those of docs/reference/websocket.md.
+// RunError says why a run ended. The codes are those of docs/reference/websocket.md.
 type RunError struct {
 	Code    string `json:"code" jsonschema:"error code"`
 	Message string `json:"message" jsonschema:"what went wrong"`

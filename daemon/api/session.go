@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Session is a session with the status of its run and its lease holder. Its approvals include
-// those of the run's sub-agents.
+// Session is a session with the status of its run and its lease holder. The approvals of the
+// session include those of the run's sub-agents.
 type Session struct {
 	session.Meta
 	Status RunStatus    `json:"status,omitempty" jsonschema:"status of its run: the recorded status, or waiting (for an approval or input), or interrupted (no process runs it)"`
@@ -87,7 +87,7 @@ type RewindResult struct {
 	} `json:"done"` // nil if the plan was not applied
 }
 
-// rewindFile is a file and its action; docs/sessions.md lists the actions.
+// rewindFile is one file of a rewind and what happens to it; docs/sessions.md lists the actions.
 type rewindFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action"`

@@ -63,7 +63,8 @@ func (c *Client) ForkSession(ctx context.Context, id string, f api.Fork) (*api.S
 	return do[api.Session](ctx, c, request{op: "forkSession", path: []string{id}, body: f})
 }
 
-// RewindSession returns the plan of a rewind, or applies it if the request has the plan's digest.
+// RewindSession returns the plan of a rewind. If the request has the digest of the plan,
+// RewindSession applies the plan.
 func (c *Client) RewindSession(ctx context.Context, id string, r api.Rewind) (*api.RewindResult, error) {
 	return do[api.RewindResult](ctx, c, request{op: "rewindSession", path: []string{id}, body: r})
 }
@@ -95,7 +96,7 @@ func (c *Client) Run(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "getRun", id, nil)
 }
 
-// CreateRun creates a run, and starts it if it has a prompt or Start is true.
+// CreateRun creates a run. If the run has a prompt or Start is true, CreateRun also starts the run.
 func (c *Client) CreateRun(ctx context.Context, n *api.NewRun) (*api.RunInfo, error) {
 	return do[api.RunInfo](ctx, c, request{op: "createRun", body: n})
 }
@@ -140,8 +141,8 @@ func (c *Client) Approval(ctx context.Context, id string) (*api.Approval, error)
 	return do[api.Approval](ctx, c, request{op: "getApproval", path: []string{id}})
 }
 
-// Decide answers an approval. If it already has a different answer, the error is an *[api.Problem] with
-// that answer as its Winner, and is [approval.ErrAnswered].
+// Decide answers an approval. If the approval already has a different answer, the error is an
+// *[api.Problem] whose Winner is that answer, and errors.Is matches [approval.ErrAnswered].
 func (c *Client) Decide(ctx context.Context, id string, d api.Decision) (*api.Approval, error) {
 	return do[api.Approval](ctx, c, request{op: "decideApproval", path: []string{id}, body: d})
 }
@@ -151,7 +152,8 @@ func (c *Client) Policy(ctx context.Context, id string) (*api.Policy, error) {
 	return do[api.Policy](ctx, c, request{op: "getSessionPolicy", path: []string{id}})
 }
 
-// ChangePolicy changes the policy of a session if the policy still has the given version.
+// ChangePolicy changes the policy of a session. It fails if the policy no longer has the given
+// version.
 func (c *Client) ChangePolicy(ctx context.Context, id string, version int, p api.PolicyChange) (*api.Policy, error) {
 	return do[api.Policy](ctx, c, request{
 		op: "patchSessionPolicy", path: []string{id}, header: http.Header{"If-Match": {strconv.Quote(strconv.Itoa(version))}}, body: p,

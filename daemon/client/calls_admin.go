@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// FolderPolicy returns the policy of a folder's settings, as `holdfast policy show --json` prints
-// it.
+// FolderPolicy returns the policy that the settings of a folder define, as `holdfast policy show
+// --json` prints it.
 func (c *Client) FolderPolicy(ctx context.Context, cwd string) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "getPolicy", query: query("cwd", cwd)})
 }

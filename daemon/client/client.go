@@ -46,7 +46,7 @@ type Client struct {
 	info    api.Info
 }
 
-// Info returns the daemon's description from the time of Dial.
+// Info returns the description that the daemon sent when Dial connected.
 func (c *Client) Info() api.Info { return c.info }
 
 // Address returns the path of the daemon's socket, or its URL.
@@ -152,7 +152,7 @@ func drain(body io.Reader) {
 
 func problemOf(resp *http.Response) error {
 	p := &api.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // decode as much as could be read
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // decode the part that could be read
 	if t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && strings.HasSuffix(t, "json") {
 		if json.Unmarshal(b, p) == nil {
 			return p

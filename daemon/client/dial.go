@@ -17,11 +17,11 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// Options select the daemon. If Socket, URL and Home are empty, the environment selects it:
-// HOLDFAST_DAEMON_URL with HOLDFAST_DAEMON_TOKEN, or else the home folder in HOLDFAST_HOME, or else
-// ~/.holdfast.
+// Options select the daemon. If Socket, URL and Home are empty, the environment says which daemon
+// to use: HOLDFAST_DAEMON_URL with HOLDFAST_DAEMON_TOKEN, or else the home folder in HOLDFAST_HOME,
+// or else ~/.holdfast.
 type Options struct {
-	Home   string // home folder of the daemon, which is reached over its unix socket
+	Home   string // the home folder of the daemon; the client connects to the daemon's unix socket
 	Socket string // or the unix socket of the daemon
 	URL    string // or the address of the daemon: https://host:port, or http:// for a daemon on this machine
 	Token  string // a bearer token, for URL
@@ -35,9 +35,10 @@ type Options struct {
 // idleTimeout is how long a daemon may take to accept a connection.
 const idleTimeout = 10 * time.Second
 
-// Dial finds the daemon and reads its description. It returns [ErrNoDaemon] if no daemon is running, an
-// error with a hint if the daemon has a different protocol version, an *[api.Problem] if it rejects the
-// credential, and an *[Error] if it does not answer. The caller closes the client.
+// Dial finds the daemon and reads its description. It returns [ErrNoDaemon] if no daemon is
+// running, and an error with a hint if the daemon has a different protocol version. It returns an
+// *[api.Problem] if the daemon rejects the credential, and an *[Error] if the daemon does not
+// answer. The caller closes the client.
 func Dial(ctx context.Context, o *Options) (*Client, error) {
 	var opt Options
 	if o != nil {
@@ -73,7 +74,8 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	return c, nil
 }
 
-// dialLocal connects to a unix socket. The connection that finds the daemon is also the first one used.
+// dialLocal connects to a unix socket. The connection with which Dial finds the daemon is also used
+// for the first request.
 func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 	path, conn, err := find(ctx, o)
 	if err != nil {
@@ -99,8 +101,8 @@ func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// find connects to the daemon's socket: the given one, or that of the home folder. If there is no socket,
-// this takes two system calls.
+// find connects to the daemon's socket: the given one, or that of the home folder. If there is no
+// socket, this takes two system calls.
 func find(ctx context.Context, o *Options) (path string, conn net.Conn, err error) {
 	if o.Socket != "" {
 		conn, err = dialSocket(ctx, o.Socket)
@@ -122,7 +124,7 @@ func find(ctx context.Context, o *Options) (path string, conn net.Conn, err erro
 	if err == nil {
 		return path, conn, nil
 	}
-	if other := socketFromInfo(home); other != "" && other != path { // because the usual path would have been too long
+	if other := socketFromInfo(home); other != "" && other != path { // the daemon uses another path if the usual one would be too long
 		if conn, err2 := dialSocket(ctx, other); err2 == nil {
 			return other, conn, nil
 		}
@@ -158,8 +160,8 @@ func errNoDaemon(err error) error {
 	return err
 }
 
-// remote configures the client for a daemon at an address. A token is sent only over TLS or on this
-// machine.
+// remote sets up the client for a daemon with a TCP address. A token is only sent over TLS, or to a
+// daemon on this machine.
 func (c *Client) remote(o *Options) error {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.User != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// Event is one event of a session: a record, a delta of an agent (only Events is set), or one of Gap,
-// CaughtUp, Lost and Deleted.
+// Event is one event of a session. It is a record, a delta of an agent (then Record is nil and
+// Events contains the delta), or one of Gap, CaughtUp, Lost and Deleted.
 type Event struct {
-	Seq    int64       // the seq of the record; for other events, of the last record before them
+	Seq    int64       // the seq of the record; for other events, the seq of the last record before them
 	Record *api.Record // nil for other events
 	Agent  string      // if the event is a delta: the agent's name
 	// Events are the run events of the record, if any, or the delta.
 	Events []event.Event
 
-	Gap      bool          // deltas were lost: discard the provisional ones
-	CaughtUp bool          // all earlier records were sent
+	Gap      bool          // deltas were lost: discard the provisional text
+	CaughtUp bool          // all records so far were sent
 	Status   api.RunStatus // the status of the run, if CaughtUp is set
 	Deleted  bool          // the session was deleted; this is the last event
 	Lost     bool          // the connection was lost; the loop reconnects when it continues
@@ -43,11 +43,12 @@ const (
 	longestWait       = 5 * time.Second
 )
 
-// Events yields a session's records after a seq, in order, and then live events. If a connection
-// breaks, it reconnects and continues after the last record, so each record is yielded once. Deltas
-// may be lost. The deltas of a text are yielded from its beginning or not at all; if some are lost,
-// the event of the item has the whole text. The loop ends when ctx ends, when the session is
-// deleted, or after an error that a retry would not fix, an *[api.Problem].
+// Events yields the records of a session after a seq, in order. Then it yields live events. If a
+// connection breaks, it reconnects and continues after the last record, so each record is yielded
+// once. Deltas may be lost. The deltas of a text are yielded from its beginning or not at all. If
+// some are lost, later deltas of the text are not yielded; the event of the item has the whole
+// text. The loop ends when ctx ends, when the session is deleted, or after an *[api.Problem] that a
+// retry would not fix.
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := &stream{c: c, id: id, last: after, yield: yield}
@@ -81,17 +82,17 @@ func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*
 	}
 }
 
-// stream reads the events of a session over one connection after the other.
+// stream reads the events of a session, and reconnects when a connection ends.
 type stream struct {
 	c     *Client
 	id    string
 	yield func(*Event, error) bool
 
 	last    int64 // all records up to this seq were yielded
-	part    int   // number of yielded records with the next seq: relayed records can share one
-	yielded int   // events
+	part    int   // how many records with the next seq were yielded; relayed records can have the same seq
+	yielded int   // number of yielded events
 	lost    bool  // a connection has broken
-	done    bool  // the reader stopped, or there are no more events
+	done    bool  // the caller stopped, or there are no more events
 	reader  eventReader
 }
 
@@ -152,7 +153,7 @@ func (s *stream) connect(ctx context.Context) error {
 	}
 }
 
-// recordYielded notes the id of a record that was yielded completely.
+// recordYielded stores the id of a record after the whole record was yielded.
 func (s *stream) recordYielded(id string) {
 	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
 		s.last, s.part = n, 0
@@ -167,7 +168,7 @@ func (s *stream) yieldEvent(e *Event) bool {
 	return !s.done
 }
 
-// frameRecord is the event type of frames with a record.
+// frameRecord is the type of the frames that contain a record.
 const frameRecord = "record"
 
 // frame is one received event of a stream.
@@ -242,7 +243,7 @@ func (r *frames) line(size *int) ([]byte, error) {
 	}
 }
 
-// decode decodes a frame; it returns nil for a type that this version does not know.
+// decode decodes a frame. If this version does not know the frame's type, it returns nil.
 func decode(f frame) (*Event, error) {
 	e := &Event{}
 	if f.data == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// eventReader converts the daemon's events to run events: those of records, which are complete, and
-// deltas, which may be lost.
+// eventReader converts the daemon's events to run events. Run events of records are complete;
+// deltas may be lost.
 type eventReader struct {
 	state   recordevents.Reader
 	answers map[string]*answer // by agent
@@ -23,7 +23,7 @@ type answer struct {
 	text  strings.Builder // the yielded part
 }
 
-// read sets the run events of e, and reports whether there is anything to yield.
+// read sets the run events of e. It reports whether there is an event to yield.
 func (r *eventReader) read(e *Event) bool {
 	switch {
 	case e.Record != nil:
@@ -56,7 +56,7 @@ func (r *eventReader) record(e *Event) {
 	}
 }
 
-// delta reports whether to yield a delta; it returns false if earlier deltas are missing.
+// delta reports whether a delta is to be yielded. It returns false if earlier deltas are missing.
 func (r *eventReader) delta(agent string, e event.Event) bool {
 	a := r.answers[agent]
 	if a == nil {
@@ -83,8 +83,8 @@ func (r *eventReader) delta(agent string, e event.Event) bool {
 	return true
 }
 
-// answered ends the text that was being received, and returns its lost part. An agent that works in
-// the run's own session is the only agent of the run.
+// answered ends the text that was being received, and returns its lost part if the beginning was
+// yielded. If an agent works in the run's own session, it is the only agent of the run.
 func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 	for agent, a := range r.answers {
 		if of.Session != "" && of.Agent != agent {
@@ -101,7 +101,7 @@ func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 	return rest
 }
 
-// gap notes that deltas were lost.
+// gap handles an event that reports lost deltas.
 func (r *eventReader) gap() {
 	for _, a := range r.answers {
 		a.whole = false

@@ -22,8 +22,8 @@ import (
 // continues the run.
 var ErrInterrupted = errors.New("the daemon stopped during the run; completed work is saved")
 
-// Run is a run in the daemon. It has the methods of the runtime's Run, so a program can use either in the
-// same way. Its methods may be called from any goroutine.
+// Run is a run in the daemon. It has the methods of the runtime's Run, so a program can use either
+// in the same way. Its methods may be called from any goroutine.
 type Run struct {
 	c   *Client
 	id  string
@@ -34,12 +34,13 @@ type Run struct {
 	stopped bool                        // by this program
 	over    bool                        // its end was received
 	result  *event.Result               // of the last turn
-	err     error                       // the error that stopped it
+	err     error                       // the error that stopped the run
 }
 
-// Prepare checks a spec and creates a run that starts when [Run.Events] or [Run.Wait] has read the
-// existing records, so no events are missed. If env is not nil, its entries "NAME=value" replace
-// the daemon's environment; that is possible only over the unix socket, and env is never recorded.
+// Prepare checks a spec and creates a run. The run starts when [Run.Events] or [Run.Wait] has read
+// the existing records, so no events are missed. If env is not nil, its entries "NAME=value"
+// replace the daemon's environment. That is only possible over the unix socket, and env is never
+// recorded.
 func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (*Run, error) {
 	if err := spec.Check(); err != nil {
 		return nil, outcome.Invalid(err.Error(), outcome.Hint(err))
@@ -92,7 +93,7 @@ func (c *Client) Start(ctx context.Context, spec runspec.Spec) (*Run, error) {
 	return r, r.start(ctx)
 }
 
-// start starts the run, once.
+// start starts the run; later calls do nothing.
 func (r *Run) start(ctx context.Context) error {
 	r.mu.Lock()
 	begin := r.begin
@@ -104,8 +105,8 @@ func (r *Run) start(ctx context.Context) error {
 	return begin(ctx)
 }
 
-// Resume continues the session with this id, with its recorded spec. Without a prompt it finishes the
-// interrupted turn.
+// Resume continues the session with this id, with its recorded spec. If there is no prompt, it
+// finishes the interrupted turn.
 func (c *Client) Resume(ctx context.Context, id, prompt string) (*Run, error) {
 	if _, err := c.ContinueRun(ctx, id, prompt); err != nil {
 		return nil, err
@@ -113,8 +114,9 @@ func (c *Client) Resume(ctx context.Context, id, prompt string) (*Run, error) {
 	return c.handle(id, nil), nil
 }
 
-// Fork forks the session with this id and runs the fork; the session stays unchanged. Nil options fork
-// all of it, without its grants and other permission decisions.
+// Fork forks the session with this id and starts a run of the fork; the original session stays
+// unchanged. If the options are nil, the whole session is forked, without its grants and other
+// permission decisions.
 func (c *Client) Fork(ctx context.Context, id, prompt string, o *session.ForkOptions) (*Run, error) {
 	var f api.Fork
 	if o != nil {
@@ -139,17 +141,18 @@ func (c *Client) Attach(ctx context.Context, id string) (*Run, error) {
 // ID returns the id of the run's session.
 func (r *Run) ID() string { return r.id }
 
-// SetAsker makes the function ask answer the approvals of the run and of its sub-agents while
-// [Run.Events] or [Run.Wait] is read. Call SetAsker before them. The function ask must return when its
-// context ends, because another client has answered, the time is up, or the run was interrupted. An error
-// denies the call, except for [approval.ErrSuspend]: the approval stays pending, Events ends with this
-// error, and the run waits.
+// SetAsker makes the function ask answer the approvals of the run and of its sub-agents. This
+// happens while [Run.Events] or [Run.Wait] is read. Call SetAsker before them. The function ask
+// must return when its context ends. The context ends if another client has answered, the time is
+// up, or the run was interrupted. If ask returns an error, the tool call is denied. The exception
+// is [approval.ErrSuspend]: the approval stays pending, Events ends with this error, and the run
+// waits.
 func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Request) (approval.Answer, error)) {
 	r.ask = ask
 }
 
-// Send sends more input to the run. During a turn, it is added to the next model request; otherwise it
-// starts the next turn. Only text is supported.
+// Send sends more input to the run. During a turn, the input is added to the next model request.
+// Otherwise it starts the next turn. Only text is supported.
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	var lines []string
 	for _, p := range input {
@@ -180,13 +183,14 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	return err
 }
 
-// Answer answers an approval of the run, by the approval's id, and returns the answer in effect. If the
-// approval already has a different answer, the error is also [approval.ErrAnswered].
+// Answer answers an approval of the run, by the approval's id, and returns the answer in effect. If
+// the approval already has a different answer, Answer returns that answer and an error that matches
+// [approval.ErrAnswered] with errors.Is.
 func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
 	return r.c.answer(ctx, question, "", a)
 }
 
-// answer answers an approval; a non-empty digest must be the approval's.
+// answer answers an approval. A digest that is not empty must be the digest of the approval.
 func (c *Client) answer(ctx context.Context, question, digest string, a approval.Answer) (approval.Answer, error) {
 	q, err := c.Decide(ctx, question, api.Decision{
 		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: digest,
@@ -200,8 +204,8 @@ func (c *Client) answer(ctx context.Context, question, digest string, a approval
 	return *q.Answer, nil
 }
 
-// Change changes the run's policy from the next decision: it sets the mode or revokes a grant. It returns
-// the requested change.
+// Change changes the run's policy: it sets the mode or revokes a grant. The change applies from the
+// next decision. It returns the change that was requested.
 func (r *Run) Change(ctx context.Context, change policy.Change) (policy.Change, error) {
 	var err error
 	switch {
@@ -224,7 +228,7 @@ func (r *Run) Interrupt(ctx context.Context) error {
 	r.mu.Unlock()
 	_, err := r.c.StopRun(ctx, r.id)
 	if prepared || isStatus(err, http.StatusNotFound, http.StatusConflict) {
-		return nil // the run has just ended, or was never started
+		return nil // the run has just ended, or it was never started
 	}
 	return err
 }
@@ -233,8 +237,8 @@ func (r *Run) Interrupt(ctx context.Context) error {
 func (r *Run) Stop(ctx context.Context) error { return r.Interrupt(ctx) }
 
 // Wait waits until the run has ended, and returns the result of its last turn. A failed model call
-// is in Result.Err. The returned error says what stopped the run, such as [ErrInterrupted] or the
-// end of ctx.
+// is in Result.Err. The returned error says what stopped the run: for example [ErrInterrupted], or
+// the end of ctx.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	r.mu.Lock()
 	over := r.over
@@ -262,7 +266,7 @@ type runEnd struct {
 	Cost    float64           `json:"cost_usd"`
 }
 
-// The values of Event that end a run.
+// These are the values of runEnd.Event. All except runSteered end the run.
 const (
 	runSteered     = "steered"
 	runCompleted   = "completed"
@@ -271,7 +275,8 @@ const (
 	runInterrupted = "interrupted"
 )
 
-// ended notes the end of the run, with its agent's result if any, and returns the events to yield.
+// ended stores the end of the run, and the result of its agent if there is one. It returns the
+// events to yield.
 func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -290,7 +295,8 @@ func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 	return append(list, *r.result)
 }
 
-// who returns who requested the end of the run, and how.
+// who returns the name of the client that caused the event and, in parentheses, how it sent the
+// request.
 func (e *runEnd) who() string {
 	who := cmp.Or(e.By, "another client")
 	if e.Via != "" {
@@ -299,8 +305,8 @@ func (e *runEnd) who() string {
 	return who
 }
 
-// resultOf returns the result of the run's agent or, if there is none, the result in the record of
-// the end.
+// resultOf returns the result of the run's agent. If there is none, it returns the result in the
+// record of the end.
 func (e *runEnd) resultOf(id string, res *event.Result) *event.Result {
 	if res != nil {
 		return res

@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// questionQueue passes the approvals of a run to this program's asker, one at a time. The first answer
-// from any client is final.
+// questionQueue passes the approvals of a run one at a time to the ask function of this program.
+// The first answer from any client is final.
 type questionQueue struct {
 	run     *Run
 	asked   map[string]*question // by id
-	waiting []*question          // the asker has the first request
+	waiting []*question          // the ask function has the first request
 	answers chan localAnswer
 }
 
@@ -24,8 +24,8 @@ type question struct {
 	approval.Request
 	resolved bool
 	answered bool               // by this program
-	cancel   context.CancelFunc // withdraws it from the asker
-	done     chan struct{}      // closed when the asker has returned
+	cancel   context.CancelFunc // cancels the context of the ask function
+	done     chan struct{}      // closed when the ask function has returned
 }
 
 // localAnswer is this program's answer to an approval.
@@ -40,7 +40,8 @@ func newAsking(r *Run) *questionQueue {
 }
 
 // queueAsked queues the approval request of an event, including one of a sub-agent, and returns the
-// event to yield, or nil. Requests in older records are not queued, because some are answered.
+// event to yield, or nil. Requests in older records are not queued, because some of them are
+// already answered.
 func (a *questionQueue) queueAsked(ctx context.Context, e event.Event, live bool) (event.Event, error) {
 	switch e := e.(type) {
 	case event.SubagentEvent:
@@ -74,7 +75,7 @@ func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
 	return true
 }
 
-// next passes the next request to the asker, if it is free.
+// next passes the next request to the ask function, unless that is busy.
 func (a *questionQueue) next(ctx context.Context) {
 	if len(a.waiting) == 0 || a.waiting[0].done != nil {
 		return
@@ -139,7 +140,8 @@ func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []eve
 	return nil, err
 }
 
-// withdraw withdraws an answered request, and reports whether the answer was already yielded.
+// withdraw removes an answered request from the queue. It reports whether the answer was already
+// yielded.
 func (a *questionQueue) withdraw(ctx context.Context, id string) bool {
 	q := a.asked[id]
 	if q == nil {

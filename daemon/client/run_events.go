@@ -13,15 +13,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// daemonTimeout is how long to wait for a daemon that does not answer.
+// daemonTimeout is how long a client waits for a daemon that does not answer.
 const daemonTimeout = 3 * time.Second
 
-// openTimeout is how long open approvals wait for the event of the session's opening.
+// openTimeout is how long open approvals wait for [event.SessionOpened].
 const openTimeout = 3 * time.Second
 
-// Events yields the events of the run's records after a seq (0: all), and then live events until the run
-// has ended. Deltas are yielded as they arrive; they are not repeated when the run is read again. The
-// error is an *[Error] if the daemon stays unreachable; [Run.Wait] returns how the run ended.
+// Events yields the events of the records of the run after a seq (0: all events). Then it yields
+// live events until the run has ended. Deltas are yielded as they arrive; a later read of the run
+// does not repeat them. The error is an *[Error] if the daemon stays unreachable. [Run.Wait]
+// returns how the run ended.
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent, error] {
 	return func(yield func(event.LogEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -51,13 +52,13 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent,
 	}
 }
 
-// streamEvent is an event of the daemon, or the error that ended them.
+// streamEvent is an event of the daemon, or the error that ended the stream.
 type streamEvent struct {
 	event *Event
 	err   error
 }
 
-// runFollower is the state of reading a run's events.
+// runFollower is the state of a client that reads the events of a run.
 type runFollower struct {
 	run    *Run
 	seq    int64
@@ -69,7 +70,7 @@ type runFollower struct {
 	early      []event.Event // events before the opening
 	live       bool          // all earlier records were yielded
 	heldEvents <-chan time.Time
-	result     *event.Result // yielded with the end of the run
+	result     *event.Result // yielded together with the end of the run
 	lostAt     time.Time     // when the connection was lost; zero while connected
 	over       bool
 }
@@ -85,7 +86,7 @@ func (f *runFollower) read(ctx context.Context, after int64) {
 	}
 }
 
-// next waits for an event, or for an answer of this program.
+// next waits for an event of the run, or for an answer from this program.
 func (f *runFollower) next(ctx context.Context) ([]event.Event, error) {
 	select {
 	case e, ok := <-f.events:
@@ -105,7 +106,7 @@ func (f *runFollower) next(ctx context.Context) ([]event.Event, error) {
 	}
 }
 
-// convert returns the run events of a daemon's event.
+// convert returns the run events for an event of the daemon.
 func (f *runFollower) convert(ctx context.Context, e *Event) ([]event.Event, error) {
 	f.seq = e.Seq
 	switch {
@@ -133,7 +134,7 @@ func (f *runFollower) convert(ctx context.Context, e *Event) ([]event.Event, err
 	return list, err
 }
 
-// caughtUp starts a prepared run, and ends the stream of one that is not running.
+// caughtUp starts a prepared run. If the run is not running, caughtUp ends the stream.
 func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	f.live = true
 	f.run.mu.Lock()
@@ -143,7 +144,7 @@ func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	case begin != nil:
 		f.heldEvents = time.After(openTimeout)
 		return f.run.start(ctx)
-	case f.starting: // another client started it, too
+	case f.starting: // the run was started after Events began to read it
 	case e.Status == "": // not a run of the daemon
 		f.over = true
 	case e.Status.Ended():
@@ -158,8 +159,8 @@ func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	return nil
 }
 
-// inOrder holds back events before the opening of a run that this program starts, such as messages of
-// hooks, because an agent without a daemon emits them after its opening.
+// inOrder delays events, such as messages of hooks, that come before the opening of a run that this
+// program starts. An agent without a daemon emits such events after its opening.
 func (f *runFollower) inOrder(list []event.Event) []event.Event {
 	if f.opened || !f.starting {
 		return list
@@ -205,7 +206,7 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 		return err
 	}
 	for _, a := range page.Items {
-		if a.Session != f.run.id && a.RunID != f.run.id { // the approval is not of the run or one of its agents
+		if a.Session != f.run.id && a.RunID != f.run.id { // the approval does not belong to the run or one of its agents
 			continue
 		}
 		f.asking.add(ctx, a.Request)
@@ -213,7 +214,8 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 	return nil
 }
 
-// runEvent looks for the end of the run.
+// runEvent processes an event of the daemon about the run: a message from another client, or the
+// end of the run.
 func (f *runFollower) runEvent(list []event.Event, payload []byte) ([]event.Event, error) {
 	var e runEnd
 	if err := json.Unmarshal(payload, &e); err != nil {

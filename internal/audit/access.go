@@ -21,12 +21,12 @@ type Access struct {
 	From    string     `json:"from,omitempty"`     // an address, or the process at the other end of the unix socket
 	Token   string     `json:"token,omitempty"`    // id of the token
 	Login   string     `json:"login,omitempty"`    // id of the login
-	Name    string     `json:"name,omitempty"`     // of the token
-	Scopes  []string   `json:"scopes,omitempty"`   // of the token, the link or the login
-	Expires *time.Time `json:"expires,omitempty"`  // of the token or the link
-	Reason  string     `json:"reason,omitempty"`   // why it was refused
-	Failed  bool       `json:"failed,omitempty"`   // it was recorded first, and then failed
-	Omitted int        `json:"left_out,omitempty"` // number of credentials rejected since the previous record and not recorded separately
+	Name    string     `json:"name,omitempty"`     // the name of the token
+	Scopes  []string   `json:"scopes,omitempty"`   // the scopes of the token, the link or the login
+	Expires *time.Time `json:"expires,omitempty"`  // when the token or the link expires
+	Reason  string     `json:"reason,omitempty"`   // why the credential was rejected
+	Failed  bool       `json:"failed,omitempty"`   // the change was recorded first, and then failed
+	Omitted int        `json:"left_out,omitempty"` // how many credentials were rejected since the previous record and have no separate records
 }
 
 // fill sets the fields of the entry.
@@ -66,8 +66,8 @@ func (x *Access) fill(e *Entry) {
 const AccessID = "access"
 
 // AccessLog is the log of accesses to a daemon, in a store that contains nothing else. Several
-// programs may append to it at the same time. [Read] and [Verify] work on it as on a session,
-// with [AccessID].
+// programs may append to it at the same time. [Read] and [Verify] read it like a session; its id is
+// [AccessID].
 type AccessLog struct {
 	sessions *session.Sessions
 	user     string
@@ -76,8 +76,8 @@ type AccessLog struct {
 	ready bool
 }
 
-// NewAccessLog returns the log in a store. The [session.AppendObserver] of s must be the
-// trail. user is the account that the log belongs to. It does not access the store.
+// NewAccessLog returns the log in a store. The [session.AppendObserver] of s must be the trail.
+// user is the account that the log belongs to. NewAccessLog does not access the store.
 func NewAccessLog(s *session.Sessions, user string) *AccessLog {
 	return &AccessLog{sessions: s, user: user}
 }
@@ -112,8 +112,8 @@ func (l *AccessLog) reopen() {
 	l.ready = false
 }
 
-// open creates the log. If the log exists, open repairs a torn tail and adds to the trail what
-// a crash left out.
+// open creates the log. If the log exists, open repairs a torn end of the log, and adds the leaves
+// that are missing in the trail after a crash.
 func (l *AccessLog) open(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *AccessLog) open(ctx context.Context) error {
 	switch {
 	case err == nil:
 		err = log.Close()
-	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrExists): // another program does the same
+	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrExists): // another program is doing the same now
 		err = nil
 	}
 	l.ready = err == nil

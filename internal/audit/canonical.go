@@ -15,9 +15,9 @@ import (
 // spaces, numbers as in ECMAScript. Equal values give the same bytes, and so the same digest,
 // in every program.
 //
-// It returns an error for an integer that a double cannot represent, beyond 2^53, because it
-// would become another number; and for JSON text with duplicate member names or half of a
-// surrogate pair.
+// It returns an error for an integer beyond 2^53 that a double cannot represent, because the
+// integer would become another number. It also returns an error for JSON text with duplicate member
+// names or half of a surrogate pair.
 func Canonical(v any) ([]byte, error) {
 	raw, ok := v.(json.RawMessage)
 	if !ok {
@@ -46,7 +46,7 @@ func canonical(raw []byte) ([]byte, error) {
 	return jcs.Transform(raw)
 }
 
-// exactNumbers rejects integers that would become other numbers. raw is valid JSON.
+// exactNumbers rejects integers whose value would change in a double. raw is valid JSON.
 func exactNumbers(raw []byte) error {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {

@@ -18,9 +18,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Checkpoint signs the current content of the trail and returns the signed note, or the previous
-// note if nothing was added since. The first call creates the key. It returns ErrCorrupt if leaves
-// that an earlier checkpoint covers were changed.
+// Checkpoint signs the current content of the trail and returns the signed note. If nothing was
+// added since the previous note, it returns that note. The first call creates the key. It returns
+// ErrCorrupt if leaves that an earlier checkpoint covers were changed.
 func (t *Trail) Checkpoint() ([]byte, error) {
 	t.signing.Lock()
 	defer t.signing.Unlock()
@@ -49,12 +49,12 @@ func (t *Trail) Checkpoint() ([]byte, error) {
 		return nil, trailError("sign", t.folder, err, "no new checkpoint was signed", hint)
 	}
 	t.mu.Lock()
-	t.unsigned -= fresh // leaves added meanwhile belong to the next checkpoint
+	t.unsigned -= fresh // leaves that are added meanwhile belong to the next checkpoint
 	t.mu.Unlock()
 	return signed, nil
 }
 
-// sign is Checkpoint while its lock is held.
+// sign does the work of Checkpoint; the caller holds the lock.
 func (t *Trail) sign() ([]byte, error) {
 	before, signed, err := readCheckpoint(t.folder)
 	if err != nil {
@@ -67,8 +67,8 @@ func (t *Trail) sign() ([]byte, error) {
 	if signed != nil && end == before.bytes {
 		return signed, nil
 	}
-	// Leaves, tree and note are synced in parallel. The note gets its name after all of them are
-	// durable.
+	// Leaves, tree and note are synced in parallel. After all of them are durable, the note gets
+	// its name.
 	var disk errgroup.Group
 	disk.Go(t.leaves.Sync)
 	next, signed, err := t.signNext(before, signed, end, &disk)
@@ -83,8 +83,8 @@ func (t *Trail) sign() ([]byte, error) {
 	return signed, next.Place(filepath.Join(t.folder, checkpointName))
 }
 
-// signNext makes the note for the leaves up to byte end and the file that will be the
-// checkpoint. It starts the syncs of that file and of the tree in disk.
+// signNext makes the note for the leaves up to byte end, and the file that will become the
+// checkpoint. It starts the syncs of that file and of the tree in the group disk.
 func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (next *diskfile.New, signed []byte, err error) {
 	if err = t.key(last != nil); err != nil {
 		return nil, nil, err
@@ -107,7 +107,8 @@ func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgro
 	return next, signed, err
 }
 
-// verify checks the signature of the last checkpoint, once; nil means that there is none.
+// verify checks the signature of the last checkpoint, unless it has already done so. A nil note
+// means that there is no checkpoint.
 func (t *Trail) verify(last []byte) error {
 	if last == nil || bytes.Equal(last, t.verified) {
 		return nil
@@ -120,7 +121,7 @@ func (t *Trail) verify(last []byte) error {
 }
 
 // prepare does some of the work for the first checkpoint in advance, so that Close need not
-// wait for it. It writes nothing; errors are reported when a checkpoint is signed.
+// wait for it. It writes nothing. Errors are reported later, when a checkpoint is signed.
 func (t *Trail) prepare() {
 	t.signing.Lock()
 	defer t.signing.Unlock()
@@ -151,8 +152,8 @@ func (t *Trail) completeLength(cp checkpoint) (int64, error) {
 	return t.end, err
 }
 
-// extend extends the tree's file from a checkpoint to the leaves up to byte end, and starts
-// its sync in disk.
+// extend appends to the tree's file the hashes of the leaves from a checkpoint up to byte end. It
+// starts the sync of the file in the group disk.
 func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size int64, root tlog.Hash, err error) {
 	f, err := t.file(treeName, os.O_RDWR)
 	if err != nil {
@@ -165,7 +166,7 @@ func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size i
 	}()
 	h := hashes{file: f, stored: tlog.StoredHashCount(from.size)}
 	if was, err := tlog.TreeHash(from.size, &h); err != nil || was != from.root && from.size > 0 {
-		// The file is lost or older than the checkpoint: recreate it from the leaves.
+		// The file is lost or older than the checkpoint, so recreate it from the leaves.
 		h = hashes{file: f}
 		if err := t.add(&h, 0, 0, from.bytes); err != nil {
 			return 0, root, err
@@ -207,8 +208,8 @@ func (t *Trail) add(h *hashes, n, from, to int64) error {
 	}
 }
 
-// hashes is the tree's file and the hashes to be added to it: 32 bytes each, in the order of
-// [tlog.StoredHashIndex].
+// hashes are the hashes in the tree's file and those that will be added to it. Each has 32 bytes;
+// they are in the order of [tlog.StoredHashIndex].
 type hashes struct {
 	file    *os.File
 	stored  int64 // number of valid hashes in the file
@@ -262,8 +263,8 @@ func (h *hashes) root() tlog.Hash {
 	return root
 }
 
-// appendHistory appends a note to the list of all notes and removes what a crash left
-// incomplete. It does not sync: the last note is also in a separate file.
+// appendHistory appends a note to the list of all notes. Before that, it removes a note that a
+// crash left incomplete. It does not sync: the last note is also in a separate file.
 func appendHistory(path string, signed []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openFlags, 0o600)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// checkName returns why a key cannot have a name.
+// checkName returns an error if a key cannot have this name.
 func checkName(name string) error {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '+' }
 	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
@@ -27,7 +27,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// keyPair is a signing key and the values derived from it.
+// keyPair is a signing key together with the values that are derived from it.
 type keyPair struct {
 	text, public string
 	signer       note.Signer
@@ -81,9 +81,9 @@ func (t *Trail) pairUp(text string) error {
 	return err
 }
 
-// warmUp makes crypto/ed25519 compute the table for the first signature. That takes a
-// millisecond, which Close of a trail would otherwise wait for. It starts with the first leaf:
-// at that time a run waits for its disk and its model, and a run that adds nothing signs
+// warmUp makes crypto/ed25519 compute the table for the first signature. That takes a millisecond,
+// for which Close of a trail would otherwise wait. Trail.prepare calls it after the first leaf,
+// because at that time a run waits for its disk and its model. A run that adds nothing signs
 // nothing.
 func warmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
@@ -98,7 +98,7 @@ func (t *Trail) newKey() (string, error) {
 // publicKey returns the verifier key of a signing key.
 func publicKey(secret string) (string, error) {
 	bad := errors.New("invalid signing key")
-	parts := strings.SplitN(secret, "+", 5) // PRIVATE, KEY, name, hash, data
+	parts := strings.SplitN(secret, "+", 5) // the parts are PRIVATE, KEY, name, hash, data
 	if len(parts) != 5 {
 		return "", bad
 	}

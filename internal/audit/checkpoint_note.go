@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// checkpoint is the text of a signed note in the form of C2SP tlog-checkpoint: the first size
-// leaves, which end at byte bytes, have this root.
+// checkpoint is the text of a signed note in the C2SP tlog-checkpoint format. It means that the
+// first size leaves, which end at byte bytes, have this root.
 type checkpoint struct {
 	origin string
 	size   int64
@@ -60,8 +60,8 @@ func splitNote(signed []byte) (string, bool) {
 	return string(text) + "\n", ok
 }
 
-// readCheckpoint reads the last checkpoint of a folder without verifying it; zero values if
-// there is none.
+// readCheckpoint reads the last checkpoint of a folder without verifying it. If there is none, it
+// returns zero values.
 func readCheckpoint(dir string) (checkpoint, []byte, error) {
 	signed, err := os.ReadFile(filepath.Join(dir, checkpointName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func readCheckpoint(dir string) (checkpoint, []byte, error) {
 	return c, signed, nil
 }
 
-// splitNotes splits a list of notes. torn is the rest after the last complete note.
+// splitNotes splits a list of notes. torn is the text after the last complete note.
 func splitNotes(b []byte) (notes [][]byte, torn []byte) {
 	for len(b) > 0 {
 		i := bytes.Index(b, []byte("\n\n— "))

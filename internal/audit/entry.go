@@ -34,35 +34,35 @@ func Kinds() []string {
 // The actions of decisions and approvals are allow, deny and ask. The actions of other entries
 // are:
 const (
-	actionRun    = "run"    // a call
+	actionRun    = "run"    // a call ran
 	actionAnswer = "answer" // an answer to an approval request
 	actionMode   = "mode"   // the mode was set
-	actionGrant  = "grant"  // a decision was made for the rest of the session
+	actionGrant  = "grant"  // a decision was made that applies for the rest of the session
 	ActionRevoke = "revoke" // a grant or a token was revoked
 	actionPatch  = "patch"  // path rules were added
-	actionLimit  = "limit"  // a skill allows some tools, or only those, for the rest of the turn
-	actionEnd    = "end"    // the run ended, and its grants and patches with it
+	actionLimit  = "limit"  // a skill allows some tools for the rest of the turn, or limits the turn to them
+	actionEnd    = "end"    // the run ended, and its grants and patches ended with it
 	actionFire   = "fire"   // hooks ran, and none of them intervened
-	actionErase  = "erase"  // content
-	actionRewind = "rewind" // a file is restored; its digests are those before and after
-	actionOpen   = "open"   // a session
-	actionFork   = "fork"   // a session from another
+	actionErase  = "erase"  // content was erased
+	actionRewind = "rewind" // a file was restored; its digests are those before and after
+	actionOpen   = "open"   // a session was created
+	actionFork   = "fork"   // a session was forked from another
 	actionErased = "erased" // the record was erased, so the kind of entry is unknown
 
-	actionStart     = "start"     // a run
-	actionContinue  = "continue"  // an ended run
+	actionStart     = "start"     // a run started
+	actionContinue  = "continue"  // an ended run was continued
 	actionSteer     = "steer"     // a run received a text to follow
-	actionInput     = "input"     // a run received the input that it had requested
+	actionInput     = "input"     // a run received input that it had requested
 	actionStop      = "stop"      // a run was cancelled
 	actionComplete  = "complete"  // a run completed
 	actionFail      = "fail"      // a run failed
 	actionInterrupt = "interrupt" // the program that executed a run ended
 
 	ActionLogin  = "login"  // a browser logged in with the code of a link
-	ActionLogout = "logout" // it logged out
+	ActionLogout = "logout" // a browser logged out
 	ActionLink   = "link"   // a link for one login was created
 	ActionToken  = "token"  // a token was created; ActionRevoke means that one was revoked
-	ActionRefuse = "refuse" // an invalid code or token
+	ActionRefuse = "refuse" // a login code or token was invalid
 )
 
 // Outcomes of an effect. The outcome of an answer is the decision: "allow", "deny",
@@ -78,11 +78,11 @@ const (
 	outcomeBackground = "background"
 )
 
-// Entry is one audit entry, derived from one record: for a call from the record of its end, or
-// of its start if its outcome is unknown. A background task has two entries. Digest is the
-// SHA-256, in hexadecimal, of the entry's canonical JSON (RFC 8785) without Digest. Prev is
-// the Digest of the session's previous entry, "" for the first one. An export can therefore be
-// verified on its own.
+// Entry is one audit entry, derived from one record. The entry of a call is derived from the record
+// of its end, or from the record of its start if the outcome is unknown. A background task has two
+// entries. Digest is the SHA-256, in hexadecimal, of the entry's canonical JSON (RFC 8785) without
+// Digest. Prev is the Digest of the previous entry of the session; for the first entry it is "". An
+// export can therefore be verified on its own.
 type Entry struct {
 	Session string    `json:"session"`
 	Seq     int64     `json:"seq"`
@@ -92,7 +92,7 @@ type Entry struct {
 
 	Actor      Actor  `json:"actor"`               // who decided or acted
 	From       string `json:"from,omitempty"`      // the origin of an access: an address, or "unix uid 1000 pid 77"
-	OnBehalfOf string `json:"on_behalf,omitempty"` // the account, and the agent unless it is the main one: "ann", "ann (tests)"
+	OnBehalfOf string `json:"on_behalf,omitempty"` // the account, followed by the agent unless it is the main one: "ann", "ann (tests)"
 
 	Use       string         `json:"use_id,omitempty"`
 	Tool      string         `json:"tool,omitempty"`
@@ -123,18 +123,18 @@ type Entry struct {
 // The kinds of actors.
 const (
 	actorPerson   = "person"   // a person who answered, or changed the policy
-	actorRule     = "rule"     // a rule of settings or flags; Name is its text, Entry.Rule its location
-	actorHook     = "hook"     //
+	actorRule     = "rule"     // a rule of settings or flags; Name is the rule's text, Entry.Rule is where it is defined
+	actorHook     = "hook"     // a hook
 	actorPolicy   = "policy"   // a limit or a policy of the host program
 	actorCallback = "callback" // the host program's canUseTool
 	actorGrant    = "grant"    // an earlier decision for the session; Name is its id
-	actorSandbox  = "sandbox"  // the sandbox, which refuses or confines the call
-	actorNobody   = "nobody"   // no one was there to answer, or the time ran out
-	actorProgram  = "program"  // Holdfast itself, after an interrupt or a restart
-	actorUnknown  = "unknown"  // it was erased, or the credential was invalid
+	actorSandbox  = "sandbox"  // the sandbox, which refuses the call or runs it confined
+	actorNobody   = "nobody"   // no one was available to answer, or the time limit was reached
+	actorProgram  = "program"  // Holdfast itself decided, after an interrupt or a restart
+	actorUnknown  = "unknown"  // the record was erased, or the credential was invalid
 )
 
-// Actor is the one who decided or acted.
+// Actor is the person or component that decided or acted.
 type Actor struct {
 	Kind string `json:"kind"`
 	Name string `json:"name,omitempty"`
@@ -154,22 +154,22 @@ func (a Actor) String() string {
 
 // Resource is one object that a call accesses.
 type Resource struct {
-	Operation string `json:"operation,omitempty"` // a policy.Operation; for other entries: folder, session, scope, records, strategy, agent, token or login
+	Operation string `json:"operation,omitempty"` // a policy.Operation. In entries that are not about a call: folder, session, scope, records, strategy, agent, token or login
 	Name      string `json:"name"`
 }
 
-// HookRun is one hook's part in an event, as package hook records it.
+// HookRun is the run of one hook for an event, as package hook records it.
 type HookRun struct {
 	Name   string `json:"name"`
-	Digest string `json:"digest,omitempty"` // of its definition and its script
+	Digest string `json:"digest,omitempty"` // the digest of the hook's definition and script
 	Type   string `json:"type"`             // function, command, http
 	Source string `json:"source,omitempty"` // file:line
 	Millis int64  `json:"ms"`
 	Exit   *int   `json:"exit_code,omitempty"`
-	Effect string `json:"effect,omitempty"` // its effect: deny, block, allow, input …
+	Effect string `json:"effect,omitempty"` // the effect of the hook: deny, block, allow, input …
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Rerun  bool   `json:"again,omitempty"` // it ran again after the input of the call was changed
+	Rerun  bool   `json:"again,omitempty"` // the hook ran again because the input of the call was changed
 }
 
 // seal sets Prev and Digest.
@@ -192,8 +192,9 @@ func (e *Entry) sum() (string, error) {
 	return session.Digest(sha256.Sum256(text)).String(), nil
 }
 
-// CheckAfter returns an error unless the entry's digest matches its content and the entry
-// follows the one with the digest prev, "" for the first entry of a session.
+// CheckAfter returns an error unless two conditions are met: the entry's digest matches its
+// content, and the entry follows the entry with the digest prev. For the first entry of a session
+// prev is "".
 func (e *Entry) CheckAfter(prev string) error {
 	sum, err := e.sum()
 	switch {
@@ -210,19 +211,20 @@ func (e *Entry) CheckAfter(prev string) error {
 // ReadOptions selects entries. The zero value selects all.
 type ReadOptions struct {
 	Kinds []string  // only these kinds
-	Since time.Time // at or after this time
-	Until time.Time // before this time
+	Since time.Time // entries at or after this time
+	Until time.Time // entries before this time
 	Tool  string
 	Actor string // the actor's kind or name
 }
 
-// Read yields the audit entries of a session, including its parents', oldest first. The chain
-// of Prev and Digest covers all entries, including those that o filters out. When records are
-// appended later, the chain continues, except for calls that are still running.
+// Read yields the audit entries of a session and of its parents, oldest first. The chain of Prev
+// and Digest covers all entries, including those that o filters out. If records are appended later,
+// the existing entries stay the same, except the entry of the first call that was still running and
+// all entries after it.
 //
-// For a record that does not match its digests or cannot be read, Read yields an error that
-// wraps [session.ErrCorrupt] with the record's seq, and continues with the next record. Its
-// memory use does not grow with the log.
+// If a record does not match its digests or cannot be read, Read yields an error that wraps
+// [session.ErrCorrupt] with the record's seq, and continues with the next record. Its memory use
+// does not grow with the log.
 func Read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) iter.Seq2[Entry, error] {
 	return read(ctx, s, id, o)
 }

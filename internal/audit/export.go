@@ -30,7 +30,7 @@ type exporter interface {
 	end(w io.Writer) error
 }
 
-// Export writes entries in a format. It stops at an error among the entries or of w; the
+// Export writes entries in a format. It stops if an entry cannot be read or w returns an error; the
 // output is then incomplete. For an unknown format, the error lists the valid ones.
 func Export(w io.Writer, format string, entries iter.Seq2[Entry, error]) error {
 	x, err := newExporter(format)

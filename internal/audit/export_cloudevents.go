@@ -30,8 +30,8 @@ func cloudEvent(e *Entry) any {
 	}
 }
 
-// subject returns what the event is about within its session: the call, the approval request,
-// the grant.
+// subject returns which object of the session the event is about: the call, the approval request,
+// or the grant.
 func (e *Entry) subject() string {
 	switch {
 	case e.Use != "":

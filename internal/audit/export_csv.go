@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// column is one column of the table: its title and its value for an entry.
+// column is one column of the table: its title, and a function that returns its value for an entry.
 type column struct {
 	name string
-	// safe: the text is made by this package. Any other text may be an attack on the
-	// spreadsheet.
+	// safe: the text is made by this package. Any other text may be an attack on the spreadsheet
+	// program.
 	safe bool
 	text func(*Entry) string
 }
@@ -88,9 +88,9 @@ func row(w io.Writer, text func(column) string) error {
 	return err
 }
 
-// inert prevents a spreadsheet from computing a text: an apostrophe in front of it makes it
-// plain text. Spreadsheets skip spaces and invisible characters, and accept full-width forms
-// of the signs.
+// inert prevents a spreadsheet from computing a text as a formula: it puts an apostrophe in front
+// of the text, which makes it plain text. Spreadsheets skip spaces and invisible characters, and
+// accept full-width forms of = and of the other signs that start a formula.
 func inert(s string) string {
 	first := strings.TrimLeftFunc(s, func(r rune) bool {
 		return r <= ' ' || r == '\u00a0' || r == '\u3000' || r == '\ufeff' || r >= '\u200b' && r <= '\u200f'

@@ -119,7 +119,7 @@ func (e *Entry) why(b *strings.Builder) {
 	}
 }
 
-// proof writes the remaining fields in a collapsed part.
+// proof writes the remaining fields in a collapsed section.
 func (e *Entry) proof(b *strings.Builder) {
 	b.WriteString(`<details><summary>proof</summary><dl>`)
 	for _, f := range [...][2]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ocsfVersion is the schema version of the events.
+// ocsfVersion is the version of the OCSF schema that the events follow.
 const ocsfVersion = "1.3.0"
 
 // The event classes of entries (docs/reference/audit.md has the whole mapping).
@@ -32,9 +32,9 @@ const (
 // object is a JSON object.
 type object = map[string]any
 
-// ocsf returns an entry as an event of the Open Cybersecurity Schema Framework: changes of the policy and of tokens as
-// Entity Management, logins as Authentication, everything else as API Activity. raw_data has the whole entry, so that
-// its digest can be verified.
+// ocsf returns an entry as an event of the Open Cybersecurity Schema Framework. Changes of the
+// policy and of tokens become Entity Management, logins become Authentication, and all other
+// entries become API Activity. raw_data has the whole entry, so that its digest can be verified.
 func ocsf(e *Entry) any {
 	activity := e.activity()
 	class, category, className, categoryName := classAPI, categoryApplication, "API Activity", "Application Activity"
@@ -47,7 +47,7 @@ func ocsf(e *Entry) any {
 	name := e.activityName(activity)
 	raw, err := Canonical(e)
 	if err != nil {
-		raw = nil // encoding the event then fails in the same way
+		raw = nil // the encoding of the event then fails in the same way
 	}
 	meta := object{
 		"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
@@ -90,7 +90,8 @@ func ocsf(e *Entry) any {
 	return ev
 }
 
-// activity returns what the call does to its first resource, or the program to the session.
+// activity returns the OCSF activity: what the call does to its first resource, or what the program
+// does to the session.
 func (e *Entry) activity() int {
 	switch {
 	case e.Erased:
@@ -99,7 +100,7 @@ func (e *Entry) activity() int {
 		return activityLogoff
 	case e.Kind == KindAccess && e.Action == ActionRevoke:
 		return activityDelete
-	case e.Kind == KindAccess: // for a login it means Logon, which has the same number
+	case e.Kind == KindAccess: // for a login this number means Logon
 		return activityCreate
 	case e.Kind == KindPolicy && (e.Action == actionGrant || e.Action == actionPatch), e.Kind == KindSession, e.Action == actionStart:
 		return activityCreate
@@ -165,8 +166,8 @@ func (e *Entry) status() (int, string) {
 	return statusOK, "Success"
 }
 
-// ocsfActor returns the account that the session runs for, and who decided: a person is the user,
-// anything else is the application.
+// ocsfActor returns the account on whose behalf the session runs, and who decided. A person is the
+// user; any other decider is the application.
 func (e *Entry) ocsfActor() object {
 	a := object{"session": object{"uid": e.Session}, "app_name": "holdfast"}
 	switch {

@@ -30,7 +30,8 @@ func (e *Entry) ruleText() string {
 	return e.Rule.Rule
 }
 
-// rulePlace returns file:line of the rule, or its settings layer if it is not in a file.
+// rulePlace returns where a rule is defined: file:line, or its settings layer if it is not in a
+// file.
 func (e *Entry) rulePlace() string {
 	switch {
 	case e.Rule == nil:

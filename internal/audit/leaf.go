@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// leaf is one line of a trail: a log ended with a record, or a session was deleted on purpose.
+// leaf is one line of a trail. It means that a log ended with a certain record, or that a session
+// was deleted on purpose.
 type leaf struct {
 	session string
 	seq     int64
@@ -23,11 +24,11 @@ type leaf struct {
 // leafTime is the layout of times, in UTC.
 const leafTime = "2006-01-02T15:04:05.000Z"
 
-// maxLeaf is the maximum length of a line; an id has at most 128 bytes.
+// maxLeaf is the maximum length of a line in bytes; an id has at most 128 bytes.
 const maxLeaf = 512
 
-// append appends the leaf's line, with its line break, to b. The line is canonical JSON (RFC
-// 8785): in a session id, only quotes need escaping.
+// append appends the leaf's line, with its line break, to b. The line is canonical JSON (RFC 8785).
+// In a session id, only quotes need escaping.
 func (l leaf) append(b []byte) []byte {
 	if l.deleted {
 		b = append(b, `{"deleted":true`...)
@@ -46,7 +47,7 @@ func (l leaf) append(b []byte) []byte {
 
 var errNotLeaf = errors.New("not a leaf: a line of canonical JSON with digest, seq, session and time, or deleted, session and time")
 
-// parseLeaf reads a line without its line break. It accepts only what append writes.
+// parseLeaf reads a line without its line break. It accepts only lines that append writes.
 func parseLeaf(line []byte) (leaf, error) {
 	var raw struct {
 		Digest  session.Digest `json:"digest"`
@@ -69,7 +70,7 @@ func parseLeaf(line []byte) (leaf, error) {
 	return l, nil
 }
 
-// looksLikeLeaf is a quick check of a line: what a crash leaves behind fails it.
+// looksLikeLeaf is a quick check of a line. It returns false for what a crash leaves behind.
 func looksLikeLeaf(line []byte) bool {
 	return len(line) > 2 && len(line) < maxLeaf && line[0] == '{' && line[len(line)-1] == '}' && bytes.IndexByte(line, 0) < 0
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// OldestFirst lists all sessions, including those in the trash and in worktrees.
+// OldestFirst lists all sessions, oldest first, including those in the trash and in worktrees.
 func OldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
 	page, err := s.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
@@ -59,8 +59,8 @@ func read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) i
 	}
 }
 
-// reader makes entries from a session's records, in order. Its memory use is bounded by the
-// number of running calls.
+// reader makes entries from a session's records, in order. Its memory use depends on the number of
+// running calls.
 //
 //	decision ─► tool.started ─► (pending: decisions and approvals while it runs) ─► tool.finished
 type reader struct {
@@ -70,12 +70,12 @@ type reader struct {
 	last string // digest of the last entry
 
 	user       string                   // of session.opened
-	filter     map[string]item          // the calls of the last assistant item with calls
-	approvals  map[string]questionState // open and just answered approval requests by id
-	decided    map[string]Entry         // decisions about calls that have not ended, by use
-	running    map[string]*Entry        // entries of running calls, by use
-	background map[string]Entry         // starts of background tasks, by use
-	pending    []*Entry                 // entries starting with that of the first running call
+	filter     map[string]item          // the calls in the last assistant item that has calls
+	approvals  map[string]questionState // key: an id; value: an approval request that is open or was just answered
+	decided    map[string]Entry         // key: the id of a tool use; value: the decision that allowed its call, which has not started yet
+	running    map[string]*Entry        // key: the id of a tool use; value: the entry of its call, which is running
+	background map[string]Entry         // key: the id of a tool use; value: the start of its background task
+	pending    []*Entry                 // the entries from that of the first running call on
 }
 
 func newReader(id string) *reader {
@@ -84,7 +84,7 @@ func newReader(id string) *reader {
 	return r
 }
 
-// forget drops what is running: in a fork, it continues in the parent.
+// forget removes the calls that are still running: in a fork, they continue in the parent session.
 func (r *reader) forget() {
 	r.filter, r.approvals = map[string]item{}, map[string]questionState{}
 	r.decided, r.running, r.background = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
@@ -103,7 +103,7 @@ func (r *reader) record(rec *session.Record) ([]Entry, error) {
 	if err := r.check(rec); err != nil {
 		return nil, r.named(err)
 	}
-	if rec.Kind == record.KindTurnClosed { // calls that have not ended by now have no recorded end
+	if rec.Kind == record.KindTurnClosed { // if a call has not ended by now, its end is not recorded
 		return r.flush(), nil
 	}
 	e, err := r.entry(rec)
@@ -142,7 +142,7 @@ func (r *reader) check(rec *session.Record) error {
 	return err
 }
 
-// named adds the session to an error about a record.
+// named adds the session's id to an error about a record.
 func (r *reader) named(err error) error {
 	e, ok := errors.AsType[*session.Error](err)
 	if !ok {
@@ -160,8 +160,8 @@ func (r *reader) flush() []Entry {
 	return r.release()
 }
 
-// release returns the pending entries. A start that was followed by an end has no separate
-// entry.
+// release returns the pending entries. If the end of a call is also recorded, its start has no
+// separate entry.
 func (r *reader) release() []Entry {
 	var list []Entry
 	for _, e := range r.pending {

@@ -10,7 +10,7 @@ import (
 // person is the name of an approver who gave no name.
 const person = "person"
 
-// The names recorded for answers that did not come from a person.
+// These names are recorded for answers that did not come from a person.
 var (
 	absent       = map[string]bool{"nobody": true, "timeout": true}
 	programActor = map[string]bool{"interrupt": true, "lapse": true, "start": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}

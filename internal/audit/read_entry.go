@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// evidence has the kind of entry for each kind of record. Other records have no entry.
+// evidence contains, for each kind of record, the kind of its entry. Other records have no entry.
 var evidence = map[session.Kind]string{
 	record.KindOpened:           KindSession,
 	record.KindDecision:         KindDecision,
@@ -23,7 +23,7 @@ var evidence = map[session.Kind]string{
 	record.KindHookRan:          KindHook,
 	record.KindRedacted:         KindRedaction,
 	record.KindRunEvent:         KindRun,
-	record.KindFileSaved:        KindEffect, // for a rewind; in a call, the end of the call is the entry
+	record.KindFileSaved:        KindEffect, // only for a rewind; for a file saved by a call, the entry is the end of the call
 	record.KindAccess:           KindAccess,
 }
 
@@ -92,8 +92,9 @@ func into[T any](rec *session.Record, use func(*T)) error {
 	return nil
 }
 
-// erased makes the entry of a record whose content is erased: only its existence and its
-// digest are known. If exactly one call is running, an erased end belongs to that call.
+// erased makes the entry of a record whose content is erased. The entry shows only that the record
+// existed, and its digest. If the content of a call's end is erased and exactly one call is
+// running, the end belongs to that call.
 func (r *reader) erased(k session.Kind, e *Entry) {
 	e.Erased, e.Action, e.Actor = true, actionErased, Actor{Kind: actorUnknown}
 	switch k {
@@ -149,7 +150,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 	}
 }
 
-// started holds back the following entries until the call has ended.
+// started delays the following entries until the call has ended.
 func (r *reader) started(s *record.ToolStarted, e *Entry) {
 	d := r.decided[s.Use]
 	delete(r.decided, s.Use)
@@ -181,7 +182,7 @@ func (r *reader) finished(f *record.ToolFinished, e *Entry) {
 	}
 }
 
-// end removes the pending start of a call: its end becomes the entry.
+// end removes the pending start of a call; the end of the call becomes the entry.
 func (r *reader) end(use string) Entry {
 	p, ok := r.running[use]
 	if !ok {
@@ -250,8 +251,8 @@ type hookRan struct {
 	Silent int       `json:"quiet"`
 }
 
-// hooked describes the first hook that intervened, else the first that failed, else the first
-// one.
+// hooked describes one hook: the first that intervened, or else the first that failed, or else the
+// first one.
 func hooked(h *hookRan, e *Entry) {
 	e.Event, e.Use, e.Tool, e.Hooks = h.Event, h.Use, h.Tool, h.Hooks
 	e.Action, e.Outcome, e.Actor = actionFire, outcomeOK, Actor{Kind: actorHook}
@@ -276,7 +277,8 @@ func hooked(h *hookRan, e *Entry) {
 	}
 }
 
-// rewound describes a file that a rewind restores; the record was written just before that.
+// rewound describes a file that a rewind restores; the record was written just before the file was
+// restored.
 func rewound(f *record.FileSaved, e *Entry) {
 	if f.Rewind == nil {
 		return

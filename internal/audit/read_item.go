@@ -14,8 +14,7 @@ type item struct {
 }
 
 // item stores the calls of an assistant item, because decisions of older logs do not contain
-// their subject. A result of a call that has not ended means that it continues in the
-// background.
+// their subject. If a call has a result but has not ended, it continues in the background.
 func (r *reader) item(payload json.RawMessage) error {
 	if payload == nil {
 		return nil
@@ -41,7 +40,7 @@ func (r *reader) item(payload json.RawMessage) error {
 	return nil
 }
 
-// reportStart makes the start of a call a separate entry.
+// reportStart makes a separate entry for the start of a call.
 func (r *reader) reportStart(use string) {
 	if start := r.running[use]; start != nil {
 		delete(r.running, use)
@@ -62,7 +61,7 @@ var subjects = map[string]subject{
 	"Glob": {policy.OpRead, "path"}, "Grep": {policy.OpRead, "path"}, "WebFetch": {policy.OpConnect, "url"},
 }
 
-// touched derives the resources of a call from its input.
+// touched determines from the input of a call which resources the call accesses.
 func (r *reader) touched(d *policy.Decision) []Resource {
 	input := d.Input
 	if input == nil {

@@ -84,8 +84,9 @@ func (r *reader) behalf(agent string) string {
 	return fmt.Sprintf("%s (%s)", r.user, agent)
 }
 
-// whoDecided returns the actor of a decision about a call. If an approval was requested, that
-// is the approver, unless a link of the chain denied the call after it was allowed.
+// whoDecided returns the actor of a decision about a call. If an approval was requested, the actor
+// is the approver. If a link of the chain denied the call after the approver had allowed it, the
+// actor is that link.
 func (r *reader) whoDecided(d *policy.Decision) Actor {
 	if !d.PersonAsked {
 		return link(d.By, d.Rule, d.Grant)

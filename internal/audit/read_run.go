@@ -2,7 +2,8 @@ package audit
 
 import "cmp"
 
-// runEvent is the part of a run.event record that is read (see package internal/daemon/wire).
+// runEvent contains the fields of a run.event record that this package reads (see package
+// internal/daemon/wire).
 type runEvent struct {
 	Event    string `json:"event"`
 	Segment  int    `json:"segment"`
@@ -19,8 +20,8 @@ type runEvent struct {
 	} `json:"strategy"`
 }
 
-// fill sets the fields of the entry for an event that changes or ends a run. For all other
-// events Action stays empty: they have entries in the session where they happened.
+// fill sets the fields of the entry for an event that changes or ends a run. For all other events
+// Action is empty: the session where they happened has entries for them.
 func (v *runEvent) fill(e *Entry) {
 	e.Actor = Actor{Kind: actorProgram}
 	switch v.Event {

@@ -19,8 +19,8 @@ import (
 // TrailOptions are the options of [OpenTrail].
 type TrailOptions struct {
 	Clock func() time.Time // default time.Now
-	// Name is the name of a new key and its checkpoints; default the host's name. It is UTF-8
-	// without spaces and plus signs.
+	// Name is the name of a new key and its checkpoints; default the host's name. It is UTF-8 and
+	// contains no spaces or plus signs.
 	Name string
 }
 
@@ -28,22 +28,22 @@ type TrailOptions struct {
 // log. Several programs may append to one trail at the same time. It is a [session.AppendObserver]
 // and safe for concurrent use.
 //
-// A checkpoint is signed after every 1,024 leaves of this Trail and by Close.
+// The Trail signs a checkpoint after every 1,024 of its leaves, and when it is closed.
 type Trail struct {
 	folder string
 	clock  func() time.Time
 	name   string
 
-	signing  sync.Mutex // one checkpoint at a time; guards the fields below
-	pair     keyPair    // the pair of the key read last
-	verified []byte     // the last checkpoint verified with that pair
+	signing  sync.Mutex // held so that only one checkpoint is made at a time; guards the fields below
+	pair     keyPair    // the pair of the key that was read last
+	verified []byte     // the last checkpoint that was verified with that key pair
 
-	mu       sync.Mutex // one leaf at a time
+	mu       sync.Mutex // held so that only one leaf is written at a time; guards the fields below
 	leaves   *os.File
 	lock     *os.File
-	end      int64           // the end of this trail's last leaf in bytes
-	last     map[string]leaf // the last leaf of each session, as far as this trail knows
-	unsigned int             // leaves of this Trail that no checkpoint covers
+	end      int64           // where this trail's last leaf ends, in bytes
+	last     map[string]leaf // the last leaf of each session, if this trail knows it
+	unsigned int             // number of leaves written by this Trail that no checkpoint covers
 	closed   bool
 }
 
@@ -63,7 +63,7 @@ const (
 const (
 	// signEvery is the number of leaves of this Trail after which a checkpoint is signed.
 	signEvery = 1024
-	// tailBytes is how much of the end of the leaves is searched for a session's last leaf.
+	// tailBytes is how many bytes at the end of the leaves are searched for a session's last leaf.
 	tailBytes = 64 << 10
 )
 
@@ -73,9 +73,10 @@ func trailError(op, dir string, err error, detail, hint string) error {
 	return &session.Error{Op: op, Err: err, Detail: detail + " (" + dir + ")", Hint: hint}
 }
 
-// OpenTrail opens the trail in a folder, which it creates with mode 0700 if it does not exist.
-// An incomplete line left by a crash is moved from the leaves to a separate file. It returns
-// an error if others can write to the folder, or if the leaves end before the last checkpoint.
+// OpenTrail opens the trail in a folder. If the folder does not exist, OpenTrail creates it with
+// mode 0700. If a crash left an incomplete line, OpenTrail moves the line from the leaves to a
+// separate file. It returns an error if others can write to the folder, or if the leaves end before
+// the last checkpoint.
 func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 	t := &Trail{folder: dir, clock: time.Now, last: map[string]leaf{}}
 	if o != nil {
@@ -146,8 +147,8 @@ func makeFolder(dir string) error {
 	return nil
 }
 
-// checkFiles checks the files of a folder that others can enter: they may read all files
-// except the key, and write to none.
+// checkFiles checks the files of a folder that other users can enter. They may read all files
+// except the key, and must not be able to write to any.
 func checkFiles(dir string) error {
 	for _, name := range []string{keyName, verifierName, leavesName, treeName, checkpointName, historyName} {
 		info, err := os.Lstat(filepath.Join(dir, name))
@@ -165,8 +166,8 @@ func checkFiles(dir string) error {
 	return nil
 }
 
-// Appended implements [session.AppendObserver]. It does not write a leaf that repeats the
-// session's last one.
+// Appended implements [session.AppendObserver]. If a leaf would repeat the last leaf of the
+// session, it is not written.
 func (t *Trail) Appended(ctx context.Context, id string, head session.Record) error {
 	if err := session.CheckID(id); err != nil {
 		return err
@@ -188,9 +189,9 @@ func (t *Trail) Deleted(ctx context.Context, id string) error {
 	return err
 }
 
-// write appends a leaf and reports whether a checkpoint is due. It does not sync: a process
-// that ends loses nothing, and a leaf lost with the machine is written again when the session
-// is next opened.
+// write appends a leaf and reports whether a checkpoint is due. It does not sync. If the process
+// ends, nothing is lost. If the machine fails and a leaf is lost, the leaf is written again when
+// the session is next opened.
 func (t *Trail) write(l leaf) (due bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,7 +225,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	return t.unsigned >= signEvery, nil
 }
 
-// settle finds the current end of the leaves. The lock is held.
+// settle finds out where the leaves end now. The lock is held.
 func (t *Trail) settle() error {
 	info, err := t.leaves.Stat()
 	switch {
@@ -245,7 +246,7 @@ func (t *Trail) settle() error {
 		t.end = info.Size()
 		return nil
 	}
-	return t.repairTail(checkpoint{bytes: t.end}) // another process ended in the middle of a line
+	return t.repairTail(checkpoint{bytes: t.end}) // another process ended while it wrote a line
 }
 
 // hasLeaf reports whether l is already the trail's last leaf of its session.
@@ -298,8 +299,8 @@ func (t *Trail) repairTail(cp checkpoint) error {
 // Dir returns the trail's folder.
 func (t *Trail) Dir() string { return t.folder }
 
-// Close signs a checkpoint if this Trail added leaves, and closes it. A second call does
-// nothing.
+// Close signs a checkpoint if leaves were added with this Trail, and then closes the Trail. A
+// second call does nothing.
 func (t *Trail) Close() error {
 	t.mu.Lock()
 	fresh, closed := t.unsigned > 0, t.closed
@@ -330,7 +331,7 @@ func (t *Trail) closeFiles() error {
 	return err
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder syncs a folder, so that the names of its files are durable.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// lockWait is how long to wait for a lock. It is held for microseconds, or for some
+// lockWait is how long a program waits for a lock. The lock is held for microseconds, or for some
 // milliseconds while a checkpoint is signed.
 const lockWait = 10 * time.Second
 
-// lockFile locks a file against other processes. The caller excludes its own goroutines.
+// lockFile locks a file against other processes. The caller makes sure that only one of its
+// goroutines calls it at a time.
 func lockFile(f *os.File) (func(), error) {
 	until := time.Time{}
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
@@ -33,7 +34,7 @@ func lockFile(f *os.File) (func(), error) {
 				Op: "lock trail", Err: err, Detail: f.Name(), Hint: "end the program that holds the lock: fuser " + f.Name(),
 			}
 		}
-		time.Sleep(pause) // the kernel has no lock with a timeout
+		time.Sleep(pause) // the kernel does not offer a lock with a timeout
 	}
 }
 

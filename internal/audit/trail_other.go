@@ -6,7 +6,7 @@ import "io/fs"
 
 const (
 	openFlags = 0
-	private   = false // on this system the mode says nothing about a folder
+	private   = false // on this system the mode does not show who can write to a folder
 )
 
 func unlinked(fs.FileInfo) bool { return false }

@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep an open from following a link and from leaking into a child process.
+// openFlags make sure that open follows no symbolic link, and that no child process inherits the
+// file.
 const openFlags = unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// private is true if a folder's mode shows who can write to it on this system.
+// private is true if, on this system, the mode of a folder shows who can write to it.
 const private = true
 
 // unlinked reports whether a file no longer has a name.

@@ -13,9 +13,9 @@ import (
 
 // VerifyOptions are the options of [Verify].
 type VerifyOptions struct {
-	Session    string // only this session; the trail is still read completely
+	Session    string // verify only this session; the trail is still read completely
 	Checkpoint []byte // a signed note stored elsewhere, which the trail must contain
-	Key        string // the verifier key of the notes; default the trail's own
+	Key        string // the verifier key of the notes; default: the key of the trail
 }
 
 // Report is the result of [Verify].
@@ -25,19 +25,19 @@ type Report struct {
 	Records    int       `json:"records"`
 	Leaves     int       `json:"leaves"`
 	Checkpoint int       `json:"checkpoint"`       // number of leaves that the last checkpoint covers
-	Signed     string    `json:"signed,omitempty"` // when it was signed, RFC 3339; "" if there is no checkpoint
-	Key        string    `json:"key,omitempty"`    // the verifier key that it was verified with
+	Signed     string    `json:"signed,omitempty"` // when that checkpoint was signed, RFC 3339; "" if there is no checkpoint
+	Key        string    `json:"key,omitempty"`    // the verifier key with which it was verified
 	Trail      string    `json:"trail"`            // the trail's folder
 	Findings   []Finding `json:"findings"`
 	Notes      []string  `json:"notes"`            // remarks that are not faults, such as records that no leaf covers yet
-	Access     *Report   `json:"access,omitempty"` // the report on the log of logins and tokens, which has a separate trail
+	Access     *Report   `json:"access,omitempty"` // the report on the log of logins and tokens; this log has a separate trail
 }
 
 // AddAccess adds the report on the log of logins and tokens.
 func (r *Report) AddAccess(access *Report) {
 	r.Access, r.OK = access, r.OK && access.OK
 	for _, f := range access.Findings {
-		f.Session = AccessID // also for findings about its trail as a whole
+		f.Session = AccessID // set for all, because findings about a trail as a whole name no session
 		r.Findings = append(r.Findings, f)
 	}
 }
@@ -45,8 +45,8 @@ func (r *Report) AddAccess(access *Report) {
 // Finding is a fault. The first finding of a session shows where the fault begins.
 type Finding struct {
 	Session string `json:"session,omitempty"`
-	Seq     int64  `json:"seq,omitempty"`  // the first bad record, or 0
-	Leaf    int64  `json:"leaf,omitempty"` // number of the leaf in the trail, from 1, or 0
+	Seq     int64  `json:"seq,omitempty"`  // seq of the first bad record, or 0
+	Leaf    int64  `json:"leaf,omitempty"` // the number of the leaf in the trail, counted from 1; 0: no leaf
 	Detail  string `json:"what"`           // "the payload does not match its digest", "records 12 to 15 are gone" …
 }
 
@@ -68,13 +68,14 @@ func (f Finding) String() string {
 	return strings.Join(where, ", ") + ": " + f.Detail
 }
 
-// Verify compares logs with their hash chains, with the trail, and the trail with its
-// checkpoints. Faults are findings; the error is for what could not be read at all. Verify
-// changes nothing, creates no files, and may run while other processes append.
+// Verify compares logs with their hash chains and with the trail, and the trail with its
+// checkpoints. Faults in the data are returned as findings; the error reports what could not be
+// read at all. Verify changes nothing, creates no files, and may run while other processes append.
 //
-// Findings about the trail come first, then those of each session, oldest record first. It
-// reads records one by one and keeps about 60 bytes for each leaf. If the folder does not
-// exist, the trail was never started: that is a note, or a finding if o has a checkpoint.
+// Findings about the trail come first. The findings of each session follow, oldest record first.
+// Verify reads records one by one and keeps about 60 bytes for each leaf. If the folder does not
+// exist, the trail was never started. That is a finding if o has a checkpoint or a key; otherwise
+// it is a note.
 func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptions) (*Report, error) {
 	v := verifyRun{ctx: ctx, s: s, dir: dir, r: &Report{Trail: dir, Findings: []Finding{}, Notes: []string{}}}
 	if o != nil {
@@ -143,7 +144,7 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// some lists the first few ids.
+// some returns the first few ids as text.
 func some(ids []string) string {
 	const few = 5
 	if len(ids) <= few {
@@ -191,7 +192,7 @@ func (v *verifyRun) ids(metas map[string]session.Meta) []string {
 	return ids
 }
 
-// detail returns the cause in an error, without the attempted operation.
+// detail returns the cause of an error, without the operation that failed.
 func detail(err error) string {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Detail != "" {
 		return e.Detail

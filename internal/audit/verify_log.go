@@ -17,13 +17,13 @@ type sessionLeaves struct {
 	deletes []deletedAt
 }
 
-// leafRef is a leaf that names a record as the end of the log.
+// leafRef is a leaf that names a certain record as the end of the log.
 type leafRef struct {
 	seq, leaf int64
 	digest    session.Digest
 }
 
-// deletedAt is the position of a delete in a session's leaves.
+// deletedAt is the position of a deletion among the leaves of a session.
 type deletedAt struct {
 	at   int
 	leaf int64
@@ -38,8 +38,8 @@ func (v *verifyRun) sessionOf(id string) *sessionLeaves {
 	return p
 }
 
-// since returns the leaves after a delete, sorted by seq: n is 0 for the last delete, 1 for the one before.
-// An id may be reused after a delete.
+// since returns the leaves after a deletion, sorted by seq. For the last deletion n is 0, for the
+// one before n is 1. An id may be reused after a deletion.
 func (p *sessionLeaves) since(n int) []leafRef {
 	leaves := p.leaves
 	if i := len(p.deletes) - 1 - n; i >= 0 {
@@ -87,8 +87,8 @@ func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 	return v.settle(l)
 }
 
-// settle runs a check, and repeats it if the log has changed meanwhile: another process may be
-// appending, redacting or deleting.
+// settle runs a check. If the log has changed meanwhile, it repeats the check: another process may
+// be appending, redacting or deleting.
 func (v *verifyRun) settle(l logCheck) error {
 	for again := 3; ; again-- {
 		try, notes := l, len(v.r.Notes)
@@ -100,8 +100,8 @@ func (v *verifyRun) settle(l logCheck) error {
 			return nil
 		}
 		now, err := v.s.Get(v.ctx, l.id)
-		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // another process is doing it now
-		if l.m.Deleted {                                                                  // Get does not find it, but forks may need it
+		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // another process is deleting it now
+		if l.m.Deleted {                                                                  // Get does not find the session, but forks may need its records
 			page, err := v.s.Store().List(v.ctx, session.Query{ID: l.id, Worktrees: true})
 			if err != nil && !errors.Is(err, session.ErrCorrupt) {
 				return err
@@ -137,7 +137,7 @@ func (v *verifyRun) checkMissing(id string) error {
 	}
 	left := p.since(0)
 	if n := len(p.deletes); n > 0 {
-		// A leaf of a process that wrote during the delete is not a new session.
+		// If a process wrote a leaf during the deletion, that leaf is not a new session.
 		before := p.leaves[:p.deletes[n-1].at]
 		last := int64(1)
 		for _, s := range before {
@@ -153,7 +153,7 @@ func (v *verifyRun) checkMissing(id string) error {
 	return nil
 }
 
-// deleted reports whether the last leaf of a session is a delete.
+// deleted reports whether the last leaf of a session is a deletion.
 func (v *verifyRun) deleted(id string) bool {
 	p := v.sessions[id]
 	return p != nil && len(p.deletes) > 0 && len(p.since(0)) == 0 || v.deletedMeanwhile(id)
@@ -170,13 +170,13 @@ type logCheck struct {
 	lost    bool // a record could not be read, so the next one cannot be checked against it
 	first   Finding
 	count   int
-	good    int64 // the last record proven by a leaf
+	good    int64 // the last record that a leaf proves
 	erased  []int64
-	named   map[int64]int64 // by record: the first redacted record that names it
+	named   map[int64]int64 // key: the seq of an erased record; value: the seq of the first record of kind redacted that names it
 	rebuilt session.Meta
 }
 
-// fault keeps the first fault.
+// fault stores a fault, unless the stored one has the same or a lower seq.
 func (l *logCheck) fault(seq, leaf int64, what string) {
 	if l.first.Detail != "" && l.first.Seq <= seq {
 		if l.first.Leaf == 0 && l.first.Seq == seq {
@@ -197,7 +197,7 @@ func (l *logCheck) run() error {
 			l.record(r)
 		case errors.Is(err, session.ErrCorrupt):
 			l.unreadable(err)
-		case errors.Is(err, session.ErrNotFound): // deleted after it was listed
+		case errors.Is(err, session.ErrNotFound): // the session was deleted after it was listed
 			l.fault(l.prev.Seq+1, 0, "the log is missing")
 		default:
 			return err
@@ -225,7 +225,7 @@ func (l *logCheck) base() error {
 		}
 	}
 	l.prev.Seq, l.lost = l.m.ParentSeq, true
-	if !l.m.Deleted { // Records does not return those of a deleted session
+	if !l.m.Deleted { // Records does not return the records of a deleted session
 		l.fault(l.m.ParentSeq, 0, fmt.Sprintf("record %d of session %s, at which it was forked, is missing", l.m.ParentSeq, l.m.Parent))
 	}
 	return nil
@@ -260,7 +260,7 @@ func (l *logCheck) record(r session.Record) {
 	l.prev = session.Record{Seq: r.Seq, Digest: r.Digest}
 }
 
-// chain checks a record's digests and that it follows the previous record.
+// chain checks the digests of a record, and that the record follows the previous one.
 func (l *logCheck) chain(r *session.Record) {
 	if err := r.Check(); err != nil {
 		l.fault(r.Seq, 0, detail(err))
@@ -278,7 +278,7 @@ func (l *logCheck) chain(r *session.Record) {
 	}
 }
 
-// records returns a range of records as text: "record 4 is", "records 4 to 6 are".
+// records describes a range of records, with the verb: "record 4 is", "records 4 to 6 are".
 func records(from, to int64) string {
 	if from == to {
 		return fmt.Sprintf("record %d is", from)
@@ -286,7 +286,7 @@ func records(from, to int64) string {
 	return fmt.Sprintf("records %d to %d are", from, to)
 }
 
-// compare checks a record against the leaves that name it.
+// compare checks that a record matches the leaves that name it.
 func (l *logCheck) compare(r *session.Record) {
 	for len(l.leaves) > 0 && l.leaves[0].seq <= r.Seq {
 		s := l.leaves[0]
@@ -306,7 +306,7 @@ func (l *logCheck) compare(r *session.Record) {
 func (l *logCheck) redacted(by int64, payload json.RawMessage) {
 	var p record.Redacted
 	if json.Unmarshal(payload, &p) != nil {
-		return // reported when the log is folded
+		return // this problem is reported with the error of session.Fold
 	}
 	if l.named == nil {
 		l.named = map[int64]int64{}
@@ -321,11 +321,11 @@ func (l *logCheck) redacted(by int64, payload json.RawMessage) {
 // ends checks whether records are missing after the last one.
 func (l *logCheck) ends() error {
 	last := l.prev.Seq
-	if l.m.Deleted { // records that no fork needs were removed on purpose
+	if l.m.Deleted { // if no fork needs the records, they were removed on purpose
 		return nil
 	}
 	if l.m.Head < last || l.m.Head > last && len(l.leaves) == 0 {
-		now, err := l.v.s.Get(l.v.ctx, l.id) // another process may have appended or deleted it
+		now, err := l.v.s.Get(l.v.ctx, l.id) // another process may have appended to the log or deleted it
 		if errors.Is(err, session.ErrNotFound) && l.v.deletedMeanwhile(l.id) {
 			return nil
 		}
@@ -352,8 +352,8 @@ func (l *logCheck) ends() error {
 	return nil
 }
 
-// sameMeta compares the stored meta with the records. After an erasure, the actual size is
-// smaller than the counted one.
+// sameMeta reports whether the stored metadata matches the records. After an erasure the sizes
+// differ, so they are not compared.
 func (l *logCheck) sameMeta() bool {
 	a, b := l.m, l.rebuilt
 	if len(l.erased) > 0 {
@@ -366,8 +366,8 @@ func (l *logCheck) sameMeta() bool {
 	return a == b
 }
 
-// erasures finds missing payloads that no redacted record in the trail names. The leaf of a
-// redacted record is written before anything is erased.
+// erasures finds missing payloads whose erasure is not proven: no redacted record in the trail
+// names them. The leaf of a redacted record is written before anything is erased.
 func (l *logCheck) erasures() {
 	if l.m.Deleted { // the record that names them may have been removed too
 		return

@@ -20,14 +20,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// claim is a checkpoint to check against the leaves, and its origin.
+// claim is a checkpoint that is compared with the leaves, and where it comes from.
 type claim struct {
 	checkpoint
 	from string
 }
 
-// trail reads the trail: its checkpoints first, so that the leaves read after them include
-// everything they cover.
+// trail reads the trail. It reads the checkpoints first, so that the leaves that it reads later
+// include all leaves that the checkpoints cover.
 func (v *verifyRun) trail() error {
 	v.sessions = map[string]*sessionLeaves{}
 	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func trailFile(dir, name string) ([]byte, error) {
 	return b, err
 }
 
-// verifier returns the key to verify notes with, or nil if there is none.
+// verifier returns the key that verifies notes, or nil if there is none.
 func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	stored, err := trailFile(v.dir, verifierName)
 	if err != nil {
@@ -131,7 +131,7 @@ func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	return nil, nil
 }
 
-// compareKeys checks whether the public key belongs to the signing key, if the latter can be
+// compareKeys checks whether the public key belongs to the signing key, if the signing key can be
 // read.
 func (v *verifyRun) compareKeys() {
 	secret, err := readLine(v.dir, keyName)
@@ -218,7 +218,8 @@ func (v *verifyRun) deletedMeanwhile(id string) bool {
 	return v.changedSince(id, func(l leaf) bool { return l.deleted })
 }
 
-// changedSince looks for a leaf of a session that was written after the leaves were read.
+// changedSince reports whether a matching leaf of a session was written after the leaves were read.
+// The function is reports whether a leaf matches.
 func (v *verifyRun) changedSince(id string, is func(leaf) bool) bool {
 	f, err := os.Open(filepath.Join(v.dir, leavesName))
 	if err != nil {
@@ -237,7 +238,7 @@ func (v *verifyRun) changedSince(id string, is func(leaf) bool) bool {
 	}
 }
 
-// readLeaf reads a line with its line break, whatever its length.
+// readLeaf reads a line of any length, with its line break.
 func readLeaf(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -248,16 +249,16 @@ func readLeaf(r *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// treeWalk computes the tree while it visits the leaves.
+// treeWalk computes the hash tree while the leaves are read.
 type treeWalk struct {
 	v         *verifyRun
 	claims    []claim // not yet reached
 	tree      *bufio.Reader
 	truncated bool        // the tree's file has ended
 	size      int64       // number of leaves
-	right     []tlog.Hash // roots of the complete subtrees, largest first
-	good      int64       // number of leaves proven by a checkpoint
-	mismatch  int64       // the first leaf with another hash in the tree's file
+	right     []tlog.Hash // the roots of the complete subtrees, largest subtree first
+	good      int64       // how many leaves a checkpoint proves
+	mismatch  int64       // the first leaf for which the tree's file has a different hash
 	bad       bool        // a checkpoint does not match
 }
 
@@ -282,8 +283,7 @@ func (w *treeWalk) leaf(line []byte) {
 	w.right = append(w.right, h)
 }
 
-// compare checks a hash against the next one of the tree's file, as far as a checkpoint covers
-// it.
+// compare compares a hash with the next hash of the tree's file, if a checkpoint covers it.
 func (w *treeWalk) compare(h tlog.Hash) {
 	if w.truncated || w.mismatch != 0 || w.size > int64(w.v.r.Checkpoint) {
 		return
@@ -298,7 +298,7 @@ func (w *treeWalk) compare(h tlog.Hash) {
 
 func (w *treeWalk) root() tlog.Hash {
 	if w.size == 0 {
-		root, _ := tlog.TreeHash(0, nil) // the hash of an empty tree: nothing needs to be read
+		root, _ := tlog.TreeHash(0, nil) // the hash of an empty tree, for which no hashes are read
 		return root
 	}
 	h := w.right[len(w.right)-1]
@@ -308,7 +308,8 @@ func (w *treeWalk) root() tlog.Hash {
 	return h
 }
 
-// reach checks the checkpoints of this size against the leaves, which end at byte end.
+// reach checks the checkpoints that cover exactly the leaves read so far. These leaves end at byte
+// end.
 func (w *treeWalk) reach(end int64) {
 	for len(w.claims) > 0 && w.claims[0].size == w.size {
 		c := w.claims[0]
@@ -324,7 +325,7 @@ func (w *treeWalk) reach(end int64) {
 	}
 }
 
-// differs reports which leaf differs from the signed leaf, if the tree's file shows it.
+// differs reports which leaf is different from the signed leaf, if the file of the tree shows that.
 func (w *treeWalk) differs(c claim) {
 	if w.mismatch > w.good {
 		w.v.find(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
@@ -337,7 +338,7 @@ func (w *treeWalk) differs(c claim) {
 	w.v.find(f)
 }
 
-// finish reports checkpoints that cover more leaves than there are.
+// finish reports the checkpoints that cover more leaves than the trail has.
 func (w *treeWalk) finish() {
 	if len(w.claims) > 0 {
 		c := w.claims[len(w.claims)-1]

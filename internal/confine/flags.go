@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Flags is the command line. The tags belong to package cli.
+// Flags are the parsed flags and arguments of the command line.
 type Flags struct {
 	Settings    string
 	Write       []string
@@ -20,8 +20,8 @@ type Flags struct {
 	Command     []string
 }
 
-// IsInvocation reports whether a command line, without the program's name, is one for this package, and
-// returns the arguments.
+// IsInvocation reports whether a command line, without the program's name, is for this package. It
+// also returns the arguments after "sandbox exec".
 func IsInvocation(args []string) ([]string, bool) {
 	if len(args) < 2 || args[0] != "sandbox" || args[1] != "exec" {
 		return nil, false
@@ -29,8 +29,8 @@ func IsInvocation(args []string) ([]string, bool) {
 	return args[2:], true
 }
 
-// Parse parses the arguments of "sandbox exec". The command is the first word that is not a flag, or follows
-// "--"; the rest are its arguments.
+// Parse parses the arguments of "sandbox exec". The command is the first word that is not a flag,
+// or the word after "--". The words after the command are its arguments.
 func Parse(args []string) (*Flags, error) {
 	f := &Flags{}
 	texts := map[string]*string{"--settings": &f.Settings, "--cwd": &f.CWD, "--json-report": &f.JSONReport}

@@ -20,16 +20,17 @@ type signalRelay struct {
 
 // newRelay starts to catch signals. A command that has the terminal receives signals for keys such
 // as Ctrl-C and for changes of size from the terminal itself; these signals are not passed on a
-// second time. A signal that this process ignores, for example because of nohup, stays ignored.
+// second time. If this process ignores a signal, for example because of nohup, the signal stays
+// ignored.
 func newRelay(terminal bool) *signalRelay {
 	r := &signalRelay{ch: make(chan os.Signal, 16), done: make(chan struct{})}
 	if terminal {
-		r.drop = keyboardSignals // not signal.Ignore, because the command would inherit that
+		r.drop = keyboardSignals // signal.Ignore is not used, because the command would inherit it
 	}
 	r.catching.Go(func() {
 		for _, s := range forwardedSignals {
 			if !signal.Ignored(s) {
-				signal.Notify(r.ch, s) // two switches of a locked thread for each
+				signal.Notify(r.ch, s) // on a locked thread, each call costs two thread switches
 			}
 		}
 	})
@@ -39,14 +40,14 @@ func newRelay(terminal bool) *signalRelay {
 // wait returns when signals are caught. Call it before a command starts.
 func (r *signalRelay) wait() { r.catching.Wait() }
 
-// start passes on the signals received since newRelay and future ones.
+// start relays the signals that were received since newRelay, and all later ones.
 func (r *signalRelay) start(cmd *sandbox.Cmd) {
 	r.wg.Go(func() {
 		for {
 			select {
 			case s := <-r.ch:
 				if !slices.Contains(r.drop, s) {
-					_ = cmd.Signal(s) // it may have just ended
+					_ = cmd.Signal(s) // the command may have just ended
 				}
 			case <-r.done:
 				return
@@ -55,7 +56,7 @@ func (r *signalRelay) start(cmd *sandbox.Cmd) {
 	})
 }
 
-// stop ends the forwarding of signals.
+// stop ends the relay of signals.
 func (r *signalRelay) stop() {
 	signal.Stop(r.ch)
 	close(r.done)

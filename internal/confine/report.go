@@ -17,7 +17,8 @@ type report struct {
 	fd   int
 }
 
-// openReport is called before the command runs, so that an unwritable file is an error at once.
+// openReport is called before the command runs, so that a file that cannot be written is reported
+// at once.
 func openReport(where, dir string) (*report, error) {
 	if where == "" {
 		return nil, nil
@@ -35,14 +36,15 @@ func openReport(where, dir string) (*report, error) {
 	return &report{file: f}, nil
 }
 
-// exitDoc is the written document.
+// exitDoc is the JSON document that is written.
 type exitDoc struct {
 	ExitCode int    `json:"exit_code"` // -1 if a signal ended it
 	Signal   string `json:"signal,omitempty"`
 	*sandbox.Report
 }
 
-// write writes how a command ended, and closes the target. A nil state means that it did not run.
+// write writes how a command ended to the target, and closes the target. A nil state means that the
+// command did not run.
 func (r *report) write(s *sandbox.State, result *sandbox.Report) error {
 	if r == nil {
 		return nil

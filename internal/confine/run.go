@@ -36,14 +36,14 @@ type Call struct {
 
 	Managed string // as in [settings.Options]
 
-	// ExplainLater reports that, if the command cannot run, the caller repeats all of this and prints why. So
-	// Run prints nothing.
+	// ExplainLater means that Run prints nothing if the command cannot run. The caller then repeats
+	// all of this and prints the reason.
 	ExplainLater bool
 }
 
-// Run runs the command and waits for its end. It passes on signals that this process receives meanwhile. The
-// status is the command's. An error means that the command never ran: it is a *[NotRun], or one of packages
-// [settings] or [sandbox].
+// Run runs the command and waits until it ends. Signals that this process receives meanwhile are
+// passed to the command. It returns the exit status of the command. If it returns an error, the
+// command did not run. The error is a *[NotRun], or an error of packages [settings] or [sandbox].
 func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	report, err := openReport(c.Flags.JSONReport, c.Dir)
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *Call) failed(to *report, r *sandbox.Report, err *NotRun) error {
 	return err
 }
 
-// open opens the sandbox. The flags are a separate layer, the strongest. Each layer restricts by itself, so a
-// flag allows nothing that the settings deny.
+// open opens the sandbox. The flags are a separate layer, the strongest. Each layer is a separate
+// restriction, so a flag allows nothing that the settings deny.
 func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	dir := c.Dir
 	if d := c.Flags.CWD; d != "" {
@@ -120,7 +120,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, SingleCommand: true}
 	if c.Home != "" {
 		o.State, o.Quarantine = []string{c.Home}, string(quarantine.Open(c.Home))
-		o.Caches, _ = caches.DirFor(c.Home, &caches.User{Home: c.User, Get: c.get}, dir) // without it, the command has no caches
+		o.Caches, _ = caches.DirFor(c.Home, &caches.User{Home: c.User, Get: c.get}, dir) // without this folder, the command has no caches
 	}
 	box, err := sandbox.Open(append([]*sandbox.Checker{flags}, list...), o)
 	return box, dir, err
@@ -135,8 +135,8 @@ func (c *Call) flagSettings() *sandbox.Settings {
 	return s
 }
 
-// layers returns the settings of files: only those of --settings, or else those of the folder, the user and
-// the administrator.
+// layers returns the contents of the settings files: only the files of --settings if there are any,
+// otherwise those of the folder, the user and the administrator.
 func (c *Call) layers(dir string) ([]*sandbox.Checker, error) {
 	o := &settings.Options{Home: c.Home, User: c.User, Cwd: dir, Managed: c.Managed}
 	if file := c.Flags.Settings; file != "" {
@@ -234,7 +234,8 @@ func (c *Call) environ(box *sandbox.Sandbox, dir string) []string {
 	return last(env)
 }
 
-// last keeps the last value of each variable, because some programs use the first.
+// last keeps only the last value of each variable, because some programs use the first one that
+// they find.
 func last(env []string) []string {
 	at := map[string]int{}
 	var out []string
@@ -260,7 +261,7 @@ func (c *Call) absolute(p string) string {
 	return filepath.Clean(p)
 }
 
-// Kind is why a command did not run.
+// Kind says why a command did not run.
 type Kind int
 
 // The kinds.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// withReadDeadline limits the time in which a request's body must arrive. The server reads the body of a
-// rejected request, too, so the limit applies before authentication.
+// withReadDeadline limits the time in which a request's body must arrive. The server also reads the
+// body of a request that it rejects, so the limit applies before authentication.
 func withReadDeadline(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -24,8 +24,8 @@ func withReadDeadline(next http.Handler, wait time.Duration) http.Handler {
 	})
 }
 
-// deadlineBody removes the deadline at the end of the body, because the handler may take longer and must
-// still notice when the client disconnects.
+// deadlineBody removes the deadline at the end of the body, because the handler may take longer and
+// must still notice when the client disconnects.
 type deadlineBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -40,8 +40,9 @@ func (b *deadlineBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// connLimit limits TCP connections. WebSockets have their own limits. Without it, a client that reaches
-// the port could use up the process's open files, and block the store, commands and the unix socket.
+// connLimit limits TCP connections. WebSockets have their own limits. Without this limit, a client
+// that reaches the port could use up the process's open files, and block the store, commands and
+// the unix socket.
 type connLimit struct {
 	max int
 
@@ -49,7 +50,8 @@ type connLimit struct {
 	open map[net.Conn]struct{}
 }
 
-// newConnLimit allows half of the process's open files, at most ten thousand connections.
+// newConnLimit allows as many connections as half of the files that the process may open, but at
+// most ten thousand.
 func newConnLimit(files int) *connLimit {
 	return &connLimit{max: max(1, min(files/2, 10_000)), open: map[net.Conn]struct{}{}}
 }

@@ -1,12 +1,12 @@
-// Package daemon serves runs, sessions, approvals, policy and the audit trail to many clients: over a
-// unix socket and, if configured, over TCP.
+// Package daemon serves runs, sessions, approvals, policy and the audit trail to many clients: over
+// a unix socket and, if configured, over TCP.
 //
 //	unix socket ─┐                        ┌─► /v1/ws    WebSocket messages    ─┐
 //	             ├─► auth ─► one handler ─┼─► /v1/…     HTTP, SSE, OpenAPI    ─┼─► runs, feed, sessions
 //	TCP (TLS) ───┘                        └─► /         console               ─┘
 //
-// docs/reference/websocket.md and docs/reference/http.md describe its interfaces. Package daemon/client
-// is the client. The package makes no permission decisions and runs no agent; package
+// docs/reference/websocket.md and docs/reference/http.md describe its interfaces. Package
+// daemon/client is the client. The package makes no permission decisions and runs no agent; package
 // internal/daemon/runs does.
 package daemon
 
@@ -40,6 +40,6 @@ type Options struct {
 	Clock    func() time.Time
 	Log      *slog.Logger
 
-	// Workspaces are served under /v1/workspaces; nil: these routes answer 501.
+	// Workspaces are served under /v1/workspaces. If nil, these routes answer with status 501.
 	Workspaces *workspace.Workspaces
 }

@@ -69,8 +69,8 @@ func (a *service) now() time.Time {
 	return time.Now()
 }
 
-// open lists the paths that need no credential, for [auth.Auth.Handler]: the console, and routes without
-// a scope.
+// open lists the paths that need no credential, for [auth.Auth.Handler]: the console, and routes
+// without a scope.
 func (a *service) open() []string {
 	list := []string{"/"}
 	for i := range a.table {
@@ -87,16 +87,16 @@ func (a *service) open() []string {
 // drain makes /readyz fail. Open connections continue.
 func (a *service) drain() { a.drained.Store(true) }
 
-// stop sends the event streams a shutdown event and ends them. The server's Shutdown waits for them as
-// for all requests. It may be called again.
+// stop sends a shutdown event to the event streams and ends them. The server's Shutdown waits for
+// them as for all requests. It may be called more than once.
 func (a *service) stop() {
 	a.drain()
 	a.end(errShutdown)
 	a.looking.Wait()
 }
 
-// actor returns the caller as it is recorded. A browser authenticates with a cookie; the command line
-// names itself, on the unix socket.
+// actor returns the caller as it is recorded. A browser authenticates with a cookie. The command
+// line names itself in the request, over the unix socket.
 func (c *call) actor() runs.Actor {
 	via := "http"
 	switch {

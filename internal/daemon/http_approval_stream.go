@@ -14,16 +14,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// pollEvery is the interval at which the board looks for requests and answers of other processes.
+// pollEvery is how often the board looks for requests and answers of other processes.
 const pollEvery = 250 * time.Millisecond
 
-// approvalBoard is the list of pending approvals for its subscribers. While there are any, one goroutine
-// updates it for all of them.
+// approvalBoard is the list of pending approvals that its subscribers receive. As long as there are
+// subscribers, one goroutine updates the list for all of them.
 type approvalBoard struct {
 	mu       sync.Mutex
 	watchers int
 	unwatch  context.CancelFunc
-	frame    []byte        // the list as an event; nil: not read yet
+	frame    []byte        // the list as an event; nil: the list was not read yet
 	changed  chan struct{} // closed when there is a new frame or a lasting failure
 	failing  time.Time     // time of the first failed update; zero if updates succeed
 	err      error         // the failure
@@ -33,7 +33,7 @@ type approvalBoard struct {
 // boardTimeout is the default for a board's patience.
 const boardTimeout = 10 * time.Second
 
-// failed notes whether the last update failed; a nil error means success.
+// failed stores whether the last update failed; a nil error means that it succeeded.
 func (b *approvalBoard) failed(ctx context.Context, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +49,8 @@ func (b *approvalBoard) failed(ctx context.Context, err error) {
 	}
 }
 
-// staleReason returns why the list may be outdated; lasting reports whether that has been so for a while.
+// staleReason returns why the list may be outdated. The result lasting reports whether the list has
+// been outdated for a while.
 func (b *approvalBoard) staleReason() (err error, lasting bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +76,7 @@ func (a *service) join() (done func()) {
 	}
 }
 
-// put publishes a new frame. A frame of an ended watch is dropped.
+// put publishes a new frame. If the watch has ended, its frame is dropped.
 func (b *approvalBoard) put(ctx context.Context, frame []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,8 +94,8 @@ func (b *approvalBoard) reload() (frame []byte, changed <-chan struct{}) {
 	return b.frame, b.changed
 }
 
-// watchApprovals updates the board when the list changes. It reads the approvals only if a session with
-// pending ones has changed, or if one has expired.
+// watchApprovals updates the board when the list changes. It reads the approvals only if a session
+// with pending ones has changed, or if one has expired.
 func (a *service) watchApprovals(ctx context.Context) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -147,8 +148,8 @@ func firstExpiry(list []api.Approval) time.Time {
 	return first
 }
 
-// streamApprovals sends the complete list of pending approvals whenever it changes. If it cannot be read
-// for a while, the stream ends.
+// streamApprovals sends the complete list of pending approvals whenever it changes. If the list
+// cannot be read for a while, the stream ends.
 func (a *service) streamApprovals(c *call) error {
 	if _, err := a.mark(c.ctx()); err != nil {
 		return err

@@ -26,10 +26,10 @@ func (a *service) approvalHandlers() map[string]func(*call) error {
 	}
 }
 
-// runSessionCache caches the runs of sessions while a list is built.
+// runSessionCache caches the runs that sessions belong to, while a list is built.
 type runSessionCache map[string]session.Meta
 
-// show adds the state and the run to an approval.
+// show adds to an approval its state and its run.
 func (a *service) show(ctx context.Context, q approval.Request, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
 	out := api.Approval{Request: q, Answer: ans, State: a.stateOf(q, ans), RunID: q.Session}
 	m, err := known.get(ctx, a.o.Sessions, q.Session)
@@ -124,8 +124,8 @@ func pageOf(c *call, list []api.Approval) error {
 	return c.json(out)
 }
 
-// pending lists the approvals that can be answered. Those of a damaged log are omitted; `sessions verify`
-// names the log.
+// pending lists the approvals that can be answered. Those of a damaged log are omitted; `sessions
+// verify` names the log.
 func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error) {
 	open, err := runlog.Pending(ctx, a.o.Sessions, of)
 	if err != nil && len(open) == 0 && !errors.Is(err, session.ErrCorrupt) {
@@ -188,7 +188,7 @@ func (a *service) allApprovals(ctx context.Context, of string) ([]api.Approval, 
 	return list, nil
 }
 
-// find returns the approval in the path, and its answer.
+// find returns the approval in the path. It also returns the approval's answer.
 func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 	id := c.path("id")
 	notFound := refuse(outcome.NotFound, "no approval "+id, "GET /v1/approvals lists the pending ones")
@@ -204,7 +204,7 @@ func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 		return list[i].Request, list[i].Answer, nil
 	}
 	q, ans, err := approval.Find(c.ctx(), a.o.Sessions, id)
-	if errors.Is(err, approval.ErrNoRequest) || err == nil && q.ID != id { // the API takes complete ids only
+	if errors.Is(err, approval.ErrNoRequest) || err == nil && q.ID != id { // the API accepts only complete ids
 		return q, nil, notFound
 	}
 	return q, ans, err
@@ -271,7 +271,7 @@ func (a *service) decide(c *call) error {
 	return c.json(out)
 }
 
-// continueAfterAnswer continues an interrupted run whose approval was answered.
+// continueAfterAnswer continues an interrupted run after its approval was answered.
 func (a *service) continueAfterAnswer(c *call, run string) error {
 	info, err := a.o.Runs.Get(c.ctx(), run)
 	if err == nil && info.Status == api.StatusInterrupted {

@@ -26,8 +26,8 @@ func (a *service) recordHandlers() map[string]func(*call) error {
 	}
 }
 
-// audit lists entries of one session or of all, the oldest session first. The cursor after a page is
-// "SESSION@N": N entries of that session were sent.
+// audit lists the entries of one session or of all sessions, oldest session first. The cursor after
+// a page is "SESSION@N": N entries of that session were sent.
 func (a *service) audit(c *call) error {
 	after, err := c.after()
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *service) audit(c *call) error {
 	return c.json(api.Page[json.RawMessage]{Items: p.items, Next: c.cursor(p.next)})
 }
 
-// auditPage is a page of audit entries while it is built.
+// auditPage is a page of audit entries that is being built.
 type auditPage struct {
 	in    *session.Sessions
 	o     *audit.ReadOptions
@@ -76,8 +76,8 @@ type auditPage struct {
 	next  string // cursor of the next page; "": none
 }
 
-// remaining returns the sessions whose entries remain to be sent, and how many entries of the first
-// session were already sent.
+// remaining returns the sessions whose entries were not all sent. It also returns how many entries
+// of the first of these sessions were already sent.
 func (p *auditPage) remaining(ctx context.Context, one, after string) (list []session.Meta, sent int, err error) {
 	if one != "" {
 		m, err := p.in.Get(ctx, one)
@@ -104,8 +104,8 @@ func (p *auditPage) remaining(ctx context.Context, one, after string) (list []se
 	return nil, 0, &outcome.Failure{Message: "the session of the cursor no longer exists", Advice: "restart the list without a cursor", Result: outcome.NotFound, Cause: session.ErrNotFound}
 }
 
-// add adds the entries of a session, without those that were already sent, until the page is full.
-// Damaged records are omitted; verification reports them.
+// add adds the entries of a session until the page is full. It leaves out the entries that were
+// already sent. Damaged records are omitted; verification reports them.
 func (p *auditPage) add(ctx context.Context, id string, sent int) error {
 	n := 0
 	for e, err := range audit.Read(ctx, p.in, id, p.o) {

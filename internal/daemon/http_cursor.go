@@ -11,8 +11,9 @@ import (
 
 const cursorSum = 12 // bytes
 
-// cursor returns the token for the next page of a list. It has the position and is bound to the route and
-// its filters. It stays valid after a restart. It protects against mistakes; its content is not secret.
+// cursor returns the token for the next page of a list. It contains the position, and is valid only
+// for the same route with the same filters. It stays valid after a restart. Its checksum only
+// detects mistakes; the content of the cursor is not secret.
 func (c *call) cursor(after string) string {
 	if after == "" {
 		return ""
@@ -20,7 +21,8 @@ func (c *call) cursor(after string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.bound(after), after...))
 }
 
-// after returns the position in the query's cursor, as given to [call.cursor].
+// after returns the position that the cursor in the query contains; [call.cursor] made the cursor
+// from it.
 func (c *call) after() (string, error) {
 	token := c.query["cursor"]
 	if token == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// readBody reads a JSON body. A missing body is an empty one.
+// readBody reads a JSON body. A missing body is treated as an empty one.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, routes.MaxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {

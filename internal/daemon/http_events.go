@@ -15,14 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxScanned is how many records one request filtered by kind reads at most.
+// maxScanned is the maximum number of records that one request reads if it filters by kind.
 const maxScanned = 10_000
 
 func (a *service) events(c *call) error {
 	m, err := a.meta(c)
 	live := c.accepts(routes.EventStream)
 	if errors.Is(err, session.ErrNotFound) && live && a.prepared(c.ctx(), c.path("id")) {
-		m, err = session.Meta{ID: c.path("id")}, nil // its run has not started
+		m, err = session.Meta{ID: c.path("id")}, nil // the run of the session has not started
 	}
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (a *service) eventPage(ctx context.Context, m session.Meta, after int64, li
 	n := 0
 	for r, err := range a.o.Sessions.Records(ctx, m.ID, session.Range{After: after, Until: m.Head}) {
 		if errors.Is(err, session.ErrCorrupt) {
-			continue // return the rest; `sessions verify` reports the damaged record
+			continue // return the other records; `sessions verify` reports the damaged one
 		}
 		if err != nil {
 			return nil, err

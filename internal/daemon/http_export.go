@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// export streams an export as it is written. If it fails in the middle, the connection is cut, so
-// that the client notices that the export is incomplete.
+// export streams an export while it is being written. If it fails in the middle, the connection is
+// cut off, so that the client notices that the export is incomplete.
 func (a *service) export(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *service) export(c *call) error {
 	return nil
 }
 
-// writer makes an [io.Writer] of a function.
+// writer is a function that implements [io.Writer].
 type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }

@@ -19,7 +19,7 @@ import (
 
 const (
 	octets = "application/octet-stream"
-	// fileTime is how long the transfer of a file may take.
+	// fileTime is the time limit for the transfer of a file.
 	fileTime = 10 * time.Minute
 	// maxFile is the maximum size of a transferred file, in bytes.
 	maxFile = workspace.MaxUpload
@@ -69,7 +69,7 @@ func (a *service) listFiles(c *call) error {
 	}
 	out := api.Page[routes.WorkspaceFile]{Items: apiList(page.Files, apiFile)}
 	if page.Next != "" {
-		b, err := json.Marshal([]byte(page.Next)) // a name may not be valid UTF-8
+		b, err := json.Marshal([]byte(page.Next)) // a file name may be invalid UTF-8
 		if err != nil {
 			return err
 		}

@@ -30,14 +30,15 @@ func (a *service) healthHandlers() map[string]func(*call) error {
 	}
 }
 
-// readyz needs no credential, so it names the failed checks only; the reasons are logged.
+// readyz needs no credential, so the answer only names the checks that failed; the reasons are
+// logged.
 func (a *service) readyz(c *call) error {
 	doc, status := routes.Readiness{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
 	err := a.store.check(c.ctx(), a.o.Sessions.Store())
 	if err != nil {
 		doc.Checks["store"] = notReady(err)
 	}
-	if a.store.changed(doc.Checks["store"]) && err != nil { // log changes only: probes come every few seconds
+	if a.store.changed(doc.Checks["store"]) && err != nil { // log only changes, because probes come every few seconds
 		a.log.WarnContext(c.ctx(), "the store is not ready", "error", err)
 	}
 	if a.drained.Load() {
@@ -67,19 +68,19 @@ func notReady(err error) string {
 
 const (
 	checkTime = 1500 * time.Millisecond // time for a check of the store; the answer is due within 2 s
-	checkTTL  = 500 * time.Millisecond  // how long a result is reused, because anyone may ask
+	checkTTL  = 500 * time.Millisecond  // how long a result is reused, because a client may request it without a credential
 )
 
-// storeCheck has the result of the last check of the store.
+// storeCheck contains the result of the last check of the store.
 type storeCheck struct {
 	mu     sync.Mutex
 	at     time.Time
 	err    error
-	done   chan struct{} // closed when the running check ends; nil: none is running
+	done   chan struct{} // closed when the running check ends; nil if no check is running
 	answer string        // the last answer
 }
 
-// changed notes the answer and reports whether it differs from the last one.
+// changed stores the answer and reports whether it differs from the last one.
 func (s *storeCheck) changed(answer string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *storeCheck) changed(answer string) bool {
 	return previous != answer
 }
 
-// check checks the store, with one check at a time for all requests. If it takes too long, the request
+// check checks the store. Concurrent requests share one check. If it takes too long, the request
 // stops waiting and the check continues.
 func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 	s.mu.Lock()

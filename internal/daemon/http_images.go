@@ -12,7 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-// buildTime limits the build of an image. Downloading Debian and vendor agents takes time.
+// buildTime is the time limit for the build of an image. Downloading Debian and vendor agents takes
+// time.
 const buildTime = time.Hour
 
 func apiImage(i *image.Image) routes.Image {

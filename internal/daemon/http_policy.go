@@ -30,7 +30,7 @@ func (a *service) policyHandlers() map[string]func(*call) error {
 	}
 }
 
-// policyOf returns the policy in force, or the recorded one.
+// policyOf returns the policy of the active run, or the recorded policy if the run is not active.
 func (a *service) policyOf(ctx context.Context, m session.Meta) (*api.Policy, error) {
 	chains, grants, err := a.o.Runs.Chains(runOf(m))
 	if isInactive(err) || err == nil && len(chains) == 0 {
@@ -96,7 +96,7 @@ func (a *service) writePolicy(c *call, m session.Meta) error {
 	return c.json(p)
 }
 
-// changeOf returns the change of policy in a request.
+// changeOf returns the policy change that a request asks for.
 func changeOf(p *api.PolicyChange) (policy.Change, error) {
 	if (p.Patch == nil) == (p.Mode == "") {
 		return policy.Change{}, refuse(outcome.Usage, "one of patch and mode is required", "")

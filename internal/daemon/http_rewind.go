@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/rewind"
 )
 
-// rewindSession rewinds a session like `sessions rewind`: it returns a plan, and applies it if the
-// request has the plan's digest.
+// rewindSession rewinds a session like `sessions rewind`. It returns a plan. If the request has the
+// digest of the plan, it applies the plan.
 func (a *service) rewindSession(c *call) error {
 	r := rewind.Request{Actor: c.caller.Name}
 	if err := c.into(&r.Rewind); err != nil {
@@ -43,7 +43,7 @@ func (a *service) rewindSession(c *call) error {
 	return c.document(doc, err)
 }
 
-// applyRewind applies the plan that was shown, or returns why it cannot.
+// applyRewind applies the plan that the client has seen. If it cannot, it returns the reason.
 func applyRewind(ctx context.Context, plan *rewind.Plan, shown string) (done *rewind.Result, err error) {
 	err = rewind.ErrChanged
 	if shown == plan.Digest() {

@@ -84,8 +84,8 @@ func (a *service) createRun(c *call) error {
 	return a.writeRun(c, status, p.Run)
 }
 
-// unprepared returns a conflict if the run could not be prepared because it is running, and
-// otherwise err.
+// unprepared returns a conflict if the run could not be prepared because it is running. Otherwise
+// it returns err.
 func (a *service) unprepared(c *call, id string, err error) error {
 	if r, e := a.o.Runs.Get(c.ctx(), id); e == nil && !r.Status.Ended() {
 		return caused(outcome.Conflict, "wait until it ends, or steer it; see GET /v1/runs/"+id+", holdfast sessions show "+id, err)
@@ -139,7 +139,7 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 	if spec.Cwd, err = o.folder(ctx, spec.Workspace, spec.Cwd); err != nil {
 		return nil, err
 	}
-	if spec.StrategyPath != "" && !filepath.IsAbs(spec.StrategyPath) { // it may be relative to the run's working folder
+	if spec.StrategyPath != "" && !filepath.IsAbs(spec.StrategyPath) { // the path may be relative to the run's working folder
 		if spec.Cwd == "" {
 			return nil, refuse(outcome.Usage, "strategy_path must be absolute without cwd, not "+strconv.Quote(spec.StrategyPath), "")
 		}
@@ -160,7 +160,7 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 }
 
 // namedStrategy returns the strategy in a spec. It returns nil if the run keeps its recorded
-// strategy or is of a single agent.
+// strategy or has only one agent.
 func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	switch {
 	case len(s.Strategy) > 0:
@@ -171,7 +171,8 @@ func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	return nil, nil
 }
 
-// act returns the handler of an action on the run in the path. It answers with the run after the action.
+// act returns a handler that applies an action to the run in the path. It answers with the run
+// after the action.
 func (a *service) act(do func(c *call, id string) error) func(*call) error {
 	return func(c *call) error {
 		id := c.path("id")

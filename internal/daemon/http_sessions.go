@@ -12,7 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxSearched is how many sessions one request with q reads at most, chunk of them at a time.
+// maxSearched is the maximum number of sessions that one request with q reads. It reads them in
+// groups of chunk sessions.
 const (
 	maxSearched = 2000
 	chunk       = 200
@@ -30,7 +31,8 @@ func (a *service) sessionHandlers() map[string]func(*call) error {
 	}
 }
 
-// apiSession returns a session in the form of the API; asking is from [session.Sessions.OpenApprovals].
+// apiSession returns a session in the format of the API. The parameter asking is the result of
+// [session.Sessions.OpenApprovals].
 func (a *service) apiSession(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
 	status, err := a.o.Runs.StatusOf(ctx, m, asking)
 	if err != nil && !errors.Is(err, session.ErrNotFound) { // ErrNotFound: it was deleted meanwhile
@@ -80,7 +82,7 @@ func (a *service) listSessions(c *call) error {
 			}
 			out.Items = append(out.Items, s)
 		}
-		if n < len(page.Sessions) { // ask the store for the cursor after n sessions
+		if n < len(page.Sessions) { // get from the store the cursor after n sessions
 			q.Limit = n
 			if page, err = a.o.Sessions.List(c.ctx(), q); err != nil {
 				return err
@@ -129,7 +131,7 @@ func (a *service) writeSession(c *call, status int, m session.Meta) error {
 	return a.writeFork(c, status, m, session.NotInherited{})
 }
 
-// writeFork answers with a session and what it did not inherit.
+// writeFork answers with a session and with what the session did not inherit.
 func (a *service) writeFork(c *call, status int, m session.Meta, missing session.NotInherited) error {
 	asking, err := a.o.Sessions.OpenApprovals(c.ctx())
 	if err != nil {
@@ -148,7 +150,8 @@ func (a *service) writeFork(c *call, status int, m session.Meta, missing session
 
 func etag(n int64) string { return `"` + strconv.FormatInt(n, 10) + `"` }
 
-// matches parses If-Match: the version that the change applies to. ok is false if it is missing or "*".
+// matches parses If-Match, which contains the version that the change applies to. ok is false if it
+// is missing or "*".
 func (c *call) matches() (n int64, ok bool, err error) {
 	v := c.r.Header.Get("If-Match")
 	if v == "" || v == "*" {
@@ -194,7 +197,8 @@ func (a *service) patchSession(c *call) error {
 	return a.writeSession(c, c.route.Success(), m)
 }
 
-// patch changes title, tag and summary; with If-Match only if the session has not changed.
+// patch changes title, tag and summary. With If-Match, it does so only if the session has not
+// changed.
 func (a *service) patch(c *call, id string, p session.MetaPatch) error {
 	head, only, err := c.matches()
 	if err != nil {
@@ -281,7 +285,7 @@ func (a *service) forkSession(c *call) error {
 	return a.repeatFork(c, id)
 }
 
-// repeatFork answers with the fork that an earlier request created.
+// repeatFork answers a repeated request with the fork that the first request created.
 func (a *service) repeatFork(c *call, id string) error {
 	var f api.Fork
 	if err := c.into(&f); err != nil {

@@ -92,7 +92,7 @@ func applyLimits(l *routes.LimitsPatch, to *workspace.Limits) error {
 	return nil
 }
 
-// notUsable returns the problem of an invalid settings field.
+// notUsable returns the problem for a settings field that is invalid.
 func notUsable(field, what, hint string) error {
 	p := routes.NewProblem(outcome.Usage, field+" "+what, hint)
 	p.Field = field
@@ -135,7 +135,8 @@ func (a *service) workspaces() (*workspace.Workspaces, error) {
 	return a.o.Workspaces, nil
 }
 
-// decodeForWorkspaces returns the workspaces of the daemon after decoding the request's body into q.
+// decodeForWorkspaces decodes the body of the request into q, and then returns the workspaces of
+// the daemon.
 func (a *service) decodeForWorkspaces(c *call, q any) (*workspace.Workspaces, error) {
 	w, err := a.workspaces()
 	if err == nil {
@@ -144,7 +145,7 @@ func (a *service) decodeForWorkspaces(c *call, q any) (*workspace.Workspaces, er
 	return w, err
 }
 
-// folder returns the working folder of a run: the project of its workspace, or cwd.
+// folder returns the working folder of a run: the folder of its workspace's project, or cwd.
 func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) {
 	switch {
 	case slug == "":
@@ -178,7 +179,8 @@ func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, con
 	return c.json(api.Page[T]{Items: apiList(all, show)})
 }
 
-// onWorkspace calls do with the workspace in the path, and answers with its new state.
+// onWorkspace calls the function do with the workspace in the path. Then it answers with the new
+// state of the workspace.
 func (a *service) onWorkspace(c *call, do func(ctx context.Context, w *workspace.Workspaces, slug string) error) error {
 	w, err := a.workspaces()
 	if err != nil {

@@ -21,18 +21,18 @@ const (
 	maxKey   = 255 // bytes of an Idempotency-Key
 )
 
-// idempotencyCache stores the answers to requests with an Idempotency-Key, in memory: a restart forgets
-// them. It is safe for concurrent use.
+// idempotencyCache stores the answers to requests with an Idempotency-Key. It stores them only in
+// memory, so a restart loses them. It is safe for concurrent use.
 type idempotencyCache struct {
 	now func() time.Time
 
 	mu        sync.Mutex
 	responses map[string]*storedResponse
-	order     []string // keys of requests with an answer, oldest first
+	order     []string // the keys of the answered requests, oldest first
 	bytes     int
 }
 
-// storedResponse is a request with a key, and its answer when there is one.
+// storedResponse is a request with a key, and the answer once the request has one.
 type storedResponse struct {
 	request [sha256.Size]byte
 	done    bool
@@ -78,7 +78,7 @@ func (a *service) once(c *call) error {
 	}
 	rec := &recorder{ResponseWriter: c.w}
 	c.w = rec
-	defer func() { // this runs even after a panic; then nothing is stored
+	defer func() { // this runs even after a panic; no answer is stored then
 		switch {
 		case c.route.again == nil:
 		case rec.status < http.StatusMultipleChoices:
@@ -103,9 +103,10 @@ func printable(s string) bool {
 	return true
 }
 
-// repeats has, by route ID, the handlers of repeated requests whose first answer is not stored. For other
-// routes the first answer is stored and sent again. An answer with text of a session is not stored,
-// because it would outlive an erasure; the handler reads the session again.
+// repeats returns, by route ID, the handlers of repeated requests whose first answer is not stored.
+// For all other routes, the first answer is stored and sent again. An answer that contains text of
+// a session is not stored, because the text would remain after an erasure. The handler reads the
+// session again instead.
 func (a *service) repeats() map[string]func(c *call, first *storedResponse) error {
 	run := func(c *call, _ *storedResponse) error { return a.writeRun(c, http.StatusOK, c.path("id")) }
 	return map[string]func(c *call, first *storedResponse) error{
@@ -123,8 +124,8 @@ func (a *service) repeats() map[string]func(c *call, first *storedResponse) erro
 	}
 }
 
-// begin returns the stored answer to an identical request, or nil if the caller must serve the request
-// and then call finish.
+// begin returns the stored answer to an identical request. If there is none, it returns nil, and
+// the caller must serve the request and then call finish.
 func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -142,7 +143,8 @@ func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedR
 	return old, nil
 }
 
-// finish stores an answer, unless repeating the request may give a different one.
+// finish stores an answer. It does not do so if the same request may get a different answer when it
+// is repeated.
 func (k *idempotencyCache) finish(id string, r *recorder) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// page serves the console: its files, and index.html for the paths that it handles itself (see place).
-// Package auth sets its Content-Security-Policy.
+// page serves the console: its files, and index.html for the paths that the console handles itself
+// (see place). Package auth sets its Content-Security-Policy.
 func (a *service) page(w http.ResponseWriter, r *http.Request) {
 	notFound := refuse(outcome.NotFound, "not found: "+r.URL.Path, "GET /v1/openapi.json lists all routes")
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
@@ -33,8 +33,8 @@ func (a *service) page(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, withPath(r, "/"+name), a.o.Console, name)
 }
 
-// place reports whether the console itself handles a path: it has no dot, or it is in a folder without
-// files, such as sessions, because session ids may contain a dot.
+// place reports whether the console itself handles a path: it has no dot, or it is in a folder
+// without files, such as sessions, because session ids may contain a dot.
 func place(files fs.FS, name string) bool {
 	folder, _, deep := strings.Cut(name, "/")
 	if name == "" || !strings.Contains(path.Base(name), ".") {
@@ -44,8 +44,8 @@ func place(files fs.FS, name string) bool {
 	return deep && err != nil
 }
 
-// withPath returns the request with another path. A request for index.html by name would be redirected to
-// its folder.
+// withPath returns the request with another path. A request for index.html by name would be
+// redirected to its folder.
 func withPath(r *http.Request, p string) *http.Request {
 	if strings.HasSuffix(p, "/index.html") {
 		p = strings.TrimSuffix(p, "index.html")

@@ -52,12 +52,12 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 	}
 }
 
-// refuse returns an error that becomes the answer to the request.
+// refuse returns an error with which the daemon answers the request.
 func refuse(out outcome.Outcome, detail, hint string) error {
 	return routes.NewProblem(out, detail, hint)
 }
 
-// caused is [refuse] with the message of another error.
+// caused is like [refuse], with the message of another error, which it wraps.
 func caused(out outcome.Outcome, hint string, err error) error {
 	p := routes.NewProblem(out, err.Error(), hint)
 	p.Cause = err
@@ -98,7 +98,7 @@ var ofRuns = map[wire.Code]outcome.Outcome{
 	wire.CodeInternal:        outcome.Failed,
 }
 
-// onFailure maps codes to outcomes for errors whose cause has none.
+// onFailure maps codes to outcomes. It is used for errors whose cause has no outcome.
 var onFailure = map[wire.Code]outcome.Outcome{
 	wire.CodePrepareFailed:  outcome.Usage,
 	wire.CodeStartFailed:    outcome.Conflict,
@@ -126,7 +126,8 @@ func statusOf(err error) outcome.Outcome {
 	return httpOutcome(err)
 }
 
-// httpOutcome is outcome.FromError, with the differences between a command and a request.
+// httpOutcome is like outcome.FromError, except for errors whose outcome differs between a request
+// and a command.
 func httpOutcome(err error) outcome.Outcome {
 	switch {
 	case errors.Is(err, session.ErrFull):
@@ -145,8 +146,8 @@ func httpOutcome(err error) outcome.Outcome {
 	return outcome.FromError(err)
 }
 
-// isUnavailable reports whether an error means that the daemon cannot serve anything now: the store is
-// unreachable, full, or must be reopened, or the daemon is shutting down.
+// isUnavailable reports whether an error means that the daemon cannot answer any request now: the
+// store is unreachable, is full or must be reopened, or the daemon is shutting down.
 func isUnavailable(err error) bool {
 	return retry.IsUnavailable(err) || errors.Is(err, session.ErrPoisoned) || errors.Is(err, runs.ErrDraining)
 }

@@ -111,8 +111,8 @@ func (a *service) routes(mux *http.ServeMux) {
 
 // serve serves a request of a route.
 //
-// The body must arrive and the answer must be read within time limits, so that an idle client does not
-// use resources. Streams and exports set their own limits.
+// The body must arrive and the answer must be read within time limits, so that an idle client does
+// not use resources. Streams and exports set separate time limits.
 func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
@@ -121,7 +121,7 @@ func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 	}
 	_ = control.Flush()
-	_ = control.SetWriteDeadline(time.Time{}) // the next request on the connection sets its own
+	_ = control.SetWriteDeadline(time.Time{}) // the next request on the connection sets a new deadline
 }
 
 const (
@@ -140,7 +140,7 @@ func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error
 	if c.query, err = rt.ParseQuery(r.URL.RawQuery); err != nil {
 		return err
 	}
-	if rt.Scope == "" && rt.Method == http.MethodPost { // the login handler reads its body itself
+	if rt.Scope == "" && rt.Method == http.MethodPost { // the login handler itself reads the body
 		return rt.serve(c)
 	}
 	if rt.RawBody != "" {
@@ -167,7 +167,7 @@ func (c *call) serveRaw() error {
 	return c.route.serve(c)
 }
 
-// allowed reports, as an error, why the caller may not use the route.
+// allowed returns an error if the caller may not use the route; the error says why.
 func allowed(rt *route, r *http.Request) error {
 	if rt.Scope == "" {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// checkRunPermission reports whether a caller may create a run with a spec. A caller who may not answer
-// approvals may not answer them in advance, either: without the scope approve, the mode must be at least
-// as strict as the default one, and the spec may not add permissions, start programs outside the sandbox,
-// or send the daemon's keys to a different address.
+// checkRunPermission reports whether a caller may create a run with a spec. A caller who may not
+// answer approvals may not answer them in advance, either: without the scope approve, the mode must
+// be at least as strict as the default one, and the spec may not add permissions, start programs
+// outside the sandbox, or send the daemon's keys to a different address.
 func checkRunPermission(c auth.Caller, s *runspec.Spec) error {
 	if c.HasScope(api.ScopeApprove) {
 		return nil

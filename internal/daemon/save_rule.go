@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/savedrule"
 )
 
-// settingsTarget returns the folder of the settings of a session's run.
+// settingsTarget returns the folder whose settings apply to the run of a session.
 func (o *Options) settingsTarget(ctx context.Context, session string) (saverule.Target, error) {
 	return saverule.TargetOf(ctx, o.Sessions, session, func(ctx context.Context, slug string) (string, error) {
 		if o.Workspaces == nil {
@@ -26,9 +26,9 @@ func (o *Options) settingsTarget(ctx context.Context, session string) (saverule.
 	})
 }
 
-// planSave checks whether a caller may have an answer's rule saved, and returns the plan of the save, or
-// nil if the answer saves nothing. A saved rule outlasts the caller's credential, so it needs the scope
-// admin. A process of a run never has that scope: see [auth.Caller].
+// planSave checks whether a caller may save the rule of an answer. It returns the plan of the save,
+// or nil if the answer saves no rule. A saved rule outlasts the caller's credential, so it needs
+// the scope admin. Processes of a run never have that scope: see [auth.Caller].
 func (o *Options) planSave(ctx context.Context, caller auth.Caller, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is saved
@@ -55,8 +55,8 @@ func write(plan *saverule.Plan) (*savedrule.Result, error) {
 	return k, nil
 }
 
-// savePreview returns the rules that answers to an approval could save; it returns nil if they are
-// unknown.
+// savePreview returns the rules that an answer to an approval could save. If they are unknown, it
+// returns nil.
 func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil
@@ -74,7 +74,7 @@ func (c *socket) planSaveOf(ctx context.Context, a *approval.Answer) (*saverule.
 		return nil, nil //nolint:nilnil // nothing is saved
 	}
 	q, _, err := approval.Find(ctx, c.s.o.Sessions, a.RequestID)
-	if err == nil && q.ID != a.RequestID { // the API takes complete ids only
+	if err == nil && q.ID != a.RequestID { // the API accepts only complete ids
 		err = approval.ErrNoRequest
 	}
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Limits of the HTTP server. Bodies and answers have other limits, because an event stream may not have
-// one.
+// Limits of the HTTP server. Bodies and answers have separate limits, because an event stream must
+// not have one.
 const (
 	headerTime  = 10 * time.Second // until a request's headers must have arrived
 	idleTime    = 2 * time.Minute  // between the requests of a connection
 	headerBytes = 64 << 10
 )
 
-// Server is the daemon's server. New creates it, Serve serves on listeners, and Shutdown ends it. It is
-// safe for concurrent use.
+// Server is the daemon's server. New creates a server, Serve serves on listeners, and Shutdown ends
+// the server. It is safe for concurrent use.
 type Server struct {
 	o       Options
 	api     *service
@@ -27,8 +27,8 @@ type Server struct {
 	http    *http.Server
 
 	ending sync.Once
-	ended  chan struct{} // closed when Shutdown is done
-	failed error         // its result; set before ended is closed
+	ended  chan struct{} // closed when Shutdown has ended
+	failed error         // the result of Shutdown; set before ended is closed
 }
 
 // New returns a server. Sessions, Hub, Runs, Auth and Env must be set.
@@ -68,8 +68,8 @@ func New(o *Options) (*Server, error) {
 // Handler returns the server's handler, behind [auth.Auth.Handler].
 func (s *Server) Handler() http.Handler { return s.http.Handler }
 
-// Serve serves on a listener, and closes it, until Shutdown; then it returns nil. It may be called for
-// several listeners at once.
+// Serve serves on a listener until Shutdown, and then closes the listener and returns nil. It may
+// be called for several listeners at once.
 func (s *Server) Serve(l net.Listener) error {
 	s.o.Auth.Listening(l.Addr())
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -78,16 +78,17 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain makes /readyz fail from now on, and rejects starting runs over the WebSocket. Open connections
-// and other requests continue.
+// Drain makes /readyz fail from now on, and makes the WebSocket reject requests that start runs.
+// Open connections and other requests continue.
 func (s *Server) Drain() {
 	s.api.drain()
 	s.sockets.draining.Store(true)
 }
 
-// Shutdown stops accepting connections, notifies open ones (close code 1001, SSE event "shutdown"), and
-// waits until requests have ended. If ctx ends first, it cuts off the rest and returns the error of ctx.
-// Another call waits for the first and returns the same error.
+// Shutdown stops accepting connections and notifies the open ones (close code 1001, SSE event
+// "shutdown"). Then it waits until all requests have ended. If ctx ends first, it cuts off the
+// remaining connections and returns the error of ctx. A second call waits for the first one and
+// returns the same error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ending.Do(func() {
 		defer close(s.ended)
@@ -99,7 +100,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}()
 		s.failed = s.http.Shutdown(ctx)
 		if s.failed != nil {
-			_ = s.http.Close() // the first error says more
+			_ = s.http.Close() // the first error has more details
 		}
 		<-done
 	})

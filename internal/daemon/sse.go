@@ -22,7 +22,7 @@ import (
 
 const (
 	heartbeat    = 15 * time.Second
-	writeTimeout = 10 * time.Second // a client that reads nothing for this long is disconnected
+	writeTimeout = 10 * time.Second // a client that reads nothing for this time is disconnected
 	maxStreams   = 4096
 	burst        = 64 // events of a replay between two flushes
 )
@@ -33,11 +33,12 @@ type sse struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
 	within    time.Duration // time limit of a write
-	unflushed int           // number of events that were not flushed
+	unflushed int           // how many events are written but not flushed
 }
 
-// startStream sends the header of a stream and calls run. ctx ends when the client disconnects, when its
-// credential is revoked, or when the daemon shuts down; its cause is the reason.
+// startStream sends the header of a stream and calls run. ctx ends when the client disconnects,
+// when its credential is revoked, or when the daemon shuts down. Its cause says which of these
+// happened.
 func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) error) error {
 	if a.live.Err() != nil {
 		return refuse(outcome.Unavailable, errShutdown.Error(), "")
@@ -87,7 +88,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 
 var errRevoked = errors.New("the credential was revoked")
 
-// write sends bytes. Without flush, they are sent with the next ones.
+// write sends bytes. If flush is false, they are sent together with later ones.
 func (s *sse) write(b []byte, flush bool) error {
 	err := s.control.SetWriteDeadline(time.Now().Add(s.within))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -103,8 +104,8 @@ func (s *sse) write(b []byte, flush bool) error {
 	return s.control.Flush()
 }
 
-// message encodes one event of a stream. JSON has line breaks only in strings, where they are escaped, so
-// data is one line. An id without data only updates the client's Last-Event-ID.
+// message encodes one event of a stream. JSON has line breaks only in strings, where they are
+// escaped, so data is one line. An id without data only updates the client's Last-Event-ID.
 func message(event, id string, data []byte) []byte {
 	var b bytes.Buffer
 	if id != "" {
@@ -141,8 +142,8 @@ func (a *service) stream(c *call, m session.Meta, kinds []session.Kind) error {
 	return a.startStream(c, func(ctx context.Context, s *sse) error { return a.follow(ctx, s, sub, m, kinds) })
 }
 
-// streamFrom returns where a stream begins: Last-Event-ID, which a browser sends when it reconnects,
-// otherwise after, otherwise the beginning.
+// streamFrom returns where a stream begins: at Last-Event-ID, which a browser sends when it
+// reconnects; otherwise at the parameter after; otherwise at the beginning.
 func (c *call) streamFrom(m session.Meta) (int64, error) {
 	after := c.number("after", 0)
 	if v := c.r.Header.Get("Last-Event-ID"); v != "" {
@@ -197,7 +198,7 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 			}
 		}
 		if e.Kind == feed.Gap {
-			live = false // the following events are read from the log
+			live = false // the events after this one are read from the log
 		}
 	}
 }
@@ -208,7 +209,7 @@ func (a *service) prepared(ctx context.Context, id string) bool {
 	return err == nil && info.Status == api.StatusPending
 }
 
-// next waits for an event. While it waits, it sends heartbeats.
+// next waits for an event. It sends heartbeats while it waits.
 func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() error) (*feed.Event, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, heartbeat)
@@ -217,7 +218,7 @@ func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() erro
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return e, err
 		}
-		if err := sub.Stale(); err != nil { // a heartbeat would mean that nothing was missed
+		if err := sub.Stale(); err != nil { // send no heartbeat, because it would mean that nothing was missed
 			return nil, err
 		}
 		if err := alive(); err != nil {
@@ -232,8 +233,8 @@ func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() erro
 // plainEvents caches the frames of streams without a filter for all clients.
 var plainEvents = feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, nil) }}
 
-// frames returns the stream's frames for an event. Only the last frame of a record has an id, so that a
-// client that reconnects gets all of them again.
+// frames returns the stream's frames for an event. Only the last frame of a record has an id, so
+// that a client that reconnects gets all of them again.
 func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 	id := strconv.FormatInt(e.Seq, 10)
 	switch e.Kind {

@@ -16,18 +16,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 )
 
-// limits limit the resources of WebSocket clients.
+// limits are the maximum resources of WebSocket clients.
 type limits struct {
-	connections int           // at once
+	connections int           // maximum number of open connections
 	anonymous   int           // connections that have not sent a hello yet
 	subs        int           // subscriptions of one connection
 	pending     int           // unanswered requests of one connection
 	message     int64         // maximum size of a message, in bytes
-	rate, burst float64       // messages of one connection: per second, and at once
-	excess      float64       // number of messages above the rate before the connection is closed
+	rate, burst float64       // limits of the messages of one connection: per second, and at once
+	excess      float64       // how many messages above the rate close the connection
 	hello       time.Duration // time within which a client without a credential must send a hello
 	ping        time.Duration // time between pings
-	pong        time.Duration // time until a client that does not answer a ping is disconnected
+	pong        time.Duration // a client that does not answer a ping for this time is disconnected
 	slow        time.Duration // a connection ends after a frame that took longer
 	stuck       time.Duration // a connection is cut off in a frame that takes longer
 	request     time.Duration // time limit of a request
@@ -53,12 +53,12 @@ type sockets struct {
 	frames frameCache
 	starts startNotifier
 
-	draining atomic.Bool // nothing new is started
+	draining atomic.Bool // no new run is started
 
 	mu      sync.Mutex
 	open    map[*socket]struct{}
 	unknown int                             // number of open connections without a caller
-	revoked map[<-chan struct{}]*credential // credentials of connections, by the channel that is closed when the credential ends
+	revoked map[<-chan struct{}]*credential // key: the channel that is closed when a credential ends; value: the connections with that credential
 	closing bool
 	running sync.WaitGroup // readers of sockets, and watchers of credentials
 }
@@ -81,7 +81,8 @@ func (s *sockets) count() int {
 	return len(s.open)
 }
 
-// ServeHTTP accepts a client that is authenticated, or that must authenticate by a hello.
+// ServeHTTP accepts a client that is already authenticated, or that must authenticate with a hello
+// message.
 func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "send an upgrade request: docs/reference/websocket.md")
@@ -112,10 +113,10 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.begin(ws)
-	go c.serve() // in a goroutine, so that the request and its buffers can be freed
+	go c.serve() // this runs in a goroutine so that the request and its buffers can be freed
 }
 
-// admit counts a connection, or returns why it is not accepted.
+// admit counts a new connection. If the connection is not accepted, it returns the reason.
 func (s *sockets) admit(c *socket) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *sockets) admit(c *socket) string {
 	return ""
 }
 
-// introduce sets the caller of a connection that was accepted without one.
+// introduce sets the caller of a connection that had none when it was accepted.
 func (s *sockets) introduce(c *socket, caller auth.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +164,8 @@ func (s *sockets) remove(c *socket) {
 	s.running.Done()
 }
 
-// shutdown closes all connections with code 1001 and waits for them. When ctx ends, it cuts off the rest.
+// shutdown closes all connections with code 1001 and waits until they have ended. When ctx ends, it
+// cuts off the remaining connections.
 func (s *sockets) shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
@@ -228,7 +230,7 @@ func (s *sockets) closeCredential(k *credential) {
 	}
 }
 
-// hijacked notes the connection that a WebSocket takes over.
+// hijacked stores the connection that a WebSocket takes over.
 type hijacked struct {
 	http.ResponseWriter
 	c *socket

@@ -11,11 +11,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// awaitPoll is how often a subscriber of a prepared run looks for a start that did not come over a
-// WebSocket.
+// awaitPoll is how often a subscriber of a prepared run checks whether the run was started in
+// another way than over a WebSocket.
 const awaitPoll = 250 * time.Millisecond
 
-// errDismissed ends the subscriptions of a prepared run that was discarded.
+// errDismissed is the reason for which the subscriptions of a prepared run end when the run is
+// discarded.
 var errDismissed = errors.New("the run was discarded before it started")
 
 // startNotifier wakes subscribers of prepared runs.
@@ -25,11 +26,12 @@ type startNotifier struct {
 }
 
 type start struct {
-	pending chan struct{} // closed when the run may have changed
+	pending chan struct{} // closed when the run may have a new state
 	users   int
 }
 
-// wait returns a channel that is closed when a run may have changed. The caller calls done.
+// wait returns a channel that is closed when a run may have changed. The caller calls done when it
+// no longer waits.
 func (w *startNotifier) wait(run string) (news <-chan struct{}, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +63,8 @@ func (w *startNotifier) notify(run string) {
 	}
 }
 
-// await waits until a prepared run has started. It returns the feed from the beginning, so that nothing
-// is missed. The caller closes it.
+// await waits until a prepared run has started. It returns the feed from the beginning, so that
+// nothing is missed. The caller closes it.
 func (sub *subscription) await() (*feed.Subscription, error) {
 	s := sub.c.s
 	events, err := s.o.Hub.Await(sub.ctx, sub.run)
@@ -74,7 +76,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 		sub.send(&wire.Subscribed{Envelope: answer, RunID: sub.run})
 		sub.send(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: api.StatusPending})
 	}
-	sub.quiet, sub.requestID = true, "" // it was already reported as caught up
+	sub.quiet, sub.requestID = true, "" // this run was already reported as caught up
 	poll := time.NewTicker(awaitPoll)
 	defer poll.Stop()
 	for missed := 0; ; {
@@ -85,7 +87,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 			err = s.runExists(sub.ctx, sub.run)
 		}
 		if errors.Is(err, errNoRun) {
-			if missed++; missed > 1 { // the first time, the client that stopped it may be about to send a message
+			if missed++; missed > 1 { // the first miss is ignored, because the client that stopped the run may be about to send a message
 				sub.send(cancelled(sub.run, ""))
 				done()
 				return events, errDismissed

@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// freeBytes is the size up to which a message takes one token. Each further freeBytes bytes take
-// one more token.
+// freeBytes is the largest size of a message that takes only one token. For each further freeBytes
+// bytes, the message takes one more token.
 const freeBytes = 16 << 10
 
-// receive handles a message and reports whether the connection continues.
+// receive handles a message. It reports whether the connection continues.
 func (c *socket) receive(b []byte) bool {
 	now := c.s.o.Clock()
 	if !c.rate.take(1+float64(len(b)/freeBytes), now) {
@@ -42,7 +42,8 @@ func (c *socket) receive(b []byte) bool {
 	return true
 }
 
-// rateExceeded answers a message above the rate, and closes the connection if it continues.
+// rateExceeded answers a message that exceeds the rate. If the client continues to exceed it,
+// rateExceeded closes the connection.
 func (c *socket) rateExceeded(b []byte, once bool) bool {
 	if !once {
 		c.close(websocket.StatusPolicyViolation, "too many messages")
@@ -90,8 +91,8 @@ func (c *socket) reject(e *wire.Error) bool {
 	return false
 }
 
-// sendGreeting answers a hello on an authenticated connection. A token in it changes nothing, but must be
-// valid.
+// sendGreeting answers a hello on an authenticated connection. A token in it changes nothing, but
+// must be valid.
 func (c *socket) sendGreeting(hello *wire.Hello) bool {
 	if hello.Token != "" {
 		if _, ok := c.s.o.Auth.Check(hello.Token); !ok {
@@ -115,11 +116,11 @@ func scopeOf(req wire.Request) api.Scope {
 	case *wire.Ping, *wire.Subscribe, *wire.Unsubscribe, *wire.ListRuns, *wire.ListStrategies:
 		return api.ScopeRead
 	}
-	return api.ScopeAdmin // default for requests that are not listed
+	return api.ScopeAdmin // the default for requests that are not in the list
 }
 
-// queueOf returns the queue of a request. Requests about one run are served one after the other; a
-// decision waits only for decisions about the same approval.
+// queueOf returns the queue of a request. Requests about the same run are served one after the
+// other. The exception is a decision, which waits only for decisions about the same approval.
 func queueOf(req wire.Request) string {
 	if d, ok := req.(*wire.PermissionDecision); ok {
 		return "question " + d.PermissionRequestID
@@ -156,12 +157,13 @@ func runNamed(req wire.Request) string {
 	return ""
 }
 
-// enqueue serves a request after the earlier ones of its lane.
+// enqueue adds a request to its lane. The request is served after the earlier requests of that
+// lane. enqueue returns false if the connection has too many unanswered requests.
 func (c *socket) enqueue(lane string, job func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended || c.busy >= c.s.limits.pending {
-		return c.ended // no one reads the answer
+		return c.ended // no client reads the answer
 	}
 	c.busy++
 	if c.queues == nil {

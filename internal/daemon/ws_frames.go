@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// frameCache encodes a feed's events once for all connections. The agent's name is not in its session's
-// records, so there is one encoding for each name.
+// frameCache encodes each event of a feed once, for all connections. The records of an agent's
+// session do not contain the agent's name, so there is one encoding for each name.
 type frameCache struct {
 	mu     sync.Mutex
 	frames map[string]*feed.Encoding
 }
 
-// maxFramings limits the number of cached names, because a strategy may choose any name.
+// maxFramings is the maximum number of cached names; a strategy may use any names.
 const maxFramings = 1000
 
 func (f *frameCache) of(agentName string) *feed.Encoding {

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// via is recorded as the way in which WebSocket clients act.
+// via is recorded as the interface that WebSocket clients use.
 const via = "websocket"
 
 func (c *socket) actor() runs.Actor { return runs.Actor{Name: c.caller.Name, Via: via} }
@@ -125,7 +125,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	}
 	if p.Exists {
 		meta, err := c.s.o.Sessions.Get(ctx, p.Run)
-		if err != nil && (p.Status != api.StatusRunning || !errors.Is(err, session.ErrNotFound)) { // ErrNotFound: its log may not exist yet
+		if err != nil && (p.Status != api.StatusRunning || !errors.Is(err, session.ErrNotFound)) { // ErrNotFound is possible: the log may not exist yet
 			c.fail(r, err)
 			return
 		}
@@ -134,7 +134,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	c.subscribePrepared(r, m)
 }
 
-// replyStarted answers a request to start a run, and wakes its subscribers.
+// replyStarted answers a request to start a run, and wakes the subscribers of that run.
 func (c *socket) replyStarted(req wire.Request, err error) {
 	if err == nil {
 		c.s.starts.notify(runNamed(req))
@@ -142,7 +142,7 @@ func (c *socket) replyStarted(req wire.Request, err error) {
 	c.fail(req, err)
 }
 
-// stopRun stops a run. A run that was only prepared is discarded and leaves no record.
+// stopRun stops a run. If the run was only prepared, it is discarded and leaves no record.
 func (c *socket) stopRun(ctx context.Context, r *wire.StopRun) {
 	info, err := c.s.o.Runs.Get(ctx, r.RunID)
 	prepared := err == nil && info.Status == api.StatusPending
@@ -219,7 +219,7 @@ func (c *socket) change(ctx context.Context, req wire.Request, change policy.Cha
 		tool = change.Patch.Tool
 	}
 	chain, err := c.s.o.Runs.PreparedChain(ctx, run, tool)
-	if err != nil { // it is running and records the change
+	if err != nil { // the run is running and records the change
 		return
 	}
 	for _, sub := range c.s.followers(run) {

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
-// socket is one client. One goroutine reads. Requests and subscriptions run in others and write whole
-// frames, one at a time.
+// socket is one client. One goroutine reads. Requests and subscriptions run in other goroutines.
+// They write whole frames, one at a time.
 type socket struct {
 	s          *sockets
 	ws         *websocket.Conn
@@ -28,14 +28,14 @@ type socket struct {
 	known      bool
 	credential *credential
 	rate       bucket // limits what the client sends
-	excess     bucket // limits what it sends above the rate
+	excess     bucket // limits what the client sends above the rate
 
 	ctx    context.Context // until the connection ends
 	cancel context.CancelFunc
 	pinger *time.Timer
 	hello  *time.Timer
 
-	low       sync.Mutex // taken first by subscriptions, so that a reply waits for one frame and not for their backlog
+	low       sync.Mutex // subscriptions lock this first, so that a reply waits for one of their frames and not for all of them
 	writing   sync.Mutex
 	slowSince *time.Timer // cuts off the connection if a frame takes too long
 
@@ -59,7 +59,7 @@ func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
 
 // begin starts to use the WebSocket.
 func (c *socket) begin(ws *websocket.Conn) {
-	ws.SetReadLimit(-1) // serve checks the size, and replies before it closes
+	ws.SetReadLimit(-1) // serve checks the size, so that it can reply before it closes the connection
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ws = ws
@@ -76,7 +76,8 @@ func (c *socket) begin(ws *websocket.Conn) {
 	}
 }
 
-// serve reads until the connection ends, and then ends everything that runs for it.
+// serve reads messages until the connection ends. Then it ends everything that runs for the
+// connection.
 func (c *socket) serve() {
 	defer c.s.remove(c)
 	defer c.finish()
@@ -124,7 +125,8 @@ func (c *socket) finish() {
 	c.slowSince.Stop()
 }
 
-// recover ends a connection after a panic in one of its goroutines. Runs and other clients continue.
+// recover ends a connection after a panic in one of its goroutines. Runs and other clients
+// continue.
 func (c *socket) recover(end func(websocket.StatusCode, string)) {
 	if v := recover(); v != nil {
 		c.s.o.Log.Error("a client's request panicked", "panic", v, "stack", string(debug.Stack()))
@@ -147,7 +149,7 @@ func (c *socket) spawnLocked(job func()) bool {
 	return true
 }
 
-// end closes the connection once, from a goroutine other than the reader.
+// end closes the connection once. It may be called from any goroutine except the reader.
 func (c *socket) end(code websocket.StatusCode, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,10 +162,10 @@ func (c *socket) end(code websocket.StatusCode, reason string) {
 	}
 }
 
-// close sends a close frame and waits a few seconds for the client's.
+// close sends a close frame, and waits a few seconds for the close frame of the client.
 func (c *socket) close(code websocket.StatusCode, reason string) {
 	c.cancel()
-	_ = c.ws.Close(code, reason) // the connection is closed even after an error
+	_ = c.ws.Close(code, reason) // the connection is closed even if Close returns an error
 }
 
 // cut closes the connection without a close frame.
@@ -175,8 +177,8 @@ func (c *socket) cut() {
 	}
 }
 
-// control counts a client's ping or pong like a message. It reports whether to answer a ping. Too many of
-// them end the connection.
+// control counts a client's ping or pong like a message. It reports whether to answer a ping. If a
+// client sends too many of them, the connection ends.
 func (c *socket) control() bool {
 	now := c.s.o.Clock()
 	if c.rate.take(1, now) {
@@ -193,7 +195,7 @@ func (c *socket) ping() {
 	ctx, stop := context.WithTimeout(c.ctx, c.s.limits.pong)
 	defer stop()
 	err := c.ws.Ping(ctx)
-	if err != nil && c.writing.TryLock() { // otherwise a frame is being written, which has its own time limit
+	if err != nil && c.writing.TryLock() { // otherwise a frame is being written, and the writing has its own time limit
 		c.writing.Unlock()
 		c.cut()
 		return
@@ -201,7 +203,7 @@ func (c *socket) ping() {
 	c.pinger.Reset(c.s.limits.ping)
 }
 
-// reply writes a message before those of waiting subscriptions.
+// reply writes a message. Its message has priority over those of waiting subscriptions.
 func (c *socket) reply(m wire.Message) {
 	frame := c.frame(m)
 	c.writing.Lock()
@@ -209,7 +211,7 @@ func (c *socket) reply(m wire.Message) {
 	c.send(frame)
 }
 
-// frame encodes a message with the present time.
+// frame encodes a message with the current time.
 func (c *socket) frame(m wire.Message) []byte {
 	m.Common().TS = wire.Time{Time: c.s.o.Clock()}
 	return wire.Encode(m)
@@ -224,8 +226,9 @@ func (c *socket) writeFor(sub *subscription, frame []byte) bool {
 	return !sub.ended.Load() && c.send(frame)
 }
 
-// send writes a frame. c.writing must be held. A client that reads a frame too slowly is disconnected
-// after it and can continue from its last seq; a client that reads nothing is cut off.
+// send writes a frame. c.writing must be held. A client that reads a frame too slowly is
+// disconnected after that frame, and can continue from its last seq. A client that reads nothing is
+// cut off.
 func (c *socket) send(frame []byte) bool {
 	began := time.Now()
 	c.slowSince.Reset(c.s.limits.stuck)

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// subscription sends the messages of one run to one client. It has no queue: it reads the log at the
-// client's speed.
+// subscription sends the messages of one run to one client. It has no queue: it reads the log at
+// the client's speed.
 type subscription struct {
 	c         *socket
 	run       string
@@ -41,8 +41,8 @@ func (c *socket) subscribe(r *wire.Subscribe) {
 	}
 }
 
-// subscribePrepared answers prepare_run and subscribes the client to new messages, unless it already follows the
-// run. The subscription starts before the client can start the run.
+// subscribePrepared answers prepare_run. It subscribes the client to new messages, unless the
+// client already follows the run. The subscription starts before the client can start the run.
 func (c *socket) subscribePrepared(r *wire.PrepareRun, m *wire.RunPrepared) {
 	c.mu.Lock()
 	_, exists := c.subs[m.RunID]
@@ -58,7 +58,7 @@ func (c *socket) subscribePrepared(r *wire.PrepareRun, m *wire.RunPrepared) {
 	}
 }
 
-// follow starts a subscription after a seq; first is called before it sends anything.
+// follow starts a subscription after a seq. It calls first before it sends anything.
 func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	sub.ctx, sub.stop = context.WithCancel(c.ctx)
 	events, err := c.s.listen(sub.ctx, sub.run, after)
@@ -78,7 +78,8 @@ func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	return err
 }
 
-// listen opens the feed of a run; it returns nil if the run is only prepared and has no log yet.
+// listen opens the feed of a run. If the run is only prepared and has no log yet, listen returns
+// nil.
 func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Subscription, error) {
 	if err := s.runExists(ctx, run); err != nil {
 		return nil, err
@@ -93,12 +94,13 @@ func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Su
 // errNoRun is the error for a run that does not exist.
 var errNoRun = errors.New("not found")
 
-// runExists checks whether a run exists, recorded or prepared. While a run starts, it is briefly
-// neither recorded nor prepared, but its session is busy.
+// runExists checks whether a run exists; the run may be recorded or only prepared. While a run
+// starts, there is a short time in which it is neither recorded nor prepared, but its session is
+// busy.
 func (s *sockets) runExists(ctx context.Context, run string) error {
 	for range 2 {
 		_, err := s.o.Runs.Get(ctx, run)
-		if errors.Is(err, session.ErrCorrupt) { // the rest of the log can be followed
+		if errors.Is(err, session.ErrCorrupt) { // the other records of the log can be followed
 			return nil
 		}
 		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeRunNotFound {
@@ -111,7 +113,8 @@ func (s *sockets) runExists(ctx context.Context, run string) error {
 	return fmt.Errorf("Run %s %w", run, errNoRun)
 }
 
-// register adds a subscription and replaces an older one.
+// register adds a subscription, which replaces an older one of the same run. It returns false if
+// the connection has too many subscriptions.
 func (c *socket) register(sub *subscription) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +132,7 @@ func (c *socket) register(sub *subscription) bool {
 	return true
 }
 
-// unsubscribe ends a subscription. Later replies come after all of its messages.
+// unsubscribe ends a subscription. Later replies are sent after all messages of the subscription.
 func (c *socket) unsubscribe(run string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +147,7 @@ func (sub *subscription) end() {
 	sub.stop()
 }
 
-// remove removes a subscription that has ended by itself.
+// remove removes a subscription that has ended, unless a newer one has replaced it.
 func (sub *subscription) remove() {
 	sub.stop()
 	c := sub.c
@@ -167,7 +170,7 @@ func (sub *subscription) serve(events *feed.Subscription, after int64) {
 	switch {
 	case events == nil:
 		events, err = sub.await()
-	case after == feed.FromEnd: // its first event has the seq
+	case after == feed.FromEnd: // the first event of the feed has the seq
 		if first, err = events.Next(sub.ctx); err == nil {
 			sub.begin(first.Seq)
 		}
@@ -199,14 +202,14 @@ func (sub *subscription) begin(after int64) {
 	}
 	waiting, err := sub.c.s.waiting(sub.ctx, sub.run, after)
 	if err != nil {
-		sub.failed(err) // continue with what can be read
+		sub.failed(err) // continue with the records that can be read
 	}
 	for _, m := range waiting {
 		sub.send(m)
 	}
 }
 
-// forward sends the messages of an event; it returns false if the subscription has ended.
+// forward sends the messages of an event. If the subscription has ended, it returns false.
 func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	switch e.Kind {
 	case feed.Durable, feed.Delta:
@@ -224,7 +227,8 @@ func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	return true
 }
 
-// caughtUp reports that only new messages follow. The first time, it is the answer to subscribe.
+// caughtUp reports that all messages from here on are new. The first call also answers the
+// subscribe message.
 func (sub *subscription) caughtUp(seq int64) bool {
 	if sub.quiet {
 		sub.quiet = false
@@ -232,13 +236,13 @@ func (sub *subscription) caughtUp(seq int64) bool {
 	}
 	m := &wire.CaughtUp{Envelope: wire.Envelope{RequestID: sub.requestID}, RunID: sub.run, Seq: seq}
 	sub.requestID = ""
-	if info, err := sub.c.s.o.Runs.Get(sub.ctx, sub.run); err == nil { // an error means that it was deleted meanwhile
+	if info, err := sub.c.s.o.Runs.Get(sub.ctx, sub.run); err == nil { // an error means that the run was deleted meanwhile
 		m.Status, m.Mode = info.Status, info.Mode
 	}
 	return sub.send(m)
 }
 
-// failed reports an error of the feed to the client, and returns whether the subscription continues.
+// failed reports an error of the feed to the client. It returns whether the subscription continues.
 func (sub *subscription) failed(err error) bool {
 	switch {
 	case sub.ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, errDismissed):

@@ -18,13 +18,13 @@ type open struct {
 	id       string
 	question *approval.Request // nil for an input
 	input    api.WaitingInput
-	at       int64 // the record's seq in its own log
+	at       int64 // the seq of the record in the log that contains it
 	seq      int64 // seq in the run's log; 0 while unknown
 	agent    string
 }
 
-// waiting returns the messages about pending approvals and inputs of a run that were requested at or
-// before a seq. A subscription after that seq would not send them.
+// waiting returns the messages about the pending approvals and input requests of a run that were
+// requested at or before a seq. A subscription after that seq would not send them.
 func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.Message, error) {
 	if until <= 0 {
 		return nil, nil
@@ -82,7 +82,8 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 	return found, nil
 }
 
-// locate finds the seq of each in the run's log. Those that are not relayed yet get none.
+// locate finds the seq of each request in the run's log. Requests that are not relayed yet get no
+// seq.
 func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
 	for _, w := range found {
 		if w.question == nil || w.question.Session == run {
@@ -98,7 +99,8 @@ func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
 	return s.scan(ctx, run, found, func(r *session.Record) bool { return settle(run, found, r) })
 }
 
-// scan reads a log backwards until done reports that all were found, or to before the oldest request.
+// scan reads a log backwards. It stops when done reports that all requests were found, or before
+// the oldest request.
 func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(*session.Record) bool) error {
 	oldest := asked(found[0])
 	for _, w := range found {
@@ -106,7 +108,7 @@ func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(
 			oldest = at
 		}
 	}
-	oldest = oldest.Add(-time.Minute) // the clock may have been set back
+	oldest = oldest.Add(-time.Minute) // the system clock may have been set back
 	for r, err := range s.o.Sessions.Records(ctx, id, session.Range{Reverse: true}) {
 		if err != nil {
 			return err
@@ -125,8 +127,8 @@ func asked(w *open) time.Time {
 	return w.input.AskedAt
 }
 
-// settle marks the requests in found that a record of the run's log contains, and reports whether
-// all are found.
+// settle marks those requests in found that a record of the run's log contains. It reports whether
+// all requests are found.
 func settle(run string, found []*open, r *session.Record) bool {
 	switch r.Kind {
 	case record.KindApprovalAsked:
@@ -139,7 +141,7 @@ func settle(run string, found []*open, r *session.Record) bool {
 	case record.KindRunEvent:
 		var e wire.RunEvent
 		if json.Unmarshal(r.Payload, &e) != nil {
-			return false // readers of the log receive it
+			return false // an event that cannot be decoded is skipped
 		}
 		for _, w := range found {
 			switch {

@@ -12,13 +12,14 @@ type Certificate struct {
 	now       atomic.Pointer[tls.Certificate]
 }
 
-// LoadCertificate reads a certificate with its chain, and its key, both PEM.
+// LoadCertificate reads a certificate with its chain, and the certificate's key. Both files are
+// PEM.
 func LoadCertificate(cert, key string) (*Certificate, error) {
 	c := &Certificate{cert: cert, key: key}
 	return c, c.Reload()
 }
 
-// Reload reads the files again. After an error the previous certificate stays in use.
+// Reload reads the files again. If there is an error, the previous certificate stays in use.
 func (c *Certificate) Reload() error {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
@@ -28,8 +29,8 @@ func (c *Certificate) Reload() error {
 	return nil
 }
 
-// Config returns a TLS configuration with this certificate: TLS 1.2 or later, and HTTP/1.1 only,
-// which WebSockets need.
+// Config returns a TLS configuration with this certificate. It allows TLS 1.2 or later, and only
+// HTTP/1.1, which WebSockets need.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,

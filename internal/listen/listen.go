@@ -1,5 +1,5 @@
-// Package listen manages the place of a daemon: its folder, its lock, its socket, and the file that
-// describes it to clients.
+// Package listen manages the files by which clients find a daemon: its folder, its lock, its
+// socket, and the file that describes the daemon.
 //
 //	HOME/run/ (0700)   daemon.lock   held while a daemon runs; says its pid
 //	                   daemon.sock   0600
@@ -45,8 +45,8 @@ const maxSocket = 103
 // Dir returns the folder of the daemon of a home.
 func Dir(home string) string { return filepath.Join(home, "run") }
 
-// Socket returns the path of the socket of a home: HOME/run/daemon.sock or, if that is too long, a
-// name in runtimeDir ($XDG_RUNTIME_DIR) that is derived from home.
+// Socket returns the path of the socket of a home. The path is HOME/run/daemon.sock. If that is too
+// long, it is a name in runtimeDir ($XDG_RUNTIME_DIR) that is derived from home.
 func Socket(home, runtimeDir string) (string, error) {
 	path := filepath.Join(Dir(home), "daemon.sock")
 	if len(path) <= maxSocket {
@@ -118,8 +118,8 @@ func CheckTCP(address string, tls bool) error {
 	}
 }
 
-// loopback reports whether only this machine can reach a host. The only name that counts is
-// localhost; other names are not resolved.
+// loopback reports whether only this machine can reach a host. The only name that it accepts is
+// localhost; it does not resolve other names.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// Lock is the right to be the daemon of a home.
+// Lock is the lock of a home: the process that holds it is the daemon of that home.
 type Lock struct {
 	dir  string
 	file *os.File
@@ -47,7 +47,7 @@ const (
 )
 
 // Acquire takes the lock of a home and removes the files of an earlier daemon. It creates the
-// folder if necessary, with access for its owner only. Errors: [*RunningError].
+// folder if necessary; only the owner has access to it. Errors: [*RunningError].
 func Acquire(home string) (*Lock, error) {
 	dir := Dir(home)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -92,7 +92,7 @@ func tryAcquire(dir string) (*Lock, error) {
 	return &Lock{dir, f}, nil
 }
 
-// writeInfo writes the lock holder into the lock file.
+// writeInfo writes into the lock file which process holds the lock.
 func (l *Lock) writeInfo() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err

@@ -16,8 +16,8 @@ type Pipe struct {
 // NewPipe returns a listener that stays open until Close.
 func NewPipe() *Pipe { return &Pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
 
-// Dial connects when the other end accepts. It can be the DialContext of a transport; it ignores
-// the network and the address.
+// Dial returns a connection when the other end has accepted it. It can be the DialContext of a
+// transport, and ignores the network and the address.
 func (p *Pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	local, remote := net.Pipe()
 	select {

@@ -13,15 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Subreaper makes this process the parent of orphaned descendants. So every process that an agent
-// started stays below the daemon, however it was started, and cannot pass for a client of another
-// user. The daemon must wait for the processes that it adopted:
+// Subreaper makes this process the parent of its descendants whose own parent has ended. So every
+// process that an agent started stays a descendant of the daemon, however it was started, and
+// cannot claim to be a client of another user. The daemon must wait for the processes that it
+// adopted:
 //
 //	zombie child ─► does this program wait for it (hold its pidfd)? ─► no, in two checks ─► wait4
 type Subreaper struct {
 	stop, done chan struct{}
 	once       sync.Once
-	ended      map[int]bool // zombies found by the last check
+	ended      map[int]bool // the zombie processes that the last check found
 }
 
 const lookEvery = 5 * time.Second
@@ -50,14 +51,14 @@ func (a *Subreaper) run() {
 	}
 }
 
-// Close stops the checks. When this process ends, the remaining processes go to the next parent.
+// Close stops the checks. When this process ends, the processes that still run get another parent.
 func (a *Subreaper) Close() {
 	a.once.Do(func() { close(a.stop) })
 	<-a.done
 }
 
-// reap waits for zombies that no other code waits for. This program holds a pidfd of every process
-// that it starts until it has waited for it.
+// reap waits for zombies that no other code waits for. This program holds a pidfd for every process
+// that it starts, until it has waited for that process.
 func (a *Subreaper) reap() {
 	zombies := map[int]bool{}
 	for _, pid := range Children(os.Getpid()) {
@@ -100,7 +101,7 @@ func isZombie(pid int) bool {
 	return err == nil && len(f) > 0 && string(f[0]) == "Z"
 }
 
-// waitedFor lists the processes of which this one holds a pidfd.
+// waitedFor lists the processes for which this process holds a pidfd.
 func waitedFor() []int {
 	files, _ := filepath.Glob("/proc/self/fdinfo/*")
 	var out []int

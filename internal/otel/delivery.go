@@ -17,7 +17,7 @@ import (
 // DeliveryError means that some telemetry was not delivered.
 type DeliveryError struct {
 	URL    string
-	Failed int   // number of requests
+	Failed int   // number of requests that failed
 	Err    error // the most informative error
 }
 
@@ -32,7 +32,8 @@ func (e *DeliveryError) Hint() string {
 
 func (e *DeliveryError) Unwrap() error { return e.Err }
 
-// brief returns an error as one line of limited length, because collectors may answer with web pages.
+// brief returns an error as one line of limited length, because collectors may answer with web
+// pages.
 func brief(err error) string {
 	const most = 300
 	s := []rune(strings.Join(strings.Fields(err.Error()), " "))
@@ -42,7 +43,7 @@ func brief(err error) string {
 	return string(s)
 }
 
-// delivery sends requests and keeps failures, which the SDK would print during a run.
+// delivery sends requests. It stores failures, because the SDK would print them during a run.
 type delivery struct {
 	ended  context.Context //nolint:containedctx // ends every request at the deadline
 	giveUp context.CancelFunc
@@ -75,7 +76,7 @@ func (d *delivery) send(ctx context.Context, url string, request func(context.Co
 		d.failed = &DeliveryError{URL: url, Err: err}
 	}
 	if errors.Is(d.failed.Err, errGrace) {
-		d.failed.URL, d.failed.Err = url, err // a later one may know more
+		d.failed.URL, d.failed.Err = url, err // a later error may have more details
 	}
 	d.failed.Failed++
 }

@@ -1,5 +1,5 @@
-// Package otel exports spans and metrics of agents to OpenTelemetry, by the conventions for generative
-// AI. Waiting for an approval has a span, too.
+// Package otel exports spans and metrics of agents to OpenTelemetry. They follow the conventions
+// for generative AI. Waiting for an approval has a span, too.
 //
 //	agent ── events ─► Observer ─┬─► spans: invoke_agent > chat, execute_tool, wait_for_person
 //	                             └─► metrics: tokens, durations, decisions ─► OTLP, or a /metrics page
@@ -7,6 +7,6 @@
 //	t, err := otel.New(ctx, &otel.Options{Env: os.Getenv})
 //	defer t.Shutdown(ctx)
 //
-// It sends nothing unless the environment sets OTEL_* variables. Only programs that import this package
-// include its libraries.
+// It sends nothing unless OTEL_* variables are set in the environment. Its libraries are only part
+// of programs that import this package.
 package otel

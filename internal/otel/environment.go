@@ -41,7 +41,7 @@ type environment struct {
 	delay, interval time.Duration
 }
 
-// target is the destination of one signal.
+// target says where one signal is sent.
 type target struct {
 	otelwire.Target
 	temporality sdkmetric.TemporalitySelector // of metrics
@@ -55,8 +55,8 @@ const (
 	defaultURL  = "http://localhost:4318"
 )
 
-// Enabled reports whether the environment configures the export of spans or metrics, or has a value that
-// [New] will reject. It is cheap to call.
+// Enabled reports whether the environment configures the export of spans or metrics. It also
+// returns true if a value is invalid, so that [New] can report it. It is cheap to call.
 func Enabled(env func(name string) string) bool {
 	if strings.EqualFold(strings.TrimSpace(env("OTEL_SDK_DISABLED")), "true") {
 		return false
@@ -116,7 +116,7 @@ func (r *reader) sends(signal string) bool {
 	return false
 }
 
-// signal reads an OTLP variable, which may be set for one signal only.
+// signal reads an OTLP variable. The variable may be set for all signals or only for one of them.
 func (r *reader) signal(signal, name string) (variable, value string) {
 	variable = "OTEL_EXPORTER_OTLP_" + signal + "_" + name
 	if v := r.text(variable); v != "" {
@@ -152,8 +152,8 @@ func (r *reader) target(signal, path string) *target {
 	return t
 }
 
-// endpoint returns the URL of a signal. The general variable is a base to which the signal's path is
-// added; the variable of a signal is the complete URL.
+// endpoint returns the URL of a signal. The value of the general variable is a base URL to which
+// the signal's path is added. The value of a signal's variable is the complete URL.
 func (r *reader) endpoint(signal, path string) string {
 	name, v := r.signal(signal, "ENDPOINT")
 	if v == "" {
@@ -181,7 +181,8 @@ func (r *reader) endpoint(signal, path string) string {
 	return u.String()
 }
 
-// certificates returns the TLS configuration for the collector's and the client's certificates, or nil.
+// certificates returns the TLS configuration for the collector's and the client's certificates, or
+// nil.
 func (r *reader) certificates(signal string) *tls.Config {
 	var c tls.Config
 	if name, v := r.signal(signal, "CERTIFICATE"); v != "" {

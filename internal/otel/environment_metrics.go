@@ -6,8 +6,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-// temporality reads whether counters and histograms are exported as totals or as differences since the
-// last export. Gauges always have their present value.
+// temporality reads whether counters and histograms are exported as totals or as differences since
+// the last export. Gauges always export their current value.
 func (r *reader) temporality() sdkmetric.TemporalitySelector {
 	const name = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 	switch v := r.text(name); strings.ToLower(v) {
@@ -36,7 +36,8 @@ func (r *reader) aggregation() sdkmetric.AggregationSelector {
 	return sdkmetric.DefaultAggregationSelector
 }
 
-// exponential has the size and the scale of the OpenTelemetry specification.
+// exponential returns exponential buckets for histograms, with the size and the scale of the
+// OpenTelemetry specification, and the default for all other instruments.
 func exponential(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	if k == sdkmetric.InstrumentKindHistogram {
 		return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}

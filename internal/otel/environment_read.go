@@ -65,7 +65,8 @@ func (r *reader) millis(name string, fallback time.Duration) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// pairs parses "key=value,key=value", percent-encoded. Errors contain no values of secret pairs.
+// pairs parses "key=value,key=value", percent-encoded. Errors do not contain values that may be
+// secret.
 func (r *reader) pairs(name, text string, secret bool) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -117,8 +118,7 @@ func (r *reader) resource() []attribute.KeyValue {
 	return out
 }
 
-// sampler reads which turns are exported. A turn that is not exported is left out with all its
-// spans.
+// sampler reads which turns are exported. If a turn is not exported, none of its spans are.
 func (r *reader) sampler() sdktrace.Sampler {
 	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	ratio := func() sdktrace.Sampler {

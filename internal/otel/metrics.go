@@ -6,7 +6,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Bucket limits of histograms: those of the conventions, and up to a day for waiting for an approval.
+// These are the bucket limits of histograms. They are those of the conventions; for the time spent
+// waiting for an approval they go up to a day.
 var (
 	tokenBounds  = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 	callBounds   = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
@@ -15,7 +16,7 @@ var (
 	personBounds = []float64{1, 5, 15, 30, 60, 120, 300, 900, 3600, 14400, 86400}
 )
 
-// instruments are the metrics' instruments.
+// instruments are the OpenTelemetry instruments that record the metrics.
 type instruments struct {
 	tokens                                             metric.Int64Histogram
 	operation, firstChunk, agent, tool, wait, hookTime metric.Float64Histogram

@@ -1,7 +1,7 @@
 package otel
 
-// convention is the version of the conventions for generative AI from which the names come. Other names
-// begin with "holdfast.".
+// convention is the version of the conventions for generative AI from which the names come. Other
+// names begin with "holdfast.".
 const convention = "1.41.0"
 
 const (

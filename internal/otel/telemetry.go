@@ -20,7 +20,8 @@ import (
 
 // Options configure [New]. With the zero value, only [Telemetry.Handler] has metrics.
 type Options struct {
-	// Env returns an environment variable, "" if it is not set. If nil, nothing is sent.
+	// Env returns the value of an environment variable, or "" if the variable is not set. If Env is
+	// nil, nothing is sent.
 	Env func(name string) string
 	// Version is the service's version.
 	Version string
@@ -32,8 +33,8 @@ type Options struct {
 	Clock func() time.Time // default time.Now
 }
 
-// Telemetry records spans and metrics of agents. It observes any number of agents, each on a separate
-// goroutine, and never waits for a collector while it observes.
+// Telemetry records spans and metrics of agents. It observes any number of agents, each on a
+// separate goroutine, and never waits for a collector while it observes.
 type Telemetry struct {
 	grace  time.Duration
 	clock  func() time.Time
@@ -48,14 +49,14 @@ type Telemetry struct {
 	mu      sync.Mutex
 	watches map[string]*agentObserver // by session, while a turn is open
 	named   []*agentObserver
-	callers map[string]parentContext // by session of a sub-agent: the tool use that started it
+	callers map[string]parentContext // key: the session of a sub-agent; value: the tool use that started the sub-agent
 }
 
 var _ agent.LoopObserver = (*Telemetry)(nil)
 
-// New returns telemetry that exports as the environment configures; an invalid value is an *[Error]. It
-// opens no connection yet. The parent of its spans is the span in ctx or in the variable TRACEPARENT. The
-// caller shuts it down.
+// New returns telemetry that exports as the environment configures; an invalid value is an
+// *[Error]. It opens no connection yet. The parent of its spans is the span in ctx or in the
+// variable TRACEPARENT. The caller shuts it down.
 func New(ctx context.Context, o *Options) (*Telemetry, error) {
 	var opt Options
 	if o != nil {
@@ -120,7 +121,8 @@ func (t *Telemetry) provide(opt *Options, env environment) error {
 	return nil
 }
 
-// describe returns the resource. The environment's attributes take precedence over the defaults.
+// describe returns the resource. The attributes in the environment take precedence over the
+// defaults.
 func describe(version string, configured []attribute.KeyValue) (*resource.Resource, error) {
 	defaults := []attribute.KeyValue{
 		attribute.String("service.name", serviceName),
@@ -134,7 +136,8 @@ func describe(version string, configured []attribute.KeyValue) (*resource.Resour
 }
 
 // Observe observes a run as an [agent.LoopObserver]. It distinguishes agents by their sessions; for
-// agents without a store use [Telemetry.Agent]. The turns of a sub-agent are children of its tool use.
+// agents without a session store use [Telemetry.Agent]. The turns of a sub-agent are children of
+// its tool use.
 func (t *Telemetry) Observe(session string, e event.Event) {
 	if o, ok := e.(event.SessionOpened); ok && o.Caller != "" {
 		t.calledBy(session, o)
@@ -155,17 +158,17 @@ func (t *Telemetry) Observe(session string, e event.Event) {
 	}
 }
 
-// parentContext has the parent span and the name of a sub-agent.
+// parentContext contains the parent span and the name of a sub-agent.
 type parentContext struct {
 	ctx  context.Context //nolint:containedctx // it only carries the span of the tool use
 	name string
 }
 
-// maxCallers is the maximum number of known sub-agents. A turn of a sub-agent that is no longer
-// known gets no parent.
+// maxCallers is the maximum number of known sub-agents. If a sub-agent is no longer known, its
+// turns get no parent.
 const maxCallers = 4096
 
-// calledBy notes the tool use of a sub-agent's session.
+// calledBy stores which tool use started the session of a sub-agent.
 func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.mu.Lock()
 	by := t.watches[o.Caller]
@@ -185,7 +188,8 @@ func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.callers[session] = c
 }
 
-// Agent returns an observer for one agent. The name is that of a sub-agent; main agents have none.
+// Agent returns an observer for one agent. The parameter name is the name of a sub-agent; for a
+// main agent it is "".
 func (t *Telemetry) Agent(name string) agent.LoopObserver {
 	w := &agentObserver{t: t, name: name}
 	t.mu.Lock()
@@ -194,9 +198,9 @@ func (t *Telemetry) Agent(name string) agent.LoopObserver {
 	return w
 }
 
-// Shutdown ends open spans, sends what is left and stops. It takes at most Options.Grace, or until ctx
-// ends. The error is a *[DeliveryError] if anything could not be sent at any time; it is for the operator
-// only.
+// Shutdown ends open spans, sends the remaining data and stops. It returns after Options.Grace, or
+// when ctx ends, at the latest. The error is a *[DeliveryError] if anything could not be sent since
+// the start. It is for the operator only.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	open := t.named

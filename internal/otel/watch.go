@@ -41,7 +41,7 @@ type running struct {
 	cost     float64
 }
 
-// span is an open span with the labels of its metric.
+// span is an open span, with the labels for its metric.
 type span struct {
 	trace.Span
 	ctx    context.Context //nolint:containedctx // the parent of the spans inside this span
@@ -128,8 +128,8 @@ func (w *agentObserver) start(name string, kind trace.SpanKind, at time.Time, la
 	return &span{Span: s, ctx: ctx, began: at, labels: labels}                                                                  //nolint:spancheck // the caller ends the span
 }
 
-// fail marks a span and its metric as failed with a type of error. The error's text is left out, because
-// it may quote a prompt or a file.
+// fail marks a span and its metric as failed, with the type of the error. The text of the error is
+// left out, because it may quote a prompt or a file.
 func (s *span) fail(kind string) {
 	if kind == "" {
 		return
@@ -192,7 +192,7 @@ func (w *agentObserver) close(now time.Time, reason string, err error) {
 	w.turn, w.chat, w.tools, w.waits, w.decided = nil, nil, nil, nil, nil
 }
 
-// totals returns the attributes that are known only at the end of a turn.
+// totals returns the attributes that are only known when a turn ends.
 func (w *agentObserver) totals(reason string) []attribute.KeyValue {
 	r := &w.turnNow
 	attrs := append(usage(r.usage), attribute.String(attrReason, reason))
@@ -208,7 +208,7 @@ func (w *agentObserver) totals(reason string) []attribute.KeyValue {
 	return attrs
 }
 
-// abandon ends open spans whose end will not be reported.
+// abandon ends those open spans whose end will not be reported.
 func (w *agentObserver) abandon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

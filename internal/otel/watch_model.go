@@ -32,7 +32,7 @@ func (w *agentObserver) modelStarted(now time.Time, e event.ModelStarted) {
 	w.first = false
 }
 
-// firstChunk notes when an answer begins to arrive.
+// firstChunk stores the time when an answer begins to arrive.
 func (w *agentObserver) firstChunk(now time.Time) {
 	if w.chat == nil || w.first {
 		return
@@ -69,8 +69,8 @@ func (w *agentObserver) tokens(labels []attribute.KeyValue, kind string, n int64
 	w.t.meters.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
 }
 
-// used records the cost of a call of this agent. Sub-agents report their own. Compaction can also run
-// outside of a turn.
+// used records the cost of a call of this agent. Sub-agents report their own. Compaction can also
+// run outside of a turn.
 func (w *agentObserver) used(now time.Time, e event.UsageUpdated) {
 	if e.Purpose != "" {
 		w.sideCall(now, e)
@@ -82,8 +82,8 @@ func (w *agentObserver) used(now time.Time, e event.UsageUpdated) {
 	w.t.meters.cost.Add(context.Background(), e.CallUSD, metric.WithAttributes(attribute.String(attrModel, e.Model)))
 }
 
-// sideCall adds a span for a model call that is not an answer of the agent: a summary, or a call made by
-// a tool.
+// sideCall adds a span for a model call that is not an answer of the agent. Such a call makes a
+// summary, or was made by a tool.
 func (w *agentObserver) sideCall(now time.Time, e event.UsageUpdated) {
 	labels := []attribute.KeyValue{
 		attribute.String(attrOperation, spanChat), attribute.String(attrProvider, e.Provider), attribute.String(attrModel, e.Model),
@@ -95,7 +95,8 @@ func (w *agentObserver) sideCall(now time.Time, e event.UsageUpdated) {
 	s.end(now, w.t.meters.operation)
 }
 
-// input returns the input tokens as the conventions define them, including cached ones.
+// input returns the number of input tokens as the conventions define it: cached tokens are
+// included.
 func input(u transcript.Usage) int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
 func usage(u transcript.Usage) []attribute.KeyValue {
@@ -111,8 +112,8 @@ func usage(u transcript.Usage) []attribute.KeyValue {
 	return attrs
 }
 
-// errorType returns the class of an error: a model's kind, cancelled, timeout, or the conventions' value
-// for other errors.
+// errorType returns the class of an error: the kind of a model error, cancelled, timeout, or the
+// value that the conventions have for other errors.
 func errorType(err error) string {
 	var me *model.Error
 	switch {

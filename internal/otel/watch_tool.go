@@ -30,7 +30,7 @@ func (w *agentObserver) decision(d policy.Decision) {
 	}
 }
 
-// decider returns the kind of decider, from a short list in the documentation.
+// decider returns the kind of decider: one of the few values that the documentation lists.
 func decider(d *policy.Decision) string {
 	kind, _, _ := strings.Cut(d.By, " ")
 	switch {
@@ -64,8 +64,8 @@ func (w *agentObserver) toolStarted(now time.Time, e event.ToolStarted) {
 	}, more)
 }
 
-// toolFinished ends the span at the time the tool ended, which is before its result was stored and before
-// the other calls of the round ended.
+// toolFinished ends the span at the time when the tool ended. At that time, the result of the tool
+// was not stored, and other calls of the round may not have ended.
 func (w *agentObserver) toolFinished(now time.Time, e event.ToolFinished) {
 	s := w.tools[e.Use]
 	if s == nil {
@@ -122,8 +122,8 @@ func (w *agentObserver) stopWaiting(now time.Time, s *span, answer string) {
 	w.t.meters.pending.Add(context.Background(), -1)
 }
 
-// hooks adds a span for each hook that ran. Hooks of an event that rewrites run one after another, others
-// concurrently.
+// hooks adds a span for each hook that ran. The hooks of an event that can rewrite its input run
+// one after another; the hooks of other events run concurrently.
 func (w *agentObserver) hooks(now time.Time, ran record.HookRan) {
 	event := attribute.String(attrEvent, ran.Event)
 	ended := now

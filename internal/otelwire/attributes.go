@@ -9,12 +9,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Parts that spans and metrics share in OTLP: opentelemetry-proto 1, common.proto and
-// resource.proto. Field numbers are those of the .proto files.
+// This file encodes the parts of OTLP that spans and metrics share: opentelemetry-proto 1,
+// common.proto and resource.proto. Field numbers are those of the .proto files.
 
 func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) } //nolint:gosec // it is not negative
 
-// dropped converts a count to the 32 bits that OTLP has for it.
+// dropped converts a count to 32 bits, the size that OTLP has for it.
 func dropped(n int) uint64 { return uint64(min(max(0, n), math.MaxUint32)) } //nolint:gosec // it is not negative
 
 func (m *message) resource(r *resource.Resource) {
@@ -50,7 +50,7 @@ func (m *message) attribute(field int, a attribute.KeyValue) {
 	})
 }
 
-// any writes an AnyValue, even an empty one.
+// any writes an AnyValue, even if the value is empty.
 func (m *message) any(field int, v attribute.Value) {
 	m.nested(field, func() {
 		switch v.Type() {

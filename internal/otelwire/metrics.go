@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// EncodeMetrics returns the ExportMetricsServiceRequest of the metrics. The error names the metrics
+// EncodeMetrics encodes the metrics as an ExportMetricsServiceRequest. The error names the metrics
 // that cannot be encoded; all others are encoded.
 func EncodeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 	var m message
@@ -61,8 +61,8 @@ func (m *message) temporality(t metricdata.Temporality) {
 	m.varint(2, 2)
 }
 
-// numbers returns the field of a Metric for its numbers, the temporality if the kind has one, and a
-// function that writes them.
+// numbers describes the numbers of a metric. It returns the field of Metric for them, the
+// temporality if this kind has one, and a function that writes them.
 func (m *message) numbers(data metricdata.Aggregation) (field int, t *metricdata.Temporality, write func()) {
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:

@@ -14,8 +14,8 @@ import (
 type page struct{ bytes.Buffer }
 
 // Page returns the metrics in Prometheus' text format 0.0.4. Names follow OpenTelemetry's
-// translation: dots become underscores, and the unit of seconds and "total" are appended. It sorts
-// the data points in data.
+// translation: dots become underscores, and the suffixes for the unit (seconds) and "total" are
+// appended. It changes data: it sorts the data points.
 func Page(data *metricdata.ResourceMetrics) []byte {
 	var p page
 	for _, scope := range data.ScopeMetrics {

@@ -22,7 +22,7 @@ import (
 // Target is the destination of requests.
 type Target struct {
 	URL     string
-	Headers map[string]string // may contain secrets, so errors do not repeat their values
+	Headers map[string]string // these values may be secret, so errors do not repeat them
 	Gzip    bool
 	Client  *http.Client
 }
@@ -44,10 +44,10 @@ const (
 
 var errClosed = errors.New("it was shut down")
 
-// NewPoster returns a poster. The argument what names the content of its requests, for example
+// NewPoster returns a poster. The parameter what says what the requests contain, for example
 // "spans".
 func NewPoster(t *Target, what string) *Poster {
-	const shortest = 4 // a shorter value cannot be secret and would match ordinary text
+	const shortest = 4 // a value shorter than this cannot be secret and would match ordinary text
 	var hide []string
 	for _, v := range t.Headers {
 		for _, word := range append(strings.Fields(v), v) {
@@ -140,7 +140,8 @@ func (p *Poster) once(ctx context.Context, body []byte) error {
 	return p.checkResponse(resp, answer, err)
 }
 
-// checkResponse returns the error of a response, if any. readErr is the error of reading it.
+// checkResponse returns the error of a response, if any. The parameter readErr is the error that
+// occurred when the response was read.
 func (p *Poster) checkResponse(resp *http.Response, answer []byte, readErr error) error {
 	switch code := resp.StatusCode; {
 	case code/100 == 2 && readErr != nil:
@@ -162,7 +163,8 @@ func (p *Poster) failure(status string, answer []byte) error {
 	return errors.New(status)
 }
 
-// retryAfter returns the wait in a Retry-After header: seconds or a date.
+// retryAfter returns how long a Retry-After header says to wait. Its value is a number of seconds
+// or a date.
 func retryAfter(v string) time.Duration {
 	if n, err := strconv.ParseUint(v, 10, 64); err == nil {
 		return time.Duration(min(n, 24*60*60)) * time.Second //nolint:gosec // it is at most a day
@@ -239,7 +241,7 @@ func partialJSON(answer []byte) (rejected, text string, err error) {
 	return rejected, r.PartialSuccess.ErrorMessage, nil
 }
 
-// Close makes all later calls of Post fail.
+// Close makes all later calls of Post return an error.
 func (p *Poster) Close() {
 	p.closed.Store(true)
 	p.to.Client.CloseIdleConnections()

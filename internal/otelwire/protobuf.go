@@ -45,8 +45,8 @@ func (m *message) boolField(field int, v bool) {
 	}
 }
 
-// optionalInt also writes zero, as the present… methods do: for these fields, absence has a
-// different meaning.
+// optionalInt writes zero, too, as the present… methods do: for these fields, zero and absence mean
+// different things.
 func (m *message) optionalInt(field int, v int64) {
 	m.tag(field, asVarint)
 	m.b = binary.AppendUvarint(m.b, uint64(v)) //nolint:gosec // the conversion keeps the bits
@@ -100,7 +100,8 @@ func (m *message) presentText(field int, v string) {
 	m.nested(field, func() { m.b = append(m.b, strings.ToValidUTF8(v, "\uFFFD")...) })
 }
 
-// nested writes the content of a field; it writes the field even if the content is empty.
+// nested writes a field with the content that a function writes. The field is written even if the
+// content is empty.
 func (m *message) nested(field int, write func()) {
 	m.tag(field, asBytes)
 	start := len(m.b)
@@ -124,8 +125,8 @@ func packed[N uint64 | float64](m *message, field int, list []N, add func([]byte
 
 var errNotProtobuf = errors.New("this is not protobuf")
 
-// fields calls visit for each field of a message: with v for a number, with raw for a field with a
-// length.
+// fields calls visit for each field of a message. The value of a number is passed as v; the value
+// of a field with a length is passed as raw.
 func fields(b []byte, visit func(tag, v uint64, raw []byte)) error {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)
@@ -143,7 +144,8 @@ func fields(b []byte, visit func(tag, v uint64, raw []byte)) error {
 	return nil
 }
 
-// value reads the value after a tag of this wire type; size is -1 if it cannot be read.
+// value reads the value that follows a tag of this wire type. If the value cannot be read, size is
+// -1.
 func value(b []byte, kind uint64) (v uint64, raw []byte, size int) {
 	switch kind {
 	case asVarint:

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// EncodeSpans returns the ExportTraceServiceRequest of the spans, ordered by resource and scope. It
+// EncodeSpans encodes the spans as an ExportTraceServiceRequest, ordered by resource and scope. It
 // returns nil if there are no spans.
 func EncodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
 	type origin struct {

@@ -1,11 +1,11 @@
-// Package first runs `holdfast sandbox exec` before the libraries that it does not
-// need have started, as package early does for the version.
+// Package first runs `holdfast sandbox exec` before the initialization of libraries that it does
+// not need. Package early does the same for the version.
 //
 //	runtime ─► sandbox, settings ─► first ─► provider SDKs, cobra, … ─► main
 //	                                  └─ sandbox exec? run, end
 //
-// Only cmd/holdfast imports it. If the command cannot run, this package changes and prints nothing;
-// package cli then repeats the steps and prints the reason.
+// Only cmd/holdfast imports it. If the command cannot run, this package changes and prints nothing.
+// Package cli then repeats the steps and prints the reason.
 package first
 
 import (

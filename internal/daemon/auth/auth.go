@@ -2,10 +2,11 @@
 //
 //	connection ─► Host, Origin ─► peer uid | bearer token | cookie + CSRF ─► Caller ─► scope of the route
 //
-// Every request needs a credential. On the unix socket, that is the uid of the process at the other end;
-// on TCP, a token, or the cookie from a one-time link. Processes started by the daemon, its agents and
-// their commands, may only read, even with a credential that allows more, because an agent must not
-// answer its own approval requests.
+// Every request needs a credential. On the unix socket, a client is identified by the uid of the
+// process at the other end. On TCP, it is identified by a token, or by the cookie from a one-time
+// link. Processes that the daemon started (its agents and their commands) may only read, even with
+// a credential that allows more. The reason is that an agent must not answer its own approval
+// requests.
 //
 // docs/security.md says which attacks this prevents and which it does not.
 package auth
@@ -32,8 +33,8 @@ func every() []api.Scope {
 
 // Caller is the authenticated client of a request.
 type Caller struct {
-	Name   string      // account of the uid, name of the token, or creator of the login link
-	Method string      // "unix", "token", "cookie"; of a program that calls this package "cli"
+	Name   string      // the account of the uid, the name of the token, or the creator of the login link
+	Method string      // "unix", "token" or "cookie"; for a program that calls this package, "cli"
 	From   string      // an address, or "unix uid 1000 pid 77"
 	Scopes []api.Scope // sorted
 	UID    int         // of a unix socket's peer; -1 otherwise
@@ -42,7 +43,7 @@ type Caller struct {
 	// Agent is true if a run of this daemon started the peer. Such a peer may only read.
 	Agent bool
 
-	credential string // the CSRF token of the request, if it was valid
+	credential string // the CSRF token that the request contained, if it was valid
 }
 
 // HasScope reports whether the caller has a scope. An agent has at most [api.ScopeRead].
@@ -56,7 +57,7 @@ func (c Caller) HasScope(s api.Scope) bool {
 type callerKey struct{}
 
 // CallerFrom returns the caller of a request in a handler behind [Auth.Handler]. It returns false
-// for a request without a credential on an open path.
+// if the request has no credential and its path is open.
 func CallerFrom(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
@@ -65,20 +66,21 @@ func CallerFrom(ctx context.Context) (Caller, bool) {
 // Options configure [New].
 type Options struct {
 	Dir     string   // folder of the tokens: $HOLDFAST_HOME/run, mode 0700; created if missing
-	UIDs    []int    // allowed on the unix socket; default: the daemon's own
-	Hosts   []string // allowed in Host, in addition to the listener's address; without a port, any port
-	Origins []string // allowed in Origin, in addition to those of Hosts: "https://console.example.org"
+	UIDs    []int    // uids that may use the unix socket; default: the uid of the daemon
+	Hosts   []string // host names that the Host header may contain, in addition to the listener's address; without a port, any port is allowed
+	Origins []string // origins that the Origin header may contain, in addition to those of Hosts: "https://console.example.org"
 	Clock   func() time.Time
-	// Inside means that every TCP connection of this process to the daemon comes from a run,
-	// because it contains the proxies of the sandboxes.
+	// Inside means that this process contains the proxies of the sandboxes. So every TCP connection
+	// of this process to the daemon comes from a run.
 	Inside bool
-	// Refuse writes the answer to a rejected request; default: plain text.
+	// Refuse writes the answer to a rejected request; by default, the answer is plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
-	// Record records an access for the audit: a login, a wrong credential, a created or revoked token.
-	// Nil records nothing. If it fails, logins, new tokens and new links are rejected; revoking and
-	// logging out still work.
+	// Record records an access for the audit. An access is a login, a wrong credential, or a token
+	// that was created or revoked. Nil records nothing. If Record fails, logins, new tokens and new
+	// links are rejected. Tokens can still be revoked, and users can still log out.
 	Record func(ctx context.Context, x audit.Access) error
-	// Failed is called for every rejected request, for logging; may be nil.
+	// Failed is called for every rejected request, so that the request can be logged; it may be
+	// nil.
 	Failed func(r *http.Request, status int, why string)
 }
 
@@ -97,8 +99,8 @@ type Auth struct {
 	names sync.Map // uid → account
 }
 
-// New reads the tokens. It returns an error for an invalid entry of Hosts or Origins, and an [*Error]
-// with a hint for a damaged token file or one that other users can read.
+// New reads the tokens. It returns an error if an entry of Hosts or Origins is invalid. If the
+// token file is damaged or other users can read it, the error is an [*Error] with a hint.
 func New(o *Options) (*Auth, error) {
 	a := &Auth{o: *o, process: processes(os.Getpid())}
 	a.process.inside = o.Inside
@@ -135,8 +137,8 @@ func New(o *Options) (*Auth, error) {
 	return a, nil
 }
 
-// Close stops the watch for [Auth.Revoked] and records how many rejections were not recorded one by one.
-// It may be called again.
+// Close stops the watch for [Auth.Revoked], and records the number of rejections that have no
+// separate records. It may be called more than once.
 func (a *Auth) Close() error {
 	a.watch.close()
 	if left := a.refusals.takeSkipped(); left > 0 {
@@ -145,9 +147,10 @@ func (a *Auth) Close() error {
 	return nil
 }
 
-// Make creates a token for c and returns its secret, which is not stored. Name and Scopes are required;
-// ID, Created and By are filled in. A token that another program creates in the same folder is valid at
-// once. The token is recorded before it is created; if that fails, the error is [ErrUnrecorded].
+// Make creates a token for c and returns its secret, which is not stored. The caller sets Name and
+// Scopes; Make sets ID, Created and By. If another program creates a token in the same folder, that
+// token is valid at once. The creation is recorded before the token is created; if that fails, the
+// error is [ErrUnrecorded].
 func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, made api.Token, err error) {
 	t.By = c.Name
 	if err := a.tokens.check(&t); err != nil {
@@ -167,9 +170,9 @@ func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, 
 // Tokens lists the tokens, including expired ones, newest first.
 func (a *Auth) Tokens() ([]api.Token, error) { return a.tokens.list() }
 
-// Revoke revokes a token: later requests with it are rejected, and [Auth.Revoked] of its connections is
-// closed. An unknown id is [ErrUnknown]. With [ErrUnrecorded] the token is revoked, but that is not
-// recorded.
+// Revoke revokes a token. Later requests with the token are rejected, and the channel
+// [Auth.Revoked] of its connections is closed. An unknown id is [ErrUnknown]. If the error is
+// [ErrUnrecorded], the token is revoked, but the revocation is not recorded.
 func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	t, err := a.tokens.find(id)
 	if err != nil {
@@ -188,8 +191,9 @@ func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	return nil
 }
 
-// Revoked returns a channel that is closed when the caller's credential is revoked or expires; long-lived
-// connections end then. For the peer of a unix socket it is never closed.
+// Revoked returns a channel that is closed when the caller's credential is revoked or expires.
+// Long-lived connections end when it is closed. For the peer of a unix socket, the channel is never
+// closed.
 func (a *Auth) Revoked(c Caller) <-chan struct{} {
 	if c.Token == "" {
 		return nil

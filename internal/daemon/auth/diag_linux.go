@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The layout of sock_diag(7): a request for one TCP socket, and the answer to it.
+// These are the sizes and offsets of sock_diag(7) messages: a request for one TCP socket, and the
+// answer.
 const (
 	diagByFamily  = 20 // SOCK_DIAG_BY_FAMILY
 	diagRequest   = 8 + diagID
@@ -22,8 +23,8 @@ const (
 
 var errNoDiag = errors.New("the kernel cannot look up single sockets")
 
-// askInode asks the kernel for the inode of the socket with these two ends; "" if there is none, or no
-// process has it open.
+// askInode asks the kernel for the inode of the socket with these two ends. It returns "" if there
+// is no such socket, or no process has it open.
 func askInode(local, remote netip.AddrPort) (string, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {

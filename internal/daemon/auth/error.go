@@ -12,8 +12,8 @@ var (
 	ErrInvalid = errors.New("invalid")
 	ErrUnknown = errors.New("unknown")
 	ErrDamaged = errors.New("damaged")
-	// ErrUnrecorded means that the audit log cannot be written. Nothing was created; revocations
-	// took effect.
+	// ErrUnrecorded means that the audit log cannot be written. Nothing was created. A revocation
+	// took effect nevertheless.
 	ErrUnrecorded = errors.New("not recorded")
 )
 
@@ -29,7 +29,7 @@ func (e *Error) Error() string { return e.Text }
 // Unwrap returns Kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Hint returns how to fix it, or "".
+// Hint returns how to fix the problem, or "".
 func (e *Error) Hint() string { return e.hint }
 
 // Outcome returns the outcome of a command or request with this error.

@@ -17,12 +17,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Handler passes authenticated requests to next, with the [Caller] in their context. It checks Host and
-// Origin of every request, and sets the headers of every answer: CSP, nosniff, no-store, and others.
+// Handler passes authenticated requests to next, with the [Caller] in their context. It checks Host
+// and Origin of every request, and sets the headers of every answer: CSP, nosniff, no-store, and
+// others.
 //
-// Requests to the paths in open need no credential; with a valid one, a Caller is in their context. An
-// entry is a path, or a prefix if it ends in "/"; "!" before an entry closes it. The longest matching
-// entry applies. "/v1/" is closed unless a longer entry opens a path below it.
+// Requests to the paths in open need no credential. If such a request has a valid credential, its
+// context contains the Caller. An entry is a path, or a prefix if it ends in "/"; "!" before an
+// entry closes it. The longest matching entry applies. "/v1/" is closed unless a longer entry opens
+// a path below it.
 func (a *Auth) Handler(next http.Handler, open ...string) http.Handler {
 	paths := openPaths(open)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,8 +41,8 @@ func (a *Auth) Handler(next http.Handler, open ...string) http.Handler {
 	})
 }
 
-// setHeaders sets the headers of every answer. Scripts, styles and images come only from the daemon, and
-// text cannot become markup.
+// setHeaders sets the headers of every answer. Scripts, styles and images come only from the
+// daemon, and text cannot become markup.
 func setHeaders(h http.Header) {
 	for _, pair := range headers {
 		h.Set(pair[0], pair[1])
@@ -60,7 +62,8 @@ var headers = [][2]string{
 	{"Cache-Control", "no-store"},
 }
 
-// admit authenticates a request. It returns false for a request without a credential on an open path.
+// admit authenticates a request. It returns false for a request without a credential on an open
+// path.
 func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *refusal) {
 	p := peerFrom(r)
 	if bad := a.classify(r, p); bad != nil {
@@ -118,9 +121,9 @@ func (a *Auth) classify(r *http.Request, p *peer) *refusal {
 	return nil
 }
 
-// crossSite rejects requests from pages of other sites. Following a link to the console is allowed:
-// the page itself sends all further requests, and the browser does not send the cookie with the
-// link.
+// crossSite rejects requests from pages of other sites. A link to the console may be followed: the
+// page itself sends all further requests, and the browser does not send the cookie when it follows
+// the link.
 func (a *Auth) crossSite(r *http.Request) *refusal {
 	site := r.Header["Sec-Fetch-Site"]
 	if len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none") {
@@ -136,8 +139,8 @@ func (a *Auth) crossSite(r *http.Request) *refusal {
 	return denied("a page of another site sent this request", "")
 }
 
-// forwarded are the headers that proxies set. A proxy in front of the unix socket would give all
-// its clients the proxy's uid.
+// forwarded are the headers that proxies set. If a proxy were in front of the unix socket, all its
+// clients would have the proxy's uid.
 var forwarded = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
 
 func (a *Auth) classifyUnix(r *http.Request, p *peer) *refusal {
@@ -162,7 +165,7 @@ func (a *Auth) local(p *peer) Caller {
 	return intersectScopes(Caller{Name: a.account(p.uid), Method: "unix", Scopes: every(), UID: p.uid, PID: p.pid}, p)
 }
 
-// intersectScopes limits a process that the daemon started to reading.
+// intersectScopes limits the scopes of a process that the daemon itself started to reading.
 func intersectScopes(c Caller, p *peer) Caller {
 	if p.agent() {
 		c.Scopes = readOnlyScopes(c)
@@ -171,7 +174,7 @@ func intersectScopes(c Caller, p *peer) Caller {
 	return c
 }
 
-// readOnlyScopes returns the caller's scopes without those that change anything.
+// readOnlyScopes returns the scopes of the caller that do not allow changes.
 func readOnlyScopes(c Caller) []api.Scope {
 	if c.HasScope(api.ScopeRead) {
 		return []api.Scope{api.ScopeRead}
@@ -179,7 +182,7 @@ func readOnlyScopes(c Caller) []api.Scope {
 	return nil
 }
 
-// bearer authenticates by the header Authorization.
+// bearer authenticates a request by its Authorization header.
 func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 	secret, ok := parseBearer(r.Header["Authorization"])
 	if !ok {
@@ -205,7 +208,7 @@ func (a *Auth) callerOf(r *http.Request, secret string) (api.Token, *refusal) {
 			status: http.StatusUnauthorized, detail: err.Error(), hint: "holdfast daemon token list", token: true,
 		})
 	}
-	a.o.Failed(r, http.StatusInternalServerError, err.Error()) // clients need not know the details
+	a.o.Failed(r, http.StatusInternalServerError, err.Error()) // the client does not get the details
 	return api.Token{}, &refusal{status: http.StatusInternalServerError, detail: "the daemon cannot read its tokens"}
 }
 
@@ -213,7 +216,8 @@ func callerOf(t api.Token, p *peer) Caller {
 	return intersectScopes(Caller{Name: t.Name, Method: "token", Scopes: slices.Clone(t.Scopes), UID: p.uid, PID: p.pid, Token: t.ID}, p)
 }
 
-// parseBearer parses "Bearer SECRET": one header with one secret of the daemon.
+// parseBearer parses the header "Bearer SECRET": the request must have one such header, with one
+// secret of the daemon.
 func parseBearer(values []string) (string, bool) {
 	if len(values) != 1 {
 		return "", false
@@ -225,9 +229,10 @@ func parseBearer(values []string) (string, bool) {
 	return secret, true
 }
 
-// cookie authenticates by the cookie of a login. With the cookie alone a client may read, also over
-// a WebSocket: any program on another port of this host that the browser has visited may have the
-// cookie. For changes, the page must send the CSRF token, which only the page has.
+// cookie authenticates a request by the cookie of a login. A client that has only the cookie may
+// read, also over a WebSocket. The reason is that any program on another port of this host may have
+// the cookie, if the browser has visited that port. A request that changes something must contain
+// the CSRF token, which only the page has.
 func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 	for _, name := range []string{hostPrefix + cookieName, cookieName} {
 		for _, given := range r.CookiesNamed(name) {
@@ -268,8 +273,9 @@ func (a *Auth) Check(secret string) (Caller, bool) {
 	return callerOf(tok, &peer{uid: -1, agent: func() bool { return false }}), true
 }
 
-// Hello returns the caller with the secret from the hello message of a WebSocket that r opened. A
-// wrong secret counts as a failure of its address and is passed to Options.Failed.
+// Hello returns the caller that the secret belongs to. The secret is from the hello message of the
+// WebSocket that r opened. A wrong secret counts as a failure of its address and is passed to
+// Options.Failed.
 func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
 	tok, bad := a.callerOf(r, secret)
 	if bad != nil {
@@ -291,8 +297,8 @@ func denied(detail, hint string) *refusal {
 	return &refusal{status: http.StatusForbidden, detail: detail, hint: hint}
 }
 
-// fail counts a wrong credential and records it with the kind of credential. After too many
-// failures the address must wait.
+// fail counts a wrong credential, and records the rejection with the kind of the credential. After
+// too many failures the address must wait.
 func (a *Auth) fail(r *http.Request, credentialKind string, bad *refusal) *refusal {
 	a.refused(r, credentialKind, bad.detail)
 	if isUnix(r) {
@@ -319,7 +325,7 @@ func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, bad *refusal) {
 	a.o.Refuse(w, r, bad.status, codeOf(bad.status), bad.detail, bad.hint)
 }
 
-// Unauthenticated is the code of a rejection with status 401. The other codes are those of package
+// Unauthenticated is the code of a rejection with status 401. All other codes are codes of package
 // outcome.
 const Unauthenticated = "unauthenticated"
 
@@ -348,8 +354,8 @@ func plain(w http.ResponseWriter, _ *http.Request, status int, _, detail, hint s
 
 type openPaths []string
 
-// has reports whether a path needs no credential. A path that is not in its shortest form is never
-// open, because the handler may interpret it as another path.
+// has reports whether a path needs no credential. A path with redundant parts such as "." or "//"
+// is never open, because the handler may interpret it as a different path.
 func (o openPaths) has(p string) bool {
 	clean := path.Clean(p)
 	if p != clean && p != clean+"/" || !strings.HasPrefix(p, "/") {

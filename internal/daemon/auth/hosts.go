@@ -13,8 +13,9 @@ import (
 	"sync"
 )
 
-// hosts has the host names of the daemon. A page of another site whose name was made to resolve to
-// this machine (DNS rebinding) sends that site's name in Host and is rejected.
+// hosts contains the host names that requests to the daemon may have. Another site can make its
+// name resolve to this machine (DNS rebinding). A page of that site sends the site's name in Host,
+// so its requests are rejected.
 type hosts struct {
 	allowed map[string]bool // "name:port", or "name" for any port
 	origins map[string]bool // "scheme://host[:port]"
@@ -43,10 +44,10 @@ func newHosts(names, origins []string) (*hosts, error) {
 	return h, nil
 }
 
-// Listening adds an address for TCP clients, so that its Host is allowed.
+// Listening adds an address for TCP clients, so that requests may have that address as their Host.
 func (a *Auth) Listening(addr net.Addr) { a.hosts.listen("http", addr) }
 
-// ListeningTLS is [Auth.Listening] for an address where clients use TLS.
+// ListeningTLS does the same as [Auth.Listening], for an address where clients use TLS.
 func (a *Auth) ListeningTLS(addr net.Addr) { a.hosts.listen("https", addr) }
 
 func (h *hosts) listen(scheme string, addr net.Addr) {
@@ -77,8 +78,8 @@ func namesOf(addr netip.Addr) []string {
 	return []string{addr.String()}
 }
 
-// linkBase returns the URL for login links: the only host that is listed by name, otherwise that of
-// a listener.
+// linkBase returns the URL for login links, or "" if there is no TCP listener. If exactly one host
+// is listed by name, the URL has that host; otherwise it has the host of a listener.
 func (h *hosts) linkBase() string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -91,8 +92,8 @@ func (h *hosts) linkBase() string {
 	return h.bases[0]
 }
 
-// isKnownHost reports whether the Host of a request is that of a listener, the address of this
-// connection, or an allowed one.
+// isKnownHost reports whether the Host of a request is the address of a listener, the address of
+// this connection, or an allowed host.
 func (h *hosts) isKnownHost(r *http.Request) bool {
 	host, port, ok := splitHost(r.Host)
 	if !ok {
@@ -110,8 +111,8 @@ func (h *hosts) isKnownHost(r *http.Request) bool {
 	return listed || localAddr(r, host, port)
 }
 
-// localAddr compares a host with the local address of the connection. A name that was made to
-// resolve here is not an address, so it never matches.
+// localAddr reports whether a host is the local address of the connection. A host name never
+// matches, because another site can make its name resolve to this machine.
 func localAddr(r *http.Request, host, port string) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -131,7 +132,7 @@ func defaultPort(t *tls.ConnectionState) string {
 	return "80"
 }
 
-// sameOrAllowed reports whether an Origin is that of the console or allowed.
+// sameOrAllowed reports whether an Origin is the origin of the console or an allowed origin.
 func (h *hosts) sameOrAllowed(r *http.Request, origin string) bool {
 	o, ok := parseOrigin(origin)
 	if !ok {
@@ -187,9 +188,9 @@ func parseOrigin(text string) (origin, bool) {
 	return o, ok
 }
 
-// splitHost parses HOST or HOST:PORT: a name of letters, digits, dots and dashes, an IPv4 address,
-// or an IPv6 address in brackets. It returns lower case, without a final dot, and addresses in
-// their canonical form.
+// splitHost parses HOST or HOST:PORT. HOST is a name of letters, digits, dots and dashes, an IPv4
+// address, or an IPv6 address in brackets. It returns lower case, without a final dot, and
+// addresses in their canonical form.
 func splitHost(text string) (host, port string, ok bool) {
 	if len(text) > 300 {
 		return "", "", false
@@ -236,8 +237,8 @@ func joinHost(host, port string) string {
 	return host + ":" + port
 }
 
-// IsLoopback reports whether HOST:PORT can be reached from this machine only. The only name that
-// counts is localhost; other names are not resolved.
+// IsLoopback reports whether only this machine can reach HOST:PORT. The only name that it accepts
+// is localhost; it does not resolve other names.
 func IsLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -250,7 +251,7 @@ func IsLoopback(hostport string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// tokenInQuery reports whether a token is in the URL, where logs and browser histories store it.
+// tokenInQuery reports whether the URL contains a token. Logs and browser histories store URLs.
 func tokenInQuery(raw string) bool {
 	if raw == "" {
 		return false
@@ -263,7 +264,7 @@ func tokenInQuery(raw string) bool {
 	return looksSecret(raw) || looksSecret(plain) || q.Has("access_token")
 }
 
-// Path returns the path of a request for a log, with tokens removed.
+// Path returns the path of a request, with tokens removed, for use in a log.
 func Path(r *http.Request) string {
 	if looksSecret(r.URL.Path) {
 		head, _, _ := strings.Cut(r.URL.Path, prefix)

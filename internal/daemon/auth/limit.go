@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// limiter counts wrong credentials by address: a burst, and then one every few seconds. Correct
-// credentials are never delayed; otherwise a guesser could lock out everyone with the same address,
-// such as all clients of 127.0.0.1. Secrets have 256 bits and cannot be guessed.
+// limiter limits wrong credentials by address: it accepts a burst, and then one every few seconds.
+// Correct credentials are never delayed. Otherwise, a client that guesses could lock out all
+// clients with the same address, such as 127.0.0.1. Secrets have 256 bits and cannot be guessed.
 type limiter struct {
 	clock func() time.Time
 
@@ -23,7 +23,7 @@ type bucket struct {
 
 const (
 	failBurst  = 20
-	failEvery  = 3 * time.Second // one more per interval
+	failEvery  = 3 * time.Second // one more failure is accepted per interval
 	maxBuckets = 4096
 )
 
@@ -32,7 +32,7 @@ func (l *limiter) fail(addr netip.Addr) (wait time.Duration, tooMany bool) {
 	bits := 32
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
-		bits = 64 // the network of one customer
+		bits = 64 // the prefix of one customer's network
 	}
 	key, _ := addr.Prefix(bits)
 	now := l.clock()

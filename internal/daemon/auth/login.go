@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// Lifetimes and maximum numbers of codes and logins.
+// These are the lifetimes and the maximum numbers of codes and logins.
 const (
 	codeTTL    = 3 * time.Minute
 	loginIdle  = 12 * time.Hour
@@ -30,8 +30,8 @@ const (
 	hostPrefix = "__Host-" // browsers send such a cookie only to this host and over TLS
 )
 
-// CSRFHeader is the header for the token that the page received at login. A request that changes
-// something and authenticates by a cookie needs this header.
+// CSRFHeader is the header in which a page sends the token that it received at login. If a request
+// changes something and authenticates by a cookie, it needs this header.
 const CSRFHeader = "X-Holdfast-Csrf"
 
 // logins has the login codes and the logged-in browsers. They end with the daemon.
@@ -61,8 +61,9 @@ func (l *login) expired(now time.Time) bool {
 	return now.Sub(l.used) >= loginIdle || now.Sub(l.made) >= loginTTL
 }
 
-// Link creates a code that logs in one browser once, within a few minutes, with the scopes of c. An
-// agent cannot create one. The code is recorded before it is returned; see [ErrUnrecorded].
+// Link creates a code that logs in one browser once, with the scopes of c. The code is valid for a
+// few minutes. An agent cannot create one. The code is recorded before it is returned; see
+// [ErrUnrecorded].
 func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
 	if c.Agent || !c.HasScope(api.ScopeAdmin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not create a login link", "use a token with the scope admin, or the unix socket"}
@@ -76,8 +77,9 @@ func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Ti
 	return code, expires, nil
 }
 
-// LinkURL returns the URL of the page that accepts a code, at the first TCP address; "" if there is
-// none. The code follows a "#", so the browser does not send it and servers do not log it.
+// LinkURL returns the URL of the page that accepts a login code. The URL has the first TCP address;
+// without a TCP address, LinkURL returns "". The code comes after a "#", so the browser does not
+// send it to servers and servers do not log it.
 func (a *Auth) LinkURL(code string) string {
 	base := a.hosts.linkBase()
 	if base == "" {
@@ -125,7 +127,8 @@ func (l *logins) redeem(text string) (cookie string, made login, ok bool) {
 	return cookie, *newLogin, true
 }
 
-// expire removes expired logins, and the least recently used ones above the limit.
+// expire removes the expired logins. If there are still too many, it removes the least recently
+// used ones.
 func (l *logins) expire(now time.Time) {
 	l.list = slices.DeleteFunc(l.list, func(k *login) bool { return k.expired(now) })
 	for len(l.list) >= maxLogins {
@@ -170,8 +173,8 @@ func (l *logins) end(id string) {
 const maxLoginBody = 4 << 10
 
 // Login is the handler of POST /v1/login {"code":…}: it consumes a code and sets the cookie. The
-// answer is {"csrf", "name", "scopes"}; no other answer contains the CSRF token. The page keeps it
-// where only its own origin can read it.
+// answer is {"csrf", "name", "scopes"}; no other answer contains the CSRF token. The page stores
+// the token where only pages of the same origin can read it.
 func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	text, bad := loginCode(w, r)
 	if bad != nil {
@@ -202,7 +205,7 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(b, '\n'))
 }
 
-// unrecorded returns the rejection of an action that could not be recorded.
+// unrecorded returns the rejection of a request whose action could not be recorded.
 func unrecorded(what string, err error) *refusal {
 	bad := &refusal{status: http.StatusInternalServerError, detail: what + ": " + err.Error()}
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -236,7 +239,8 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	return in.Code, nil
 }
 
-// newCookie returns the cookie of a login or, with a negative age, one that deletes it.
+// newCookie returns the cookie of a login. If age is negative, the cookie deletes the login's
+// cookie in the browser.
 func newCookie(r *http.Request, value string, age int) *http.Cookie {
 	c := &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if secure(r) {
@@ -245,8 +249,9 @@ func newCookie(r *http.Request, value string, age int) *http.Cookie {
 	return c
 }
 
-// secure reports whether the browser uses TLS, directly or to a trusted proxy. The header Origin
-// shows that, and was compared with the allowed origins.
+// secure reports whether the browser uses TLS, either to the daemon or to a trusted proxy. With a
+// proxy, only the scheme in the Origin header shows it. The header was already compared with the
+// allowed origins.
 func secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
@@ -273,7 +278,8 @@ func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// CSRF returns the token of a caller that sent both the cookie and the token in [CSRFHeader],
-// otherwise "". A page uses it to check its stored token. A cookie alone is never enough: browsers
-// send the cookies of 127.0.0.1 to all of its ports, where other programs may listen.
+// CSRF returns the token of a caller that sent both the cookie and the token in [CSRFHeader]. For
+// any other caller it returns "". A page uses it to check its stored token. A cookie alone is never
+// enough, because browsers send the cookies of 127.0.0.1 to all its ports, and other programs may
+// listen there.
 func (a *Auth) CSRF(c Caller) string { return c.credential }

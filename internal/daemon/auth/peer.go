@@ -19,8 +19,8 @@ type peer struct {
 	uid  int
 	pid  int
 	err  error // why it could not be identified
-	// agent reports whether the daemon started it. For a unix socket that is known from the start;
-	// for TCP it is looked up on first use.
+	// agent reports whether the daemon started it. For a unix socket this is known from the start.
+	// For TCP it is looked up when it is first used.
 	agent func() bool
 }
 
@@ -55,7 +55,7 @@ func isLocalAddr(a netip.Addr) bool {
 	})
 }
 
-// identify asks the system for the process at the other end of a unix socket.
+// identify asks the operating system which process is at the other end of a unix socket.
 func (a *Auth) identify(p *peer, c net.Conn) {
 	raw, err := rawConn(c)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *Auth) identify(p *peer, c net.Conn) {
 	p.agent = func() bool { return below }
 }
 
-// rawConn unwraps a connection down to its socket.
+// rawConn returns the socket below a connection and its wrappers.
 func rawConn(c net.Conn) (syscall.RawConn, error) {
 	for range 8 {
 		switch v := c.(type) {
@@ -103,7 +103,7 @@ func peerFrom(r *http.Request) *peer {
 
 func isUnix(r *http.Request) bool { return peerFrom(r).unix }
 
-// addressOf returns the address of a TCP client; the zero address for a unix socket.
+// addressOf returns the address of a TCP client. For a unix socket it returns the zero address.
 func addressOf(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

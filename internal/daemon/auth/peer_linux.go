@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity is the process that made a connection. A pidfd refers to it, so that its pid cannot be
-// reused meanwhile; -1 if the system does not support that.
+// identity is the process that made a connection. A pidfd refers to the process, so that its pid
+// cannot be reused meanwhile. The pidfd is -1 if the system does not support that.
 type identity struct{ uid, pid, fd int }
 
 func peerOf(raw syscall.RawConn) (identity, error) {

@@ -8,19 +8,19 @@ import (
 // processTree is the process tree below the daemon.
 type processTree struct {
 	root   int
-	inside bool // connections of the daemon itself count as a run's
+	inside bool // connections of the daemon itself are treated as connections of a run
 }
 
 // process is an entry of the process table.
 type process struct {
 	parent  int
-	started uint64 // in an unspecified unit since an unspecified time
+	started uint64 // in an arbitrary unit, counted from an arbitrary time
 }
 
 func processes(root int) processTree { return processTree{root: root} }
 
 // IsDescendant reports whether another process started this one, directly or through its
-// descendants. It returns false if the system does not show that.
+// descendants. It returns false if the system does not show this.
 func IsDescendant(pid int) bool {
 	for range 10 {
 		below, err := processes(pid).descendsFromRoot(os.Getpid())
@@ -31,14 +31,14 @@ func IsDescendant(pid int) bool {
 	return true
 }
 
-// maxDepth limits the walk to the first process.
+// maxDepth is the maximum number of parents that are followed up to the first process.
 const maxDepth = 1000
 
 var errMoved = errors.New("the process tree changed during the check")
 
-// below reports whether the daemon started a process, directly or through its descendants. The
-// answer is yes for a process that cannot be looked up or has ended, because it may have passed the
-// connection to another process.
+// below reports whether the daemon started a process, directly or through its descendants. It also
+// returns true for a process that cannot be looked up or has ended, because the process may have
+// passed the connection to another process.
 func (t processTree) below(id identity) bool {
 	if id.pid == t.root {
 		return false
@@ -56,8 +56,8 @@ func (t processTree) below(id identity) bool {
 	return true
 }
 
-// descendsFromRoot walks from parent to parent. A parent that is younger than its child is another
-// process that reused the pid of the ended parent.
+// descendsFromRoot follows the parents of a process, one after the other. If a parent is younger
+// than its child, the real parent has ended and another process has reused its pid.
 func (t processTree) descendsFromRoot(pid int) (bool, error) {
 	p, err := stat(pid)
 	if err != nil {

@@ -36,9 +36,10 @@ func parseStat(b []byte) (process, error) {
 	return process{parent, started}, err
 }
 
-// hasSocket reports whether a process below the daemon (or the daemon itself, if inside is set) has the
-// client's end of a TCP connection on this machine open. If no process still has it open, hasSocket
-// returns true, because a process of a run may have sent the request and ended before this check.
+// hasSocket reports whether a process below the daemon has the client's end of a TCP connection on
+// this machine open. If inside is set, it also checks the daemon itself. If no process has that end
+// open any more, hasSocket returns true, because a process of a run may have sent the request and
+// ended before this check.
 func (t processTree) hasSocket(client, server netip.AddrPort) bool {
 	inode := inodeOf(client, server)
 	if inode == "" {
@@ -73,9 +74,9 @@ func sockets(pid int, into map[string]bool) {
 	}
 }
 
-// inodeOf finds a socket by its two ends; "" if there is none or no process has it open. It asks
-// the kernel for this socket; if the kernel does not support that, it reads the tables of all
-// sockets, which takes longer with more sockets.
+// inodeOf finds the inode of the socket with these two ends. It returns "" if there is no such
+// socket or no process has it open. It asks the kernel for this one socket. If the kernel does not
+// support that, it reads the tables of all sockets, which takes longer the more sockets there are.
 func inodeOf(local, remote netip.AddrPort) string {
 	if inode, err := askInode(local, remote); err == nil {
 		return inode
@@ -98,11 +99,12 @@ func readInode(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// inodeField is the index of the inode after the two ends.
+// inodeField is the index of the inode in the fields that follow the two ends.
 const inodeField = 6
 
-// endOf returns an end such as "0100007F:1F90": the words of the address in the machine's byte
-// order. If wide is true, the address has 16 bytes, and an IPv4 address is mapped.
+// endOf returns one end of a connection, such as "0100007F:1F90". The words of the address are in
+// the machine's byte order. If wide is true, the address is written with 16 bytes, and an IPv4
+// address as an IPv4-mapped one.
 func endOf(ap netip.AddrPort, wide bool) string {
 	a := ap.Addr().WithZone("")
 	b := a.AsSlice()

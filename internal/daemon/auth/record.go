@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/audit"
 )
 
-// recordWait limits how long a request waits until an access is recorded.
+// recordWait is the longest time that a request waits until an access is recorded.
 const recordWait = 15 * time.Second
 
-// record records an access, also if the client disconnects meanwhile.
+// record records an access. It does so even if the client disconnects meanwhile.
 func (a *Auth) record(ctx context.Context, x audit.Access) error {
 	if a.o.Record == nil {
 		return nil
@@ -41,14 +41,14 @@ func describeScopes(list []api.Scope) []string {
 	return out
 }
 
-// describe adds the description of a token to an access.
+// describe adds the id, name, scopes and expiry of a token to an access.
 func describe(t api.Token, x audit.Access) audit.Access {
 	x.Token, x.Name, x.Scopes, x.Expires = t.ID, t.Name, describeScopes(t.Scopes), t.Expires
 	return x
 }
 
-// refused records a wrong credential. So that many of them cannot fill the disk, those above a
-// limit are only counted, and the next recorded one has their number.
+// refused records a wrong credential. Many wrong credentials must not fill the disk. So those above
+// a limit are only counted, and the next one that is recorded contains their number.
 func (a *Auth) refused(r *http.Request, via, reason string) {
 	omitted, ok := a.refusals.allow()
 	if !ok {
@@ -61,7 +61,7 @@ func (a *Auth) refused(r *http.Request, via, reason string) {
 	}
 }
 
-// originOf returns the origin of a request: an address, or the process at the other end of the
+// originOf returns the origin of a request: an address, or the process at the other end of the unix
 // socket.
 func originOf(r *http.Request) string {
 	if p := peerFrom(r); p.unix {
@@ -70,7 +70,7 @@ func originOf(r *http.Request) string {
 	return addressOf(r).Unmap().String()
 }
 
-// Limits of the rejections that are recorded one by one: a burst, and then one per minute.
+// These limit how many rejections are recorded one by one: a burst, and then one per minute.
 const (
 	refusalBurst = 60
 	refusalEvery = time.Minute
@@ -85,7 +85,8 @@ type refusals struct {
 	skipped int
 }
 
-// allow reports whether to record a rejection, and how many earlier ones were omitted.
+// allow reports whether a rejection is to be recorded. It also returns how many earlier rejections
+// were omitted.
 func (f *refusals) allow() (omitted int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,14 +103,14 @@ func (f *refusals) allow() (omitted int, ok bool) {
 	return omitted, true
 }
 
-// restore adds rejections that could not be recorded back to the count.
+// restore adds to the count the rejections that could not be recorded.
 func (f *refusals) restore(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.skipped += n
 }
 
-// takeSkipped returns the number of omitted rejections and resets it.
+// takeSkipped returns the number of rejections that were not recorded, and resets that number.
 func (f *refusals) takeSkipped() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +123,7 @@ func (f *refusals) takeSkipped() int {
 func LogRefused(log *slog.Logger) func(r *http.Request, status int, reason string) {
 	return func(r *http.Request, status int, reason string) {
 		level := slog.LevelWarn
-		if status == http.StatusTooManyRequests { // rejections above the limit are not logged either
+		if status == http.StatusTooManyRequests { // so that rejections above the limit do not fill the log
 			level = slog.LevelDebug
 		}
 		log.Log(r.Context(), level, "refused", "status", status, "why", reason, "method", r.Method, "path", Path(r), "from", r.RemoteAddr)

@@ -8,8 +8,8 @@ import (
 // credential identifies the credential of a connection.
 type credential struct{ via, id string }
 
-// watchEvery is how soon a connection ends after another program revoked its token or after it
-// expired.
+// watchEvery is the longest time until a connection ends after another program revoked its token,
+// or after the token expired.
 const watchEvery = 500 * time.Millisecond
 
 // credentialWatch closes a channel for each credential that is no longer valid. One goroutine
@@ -19,7 +19,7 @@ type credentialWatch struct {
 
 	mu     sync.Mutex
 	open   map[credential]chan struct{}
-	stop   chan struct{} // nil: no goroutine is running
+	stop   chan struct{} // nil means that no goroutine is running
 	done   chan struct{}
 	closed bool
 }
@@ -62,7 +62,7 @@ func (w *credentialWatch) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// idle reports whether no channel is open. The next call of gone then starts another goroutine.
+// idle reports whether no channel is open. If so, the next call of gone starts another goroutine.
 func (w *credentialWatch) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

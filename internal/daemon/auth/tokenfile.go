@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// tokensFile is the file: {"version":1,"tokens":[{…,"sha256":"HEX"}]}.
+// tokensFile is the content of the file: {"version":1,"tokens":[{…,"sha256":"HEX"}]}.
 type tokensFile struct {
 	Version int        `json:"version"`
 	Tokens  []tokenDoc `json:"tokens"`
@@ -32,12 +32,12 @@ type tokenDoc struct {
 // state identifies a version of the file.
 type state struct {
 	info fs.FileInfo // nil: the file does not exist
-	read time.Time   // time of the last read, by the system clock, which also sets file times
+	read time.Time   // when the file was last read, by the system clock, which also sets file times
 	ok   bool
 }
 
-// settleTime is how much older than the read a file must be for its modification time to show a
-// later change: file times have a limited resolution.
+// settleTime is the minimum age of a file when it is read. The modification time of a younger file
+// may not show a later change, because file times have a limited resolution.
 const settleTime = 50 * time.Millisecond
 
 // refresh reads the file if it has changed since the last read. While it cannot be read, there are
@@ -72,7 +72,7 @@ func (s state) same(info fs.FileInfo) bool {
 		s.info.Mode() == info.Mode() && s.info.ModTime().Equal(info.ModTime()) && s.read.Sub(info.ModTime()) > settleTime
 }
 
-// checkPrivate rejects a file that other users could read or write.
+// checkPrivate rejects a file that other users can read or write.
 func checkPrivate(path string, info fs.FileInfo) error {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return &Error{ErrDamaged, fmt.Sprintf("%s is accessible to other users (mode %04o)", path, info.Mode().Perm()), "chmod 600 " + path}
@@ -142,7 +142,7 @@ func (d tokenDoc) kept() (kept, error) {
 	return k, nil
 }
 
-// write writes the file atomically, with the recorded uses.
+// write writes the file atomically. The file then contains the recorded uses, too.
 func (t *tokens) write() error {
 	doc := tokensFile{Version: 1, Tokens: make([]tokenDoc, len(t.kept))}
 	for i := range t.kept {
@@ -158,7 +158,7 @@ func (t *tokens) write() error {
 	if err := diskfile.Write(t.path, append(b, '\n')); err != nil {
 		return err
 	}
-	t.seen = state{} // forces a read before the next use
+	t.seen = state{} // the file is read again before the next use
 	return nil
 }
 
@@ -176,8 +176,9 @@ const (
 	lockPause = 10 * time.Millisecond
 )
 
-// lock takes the lock of the folder. If wait is false, it returns nil when another program has the
-// lock. Writers hold it only while they write a small file, so lock polls.
+// lock acquires the lock of the folder. If wait is false, it returns nil when another program has
+// the lock. Programs hold the lock only while they write a small file, so lock polls until it is
+// free.
 func (t *tokens) lock(wait bool) (*fileLock, error) {
 	f, err := os.OpenFile(t.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

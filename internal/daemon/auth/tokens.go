@@ -38,7 +38,7 @@ type tokens struct {
 	clock func() time.Time
 
 	mu   sync.Mutex
-	seen state // the state of the file at the last read
+	seen state // the state of the file when it was last read
 	kept []kept
 	used map[string]time.Time // not written yet
 }
@@ -64,7 +64,7 @@ func openTokens(dir string, clock func() time.Time) (*tokens, error) {
 // newSecret returns 256 random bits with the prefix.
 func newSecret() string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // Read never returns an error; on failure it ends the program
+	_, _ = rand.Read(b[:]) // Read never returns an error: if it fails, it ends the program
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
@@ -75,7 +75,7 @@ func newID(kind string) string {
 	return kind + "_" + hex.EncodeToString(b[:])
 }
 
-// create stores a checked token and returns its secret.
+// create stores a token that was checked, and returns the token's secret.
 func (t *tokens) create(tok api.Token) (string, error) {
 	secret := newSecret()
 	err := t.change(func() error {
@@ -166,8 +166,8 @@ func (t *tokens) list() ([]api.Token, error) {
 	return out, nil
 }
 
-// callerOf finds the token with this secret, otherwise errCredential. It compares all digests, each
-// in constant time, so that the time reveals nothing about them.
+// callerOf finds the token with this secret. If there is none, it returns errCredential. It
+// compares all digests, each in constant time, so that the time reveals nothing about them.
 func (t *tokens) callerOf(secret string) (api.Token, error) {
 	sum := sha256.Sum256([]byte(secret))
 	t.mu.Lock()
@@ -195,8 +195,8 @@ func (t *tokens) alive(id string) bool {
 
 func (k *kept) expired(now time.Time) bool { return k.Expires != nil && !now.Before(*k.Expires) }
 
-// noteUse stores when a token was used and writes it now and then. It does not wait for the lock:
-// if another program has it, the next use writes it.
+// noteUse stores when a token was used. From time to time, it writes the times to the file. It does
+// not wait for the lock. If another program holds the lock, the next use writes the time.
 func (t *tokens) noteUse(k api.Token) {
 	now := t.clock().UTC().Truncate(time.Second)
 	t.used[k.ID] = now
@@ -209,11 +209,11 @@ func (t *tokens) noteUse(k api.Token) {
 	}
 	defer lock.release()
 	if t.refresh() == nil {
-		_ = t.write() // only for display; authentication does not depend on it
+		_ = t.write() // this time is only for display; authentication does not depend on it
 	}
 }
 
-// change reads the file, changes it and writes it, with the lock held.
+// change reads the file, changes its contents and writes it, with the lock held.
 func (t *tokens) change(f func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

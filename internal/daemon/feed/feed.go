@@ -1,17 +1,17 @@
-// Package feed sends the records of a session's log to many subscribers, from any seq on, as the
-// log grows.
+// Package feed sends the records of a session's log to many subscribers while the log grows. A
+// subscriber can start at any seq.
 //
 //	append ─► Hub.WrapObserver ─┐                            ┌─► Subscription ─► a WebSocket
 //	                            ├─► feed of a session, ring ─┼─► Subscription ─► SSE
 //	deltas ─► Hub.Publish ──────┘      ▲                     └─► …
 //	                                   └── older records are read from the log
 //
-// Each subscriber gets each record once and in order. A slow subscriber that falls behind the ring
-// reads from the log instead; it then loses deltas and gets a [Gap]. No subscriber can block
-// another or the writer.
+// Each subscriber gets every record exactly once, in order. If a slow subscriber falls behind the
+// ring, it reads from the log instead. It then loses deltas and gets a [Gap]. No subscriber can
+// block another or the writer.
 //
-// The records of a run's agents with separate sessions are relayed: the run's log references them
-// (run.event "relayed"), and the feed replaces the reference with the records.
+// The records of a run's agents with separate sessions are relayed: the run's log refers to them
+// (run.event "relayed"), and the feed replaces each reference with the records.
 //
 // The package does not encode events itself and does not check permissions.
 package feed
@@ -32,17 +32,18 @@ const (
 	Durable  Kind = iota // records
 	Delta                // a provisional event that is not recorded; the next record replaces it
 	Gap                  // deltas were lost; discard provisional text
-	CaughtUp             // all records that existed at the subscription, or at a Gap, were sent
+	CaughtUp             // all records that existed when the subscription began, or at a Gap, were sent
 )
 
-// Event is one record or delta of a session. All subscribers share events: do not change one.
+// Event is one record or delta of a session. All subscribers share the same events, so do not
+// change one.
 type Event struct {
 	Kind    Kind
-	Session string // the session of the feed: the run's
-	Seq     int64  // Durable: seq of the record in that session; otherwise of the last record sent
+	Session string // the session of the feed, which is the session of the run
+	Seq     int64  // if Durable: the seq of the record in that session; otherwise the seq of the last record that was sent
 	Time    time.Time
-	// Records are the records of a Durable event: one, or those that a relay references. A relay
-	// whose records were deleted has none.
+	// Records are the records of a Durable event: one record, or the records that a relay refers
+	// to. If the records of a relay were deleted, it is empty.
 	Records []Record
 
 	Agent string      // Delta: the agent's name
@@ -53,13 +54,13 @@ type Event struct {
 // Record is a record with its source. The payload of a redacted record is its replacement, or
 // empty.
 type Record struct {
-	Agent   string // name of the agent that owns the session, if relayed
-	Session string // the session with the record
+	Agent   string // if relayed: the name of the agent that owns the session
+	Session string // the session that contains the record
 	session.Record
 }
 
 // Encoding turns events into frames. Encode must be pure and must not call Frames. The frames of an
-// event are made once for all subscribers, per *Encoding.
+// event are made once per *Encoding, and all subscribers share them.
 type Encoding struct {
 	Encode func(e *Event) [][]byte
 }
@@ -79,7 +80,7 @@ func (e *Event) Frames(in *Encoding) [][]byte {
 	return frames
 }
 
-// encodings are the existing frames of an event.
+// encodings contains the frames of an event that were already made.
 type encodings struct {
 	mu   sync.Mutex
 	made []encoded

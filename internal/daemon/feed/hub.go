@@ -18,7 +18,7 @@ import (
 // Options adjusts [New]. The zero value works.
 type Options struct {
 	BufferSize int           // maximum number of events in a feed; default 1024
-	Bytes      int           // maximum size of the payloads in a feed, except for its last event; default 4 MiB
+	Bytes      int           // maximum size of the payloads in a feed, not counting its last event; default 4 MiB
 	Poll       time.Duration // how often to look for appends of other programs if the store does not notify; default 250 ms
 	// OutageDelay is how long reads may fail before subscribers are notified; default 5 s, so about
 	// 10 s with the time to detect an outage.
@@ -26,12 +26,12 @@ type Options struct {
 	Clock       func() time.Time
 }
 
-// Hub manages the feeds of all sessions. A feed exists while it has subscribers. It is safe for
-// concurrent use.
+// Hub manages the feeds of all sessions. A feed exists as long as it has subscribers. It is safe
+// for concurrent use.
 type Hub struct {
 	opt  Options
 	ctx  context.Context // canceled by Close
-	read context.Context // ctx for reads, which do not wait long for an unavailable store
+	read context.Context // the context for reads; it does not let them wait long for an unavailable store
 	stop context.CancelFunc
 	work sync.WaitGroup // loading and polling goroutines
 
@@ -43,7 +43,8 @@ type Hub struct {
 	unavailable outage
 }
 
-// New returns a hub without sessions: opening the sessions needs the hub's observer first.
+// New returns a hub without sessions, because the sessions can only be opened with the hub's
+// observer; [Hub.Serve] sets them.
 func New(o *Options) *Hub {
 	h := &Hub{feeds: map[string]*feed{}}
 	if o != nil {
@@ -118,15 +119,15 @@ func (h *Hub) appended(id string, head session.Record) {
 	}
 }
 
-// Publish sends an unrecorded event to the subscribers of a session. It never blocks. An event
-// published after an append returned is sent after the appended records.
+// Publish sends an unrecorded event to the subscribers of a session. It never blocks. If an event
+// is published after an append has returned, it is sent after the appended records.
 func (h *Hub) Publish(id, agentName string, d event.Event) {
 	if f := h.find(id); f != nil {
 		f.publish(&Event{Kind: Delta, Session: id, Time: h.opt.Clock(), Agent: agentName, Delta: d})
 	}
 }
 
-// FromEnd is the seq of a subscription that starts with the next append.
+// FromEnd is a seq for subscriptions: the subscription starts with the next append.
 const FromEnd int64 = -1
 
 // Subscribe subscribes to the records after a seq: 0 starts at the beginning, [FromEnd] at the end.
@@ -134,8 +135,8 @@ const FromEnd int64 = -1
 // since the last record that the feed still has, and then everything new. So a client that
 // reconnects discards provisional text and still gets the current answer so far.
 //
-// Errors come from the store, for example [session.ErrNotFound]. A seq after the head is ErrInvalid;
-// after [Hub.Close] the error is ErrClosed.
+// Errors come from the store, for example [session.ErrNotFound]. If the seq is after the head, the
+// error is ErrInvalid. After [Hub.Close], it is ErrClosed.
 func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscription, error) {
 	f, err := h.follow(id)
 	if err != nil {
@@ -158,7 +159,7 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscript
 }
 
 // Await subscribes from the beginning to a session that may not exist yet. The subscriber gets its
-// first records, and deltas, as they happen. Errors are those of [Hub.Subscribe] except
+// first records, and deltas, when they happen. It returns the errors of [Hub.Subscribe] except
 // [session.ErrNotFound].
 func (h *Hub) Await(ctx context.Context, id string) (*Subscription, error) {
 	f, err := h.follow(id)
@@ -239,7 +240,8 @@ func (h *Hub) forget(f *feed) {
 	f.stop()
 }
 
-// pollShare limits polling to 1/pollShare of the time, so that many sessions are polled less often.
+// pollShare limits polling to 1/pollShare of the time. So each session is polled less often if
+// there are many sessions.
 const pollShare = 20
 
 const (
@@ -247,8 +249,8 @@ const (
 	longestPoll = 10 * time.Second // between two rounds
 )
 
-// poll looks for appends of other programs while there are subscribers; less often if the store
-// sends notifications.
+// poll looks for appends of other programs as long as there are subscribers. It does so less often
+// if the store sends notifications.
 func (h *Hub) poll() {
 	pause := h.opt.Poll
 	timer := time.NewTimer(pause)
@@ -272,7 +274,7 @@ func (h *Hub) poll() {
 	}
 }
 
-// look checks the feeds that are due. If the store is unavailable, it stops.
+// look checks the feeds that are due for a poll. If the store is unavailable, it stops.
 func (h *Hub) look(round int) (failed bool) {
 	known := h.unavailable.get() != nil
 	for _, f := range h.all() {

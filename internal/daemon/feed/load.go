@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Limits of one read of a log: the number of records, and approximately of bytes.
+// These limit one read of a log: the number of records, and approximately the number of bytes.
 const (
 	chunk      = 256
 	chunkBytes = 512 << 10
 )
 
-// patience is how many reads may fail in a row before subscribers are notified.
+// patience is how many reads in a row may fail before the subscribers are notified.
 const patience = 20
 
 // load loads the known records into the ring. The caller holds f.mu.
@@ -24,7 +24,7 @@ func (f *feed) load() {
 	if f.loading || f.head == unknown || f.known <= f.head || f.deleted != nil || f.hub.ctx.Err() != nil {
 		return
 	}
-	f.hub.mu.RLock() // so that either Close waits for the read, or the read does not start
+	f.hub.mu.RLock() // either Close waits for the read, or the read does not start
 	defer f.hub.mu.RUnlock()
 	if f.hub.closed {
 		return
@@ -38,7 +38,7 @@ func (f *feed) loadAll() {
 	}
 }
 
-// loadSome reads a chunk and reports whether there is more to read.
+// loadSome reads one chunk of records. It reports whether there are more records to read.
 func (f *feed) loadSome() bool {
 	f.mu.Lock()
 	after, known := f.head, f.known
@@ -66,8 +66,8 @@ func (f *feed) loadSome() bool {
 	return f.loading
 }
 
-// addAll adds records to the ring. The error reports that they belong to another session with the
-// same id. The caller holds f.mu.
+// addAll adds records to the ring. The error says that the records belong to another session with
+// the same id. The caller holds f.mu.
 func (f *feed) addAll(records []readRecord) error {
 	for _, r := range records {
 		if r.seq <= f.head {
@@ -101,7 +101,7 @@ func (f *feed) failed(err error) {
 	}
 }
 
-// check looks for appends of other programs. The error is the store's.
+// check looks for records that other programs appended. It returns the error of the store.
 func (f *feed) check(ctx context.Context) error {
 	f.mu.Lock()
 	head, digest := f.head, f.digest
@@ -113,7 +113,7 @@ func (f *feed) check(ctx context.Context) error {
 	m, err := f.sessions.Get(ctx, f.id)
 	switch {
 	case errors.Is(err, session.ErrNotFound) && head == 0:
-		return nil // it does not exist yet
+		return nil // the session does not exist yet
 	case errors.Is(err, session.ErrNotFound):
 		f.end(err)
 		return nil
@@ -124,7 +124,7 @@ func (f *feed) check(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if !unavailable(err) { // the hub counts those
+		if !unavailable(err) { // the hub handles an unavailable store
 			f.failed(err)
 		}
 		return err
@@ -138,11 +138,12 @@ func (f *feed) check(ctx context.Context) error {
 	return nil
 }
 
-// read reads records after one seq and up to another, which exist, and makes events of them: at
-// least one unless the store fails. An unreadable record is returned with its error.
+// read reads the records after one seq and up to another; these records must exist. It makes events
+// of them, at least one unless the store fails. If a record cannot be read, it is returned together
+// with its error.
 func (f *feed) read(ctx context.Context, after, until int64) ([]readRecord, error) {
 	records, size := []readRecord(nil), 0
-	var raw []session.Record // relays are read after this read, because it may hold one of few connections
+	var raw []session.Record // the relayed records are read after this read has ended, because the read may hold one of a few connections
 	var failed error
 	for r, err := range f.sessions.Effective(ctx, f.id, session.Range{After: after, Until: until, Limit: chunk}) {
 		if err != nil && damaged(err) == nil {
@@ -193,8 +194,9 @@ func damaged(err error) *session.Error {
 	return &session.Error{Err: err}
 }
 
-// skipUnreadable returns the seq after which to continue if the log cannot be read after another:
-// if the parent's records of a fork are unreadable, at the session's own records.
+// skipUnreadable returns the seq after which reading continues if the records between two seqs
+// cannot be read. In a fork whose records from the parent cannot be read, reading continues with
+// the fork's own records.
 func (f *feed) skipUnreadable(ctx context.Context, after, until int64) int64 {
 	m, err := f.sessions.Get(ctx, f.id)
 	if err == nil && after < m.ParentSeq && m.ParentSeq < until {
@@ -212,7 +214,7 @@ func plain(id string, r session.Record) readRecord {
 	}
 }
 
-// relayedRange is the reference of a run.event to records of another session.
+// relayedRange is the part of a run.event that refers to records of another session.
 type relayedRange struct {
 	Event   string `json:"event"`
 	Agent   string `json:"agent"`
@@ -233,8 +235,8 @@ func relayOf(r *session.Record) *relayedRange {
 	return &l
 }
 
-// Unwrap makes the event of a record of session id, with the records that it relays. Deleted
-// records are omitted; the error is the store's.
+// Unwrap makes an event from a record of the session with this id. The event includes the records
+// that the record relays. Deleted records are omitted. The error is an error of the store.
 func Unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (*Event, error) {
 	f, err := unwrap(ctx, s, id, r)
 	return f.event, err

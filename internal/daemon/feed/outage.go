@@ -12,8 +12,8 @@ import (
 // outage is the state of a store outage.
 type outage struct {
 	mu       sync.Mutex
-	since    time.Time // zero: the store is available
-	reported time.Time // when subscribers were last notified
+	since    time.Time // the zero time means that the store is available
+	reported time.Time // when the subscribers were last notified
 	err      error
 }
 
@@ -23,8 +23,8 @@ func (o *outage) get() error {
 	return o.err
 }
 
-// record records a failed read and reports whether to notify subscribers: once the outage has
-// lasted a while, and repeatedly after that.
+// record records a failed read. It reports whether to notify subscribers: after the outage has
+// lasted a while, and then repeatedly.
 func (o *outage) record(err error, lasts time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,7 +50,7 @@ func unavailable(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// reportOutage notifies the subscribers of a feed that nothing can be read.
+// reportOutage notifies the subscribers of a feed that the store cannot be read.
 func (f *feed) reportOutage(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // unknown is the head of a feed that has not started.
 const unknown = -1
 
-// feed holds the newest events of one session in a ring. All its subscribers read it, each from a
-// separate position.
+// feed contains the newest events of one session in a ring. All its subscribers read the ring, each
+// at its own position.
 type feed struct {
 	hub      *Hub
 	id       string
@@ -21,22 +21,22 @@ type feed struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	ring    []entry // ordered by seq; for each seq, the record comes before its deltas
+	ring    []entry // ordered by seq; a record comes before the deltas with the same seq
 	first   int64   // the position of ring[0]
-	bytes   int     // of the ring
+	bytes   int     // the total size of the entries in the ring
 	wake    chan struct{}
 	deleted error // the session was deleted
 
-	head   int64          // the last record that was added to the ring, or the one before the ring
-	digest session.Digest // digest of the record head; zero if unknown
+	head   int64          // the seq of the last record that was added to the ring, or of the record before the ring
+	digest session.Digest // the digest of the record at head; zero if unknown
 	known  int64          // the last record that is known to exist
 	deltas int64          // number of deltas added to the ring so far
-	atHead int64          // number of those deltas before head
+	atHead int64          // how many of those deltas are before head
 
-	pending      []entry // deltas after a record that is not in the ring yet
+	pending      []entry // deltas that follow a record that is not in the ring yet
 	pendingBytes int
 	loading      bool
-	watched      bool            // the store notifies about appends
+	watched      bool            // the store sends notifications about appends
 	failures     int             // consecutive failed reads
 	failure      error           // the last error
 	relayed      map[string]bool // sessions whose records are in the ring
@@ -45,9 +45,9 @@ type feed struct {
 // entry is an entry of a ring.
 type entry struct {
 	event *Event
-	err   error // set instead of event if the record cannot be read; in the state transient, no record can be read
+	err   error // set instead of event if the record cannot be read; with state transient, no record can be read
 	seq   int64
-	prior int64 // number of deltas before this entry, including those that the ring dropped
+	prior int64 // how many deltas precede this entry, including those that the ring dropped
 	size  int
 	state state
 }
@@ -56,8 +56,8 @@ type state int
 
 const (
 	stored    state = iota
-	delta           // follows the record of its seq
-	lost            // deltas after the record of its seq were dropped
+	delta           // the delta follows the record with the same seq
+	lost            // deltas after the record with the same seq were dropped
 	transient       // reads fail
 )
 
@@ -72,7 +72,7 @@ func (n *entry) before() int64 {
 // readRecord is a record read from the log.
 type readRecord struct {
 	entry
-	relay        string // the session from which its event was read, or ""
+	relay        string // the session whose log contained the event, or ""
 	redacts      bool
 	prev, digest session.Digest // zero if the record cannot be read
 }
@@ -98,7 +98,8 @@ func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
 	s.pos, s.deltas = f.first, f.dropped()
 }
 
-// appended handles a notification of the new head. If it is the next record, no read is needed.
+// appended handles a notification of the new head. If the notification contains the next record,
+// the log need not be read.
 func (f *feed) appended(r session.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,10 +133,10 @@ func (f *feed) publish(e *Event) {
 	f.pendingBytes += n.size
 }
 
-// add adds a record to the ring, and the deltas that precede it. The caller holds f.mu.
+// add adds a record to the ring, after the deltas that precede the record. The caller holds f.mu.
 func (f *feed) add(r readRecord) {
 	f.settle(r.seq - 1)
-	if r.redacts { // later readers must not find the erased content in the ring
+	if r.redacts { // clients that read later must not find the erased content in the ring
 		f.drop(len(f.ring))
 	}
 	if r.relay != "" {
@@ -150,7 +151,7 @@ func (f *feed) add(r readRecord) {
 	f.settle(f.head)
 }
 
-// settle adds the deltas that follow a record up to seq to the ring.
+// settle adds to the ring the deltas that follow a record, up to seq.
 func (f *feed) settle(seq int64) {
 	n := 0
 	for n < len(f.pending) && f.pending[n].seq <= seq {
@@ -165,11 +166,12 @@ func (f *feed) settle(seq int64) {
 	}
 }
 
-// push adds an entry and drops the oldest ones beyond the limits.
+// push adds an entry to the ring. If the ring then exceeds its limits, push drops the oldest
+// entries.
 func (f *feed) push(n entry) {
 	n.prior = f.deltas
 	if n.state != stored {
-		n.seq = max(n.seq, f.head) // even if the head could not be read
+		n.seq = max(n.seq, f.head) // do this even if the head could not be read
 	}
 	if n.state == delta {
 		n.event.Seq = n.seq
@@ -208,7 +210,8 @@ func (f *feed) wakeReaders() {
 	}
 }
 
-// erased clears the ring if it has records of a session whose payloads were erased.
+// erased clears the ring if payloads of a session were erased and the ring contains records of that
+// session.
 func (f *feed) erased(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // Subscription is one subscriber of a feed. Except for Close, only one goroutine may use it. It has
-// no queue: it stores its position in the ring or in the log.
+// no queue of events: it only stores its position in the ring or in the log.
 type Subscription struct {
 	feed *feed
 	once sync.Once
@@ -16,17 +16,17 @@ type Subscription struct {
 	seq    int64        // the seq of the last record sent
 	pos    int64        // the position in the ring to read next
 	deltas int64        // deltas before that position
-	read   []readRecord // read from the log and not sent yet
+	read   []readRecord // events that were read from the log and not sent yet
 
-	catching bool  // catching up to target, without deltas
+	catching bool  // catching up: the records up to target are sent without deltas
 	target   int64 // a seq
 	mark     int64 // deltas before the events after target
 }
 
-// Next returns the next event; it waits for one if necessary. Errors: that of ctx, io.EOF after
-// Close, session.ErrNotFound if the session was deleted, and errors of the store. An unreadable
-// record is session.ErrCorrupt (session.ErrNewer if this version does not know it), and the next
-// call continues after it.
+// Next returns the next event; it waits for one if necessary. Its errors are: the error of ctx,
+// io.EOF after Close, session.ErrNotFound if the session was deleted, and errors of the store. If a
+// record cannot be read, the error is session.ErrCorrupt (session.ErrNewer if this version does not
+// know the record), and the next call continues after that record.
 func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 	for {
 		if err := s.ended(ctx); err != nil {
@@ -60,7 +60,7 @@ func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 	}
 }
 
-// ended returns why there is no next event.
+// ended returns the reason if there is no next event.
 func (s *Subscription) ended(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -80,7 +80,7 @@ func (s *Subscription) Close() {
 	})
 }
 
-// step is the next step of a subscriber: return an event or an error, wait, or read the log up to
+// step says what a subscriber does next: return an event or an error, wait, or read the log up to
 // until.
 type step struct {
 	event *Event
@@ -131,7 +131,7 @@ func (s *Subscription) isObsolete(n *entry) bool {
 	return n.seq < s.seq || s.catching && n.seq < s.target
 }
 
-// step moves the position past the entry at p.
+// step moves the subscriber's position past the entry at p.
 func (s *Subscription) step(p int64, n *entry) {
 	s.pos, s.deltas = p+1, n.prior
 	if n.state == delta {
@@ -151,13 +151,13 @@ func (f *feed) deliver(s *Subscription, p int64, n *entry) step {
 	return step{event: n.event, err: n.err}
 }
 
-// gap starts to catch up without the lost deltas.
+// gap returns a Gap event, because deltas were lost, and makes the subscriber catch up.
 func (f *feed) gap(s *Subscription) *Event {
 	s.catching, s.target, s.mark = true, f.head, max(f.atHead, f.dropped())
 	return f.ownEvent(s, Gap)
 }
 
-// ownEvent returns an event for one subscriber only.
+// ownEvent returns an event that only one subscriber gets.
 func (f *feed) ownEvent(s *Subscription, k Kind) *Event {
 	return &Event{Kind: k, Session: f.id, Seq: s.seq, Time: f.hub.opt.Clock()}
 }

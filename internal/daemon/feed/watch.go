@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// notifiedPollFactor is how many times less often a feed is polled if its store notifies about
-// appends.
+// notifiedPollFactor is the factor by which a feed is polled less often if its store sends
+// notifications about appends.
 const notifiedPollFactor = 8
 
-// observerDelay is how long to wait for the observer to deliver the records of an append before
-// reading them.
+// observerDelay is how long a feed waits after a notification of an append. In this time the
+// observer may deliver the records, so that the feed need not read them.
 const observerDelay = 2 * time.Millisecond
 
 // watch subscribes to the store's notifications about appends of other programs, if the store
@@ -25,7 +25,7 @@ func (f *feed) watch() {
 	if !ok {
 		return
 	}
-	f.hub.mu.RLock() // so that either Close waits for the goroutine, or the goroutine does not start
+	f.hub.mu.RLock() // either Close waits for the goroutine, or the goroutine does not start
 	defer f.hub.mu.RUnlock()
 	if f.hub.closed {
 		return
@@ -35,7 +35,8 @@ func (f *feed) watch() {
 	f.hub.work.Go(func() { f.follow(w, after) })
 }
 
-// follow ends with the feed. If it ends earlier, polling finds the cause and starts it again.
+// follow watches the store for appends to the session until the feed ends. If the watch ends
+// earlier, polling finds the cause and starts the watch again.
 func (f *feed) follow(w session.Watcher, after int64) {
 	defer func() {
 		f.mu.Lock()
@@ -46,7 +47,7 @@ func (f *feed) follow(w session.Watcher, after int64) {
 	defer timer.Stop()
 	for head, err := range w.Watch(f.ctx, f.id, after) {
 		if errors.Is(err, session.ErrNotFound) {
-			_ = f.check(f.ctx) // polling detects it as well
+			_ = f.check(f.ctx) // polling detects this case as well
 		}
 		if err != nil {
 			return

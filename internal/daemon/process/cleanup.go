@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// cleaner applies cleanupPeriodDays of the user's settings: at the start and then every day. It
-// reads the settings each time.
+// cleaner applies cleanupPeriodDays of the user's settings: when the daemon starts and then once a
+// day. It reads the settings each time.
 type cleaner struct {
 	env      *env.Env
 	sessions *session.Sessions
@@ -36,8 +36,8 @@ func (c *cleaner) run(ctx context.Context) {
 	}
 }
 
-// clean deletes sessions that have been in the trash for long enough, then moves old sessions to
-// the trash.
+// clean deletes the sessions that were in the trash long enough. Then it moves old sessions to the
+// trash.
 func (c *cleaner) clean(ctx context.Context) error {
 	days, err := c.env.CleanupDays()
 	if err != nil || days == 0 {

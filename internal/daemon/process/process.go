@@ -1,4 +1,4 @@
-// Package process is the daemon as a program: it opens a runtime, serves its runs on sockets
+// Package process runs the daemon as a program. It opens a runtime, serves its runs on sockets
 // through package daemon, and shuts everything down in order.
 //
 //	Config ─► runtime ─► runs ─► daemon.Server ◄─ auth
@@ -35,19 +35,19 @@ import (
 type Config struct {
 	Env   *env.Env // the environment of the daemon; agents get its variables
 	Home  string   // of Env
-	Store string   // URL of the store; "" is the store of Env
+	Store string   // the URL of the store; "" means the store that Env names
 	Lock  *listen.Lock
 	Log   *slog.Logger
 
 	Listen         []string            // TCP addresses, in addition to the unix socket
-	Certificate    *listen.Certificate // for TCP; nil disables TLS
+	Certificate    *listen.Certificate // the certificate for TCP; nil disables TLS
 	AllowedHosts   []string            // host names that TCP clients may use, in addition to the addresses
-	AllowedOrigins []string            // other origins whose web pages may call
+	AllowedOrigins []string            // additional origins whose web pages may call the daemon
 
 	Drain          time.Duration // how long runs may take to end
-	StoreWait      time.Duration // how long runs wait for an unavailable store; 0: not at all
+	StoreWait      time.Duration // how long runs wait for an unavailable store; 0: they do not wait
 	Resume         bool          // resume interrupted runs at the start
-	StopWorkspaces bool          // stop the containers when the daemon ends
+	StopWorkspaces bool          // the daemon stops the containers when it ends
 }
 
 // parts are the parts of a running daemon.
@@ -107,7 +107,7 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 	return d.frontend()
 }
 
-// wait returns how the daemon waits for an unavailable or full store.
+// wait returns how the daemon waits while the store is unavailable or full.
 func (d *parts) wait() *retry.Options {
 	log, most := d.c.Log, d.c.StoreWait
 	o := &retry.Options{Timeout: most, RetryFull: true, Changed: func(err error, after time.Duration) {
@@ -123,7 +123,7 @@ func (d *parts) wait() *retry.Options {
 	return o
 }
 
-// frontend creates what serves the clients.
+// frontend creates the handlers and servers for the clients.
 func (d *parts) frontend() (err error) {
 	c := d.c
 	log := stores.NewAccessLog(c.Env)
@@ -146,7 +146,7 @@ func (d *parts) frontend() (err error) {
 	return err
 }
 
-// inBackground runs do in a goroutine until the daemon ends.
+// inBackground runs the function do in a goroutine, until the daemon ends.
 func (d *parts) inBackground(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup

@@ -4,5 +4,5 @@ package process
 
 import "os"
 
-// notifyReload does nothing here: there is no SIGHUP.
+// notifyReload does nothing on this system, which has no SIGHUP.
 func notifyReload(chan<- os.Signal) {}

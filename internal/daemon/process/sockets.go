@@ -40,7 +40,7 @@ const ShutdownTimeout = 5 * time.Second
 func (d *parts) serve(ctx context.Context) error {
 	s := &serving{parts: d, failed: make(chan error, 16), manager: newManager(d.c.Log)}
 	s.reloadRequested = make(chan os.Signal, 1)
-	notifyReload(s.reloadRequested) // before the ready notification: an uncaught SIGHUP would end the process
+	notifyReload(s.reloadRequested) // must precede the ready notification: an uncaught SIGHUP would end the process
 	defer signal.Stop(s.reloadRequested)
 	s.info = listen.Info{PID: os.Getpid(), Started: d.c.Env.Now().UTC(), Version: version.Current().Version}
 	defer s.closeSockets()
@@ -99,7 +99,7 @@ func (s *serving) reload(ctx context.Context) {
 	s.c.Log.Info("reloaded")
 }
 
-// end drains the runs and closes the server. No new run starts from here on.
+// end drains the runs and closes the server. From here on, no new run starts.
 func (s *serving) end(ctx context.Context) error {
 	s.manager.stopping()
 	ctx = context.WithoutCancel(ctx)
@@ -161,7 +161,7 @@ func (s *serving) addListener(l net.Listener) error {
 		s.sockets = append(s.sockets, l)
 		return nil
 	}
-	s.sockets = append(s.sockets, l) // so that the listener is closed even after an error
+	s.sockets = append(s.sockets, l) // added first, so that the listener is closed even after an error
 	if err := listen.CheckTCP(l.Addr().String(), s.c.Certificate != nil); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // serviceManager is the service manager that started the daemon, if any. It is notified when the
-// daemon is ready, and regularly that the daemon is alive.
+// daemon is ready. After that, it is notified regularly that the daemon is still running.
 type serviceManager struct {
 	log  *slog.Logger
 	stop chan struct{}
@@ -46,7 +46,8 @@ func (m *serviceManager) ping(every time.Duration) {
 func (m *serviceManager) ready()    { m.notify(daemon.SdNotifyReady) }
 func (m *serviceManager) stopping() { m.notify(daemon.SdNotifyStopping) }
 
-// reloading notifies systemd of a reload, with the time since boot as systemd requires.
+// reloading notifies systemd of a reload. The notification contains the time since boot, which
+// systemd requires.
 func (m *serviceManager) reloading() {
 	m.notify(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, monotonic().Microseconds()))
 }

@@ -17,7 +17,7 @@ type LoginCode struct {
 	Code string `json:"code"`
 }
 
-// Login is the login of a browser.
+// Login is the answer to the login of a browser.
 type Login struct {
 	CSRF   string      `json:"csrf" jsonschema:"value of the header X-Holdfast-CSRF, which every request needs"`
 	Name   string      `json:"name"`

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Decode decodes one JSON object strictly into v. An unknown field, a duplicate key, a key in different
-// case, null and a value of the wrong type are errors that name the place. An empty body is an empty
-// object.
+// Decode decodes one JSON object strictly into v. An unknown field, a duplicate key, a key in
+// different case, null, and a value of the wrong type are errors; the error says where the value
+// is. An empty body is an empty object.
 func Decode(body []byte, v any) error {
 	if len(body) == 0 {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// dict is an object of the document. Keys are sorted when it is written.
+// dict is a JSON object in the document. Its keys are sorted when it is written as JSON.
 type dict = map[string]any
 
-// OpenAPI returns the OpenAPI 3.1 document of routes. It is generated from the list from which the daemon
-// registers its handlers, and from the Go types of requests and answers.
+// OpenAPI returns the OpenAPI 3.1 document of routes. It is generated from the list from which the
+// daemon registers its handlers, and from the Go types of requests and answers.
 func OpenAPI(routes []Route, version string) ([]byte, error) {
 	s := newSchemas()
 	paths := dict{}

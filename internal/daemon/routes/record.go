@@ -17,7 +17,7 @@ func ExportTypes() map[string]string {
 	}
 }
 
-// AuditCheck names what to verify.
+// AuditCheck says what to verify.
 type AuditCheck struct {
 	Session string `json:"session,omitempty" jsonschema:"default: all sessions"`
 }

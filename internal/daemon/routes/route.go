@@ -1,6 +1,7 @@
-// Package routes defines each HTTP route of the daemon once: the daemon registers its handlers from them,
-// package daemon/client builds its requests from them, and the OpenAPI document is generated from them.
-// It has the request and answer types that no Go client needs; the others are in package daemon/api.
+// Package routes defines each HTTP route of the daemon once. The daemon registers its handlers from
+// these definitions, package daemon/client builds its requests from them, and the OpenAPI document
+// is generated from them. The package contains the request and answer types that no Go client
+// needs; the others are in package daemon/api.
 //
 //	            ┌─► daemon          handlers, scopes, strict bodies and queries
 //	Routes() ───┼─► daemon/client   methods, paths
@@ -42,12 +43,12 @@ type Route struct {
 	Status    int      // of a successful answer; 0 is 200
 	Also      []int    // other statuses of a successful answer
 	Response  any      // zero value of the answer's JSON body; nil: none
-	Types     []string // content types of answers other than JSON
+	Types     []string // the content types of answers that are not JSON
 	Streams   bool     // the answer to a POST may be a stream
-	Secret    bool     // the answer has a secret and is not stored for an Idempotency-Key
+	Secret    bool     // the answer contains a secret, so it is not stored for an Idempotency-Key
 	Versioned bool     // the answer has an ETag
 
-	Problems []outcome.Outcome // in addition to those of every route
+	Problems []outcome.Outcome // added to the problems that every route has
 }
 
 // Param is a query parameter or a header.
@@ -130,7 +131,7 @@ func needed(p Param) Param {
 	return p
 }
 
-// one returns the problems of a route about one object that may not exist.
+// one returns the problems of a route about a single object, which may not exist.
 func one(more ...outcome.Outcome) []outcome.Outcome {
 	return append([]outcome.Outcome{outcome.NotFound}, more...)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// RunInput is the input of a run's start or continuation.
+// RunInput is the body of a request that starts or continues a run.
 type RunInput struct {
 	Input string `json:"input,omitempty"`
 }
 
-// Steer is a text for the next model call of a run.
+// Steer is a text that the run gets with its next model call.
 type Steer struct {
 	Text string `json:"text"`
 }
@@ -34,7 +34,7 @@ func runStatuses() []string {
 	return append([]string{string(api.StatusPending), string(api.StatusWaiting)}, recordedStatuses()...)
 }
 
-// recordedStatuses are the statuses that a session's log can have.
+// recordedStatuses are the statuses that the log of a session can contain.
 func recordedStatuses() []string {
 	return []string{string(api.StatusRunning), string(api.StatusCompleted), string(api.StatusFailed), string(api.StatusCancelled), string(api.StatusInterrupted)}
 }

@@ -20,7 +20,8 @@ import (
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
-// schemas generates JSON Schemas of Go types. Those of structs get a name and are referred to by it.
+// schemas generates JSON Schemas of Go types. The schema of a struct gets a name, and other schemas
+// refer to it by that name.
 type schemas struct {
 	named   map[string]*jsonschema.Schema
 	options *jsonschema.ForOptions
@@ -97,7 +98,8 @@ func schemaName(t reflect.Type) string {
 	return string(r)
 }
 
-// nonNullLists removes "null" from the types of lists and of fields that are omitted instead.
+// nonNullLists removes "null" from the types of lists, and from the types of fields that are
+// omitted when they are nil.
 func nonNullLists(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Workspace is a workspace. If its settings cannot be read, it has only its name, its folder and the
-// problem.
+// Workspace is a workspace. If its settings cannot be read, it has only its name, its folder and
+// the problem.
 type Workspace struct {
 	Slug           string            `json:"slug" jsonschema:"name of the workspace"`
 	ID             string            `json:"id,omitempty" jsonschema:"distinguishes it from an earlier workspace with the same name"`
@@ -146,7 +146,7 @@ type Image struct {
 	Created  time.Time `json:"created,omitzero"`
 }
 
-// NewImage describes an image to build.
+// NewImage is a request to build an image.
 type NewImage struct {
 	Variant string   `json:"variant,omitempty" jsonschema:"scratch (the default) or debian"`
 	Agents  []string `json:"with,omitempty" jsonschema:"for debian: claude, codex, each with @VERSION; default: the tested version"`
@@ -204,8 +204,8 @@ func workspaceRoutes() []Route {
 	}
 }
 
-// fileRoutes are the routes of a workspace's files. Untrusted agents choose the file names, and no link
-// is followed.
+// fileRoutes are the routes of a workspace's files. The file names come from untrusted agents, and
+// no link is followed.
 func fileRoutes() []Route {
 	in := Param{Name: "in", Doc: "home: the agents' home folder; project: the project folder", Enum: []string{"home", "project"}, Required: true}
 	file := Param{Name: "path", Doc: "path below that folder, with slashes", Required: true}

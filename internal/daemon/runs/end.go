@@ -16,12 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// storeFailedPrefix begins the reason of a run that ended because it could not record its work.
+// storeFailedPrefix begins the reason of a run that ended because its work could not be recorded.
 const storeFailedPrefix = "the store was unreachable for too long: "
 
-// finish records the end of a segment. There is exactly one end, even if several requests want one.
+// finish records the end of a segment. A segment has exactly one end, even if several requests try
+// to end it.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
-	if made, err := x.r.turns.lock(context.Background(), x.making()); err == nil { // a policy change comes before the end, or finds no run
+	if made, err := x.r.turns.lock(context.Background(), x.making()); err == nil { // a policy change either comes before the end, or finds no run
 		defer made()
 	}
 	x.mu.Lock()
@@ -38,7 +39,7 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	if cerr = errors.Join(cerr, x.closeRelay(sessions)); cerr != nil {
 		x.r.o.Log.Warn("agents of a run ended with an error", slog.String("run", x.id), slog.Any("error", cerr))
 	}
-	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // the run then counts as interrupted, see adopt
+	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // the run then has the status interrupted, see adopt
 		x.r.o.Log.Error("cannot record the end of a run", slog.String("run", x.id), slog.Any("error", err))
 		if retry.IsUnavailable(err) {
 			why, _ := x.mask.Text(storeFailedPrefix + err.Error())
@@ -46,14 +47,14 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 		}
 	}
 	if x.log != nil {
-		_ = x.log.Close() // at most a lease is left, and it expires
+		_ = x.log.Close() // only a lease may be left over, and it expires
 	}
 	x.r.forget(x)
 	close(x.done)
 }
 
-// settle waits until an ended run is out of memory. Readers of its log see the end slightly earlier
-// and may continue the run at once.
+// settle waits until a run that has ended is no longer in memory. A client that reads the run's log
+// sees the end slightly earlier, and may continue the run at once.
 func (r *Runs) settle(ctx context.Context, id string) {
 	x := r.lookup(id)
 	if x == nil {
@@ -86,7 +87,7 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		if stop.requestID != "" {
 			e.RequestID = stop.requestID
 		}
-	case retry.IsUnavailable(err): // a state in which it can be continued
+	case retry.IsUnavailable(err): // the run can be continued from this state
 		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = storeFailedPrefix + err.Error()
 	case err != nil && (errors.Is(err, errSuspended) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
@@ -106,8 +107,8 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 	return e
 }
 
-// result returns the JSON form of the last result of a sole agent, or nil if there is none. It
-// omits the text, which the record already has.
+// result returns the last result of the run's only agent as JSON. If there is none, it returns nil.
+// It omits the text, because the record already contains it.
 func (x *run) result(text string) wire.Raw {
 	x.mu.Lock()
 	m := x.members[soleAgent(x.strategy)]
@@ -120,7 +121,7 @@ func (x *run) result(text string) wire.Raw {
 		r.Text = ""
 	}
 	form, err := event.Marshal(outcome.Explain(r))
-	if err != nil { // the numbers of the result are still in the records
+	if err != nil { // the records still contain the numbers of the result
 		x.r.o.Log.Warn("cannot encode the result of a run", slog.String("run", x.id), slog.Any("error", err))
 		return nil
 	}
@@ -150,7 +151,8 @@ func (x *run) closeAgents(resumable, completed bool) (sessions []string, err err
 	return sessions, err
 }
 
-// closeRelay relays the remaining records of these sessions to the run's log and stops the relay.
+// closeRelay relays to the run's log the records of these sessions that it does not have yet, and
+// stops the relay.
 func (x *run) closeRelay(sessions []string) error {
 	x.mu.Lock()
 	if slices.ContainsFunc(sessions, func(id string) bool { return id != x.id }) {
@@ -183,8 +185,8 @@ func (m *runAgent) close(resumable, completed bool) (err error) {
 }
 
 // Stop cancels a run and returns when the end is recorded. A run that is only prepared is
-// forgotten. An interrupted run is cancelled and its approval requests are denied. For any other
-// run, the error is RUN_NOT_FOUND.
+// forgotten. If the run is interrupted, it is cancelled and its approval requests are denied. For
+// any other run, the error is RUN_NOT_FOUND.
 func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
 	x := r.lookup(id)
 	if x == nil {

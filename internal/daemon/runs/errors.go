@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Error is an error with its code on the wire.
+// Error is an error with the code that clients receive.
 type Error struct {
 	Code    wire.Code
 	Message string
-	Tip     string // how to fix it, or ""
+	Tip     string // how to fix the problem, or ""
 	Err     error
 }
 
@@ -35,7 +35,7 @@ func fail(code wire.Code, err error) error {
 	return &Error{Code: code, Message: err.Error(), Tip: outcome.Hint(err), Err: err}
 }
 
-// notFound returns the Open Agent SDK's error for a run that is not running.
+// notFound returns the error that the Open Agent SDK has for a run that is not running.
 func notFound(id string) error { return wireError(wire.RunNotFound(id)) }
 
 // wireError converts an error of package wire.

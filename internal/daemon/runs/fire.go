@@ -12,8 +12,7 @@ type eventTarget interface {
 	Fire(ctx context.Context, in hook.Input) (hook.Outcome, error)
 }
 
-// Fire sends a lifecycle event that concerns all agents, such as a settings change, to all agents
-// that exist.
+// Fire sends a lifecycle event, such as a settings change, to all agents that exist.
 func (r *Runs) Fire(ctx context.Context, in hook.Input) error {
 	var err error
 	for _, x := range r.running() {

@@ -22,7 +22,8 @@ type input struct {
 	recorded                chan struct{} // closed when it is known whether the request is recorded
 }
 
-// fits reports whether an answer is for this input and the input is unanswered.
+// fits reports whether an answer belongs to this request for input and the request is still
+// unanswered.
 func (in *input) fits(agentName, inputID string) bool {
 	return !in.claimed && (agentName == "" || in.agent == agentName) && (inputID == "" || in.id == inputID)
 }
@@ -53,8 +54,8 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 	return x.wait(ctx, in)
 }
 
-// recordQuestion records a request for input. Before that, no one can answer the request;
-// afterward, every reader of the log can.
+// recordQuestion records a request for input. Before that, no client can answer the request;
+// afterward, every client that reads the log can.
 func (x *run) recordQuestion(ctx context.Context, in *input, e wire.RunEvent) error {
 	in.recorded = make(chan struct{})
 	x.mu.Lock()
@@ -94,9 +95,9 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 	}
 }
 
-// Input answers a request_input: the one with inputID, or the one that waits for the agent. The
-// answer is recorded when Input returns. The error is NO_PENDING_INPUT if no such request is open
-// or another answer came first.
+// Input answers a request_input. It answers the request with inputID, or the request that waits for
+// the agent. The answer is recorded when Input returns. The error is NO_PENDING_INPUT if no such
+// request is open, or if another answer came first.
 func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
 	none := wireError(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
 	x := r.lookup(id)
@@ -126,8 +127,9 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 	return nil
 }
 
-// claim claims the oldest input that fits, for one caller, or returns nil. If a matching request is
-// being recorded, claim waits for it, because the caller may already have seen it.
+// claim claims for one caller the oldest input that fits. If no input fits, it returns nil. If a
+// matching request is being recorded, claim waits for it, because the caller may already have seen
+// it.
 func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
@@ -165,8 +167,8 @@ func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 	return nil, nil
 }
 
-// openInputs counts the open requests for input. It includes those that are being recorded, because
-// a reader who has already seen one must find the run waiting.
+// openInputs counts the open requests for input. It also counts requests that are still being
+// recorded: a client that has already seen such a request must find the run waiting.
 func (x *run) openInputs() int {
 	x.mu.Lock()
 	asking := len(x.asking)

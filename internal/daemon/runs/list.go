@@ -58,7 +58,7 @@ func (r *Runs) List(ctx context.Context, o ListOptions) (list []api.RunInfo, nex
 	}
 }
 
-// Get describes a recorded or prepared run. RUN_NOT_FOUND.
+// Get describes a recorded or prepared run. For any other run, the error is RUN_NOT_FOUND.
 func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	x := r.lookup(id)
 	if x != nil && x.isPrepared() {
@@ -67,7 +67,7 @@ func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	m, err := r.o.Sessions.Get(ctx, id)
 	switch {
 	case x != nil && x.begun() && (errors.Is(err, session.ErrNotFound) || err == nil && m.Run == ""):
-		return x.describePrepared(), nil // its start is being recorded
+		return x.describePrepared(), nil // the start of the run is being recorded
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrInvalidID):
 		return nil, notFound(id)
 	case err != nil:
@@ -90,7 +90,7 @@ func (r *Runs) ListActive(ctx context.Context) ([]api.RunInfo, error) {
 	for _, id := range ids {
 		info, err := r.Get(ctx, id)
 		if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeRunNotFound {
-			continue // it is being prepared or has ended
+			continue // the run is being prepared or has ended
 		}
 		if err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func (r *Runs) ListActive(ctx context.Context) ([]api.RunInfo, error) {
 	return list, nil
 }
 
-// defaultAgent is the name of a sole agent without a name.
+// defaultAgent is the agent's name in a run with only one agent, if that agent has no name.
 const defaultAgent = "agent"
 
 // AgentName returns the agent name for records that have none: the name of the agent if the run has
@@ -128,7 +128,7 @@ func (x *run) isPrepared() bool {
 	return x.state == prepared
 }
 
-// described describes the strategy of the run.
+// described returns a description of the run's strategy.
 func (x *run) described() wire.StrategyInfo {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +147,7 @@ func (x *run) describePrepared() *api.RunInfo {
 	return info
 }
 
-// info describes a run by its records and its state in memory.
+// info describes a run from its records and from its state in memory.
 func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	info := &api.RunInfo{
 		RunID: m.ID, SessionID: m.ID, Status: api.RunStatus(m.Run), Cwd: m.CWD, LastSeq: m.Head, Approvals: m.OpenApprovals, StartedAt: m.CreatedAt,
@@ -200,7 +200,7 @@ type RunStatus struct {
 	Questions int           // including those of its sub-agents
 }
 
-// StatusOf returns the status of a session's run. asking is the result of
+// StatusOf returns the status of a session's run. asking contains the result of
 // [session.Sessions.OpenApprovals].
 func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]int) (RunStatus, error) {
 	s := RunStatus{api.RunStatus(m.Run), m.OpenApprovals + asking[m.ID]}
@@ -225,8 +225,8 @@ func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]i
 	return s, nil
 }
 
-// statusWith returns the status of a run with this number of open requests: a run recorded as
-// running may be waiting.
+// statusWith returns the status of a run that has this number of open requests. A run whose
+// recorded status is running may be waiting.
 func statusWith(s api.RunStatus, open int) api.RunStatus {
 	if s == api.StatusRunning && open > 0 {
 		return api.StatusWaiting
@@ -269,7 +269,8 @@ type timedEvent struct {
 	at time.Time
 }
 
-// tail finds the newest event that describes the run: its end, or else its start.
+// tail finds the newest event that describes the run: the end of the run, or its start if it has
+// not ended.
 func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
 	for rec, err := range r.o.Sessions.Effective(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
 		if errors.Is(err, session.ErrCorrupt) {

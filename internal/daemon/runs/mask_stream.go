@@ -7,16 +7,16 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// streamMasker masks secrets in streamed text the same way as in the item stored later. It holds text
-// back until its last word is complete, and a multi-line key until its end, so that it recognizes
-// a secret that arrives in pieces.
+// streamMasker masks secrets in streamed text in the same way as they are masked in the item that
+// is stored later. It delays text until its last word is complete, and a multi-line key until its
+// end. So it recognizes a secret that arrives in pieces.
 //
 // Only the goroutine of the agent's loop may use it.
 type streamMasker struct {
 	mask    *secret.Masker
-	of      event.Event // the kind of the withheld pieces, without their text
+	of      event.Event // the kind of the events that are delayed, without their text
 	pending string      // the line so far
-	emitted string      // the part of it that was emitted, masked
+	emitted string      // the part of pending that was emitted, masked
 }
 
 // The lines around a multi-line key.
@@ -26,10 +26,10 @@ const (
 	keyEnds   = dashes + "END "
 )
 
-// maxHeld is the maximum size of the withheld text, in bytes.
+// maxHeld is the maximum size of the text that is not emitted yet, in bytes.
 const maxHeld = 16 << 10
 
-// write returns the events that may be emitted after e arrived: e itself, or pieces.
+// write returns the events that may be emitted after e has arrived: e itself, or parts of it.
 func (v *streamMasker) write(e event.Event) []event.Event {
 	if v.mask == nil {
 		return []event.Event{e}
@@ -47,7 +47,7 @@ func (v *streamMasker) write(e event.Event) []event.Event {
 	return append(out, v.emit(completePrefix(v.pending))...)
 }
 
-// masked masks an event that arrives whole.
+// masked masks an event that is not streamed in parts.
 func (v *streamMasker) masked(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.Notice:
@@ -60,19 +60,19 @@ func (v *streamMasker) masked(e event.Event) event.Event {
 	return e
 }
 
-// flush emits the withheld text.
+// flush returns the events for the text that was delayed.
 func (v *streamMasker) flush() []event.Event {
 	out := v.emit(len(v.pending))
 	v.of, v.pending, v.emitted = nil, "", ""
 	return out
 }
 
-// emit emits the part of the line up to end that was not emitted yet.
+// emit returns the events for the part of pending[:end] that was not emitted yet.
 func (v *streamMasker) emit(end int) []event.Event {
 	masked, _ := v.mask.Text(v.pending[:end])
 	more, follows := strings.CutPrefix(masked, v.emitted)
 	v.emitted = masked
-	if i := strings.LastIndexByte(v.pending[:end], '\n') + 1; i > 0 { // secrets do not cross lines here
+	if i := strings.LastIndexByte(v.pending[:end], '\n') + 1; i > 0 { // no secret continues on the next line here
 		v.pending = v.pending[i:]
 		v.emitted, _ = v.mask.Text(v.pending[:end-i])
 	}
@@ -99,8 +99,8 @@ func completePrefix(text string) int {
 	return i
 }
 
-// piece splits a provisional event into its kind and its text. For all other events the kind is
-// nil.
+// piece splits a provisional event into its kind and its text. For all other events, the result
+// kind is nil.
 func piece(e event.Event) (kind event.Event, text string) {
 	switch e := e.(type) {
 	case event.TextDelta:

@@ -19,7 +19,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// runAgent is an agent of a run. Its first step creates it; it lives until the segment ends.
+// runAgent is an agent of a run. It is created when it is first needed, and exists until the
+// segment ends.
 type runAgent struct {
 	x       *run
 	spec    strategy.Agent
@@ -28,15 +29,15 @@ type runAgent struct {
 	agent   Agent
 
 	turns  sync.Mutex    // held by the current step
-	opened bool          // the records found in its session are recorded in the run's log; guarded by turns
+	opened bool          // the notices from opening its session are recorded in the run's log; guarded by turns
 	masker streamMasker  // used by the loop's goroutine
 	result *event.Result // result of the last turn; used by the loop's goroutine, then by the goroutine that ends the run
 
 	steering sync.Mutex
-	busy     bool // a turn is open, so it accepts steering
+	busy     bool // a turn is open, so the agent accepts steering
 
 	mu      sync.Mutex
-	changed map[int]bool // the policy versions that the run's log already has
+	changed map[int]bool // the policy versions that the run's log already contains
 }
 
 func (m *AgentParts) close() {
@@ -45,7 +46,7 @@ func (m *AgentParts) close() {
 	}
 }
 
-// member returns an agent of the run and creates it on first use.
+// member returns an agent of the run. It creates the agent on first use.
 func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
 	made, err := x.r.turns.lock(ctx, x.making())
 	if err != nil {
@@ -137,8 +138,8 @@ func (m *AgentParts) agent(ctx context.Context, o agent.Options) (Agent, error) 
 	return working{a}, nil
 }
 
-// open opens the agent's session. It records what was found there in the run's log, because the run
-// may have no subscriber yet.
+// open opens the agent's session. It records the notices of the opening in the run's log, because
+// the run may have no subscriber yet.
 func (m *runAgent) open(ctx context.Context) error {
 	found, err := m.agent.Start(ctx)
 	if err != nil || m.opened {
@@ -172,7 +173,7 @@ func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, err
 		if len(m.agent.Snapshot().Pending) == 0 {
 			return out, nil
 		}
-		parts = nil // it was steered after its last answer
+		parts = nil // the agent was steered after its last answer
 	}
 }
 
@@ -196,7 +197,7 @@ func (m *runAgent) run(ctx context.Context, parts []transcript.Part) (*event.Res
 	return nil, errors.New("the agent ended without a result")
 }
 
-// isSole reports whether the agent works in the run's own session.
+// isSole reports whether the agent is the run's only one and works in the run's own session.
 func (m *runAgent) isSole() bool { return m.session == m.x.id }
 
 func (m *runAgent) setBusy(on bool) {
@@ -224,7 +225,7 @@ func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
 			return err
 		}
 		if len(res.Denials) > 0 && res.Denials[len(res.Denials)-1].Stop {
-			return nil // the user denied a call and stopped the turn: the step ends with the output so far
+			return nil // the user denied a call and stopped the turn, so the step ends with the output so far
 		}
 		return errors.New("the turn was interrupted")
 	case event.ReasonDeferred:
@@ -257,13 +258,13 @@ func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 		m.policyChanged(ctx, e)
 	case event.SessionOpened:
 		m.notifyRelay()
-		if !m.isSole() { // a sole agent's session already has it
+		if !m.isSole() { // if the run has only one agent, the record that starts the run contains it
 			e.Notices = nil // they are already recorded
 			m.publish(e)
 		}
 		return
 	case event.Result:
-		if !m.isSole() { // for a sole agent, the record that ends the run has it
+		if !m.isSole() { // if the run has only one agent, the record that ends the run contains it
 			m.publish(e)
 		}
 		return
@@ -283,8 +284,8 @@ func (m *runAgent) notifyRelay() {
 	}
 }
 
-// onSubagentEvent handles an event of a sub-agent: it registers its approval requests like the
-// agent's own, and notifies the relay of its records.
+// onSubagentEvent handles an event of a sub-agent. It notifies the relay that the sub-agent has new
+// records, and removes the approval requests that were resolved.
 func (m *runAgent) onSubagentEvent(e event.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(event.SubagentEvent) {
 		m.x.notifySubagent(of.Session, of.Name)
@@ -329,17 +330,17 @@ func (m *runAgent) continueStep(ctx context.Context, s strategy.Step, before *st
 	return out, err
 }
 
-// progress is how far an agent got with a step.
+// progress says how much of a step an agent has done.
 type progress struct {
-	admitted bool   // the input is in its transcript
+	admitted bool   // the agent's transcript contains the input
 	answered bool   // the last item is a complete answer
-	closed   string // how the last turn of the agent ended; "" if it did not end
+	closed   string // how the agent's last turn ended; "" if it has not ended
 	text     string // of its last answer
 	cost     float64
 }
 
 // done reports whether the step needs no more work. It also returns true if only the end of the
-// turn was not recorded; opening the session then closes the turn as interrupted.
+// turn was not recorded. When the session is opened again, the turn is closed as interrupted.
 func (p *progress) done() bool {
 	switch p.closed {
 	case string(event.ReasonCompleted):

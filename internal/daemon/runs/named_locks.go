@@ -8,14 +8,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// namedLocks are mutual-exclusion locks by name. A holder may wait for the store, so waiting for a
-// lock ends with its context.
+// namedLocks are mutual-exclusion locks by name. The holder of a lock may wait for the store, so a
+// caller that waits for the lock stops waiting when its context ends.
 type namedLocks struct {
 	mu   sync.Mutex
 	busy map[string]chan struct{} // closed when the lock is free
 }
 
-// lock acquires a lock, or gives up when ctx ends. The caller releases it by calling the result.
+// lock acquires a lock. It gives up when ctx ends. The caller calls the returned function to
+// release the lock.
 func (t *namedLocks) lock(ctx context.Context, name string) (release func(), err error) {
 	for {
 		t.mu.Lock()
@@ -46,25 +47,26 @@ func (t *namedLocks) lock(ctx context.Context, name string) (release func(), err
 // turnTime is how long a request waits for a lock.
 const turnTime = 30 * time.Second
 
-// lockForRequest acquires a lock for a request, whose client waits for the answer, and gives up
-// after turnTime.
+// lockForRequest acquires a lock for a request whose client waits for the answer. It gives up after
+// turnTime.
 func (t *namedLocks) lockForRequest(ctx context.Context, name string) (release func(), err error) {
 	ctx, stop := withWaitLimit(ctx)
 	defer stop()
 	return t.lock(ctx, name)
 }
 
-// withWaitLimit returns a ctx that limits how long a request waits for others to finish with the
-// store.
+// withWaitLimit returns a ctx that ends when a request has waited too long for other requests to
+// finish with the store.
 func withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, turnTime, &Error{
 		Code: wire.CodeUnavailable, Message: "an agent of the run is being created, or the store is slow", Tip: "try again in a few seconds",
 	})
 }
 
-// making is the lock for creating an agent of a run and for changing its policy, so that no agent
-// misses a change while it is created.
+// making returns the name of the lock that is held while an agent of the run is created and while
+// the run's policy is changed. So an agent that is being created misses no change.
 func (x *run) making() string { return "make " + x.id }
 
-// relayTurn is the lock for relaying records of a run that is not active, and for starting it.
+// relayTurn returns the name of the lock that is held while the records of an inactive run are
+// relayed, and while the run is started.
 func relayTurn(id string) string { return "relay " + id }

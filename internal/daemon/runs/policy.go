@@ -18,16 +18,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Change changes the policy of a run: of all its agents, including those created later. The change
-// applies from the next decision on and is recorded when Change returns; the run's subscribers
-// receive the new chains. RUN_NOT_FOUND; [policy.ErrStale] and [policy.ErrInvalid].
+// Change changes the policy of a run. The change applies to all agents of the run, including those
+// that are created later. It applies from the next decision on. When Change returns, the change is
+// recorded; the run's subscribers receive the new chains. The errors are RUN_NOT_FOUND,
+// [policy.ErrStale] and [policy.ErrInvalid].
 func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor) (version int, err error) {
 	x := r.lookup(id)
 	if x == nil || x.ended() {
 		return 0, notFound(id)
 	}
 	c.By = by.Name
-	made, err := x.r.turns.lockForRequest(ctx, x.making()) // no agent is created during the change
+	made, err := x.r.turns.lockForRequest(ctx, x.making()) // while the lock is held, no agent is created
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +82,7 @@ func (x *run) startMode(m policy.Mode) {
 	x.opt.Spec.Permissions.Mode, x.info.Mode = string(m), string(m)
 }
 
-// changeShared changes the policy of a run whose agents share one.
+// changeShared changes the policy of a run whose agents share one policy.
 func (x *run) changeShared(ctx context.Context, members []*runAgent, c policy.Change) (version int, err error) {
 	done, err := x.shared.Change(ctx, c)
 	switch {
@@ -104,7 +105,7 @@ func (x *run) changeShared(ctx context.Context, members []*runAgent, c policy.Ch
 }
 
 // targets returns the agents that a change applies to: for the revocation of a grant, the agents
-// that have it. If none has it, one agent is returned, to report that.
+// that have it. If no agent has it, targets returns one agent, which then reports that.
 func targets(members []*runAgent, grant string) []*runAgent {
 	if grant == "" {
 		return members
@@ -121,10 +122,10 @@ func targets(members []*runAgent, grant string) []*runAgent {
 	return list
 }
 
-// applyToAgents applies a change to the agents that do not exist at the moment. It is recorded in
-// the sessions of those that have worked before, and in the run's log for the others.
+// applyToAgents applies a change to those agents that do not exist at the moment. It is recorded in
+// the sessions of the agents that have worked before, and in the run's log for the other agents.
 func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
-	if soleAgent(x.strategy) != "" || !x.recorded() { // a sole agent has it, or start will record it
+	if soleAgent(x.strategy) != "" || !x.recorded() { // the only agent has it, or start will record it
 		if len(x.existingAgents()) == 0 {
 			x.changes = append(x.changes, c)
 		}
@@ -154,8 +155,8 @@ func (x *run) recorded() bool {
 	return !x.startedAt.IsZero()
 }
 
-// inform records a change in the sessions of agents that have worked before and do not exist at the
-// moment. It reports whether there are agents that have not worked.
+// inform records a change in the sessions of those agents that have worked before but do not exist
+// at the moment. It returns true if some agents have not worked yet.
 func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
 	current := x.existingAgents()
 	for _, a := range x.strategy.Agents {
@@ -178,7 +179,8 @@ func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err erro
 	return fresh, nil
 }
 
-// isUnused reports whether an agent has not worked yet. Its log then has no changes made for it.
+// isUnused reports whether an agent has not worked yet. In that case, its log does not contain the
+// policy changes that were made for it.
 func (x *run) isUnused(ctx context.Context, id string) (bool, error) {
 	m, err := x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
@@ -188,12 +190,12 @@ func (x *run) isUnused(ctx context.Context, id string) (bool, error) {
 }
 
 // applyEarlyChanges applies the changes that were made while the run was only prepared. It returns
-// those that the run's log must keep for agents that have not worked yet.
+// the changes that the run's log must keep for agents that have not worked yet.
 func (x *run) applyEarlyChanges(ctx context.Context) ([]policy.Change, error) {
 	if soleAgent(x.strategy) != "" {
 		return nil, nil // its agent exists and has them
 	}
-	if x.shared != nil { // the shared policy emits them, also those recorded by an earlier version
+	if x.shared != nil { // the shared policy emits these changes, including those that an earlier version recorded
 		list := x.changes
 		if x.resumed != nil {
 			list = append(slices.Clone(x.resumed.changes), list...)
@@ -231,7 +233,7 @@ func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error
 	return x.changes, nil
 }
 
-// toolOf returns the tool that a change is about, or "" if it is about all tools.
+// toolOf returns the tool that a change applies to, or "" if the change applies to all tools.
 func toolOf(c policy.Change) string {
 	switch {
 	case c.Patch != nil:
@@ -261,15 +263,16 @@ func (x *run) existingAgents() []*runAgent {
 	return list
 }
 
-// policyChanged handles a policy change that came from a decision or from elsewhere.
+// policyChanged handles a policy change. The change may come from a decision or from a request.
 func (m *runAgent) policyChanged(ctx context.Context, e event.PolicyChanged) {
 	if !e.Change.Ended {
 		m.recordPolicy(ctx, e.Change)
 	}
 }
 
-// recordPolicy records the chains that a change affects in the run's log, unless that was done: the
-// chain of its tool, or all. A later change may already apply.
+// recordPolicy records in the run's log the chains that a change affects: the chain of the change's
+// tool, or all chains. It does nothing if they were already recorded. A later change may already
+// apply.
 func (m *runAgent) recordPolicy(ctx context.Context, c policy.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -21,7 +21,7 @@ func (x *run) checkPrepared(ctx context.Context, c policy.Change) (policy.Change
 	return g.Check(c)
 }
 
-// preparedChain returns a tool's chain as far as it is known before there is an agent.
+// preparedChain returns the part of a tool's chain that is known before there is an agent.
 func (x *run) preparedChain(ctx context.Context, tool string) (policy.Chain, error) {
 	g, err := x.preparedGuards(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func (x *run) preparedChain(ctx context.Context, tool string) (policy.Chain, err
 	return g.Guard(tool).Chain(), nil
 }
 
-// preparedGuards returns the guards of a run without an agent: with the recorded policy and later
-// changes, but without the settings.
+// preparedGuards returns the guards of a run that has no agent yet. They contain the recorded
+// policy and later changes, but not the settings.
 func (x *run) preparedGuards(ctx context.Context) (*policy.Guards, error) {
 	g, err := policy.New(&policy.Config{Mode: policy.Mode(x.opt.Spec.Permissions.Mode), Folders: []string{filepath.Clean(x.opt.Spec.Cwd)}})
 	if x.past != nil {
@@ -77,9 +77,9 @@ func (x *run) checkTool(members []*runAgent, tool string) error {
 	return fmt.Errorf("%w: unknown tool %q; hint: the tools are %s", policy.ErrInvalid, tool, strings.Join(slices.Compact(names), ", "))
 }
 
-// PreparedChain returns the chain of a tool, or of every tool for "", of a run that is prepared and
-// has not started: with the recorded policy and later changes, but without the settings. For any
-// other run, the error is RUN_NOT_FOUND.
+// PreparedChain returns the chain of a tool, or of every tool for "". The run must be prepared and
+// not started. The chain contains the recorded policy and later changes, but not the settings. For
+// any other run, the error is RUN_NOT_FOUND.
 func (r *Runs) PreparedChain(ctx context.Context, id, tool string) (policy.Chain, error) {
 	x := r.lookup(id)
 	if x == nil {

@@ -18,20 +18,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// PrepareOptions describe a run. For fields that Spec leaves empty, an interrupted run keeps the
-// recorded values; an ended run keeps its folder, model and mode.
+// PrepareOptions describe a run. If Spec leaves fields empty, an interrupted run keeps its recorded
+// values for them; an ended run keeps its folder, model, mode and budget.
 type PrepareOptions struct {
 	Run string // id of a recorded run or for a new run; if empty, Spec.Session names the id, or a new id is generated
 	// If Strategy is nil, the run keeps its recorded strategy; a new run gets Default.
 	Strategy *strategy.Strategy
 	Default  *strategy.Strategy
-	// Spec is the run without its prompt and its strategy: the prompt is the input of [Runs.Start].
-	// If it names a workspace, its Cwd is the folder of the workspace's project.
+	// Spec describes the run without its prompt and its strategy. The prompt is the input of
+	// [Runs.Start]. If it names a workspace, its Cwd is the folder of the workspace's project.
 	Spec    runspec.Spec
-	Environ []string // replaces the daemon's environment; kept in memory only
+	Environ []string // replaces the daemon's environment; it is only kept in memory
 	Actor   Actor
 
-	same bool // an ended run also keeps all recorded values
+	same bool // an ended run keeps all recorded values, too
 }
 
 // Prepared is a run that can be started or continued.
@@ -42,8 +42,9 @@ type Prepared struct {
 	Status   api.RunStatus // of a recorded run; "" for a session without one
 }
 
-// Prepare prepares a run. Nothing is stored until it is started. Errors are *Error with
-// PREPARE_FAILED: something is missing or unknown, or the run is already prepared or active.
+// Prepare prepares a run. Nothing is stored until the run is started. Errors are *Error with
+// PREPARE_FAILED. They mean that something is missing or unknown, or that the run is already
+// prepared or active.
 func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error) {
 	x, err := r.prepare(ctx, o)
 	if err != nil {
@@ -56,8 +57,8 @@ func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error)
 	return p, nil
 }
 
-// Running describes an active run; it returns nil if the run is not active. Preparing an active run
-// changes nothing, and the client can subscribe to it.
+// Running describes an active run. If the run is not active, it returns nil. Preparing an active
+// run changes nothing, and the client can subscribe to it.
 func (r *Runs) Running(id string) *Prepared {
 	x := r.lookup(id)
 	if x == nil || !x.running() {
@@ -178,7 +179,7 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	return nil
 }
 
-// inherit copies the values that o leaves empty from the recorded run.
+// inherit copies from the recorded run the values that o leaves empty.
 func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	s := &o.Spec
 	s.Cwd = cmp.Or(s.Cwd, meta.CWD)
@@ -202,7 +203,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	if o.Strategy == nil {
 		o.Strategy = before
 	}
-	if soleAgent(o.Strategy) != "" { // its session has the budget
+	if soleAgent(o.Strategy) != "" { // the run's session has the budget
 		recorded.Limits.MaxBudgetUSD = 0
 	}
 	if !x.past.forked && (x.past.status == api.StatusInterrupted || o.same) {
@@ -217,8 +218,9 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	return nil
 }
 
-// modeOf returns the mode in which the run continues: the newest recorded mode, which its agents
-// restore, or else the mode in which it was started. A fork does not inherit it.
+// modeOf returns the mode for the spec with which the run continues: the mode in which the run was
+// started. It returns "" if the run's agents restore a newer recorded mode, and for a fork, which
+// does not inherit the mode.
 func (p *runHistory) modeOf(started string) string {
 	later := p.mode != "" && p.mode != policy.ModePlan && p.mode != policy.ModeBypass
 	if p.forked || later && string(p.mode) != started {

@@ -20,15 +20,15 @@ import (
 //	run's log ◄─ Decide: approval.Resolve records the answer
 type question struct {
 	approval.Request
-	settled chan struct{} // closed when the agent has taken the answer or has stopped waiting
+	settled chan struct{} // closed when the agent has read the answer or no longer waits
 }
 
-// settling limits how long a decision waits for its agent.
+// settling is how long a decision waits at most until its agent has processed it.
 const settling = 5 * time.Second
 
-// askCallback returns the agent's Ask function for the spec's onAsk: nil denies the call, one function
-// suspends the run, and ask waits. A recorded run that is continued unchanged waits, because its
-// client can answer.
+// askCallback returns the agent's Ask function, as the spec's onAsk says: for deny it is nil, for
+// suspend it suspends the run, and for ask it waits for an answer. A recorded run that is continued
+// unchanged waits, because its client can answer.
 func (m *runAgent) askCallback() func(context.Context, approval.Request) (approval.Answer, error) {
 	onAsk := settings.UnattendedPolicy(m.x.opt.Spec.Permissions.Unattended)
 	if m.x.opt.same {
@@ -47,8 +47,8 @@ func (m *runAgent) askCallback() func(context.Context, approval.Request) (approv
 	return m.ask
 }
 
-// ask implements [agent.Permissions].Ask: it registers the approval request until the agent has
-// read the answer from the log.
+// ask implements [agent.Permissions].Ask. It registers the approval request; the request stays
+// registered until the agent has read the answer from the log.
 func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	x := m.x
 	own := &question{Request: q, settled: make(chan struct{})}
@@ -68,7 +68,7 @@ func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer
 	}
 }
 
-// suspend ends the run with an approval request left open. The run can be resumed.
+// suspend ends the run while an approval request is still open. The run can be resumed.
 func (x *run) suspend(id string) {
 	x.questionClosed(id)
 	x.mu.Lock()
@@ -86,10 +86,11 @@ func (x *run) questionClosed(id string) {
 	}
 }
 
-// Decide answers an approval request of a run, active or not, and returns the answer that won. The
-// answer is recorded first; while the store is unavailable the answer is rejected and the request
-// stays open. With an empty run id it finds the request by its own id. Errors are those of
-// [approval.Resolve] and [approval.Find]; a digest other than "" must match the request
+// Decide answers an approval request of a run, whether the run is active or not. It records the
+// answer before the agent gets it; if the store is unavailable, the answer is rejected and the
+// request stays open. It returns the answer that won, which is the first one that was recorded. If
+// the run id is empty, Decide finds the request by the request's id. It returns the errors of
+// [approval.Resolve] and [approval.Find]. A digest that is not "" must match the request
 // ([approval.ErrInvalid]).
 func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
 	x, q, err := r.findQuestion(ctx, id, ans.RequestID)
@@ -109,7 +110,7 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 	return won, r.relayAnswer(ctx, q.Session)
 }
 
-// awaitApplied waits until the agent that asked has taken the recorded answer.
+// awaitApplied waits until the agent that requested the approval has read the recorded answer.
 func (x *run) awaitApplied(ctx context.Context, id string) {
 	x.mu.Lock()
 	q := x.questions[id]
@@ -127,8 +128,8 @@ func (x *run) awaitApplied(ctx context.Context, id string) {
 	}
 }
 
-// withAnswer returns the error of a decision about a request that is no longer open in a run. If it
-// was answered there, the error includes an [*approval.AnsweredError] with the answer.
+// withAnswer returns the error for an answer to an approval request that is no longer open in a
+// run. If it was answered there, the error includes an [*approval.AnsweredError] with the answer.
 func (r *Runs) withAnswer(ctx context.Context, run, question string, err error) error {
 	if run == "" || !errors.Is(err, approval.ErrNoRequest) {
 		return err
@@ -151,8 +152,8 @@ func (r *Runs) withAnswer(ctx context.Context, run, question string, err error) 
 	return err
 }
 
-// findQuestion finds an approval request, and the active run that waits for the answer, or nil.
-// With a run id it searches only the requests of that run.
+// findQuestion finds an approval request. It also returns the active run that waits for the answer,
+// or nil. If a run id is given, it searches only the requests of that run.
 func (r *Runs) findQuestion(ctx context.Context, run, id string) (*run, approval.Request, error) {
 	if run != "" {
 		x := r.lookup(run)

@@ -10,18 +10,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/runlog"
 )
 
-// patience limits an append that must happen even if its cause has ended. It is longer than the
-// daemon waits for an unavailable store.
+// patience is the time limit of an append that must be made even if its context has ended. It is
+// longer than the time that the daemon waits for an unavailable store.
 const patience = time.Hour
 
-// append is [runlog.Append] that continues after ctx ends.
+// append calls [runlog.Append] with a context that does not end with ctx.
 func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
 	return runlog.Append(ctx, r.o.Sessions, id, e, from...)
 }
 
-// append is [Runs.append] for this run, with secrets masked.
+// append calls [Runs.append] for this run after it has masked the secrets.
 func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)

@@ -24,7 +24,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	for _, m := range left {
 		held, err := r.adopt(ctx, m)
 		switch {
-		case err != nil: // the others can still be resumed
+		case err != nil: // the other runs can still be resumed
 			r.o.Log.Error("cannot mark a run as interrupted", slog.String("run", m.ID), slog.Any("error", err))
 		case held == nil: // otherwise a daemon with another home runs it
 			interrupted = append(interrupted, m.ID)
@@ -60,9 +60,9 @@ func (r *Runs) sessionsWith(ctx context.Context, s api.RunStatus) ([]session.Met
 
 const lostMessage = "the daemon stopped during the run"
 
-// adopt marks a run as interrupted if it is recorded as running but no process runs it: its daemon
-// stopped or could not record the end. If a process holds the lease, adopt returns that lease and
-// does nothing.
+// adopt marks a run as interrupted if its recorded status is running but no process runs it: its
+// daemon stopped, or could not record the end. If a process holds the lease, adopt returns that
+// lease and does nothing.
 func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
 	if held, err = r.o.Sessions.Lease(ctx, m.ID); err != nil || held != nil {
 		return held, err
@@ -73,8 +73,8 @@ func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, 
 	return nil, nil // another process did
 }
 
-// isLost reports whether a run that is recorded as running and is not in memory has no process. It
-// reads the record again, which may have changed.
+// isLost reports whether no process runs a run whose recorded status is running. The run must not
+// be in memory. It reads the record again, because the record may have changed.
 func (r *Runs) isLost(ctx context.Context, m *session.Meta) (bool, error) {
 	now, err := r.o.Sessions.Get(ctx, m.ID)
 	if err != nil {
@@ -87,7 +87,8 @@ func (r *Runs) isLost(ctx context.Context, m *session.Meta) (bool, error) {
 	return held == nil, err
 }
 
-// interrupt records the end of a run whose daemon stopped, after the records of its agents.
+// interrupt records that a run has ended because its daemon stopped. Before that, it relays the
+// records of the run's agents.
 func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	p, err := r.readHistory(ctx, m.ID)
 	if err != nil {
@@ -148,8 +149,8 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 	return err
 }
 
-// denyOpen denies the open approval requests of the agents of a run, which no longer wait, and
-// returns the sessions of those agents.
+// denyOpen denies the open approval requests of a run's agents, because these agents no longer
+// wait. It returns the sessions that had open requests.
 func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (denied []string, err error) {
 	sessions, err := r.sessionsOf(ctx, run)
 	if err != nil {
@@ -178,9 +179,9 @@ func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (
 	return denied, nil
 }
 
-// Drain rejects new runs, leaves open approval requests open, and returns when all runs have ended
-// or reached a state in which they can be continued. When ctx ends first, the remaining runs are
-// interrupted.
+// Drain rejects new runs, and leaves open approval requests open. It returns when every run has
+// ended or has reached a state in which it can be continued. If ctx ends first, the runs that are
+// still working are interrupted.
 func (r *Runs) Drain(ctx context.Context) error {
 	r.mu.Lock()
 	if !r.draining {
@@ -215,8 +216,8 @@ func (x *run) waits() bool {
 	return x.leaving || len(x.questions)+len(x.inputs) > 0
 }
 
-// cut interrupts the runs that are working. Runs that wait for answers end by themselves, with
-// their requests left open.
+// cut interrupts the runs that are working. Runs that wait for answers end without it, and their
+// requests stay open.
 func (r *Runs) cut(ended <-chan struct{}) {
 	for _, x := range r.running() {
 		if !x.waits() {

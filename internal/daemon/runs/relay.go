@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// relayLog records references to the records of agents with separate sessions in the run's log, in
-// the order of arrival, and publishes deltas in the right places between them.
+// relayLog records in the run's log references to the records of agents with separate sessions, in
+// the order of arrival. It publishes the deltas at the right places between these references.
 //
 //	agent's append ─► wake ─┐
 //	agent's delta ─► publish ┴─► queue ─► relayed {session, from, to} │ Hub.Publish
@@ -29,19 +29,19 @@ type relayLog struct {
 	done   chan struct{}
 	wakeCh chan struct{} // the queue is not empty
 
-	recorded map[string]int64 // by session: the last record that the run's log references; only work uses it
+	recorded map[string]int64 // key: a session; value: the last record that the run's log refers to; only work uses it
 
 	mu          sync.Mutex
 	queue       []relayed
-	settled     sync.Cond // the queue is empty and no entry of it is being processed
+	settled     sync.Cond // the queue is empty and none of its entries is being processed
 	working     bool
 	names       map[string]string // of sub-agents, by session
-	failed      map[string]error  // by session: why records are missing from the run's log
-	unconfirmed bool              // it is unknown whether the last append succeeded; only work uses it
+	failed      map[string]error  // key: a session; value: why records of it are missing from the run's log
+	unconfirmed bool              // set if it is unknown whether the last append succeeded; only work uses this field
 }
 
-// relayed is a delta or, without one, a notice that a session has new records up to a seq; 0 means
-// all.
+// relayed is a delta. Without a delta, it is a notice that a session has new records up to a seq; 0
+// means all records.
 type relayed struct {
 	session string
 	to      int64
@@ -49,8 +49,8 @@ type relayed struct {
 	delta   event.Event
 }
 
-// relayQueue is the maximum number of waiting deltas. Further deltas are dropped, which is allowed
-// for deltas.
+// relayQueue is the maximum number of waiting deltas. Deltas beyond that are dropped; dropping
+// deltas is allowed.
 const relayQueue = 4096
 
 func newRelay(x *run) *relayLog {
@@ -69,14 +69,15 @@ func (l *relayLog) syncAll(ctx context.Context) {
 	for _, a := range l.x.strategy.Agents {
 		id := l.x.sessionOf(a.Name)
 		m, err := l.x.r.o.Sessions.Get(ctx, id)
-		if !errors.Is(err, session.ErrNotFound) { // the agent has not had a step yet
+		if !errors.Is(err, session.ErrNotFound) { // ErrNotFound means that the agent has not run a step yet
 			l.notify(id, m.Head)
 		}
 	}
 }
 
-// notify queues that a session has new records up to a seq, so that records after a waiting delta
-// are not relayed before it; 0 means all. The run's own session needs no relay.
+// notify queues a notice that a session has new records up to a seq (0: all records). The queue
+// keeps the order, so records after a waiting delta are not relayed before it. The run's own
+// session needs no relay.
 func (l *relayLog) notify(session string, to int64) {
 	if session == l.x.id {
 		return
@@ -94,8 +95,8 @@ func (l *relayLog) notify(session string, to int64) {
 	l.add(relayed{session: session, to: to})
 }
 
-// notifySubagent notifies the relay that the session of a sub-agent has new records; name may be
-// "". It reports whether they will be relayed: not if the run is ending.
+// notifySubagent notifies the relay that the session of a sub-agent has new records. The parameter
+// name may be "". It returns false if the records will not be relayed because the run is ending.
 func (x *run) notifySubagent(session, name string) bool {
 	x.mu.Lock()
 	if x.closed {
@@ -113,8 +114,8 @@ func (x *run) notifySubagent(session, name string) bool {
 	return true
 }
 
-// subagentRelay returns the relay for the records of sub-agents. For a sole agent, which publishes
-// its own deltas directly, it is created on first use. The caller holds x.mu.
+// subagentRelay returns the relay for the records of sub-agents. A run with only one agent creates
+// it on first use, because that agent publishes its own deltas directly. The caller holds x.mu.
 func (x *run) subagentRelay() *relayLog {
 	if x.relay != nil {
 		return x.relay
@@ -182,8 +183,8 @@ func (l *relayLog) drain() {
 	}
 }
 
-// recordResult stores the result of catchUp. A failed session is retried when it has new records,
-// and when a caller needs all of its records.
+// recordResult stores the result of catchUp. If a session failed, it is retried when it has new
+// records, and when a caller needs all of its records.
 func (l *relayLog) recordResult(session string, err error) {
 	l.mu.Lock()
 	first := len(l.failed) == 0
@@ -227,8 +228,8 @@ func (r *Runs) relayRemaining(ctx context.Context, run string, p *runHistory) er
 	return nil
 }
 
-// nameOf returns the name of an agent of a run by its session. The name of a sub-agent comes from
-// its approval requests.
+// nameOf returns the name of an agent of a run by its session. The name of a sub-agent is taken
+// from the decisions in its log.
 func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
 	if name, ok := strings.CutPrefix(id, run+"."); ok {
 		return name, nil
@@ -247,9 +248,9 @@ func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
 	return "", nil
 }
 
-// relayAnswer relays an answer to one of the agents of an inactive run, so that its subscribers see
-// it. If the run is active, its own relay does that; if the run is ending, relayAnswer waits for
-// it.
+// relayAnswer relays the answer to an agent of an inactive run, so that the run's subscribers see
+// the answer. If the run is active, the run's relay does that. If the run is ending, relayAnswer
+// waits for its end.
 func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 	m, err := r.o.Sessions.Get(ctx, id)
 	if err != nil || m.Owner == "" {
@@ -260,7 +261,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 		if ending == nil {
 			return err
 		}
-		again := time.NewTimer(settling) // a run that failed to start publishes no end
+		again := time.NewTimer(settling) // a run that could not be started does not close done
 		select {
 		case <-ending.done:
 		case <-again.C:
@@ -273,7 +274,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 }
 
 // relayNow relays the new records of a session to the run's log. If the run is about to end and
-// relays nothing more, relayNow returns that run.
+// relays no more records, relayNow returns that run.
 func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err error) {
 	relayed, err := r.turns.lock(ctx, relayTurn(owner))
 	if err != nil {
@@ -293,12 +294,12 @@ func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err
 	return nil, r.relayRemaining(ctx, owner, p)
 }
 
-// catchUp relays the records of a session up to a seq that the run's log does not reference yet; 0
-// means all.
+// catchUp relays the records of a session that the run's log does not refer to yet, up to a seq; 0
+// means all records.
 func (l *relayLog) catchUp(ctx context.Context, id string, to int64) error {
 	m, err := l.x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
-		return nil // the agent has not had a step yet
+		return nil // the agent has not run a step yet
 	}
 	if err != nil {
 		return err

@@ -14,20 +14,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// runHistory is the state of a run according to its log, as far as continuing needs it.
+// runHistory is the part of a run's recorded state that is needed to continue the run.
 type runHistory struct {
 	segment  int
-	started  *wire.RunEvent // the newest start, with its strategy
+	started  *wire.RunEvent // the newest start record, with its strategy
 	mode     policy.Mode    // the newest mode, or ""
-	forked   bool           // the start was in the session that this one was forked from
+	forked   bool           // the start is in the session from which this one was forked
 	begun    time.Time
 	status   api.RunStatus
-	steps    map[string]*stepRecord // by path: the steps of the newest segment
+	steps    map[string]*stepRecord // key: a path; value: the step of the newest segment with that path
 	inputs   map[string]*inputRecord
-	relayed  map[string]int64  // by session: the last record that the log references
-	names    map[string]string // by session: the name of its agent
+	relayed  map[string]int64  // key: a session; value: the last record that the log refers to
+	names    map[string]string // key: a session; value: the name of its agent
 	steering []string          // texts that no step has taken yet
-	changes  []policy.Change   // policy changes for agents that have not worked yet
+	changes  []policy.Change   // the policy changes for agents that have not worked yet
 }
 
 // stepRecord is a step that was started.
@@ -130,7 +130,7 @@ func (p *runHistory) input(step string) *inputRecord {
 	return nil
 }
 
-// step finds a step of the segment that continues.
+// step finds a step of the segment that is being continued.
 func (p *runHistory) step(path string) *stepRecord {
 	if p == nil {
 		return nil

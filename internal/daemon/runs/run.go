@@ -19,10 +19,10 @@ import (
 type state int
 
 const (
-	preparing state = iota // its id is reserved; it cannot be started yet
+	preparing state = iota // the run's id is reserved, but the run cannot be started yet
 	prepared
 	running
-	endRecorded // its end is recorded or about to be
+	endRecorded // the run's end is recorded or about to be recorded
 )
 
 // run is one run from its preparation to its end.
@@ -34,30 +34,30 @@ type run struct {
 	strategy *strategy.Strategy
 	info     wire.StrategyInfo
 	past     *runHistory // nil for a new run
-	project  string      // project of the session, if the session exists
+	project  string      // the project of the session, if the session exists
 
 	segment   int
 	startedAt time.Time
 	requestID string        // the id of the request that started the run
-	resumed   *runHistory   // the interrupted segment that this one continues; nil for a new segment
-	done      chan struct{} // closed when the end is recorded
-	relay     *relayLog     // nil: the only agent works in the run's own session
+	resumed   *runHistory   // the interrupted segment that this segment continues; nil for a new segment
+	done      chan struct{} // closed when the end of the run is recorded
+	relay     *relayLog     // nil: the run has only one agent, which works in the run's own session
 	subagents *relayLog     // if relay is nil: the relay of the sub-agents, once there is one; guarded by mu
-	log       *session.Log  // holds the lease of the run's session; nil with one agent
-	shared    *agent.Run    // makes the decisions for all agents; nil with one agent or with agents in a workspace
+	log       *session.Log  // holds the lease of the run's session; nil if the run has one agent
+	shared    *agent.Run    // makes the decisions for all agents; nil if the run has one agent or its agents are in a workspace
 
 	mu        sync.Mutex
 	state     state
 	cancel    context.CancelCauseFunc
 	stopped   *stopRequest
-	leaving   bool // ends with an approval request left open
-	closed    bool // records are no longer relayed to its log
+	leaving   bool // the run ends while an approval request is open
+	closed    bool // the run no longer relays records to its log
 	members   map[string]*runAgent
 	questions map[string]*question
 	inputs    map[string]*input
 	asking    []*input // being recorded
 	steering  []string
-	changes   []policy.Change // for agents that have not worked yet
+	changes   []policy.Change // changes for the agents that have not worked yet
 }
 
 // stopRequest describes who stopped the run.

@@ -5,12 +5,11 @@
 //	             └── run.event records    └── answers ◄─────┘
 //	                 (compare and set)
 //
-// The id of a run is the id of its session. The state of a run follows from its records alone: a
-// daemon that was killed finds its runs again, lists them as interrupted, and resumes them on
-// request.
+// A run has the same id as its session. The state of a run follows from its records alone: a daemon
+// that was killed finds its runs again, lists them as interrupted, and resumes them on request.
 //
-// A run of a single agent works in the run's session. With several agents, each has a separate
-// session ("RUN.AGENT"), whose records the run's log references.
+// A run of a single agent works in the run's session. With several agents, each agent has a
+// separate session ("RUN.AGENT"), and the run's log refers to the records of these sessions.
 package runs
 
 import (
@@ -36,7 +35,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Actor is the client or user behind a request.
+// Actor is the client or user who made a request.
 type Actor struct {
 	Name string // "ann"
 	Via  string // websocket, http, console, cli
@@ -56,7 +55,7 @@ type AgentRequest struct {
 // AgentParts are the parts of an agent. Close is called after the agent was closed.
 type AgentParts struct {
 	Model   model.Model
-	Options agent.Options      // all options except Session, Ask and Observers, which the run sets
+	Options agent.Options      // all options except Session, Ask and Observers; the run sets those
 	Attach  func(*agent.Agent) // called after the agent was created; may be nil
 	// New creates the agent from the options as the run completed them; nil means [agent.New] with
 	// Model, and Attach.
@@ -67,8 +66,8 @@ type AgentParts struct {
 	Close       func()
 }
 
-// Agent is the part of [agent.Agent] that runs use, with the same contracts. An Agent that also has
-// a Fire method receives lifecycle events.
+// Agent contains the methods of [agent.Agent] that runs use. They have the same contracts. An Agent
+// that also has a Fire method receives lifecycle events.
 type Agent interface {
 	Start(ctx context.Context) (event.SessionOpened, error)
 	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
@@ -90,10 +89,10 @@ type Options struct {
 	// Mask returns the masker for the records of a run, according to the settings of its folder and
 	// of the run; nil masks nothing.
 	Mask func(ctx context.Context, cwd string, settings []string) (*secret.Masker, error)
-	// Tools are the names of the tools that agents can have, except those of MCP servers: a policy
-	// change for another tool is rejected. Nil: the tools are unknown.
+	// Tools are the names of all tools that agents can have, without the tools of MCP servers. A
+	// policy change for any other tool is rejected. Nil means that the tools are unknown.
 	Tools []string
-	// Resume resumes interrupted runs in [Runs.Recover].
+	// Resume makes [Runs.Recover] resume interrupted runs.
 	Resume bool
 	// Limit is the maximum number of simultaneous runs; 0 means 256.
 	Limit int
@@ -109,7 +108,7 @@ type Runs struct {
 
 	mu       sync.Mutex
 	live     map[string]*run   // prepared, running and waiting
-	reasons  map[string]string // by run: why it ended, if its end could not be recorded
+	reasons  map[string]string // key: a run whose end could not be recorded; value: why it ended
 	draining bool
 	leave    chan struct{} // closed when runs must end and leave approval requests open
 	wg       sync.WaitGroup
@@ -158,8 +157,8 @@ func (r *Runs) forget(x *run) {
 	}
 }
 
-// storeReason stores why a run ended if its end could not be recorded, for clients and for
-// [Runs.adopt].
+// storeReason stores why a run ended if its end could not be recorded. Clients and [Runs.adopt] get
+// the reason from [Runs.lostReason].
 func (r *Runs) storeReason(id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +171,7 @@ func (r *Runs) dropReason(id string) {
 	delete(r.reasons, id)
 }
 
-// lostReason returns why a run ended although it is recorded as running.
+// lostReason returns why a run ended, although its recorded status is still running.
 func (r *Runs) lostReason(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// chooseSession finds the session that a spec names, or forks it. It leaves the fields in
-// Spec.Session that apply at the start of the run: the item to go back to, the takeover and the
-// title.
+// chooseSession finds the session that a spec names, or creates a fork of it. In Spec.Session it
+// keeps only the fields that apply when the run starts: the item to go back to, the takeover and
+// the title.
 func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	s := &o.Spec.Session
 	if s.NoPersist {
@@ -52,7 +52,7 @@ func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	return nil
 }
 
-// newest returns the newest session of the spec's folder or workspace.
+// newest returns the newest session in the folder or workspace that the spec names.
 func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
 	in := ""
 	if s.Workspace == "" {
@@ -79,16 +79,16 @@ func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
 	}
 }
 
-// onRecord returns the spec as the start of the run records it. That record has separate fields for
-// the prompt and the strategy.
+// onRecord returns the spec in the form in which the start of the run records it. That record has
+// separate fields for the prompt and the strategy.
 func (x *run) onRecord() *runspec.Spec {
 	s := x.opt.Spec
 	s.Prompt, s.Strategy, s.StrategyPath = "", nil, ""
 	return &s
 }
 
-// spec returns the spec with which a recorded run continues. A record of an older version has only
-// a few of its fields.
+// spec returns the spec with which a recorded run continues. A record of an older version contains
+// only a few of the spec's fields.
 func (p *runHistory) spec() runspec.Spec {
 	was := p.started.Strategy
 	s := runspec.Spec{}
@@ -101,7 +101,8 @@ func (p *runHistory) spec() runspec.Spec {
 	return s
 }
 
-// withoutSecrets masks the spec's texts and rejects a secret where masking would break the spec.
+// withoutSecrets masks the texts of the spec. If masking would break the spec, withoutSecrets
+// returns an error.
 func (x *run) withoutSecrets(s *runspec.Spec) error {
 	err := s.MaskSecrets(func(text string) string {
 		masked, _ := x.mask.Text(text)
@@ -113,7 +114,7 @@ func (x *run) withoutSecrets(s *runspec.Spec) error {
 	return err
 }
 
-// variableNames returns the names in an environment, in order.
+// variableNames returns the sorted names of the variables in an environment.
 func variableNames(environ []string) []string {
 	names := make([]string, 0, len(environ))
 	for _, pair := range environ {

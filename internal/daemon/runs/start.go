@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Start starts a prepared run in the background. The start is recorded when Start returns.
-// START_FAILED.
+// Start starts a prepared run in the background. The start is recorded when Start returns. The
+// error is START_FAILED.
 func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor) error {
 	x := r.lookup(id)
 	if x == nil {
@@ -25,8 +25,9 @@ func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor)
 	return fail(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
 }
 
-// Continue continues a run that has ended: with an input, or, if it was interrupted, with its
-// unfinished work. It need not be prepared. CONTINUE_FAILED.
+// Continue continues a run that has ended. It continues with an input or, if the run was
+// interrupted, with the unfinished work. The run need not be prepared. The error is
+// CONTINUE_FAILED.
 func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
 	r.settle(ctx, id)
 	x := r.lookup(id)
@@ -38,7 +39,7 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 		if x, err = r.prepare(ctx, PrepareOptions{Run: id, Actor: by, same: true}); err != nil {
 			return fail(wire.CodeContinueFailed, err)
 		}
-		defer x.drop() // unless it was started meanwhile
+		defer x.drop() // drops the run unless it was started meanwhile
 	}
 	return fail(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
 }
@@ -63,7 +64,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	return x.start(ctx, input, requestID, by)
 }
 
-// start begins a segment and returns when its start is recorded.
+// start begins a segment of the run. It returns when the start of the segment is recorded.
 func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err error) {
 	ctx, done, err := x.claimStart(ctx)
 	if err != nil {
@@ -119,8 +120,8 @@ func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.RunStatus)
 	return nil
 }
 
-// begin completes the start of a segment from the run's history and returns the statuses in which
-// the run may be.
+// begin completes the start of a segment with data from the run's history. It returns the recorded
+// statuses from which the segment may start.
 func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
 	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
 	if p := x.past; p != nil {
@@ -176,8 +177,8 @@ func (x *run) refresh(ctx context.Context) error {
 	return nil
 }
 
-// claimStart reserves the run for one of the callers that start it. Stopping the run cancels the
-// context; done releases the reservation.
+// claimStart reserves the run for one of the callers that start it. If the run is stopped, the
+// context is canceled. The caller calls done to release the context.
 func (x *run) claimStart(ctx context.Context) (starting context.Context, done func(), err error) {
 	r := x.r
 	r.mu.Lock()
@@ -209,8 +210,8 @@ func (x *run) claimStart(ctx context.Context) (starting context.Context, done fu
 	return ctx, func() { cancel(nil) }, nil
 }
 
-// undoStart returns a run that could not be started to the prepared state, or forgets it if it was
-// stopped meanwhile.
+// undoStart returns a run that could not be started to the prepared state. If the run was stopped
+// meanwhile, undoStart forgets it.
 func (x *run) undoStart() {
 	x.mu.Lock()
 	stopped := x.stopped != nil
@@ -226,7 +227,7 @@ func (x *run) undoStart() {
 	x.r.wg.Done()
 }
 
-// drop forgets a run that is only prepared and reports whether it was.
+// drop forgets a run that is only prepared. It reports whether the run was only prepared.
 func (x *run) drop() bool {
 	x.mu.Lock()
 	is := x.state == preparing || x.state == prepared
@@ -270,8 +271,8 @@ func (x *run) flow(ctx context.Context, input string) (out strategy.Output, err 
 	return x.strategy.Flow.Run(ctx, input, x.step)
 }
 
-// open opens the run's session and takes its lease. For a sole agent, the records that were found
-// there become part of the start record.
+// open opens the session of the run and acquires its lease. If the run has only one agent, the
+// event of the opening becomes part of the start record.
 func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 	if name := soleAgent(x.strategy); name != "" {
 		m, err := x.member(ctx, name)

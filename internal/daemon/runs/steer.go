@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Steer gives a running run a text for its agent. The text is recorded when Steer returns. It
-// reaches the working agent with its next model call, or else the next agent with its input.
-// The error is RUN_NOT_STEERABLE if the run is not running.
+// Steer gives a running run a text for its agent. The text is recorded when Steer returns. The
+// working agent gets it with its next model call. If no agent works, the next agent gets it with
+// its input. The error is RUN_NOT_STEERABLE if the run is not running.
 func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
 	cannot := wireError(wire.RunNotSteerable(id))
 	x := r.lookup(id)
@@ -43,10 +43,10 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	return nil
 }
 
-// submit gives the waiting texts to a working agent. Texts that the agent cannot take now keep
-// waiting.
+// submit gives the texts that are waiting to a working agent. Texts that the agent cannot take now
+// keep waiting.
 func (x *run) submit(ctx context.Context, m *runAgent) {
-	m.steering.Lock() // a turn that ends waits for this and sees the submitted texts
+	m.steering.Lock() // a turn that ends waits for this lock and then sees the submitted texts
 	defer m.steering.Unlock()
 	if !m.busy {
 		return
@@ -86,7 +86,8 @@ func (x *run) withSteering(input string) string {
 	return input
 }
 
-// steeringText formats steering for the model, with the wording of the Open Agent SDK.
+// steeringText returns the steering as a message for the model, in the wording of the Open Agent
+// SDK.
 func steeringText(texts []string) string {
 	return "<user_steering>\n" + strings.Join(texts, "\n\n") + "\n</user_steering>"
 }

@@ -38,7 +38,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 	}
 	e.Event, e.Text, e.Finish, e.Usage, e.Cost = wire.RunStepCompleted, out.Text, out.Finish, &out.Usage, out.Cost
 	if l := x.relaying(); l != nil {
-		if err := l.settle(ctx); err != nil { // the records of the agent precede the end of its step
+		if err := l.settle(ctx); err != nil { // the records of the agent come before the end of the agent's step
 			return out, err
 		}
 	}
@@ -54,7 +54,7 @@ func outputOf(e *wire.RunEvent) strategy.Output {
 	return out
 }
 
-// perform records the beginning of a step and runs it.
+// perform records that a step begins, and runs the step.
 func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, e wire.RunEvent) (out strategy.Output, err error) {
 	defer x.r.recoverPanic(x.id, &err)
 	spec, ok := x.agent(s.Agent)
@@ -74,7 +74,7 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, 
 	if err != nil {
 		return strategy.Output{}, err
 	}
-	m.turns.Lock() // an agent performs one step at a time
+	m.turns.Lock() // an agent runs only one step at a time
 	defer m.turns.Unlock()
 	if err := m.open(ctx); err != nil {
 		return strategy.Output{}, err

@@ -21,7 +21,7 @@ type decoder struct {
 	nodes  int
 }
 
-// fail records an error at an offset and under a path of keys.
+// fail records an error with its offset and with the path of keys that leads to it.
 func (d *decoder) fail(at int, key, hint, format string, args ...any) {
 	if d.err != nil {
 		return
@@ -38,7 +38,7 @@ type object struct {
 	key  string // path of keys
 }
 
-// object reads a value as an object with these keys. Each refused key has a reason.
+// object decodes a value as an object that may have only these keys. Each refused key has a reason.
 func (d *decoder) object(n *jsontree.Node, key string, known []string, refused map[string]string) object {
 	o := object{d: d, node: n, key: key}
 	if n.Kind != jsontree.Object {
@@ -126,7 +126,7 @@ func (o object) bool(key string) bool {
 	return n != nil && n.Text == "true"
 }
 
-// count returns a whole number from 1, or 0 if it is missing.
+// count returns a whole number of at least 1, or 0 if the value is missing.
 func (o object) count(key string) int {
 	n := o.memberOf(key, jsontree.Number)
 	if n == nil {
@@ -144,7 +144,8 @@ func (o object) number(key string, n *jsontree.Node) int {
 	return i
 }
 
-// textList returns a list of different, non-blank texts; it returns nil if the list is missing.
+// textList returns a list of texts, which must be different and not blank. It returns nil if the
+// list is missing.
 func (o object) textList(key string) []string {
 	n := o.memberOf(key, jsontree.List)
 	if n == nil {
@@ -199,8 +200,8 @@ func (d *decoder) strategy(root *jsontree.Node) *Strategy {
 	return s
 }
 
-// version returns the version as text. A number is accepted as written, because "version: 1" is
-// common.
+// version returns the version as text. A number is accepted and keeps its spelling, because
+// "version: 1" is common.
 func (o object) version() string {
 	if n, ok := o.member("version"); ok && n.Kind == jsontree.Number {
 		return n.Text
@@ -208,7 +209,8 @@ func (o object) version() string {
 	return o.line("version", o.requiredText("version", `for example version: "1"`))
 }
 
-// unused rejects agents that the flow does not use: the flow or the name is wrong.
+// unused rejects agents that the flow does not use, because either the flow or the agent's name is
+// wrong.
 func (d *decoder) unused(s *Strategy, o object) {
 	used := s.Flow.Agents()
 	agents, _ := o.member("agents")

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Keys of CommaAgents strategies, old or new, that are not supported here.
+// These are keys of old or new CommaAgents strategies that Holdfast does not support.
 var (
 	refusedStrategy = map[string]string{
 		"mcpServers": "a strategy cannot define MCP servers, because settings must allow these programs",
@@ -115,7 +115,7 @@ func (d *decoder) agentType(n *jsontree.Node, key string) Type {
 	return ""
 }
 
-// rejectOtherKeys rejects keys of another type of agent.
+// rejectOtherKeys rejects the keys that belong to other types of agents.
 func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, typ Type) {
 	for _, m := range n.Members {
 		if slices.Contains(agentKeys[typ], m.Key) {
@@ -143,7 +143,8 @@ func (o object) model() string {
 	return n.Text
 }
 
-// prompt returns the system prompt: the text, or the content of the file that it names.
+// prompt returns the system prompt. The value is the prompt itself, or the name of a file that
+// contains it.
 func (o object) prompt() string {
 	s := o.text("systemPrompt")
 	if !isFile(s) {
@@ -171,8 +172,8 @@ func isFile(s string) bool {
 	return !strings.ContainsAny(s, " \t\r\n") && (strings.HasSuffix(s, ".md") || strings.HasSuffix(s, ".txt"))
 }
 
-// userConfig accepts the keys of CommaAgents' config that have no effect here and rejects the
-// others.
+// userConfig accepts the keys of CommaAgents' config that have no effect in Holdfast, and rejects
+// all other keys.
 func (o object) userConfig() {
 	n := o.memberOf("config", jsontree.Object)
 	if n == nil {

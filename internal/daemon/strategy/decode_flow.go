@@ -19,7 +19,8 @@ var flowKeys = map[kind][]string{
 	},
 }
 
-// kindOf returns the kind that a word means. CommaAgents uses "sequential"; "sequence" is an alias.
+// kindOf returns the kind of flow that a word in a strategy means. CommaAgents uses "sequential";
+// "sequence" is an alias.
 func kindOf(word string) (kind, bool) {
 	if word == "sequence" {
 		return sequence, true
@@ -214,7 +215,7 @@ func (d *decoder) checkText(f *node, o object) {
 }
 
 // cycleCount reads the number of cycles. By default, a cycle with an observer runs until a signal,
-// and one without runs once.
+// and a cycle without an observer runs once.
 func (d *decoder) cycleCount(f *node, o object) {
 	n, ok := o.member("cycles")
 	switch {
@@ -237,7 +238,7 @@ func (d *decoder) cycleCount(f *node, o object) {
 	}
 }
 
-// checkDistinct rejects a broadcast in which one agent would have to answer twice at the same time.
+// checkDistinct rejects a broadcast in which the same agent would run twice at the same time.
 func (d *decoder) checkDistinct(f *node, at int, key string) {
 	if f.kind != broadcast || d.err != nil {
 		return

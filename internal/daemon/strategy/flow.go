@@ -13,13 +13,13 @@ const (
 	step      kind = "agent"
 	sequence  kind = "sequential" // each step gets the output of the previous one
 	cycle     kind = "cycle"      // a repeated sequence
-	broadcast kind = "broadcast"  // all steps get the same input, at the same time
+	broadcast kind = "broadcast"  // all steps get the same input and run at the same time
 )
 
-// endless is the number of cycles of a cycle that only a signal ends.
+// endless is the number of rounds of a cycle that ends only with a signal.
 const endless = -1
 
-// defaultSignals end a cycle with an observer but without signals.
+// defaultSignals are the signals of a cycle that has an observer but no signals in the file.
 var defaultSignals = []string{"end cycle", "stop", "done"}
 
 type node struct {
@@ -29,7 +29,7 @@ type node struct {
 	agent       string  // of a step
 	steps       []*node // of a flow
 
-	cycles   int    // how often a cycle runs: at least 1, or endless
+	cycles   int    // the number of rounds of a cycle: at least 1, or endless
 	observer string // of a cycle: an agent, or ""
 	signals  []string
 	match    signalMatch
@@ -51,7 +51,8 @@ func (f *Flow) Agents() []string {
 	return names
 }
 
-// walk calls before for each node before its steps, and after for each node after its steps.
+// walk visits the nodes of a flow. It calls before for each node before it visits the node's steps,
+// and after when it has visited them.
 func (n *node) walk(before, after func(*node)) {
 	if n == nil {
 		return
@@ -103,8 +104,8 @@ func (n *node) shape() shape {
 	return s
 }
 
-// Tree returns the flow as JSON for the flowTree of strategy_started: an object with type, name and
-// steps as in a strategy file, with defaults filled in.
+// Tree returns the flow as JSON for the field flowTree of strategy_started. Each node is an object
+// with type, name and steps as in a strategy file, and with the defaults filled in.
 func (f *Flow) Tree() json.RawMessage {
 	if f.root == nil {
 		return json.RawMessage("{}")

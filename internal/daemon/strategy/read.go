@@ -15,22 +15,22 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// maxSize is the maximum size of a strategy's file, and of a prompt's.
+// maxSize is the maximum size of a strategy file, and of a prompt file.
 const maxSize = 1 << 20
 
-// Parse reads a strategy. The name appears in errors, and its extension gives the language (.yaml,
-// .yml, .json; otherwise JSON if the text begins with a brace, else YAML). Errors are *[Error],
-// which wraps [ErrInvalid] and has a line and a path of keys. Only [Load] supports system prompts
-// in separate files.
+// Parse reads a strategy. The name appears in errors. Its extension determines the language (.yaml,
+// .yml or .json). For other extensions, the language is JSON if the text begins with a brace, and
+// YAML if not. Errors are *[Error], which wraps [ErrInvalid] and has a line and a path of keys.
+// Only [Load] supports system prompts in separate files.
 func Parse(name string, b []byte) (*Strategy, error) {
 	return parse(name, b, func(string) (string, error) {
 		return "", errors.New("only a strategy that is read from a file can have its prompts in files")
 	})
 }
 
-// Load reads a file of at most 1 MiB like [Parse]. For a file without agents and flow, errors do
-// not quote the content. A system prompt that names a file ("./writer.md") is read from the
-// strategy's folder only. Errors of the file system are those of package os.
+// Load reads a file of at most 1 MiB like [Parse]. If the file has no agents and no flow, errors do
+// not quote its content. If a system prompt names a file ("./writer.md"), the file must be in the
+// folder of the strategy. Errors of the file system are returned as package os returns them.
 func Load(path string) (*Strategy, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *decoder) unreadable(err error) *Error {
 	return e
 }
 
-// place sets the line and the column of an offset.
+// place computes the line and the column of an offset, and sets them.
 func (d *decoder) place(e *Error, at int) {
 	if at < 0 || at > len(d.source) {
 		return

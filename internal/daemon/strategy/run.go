@@ -14,10 +14,10 @@ import (
 // Step is one call of an agent with an input.
 type Step struct {
 	Path  string // unique in the flow and the same in every run: "0", "1.r2.0", "1.r2.observer"
-	Name  string // for display: the name of the agent or of the flow's step
+	Name  string // a name to display: the name of the agent, or of the step of the flow
 	Agent string
 	Input string
-	First bool // no step ran before it: Input is the input of the flow
+	First bool // no step ran before this one: Input is the input of the flow
 }
 
 // Output is the result of a step.
@@ -47,9 +47,10 @@ func (e *StepError) Error() string {
 // Unwrap returns the step's error.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Run runs the flow on an input and returns the last output. The output of a broadcast is the outputs of
-// its steps in the order of the file, joined by its separator. Usage and Cost include all steps, even
-// after an error. Errors are *[StepError], or the context's cause if it ended before a step started.
+// Run runs the flow on an input and returns the last output. The output of a broadcast consists of
+// the outputs of its steps in the order of the file, joined by the broadcast's separator. Usage and
+// Cost are the sums of all steps, even after an error. Errors are *[StepError], or the context's
+// cause if it ended before a step started.
 func (f *Flow) Run(ctx context.Context, input string, do StepFunc) (Output, error) {
 	if f.root == nil {
 		return Output{Text: input}, nil
@@ -77,7 +78,7 @@ type stepIO struct {
 	first  bool
 }
 
-// flow runs a flow whose path is prefix ("" or ending in a dot).
+// flow runs a flow whose steps have paths that begin with prefix ("" or a text ending in a dot).
 func (r *runner) flow(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	switch n.kind {
 	case cycle:
@@ -122,9 +123,10 @@ func (r *runner) sequence(ctx context.Context, n *node, prefix string, in stepIO
 	return in, nil
 }
 
-// cycle runs its steps as a sequence and repeats that with the output until a signal or the number
-// of cycles ends it. With an observer, the signal must come from the observer; other output of the
-// observer is the input of the next round, and after the last round the result.
+// cycle runs its steps as a sequence. It repeats the sequence with the output, until a signal or
+// the number of cycles ends it. If the cycle has an observer, only the observer can signal its end.
+// Without the signal, the observer's output is the input of the next round, and after the last
+// round it is the result.
 func (r *runner) cycle(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	for round := 1; n.cycles == endless || round <= n.cycles; round++ {
 		at := prefix + "r" + strconv.Itoa(round) + "."
@@ -153,8 +155,8 @@ var ErrPaused = errors.New("paused")
 
 var errSibling = errors.New("another step of the broadcast failed")
 
-// broadcast runs its steps at the same time. The first error cancels the other steps and is
-// returned. A paused step cancels nothing.
+// broadcast runs all steps of a broadcast concurrently. The first error cancels the other steps and
+// is returned. A paused step cancels nothing.
 func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -13,7 +13,7 @@ type signalMatch string
 const (
 	matchSubstring signalMatch = "substring"  // anywhere
 	matchFirstLine signalMatch = "first-line" // the first non-blank line begins with the signal, as a word
-	matchAnyLine   signalMatch = "any-line"   // some line begins with it
+	matchAnyLine   signalMatch = "any-line"   // any line begins with the signal, as a word
 	matchExact     signalMatch = "exact"      // the whole output is the signal
 )
 

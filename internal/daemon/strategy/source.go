@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// source returns the strategy as canonical JSON: keys in a fixed order, agents in the order of the
-// file, defaults filled in.
+// source returns the strategy as canonical JSON: the keys are in a fixed order, the agents in the
+// order of the file, and the defaults are filled in.
 func (s *Strategy) source() json.RawMessage {
 	b := []byte(`{"name":`)
 	b = jsonscan.AppendString(b, s.Name)
@@ -52,7 +52,7 @@ func (a Agent) written() writtenAgent {
 	return w
 }
 
-// compact encodes a value as JSON without escaping < and &.
+// compact encodes a value as JSON, in which < and & are not escaped.
 func compact(v any) json.RawMessage {
 	b, err := jsonscan.Marshal(v)
 	if err != nil {

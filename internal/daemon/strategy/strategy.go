@@ -1,5 +1,5 @@
-// Package strategy describes what a run executes: agents, and the flow of their outputs. A strategy
-// is a YAML or JSON file.
+// Package strategy describes what a run executes: the agents, and how the output of one agent flows
+// to others. A strategy is a YAML or JSON file.
 //
 //	name: review
 //	version: "1"
@@ -14,8 +14,8 @@
 //	    cycles: 3
 //
 // [Parse] reads it strictly. [Flow.Run] runs it with a function that performs one step; it knows
-// nothing about agents. Each step has a path that does not depend on time, so an interrupted flow
-// can run again from its start, with recorded outputs for the recorded steps.
+// nothing about agents. Each step has a path that is the same whenever the flow runs. So an
+// interrupted flow can run again from its start: recorded steps return their recorded outputs.
 //
 // docs/reference/strategies.md describes the file. The package runs no agent and starts no program;
 // package internal/daemon/runs does.
@@ -31,13 +31,13 @@ import (
 // ErrInvalid is wrapped by all errors about an invalid strategy.
 var ErrInvalid = errors.New("invalid strategy")
 
-// Error reports what is wrong with a strategy, and where. It wraps [ErrInvalid].
+// Error says what is wrong with a strategy, and where. It wraps [ErrInvalid].
 type Error struct {
-	File         string // as passed to Parse or Load
+	File         string // the name that was passed to Parse or Load
 	Line, Column int    // counted from 1, the column in characters; 0 if there is no position
 	Key          string // path of keys: "agents.writer.tools[1]"; "" for the whole file
 	Detail       string
-	Do           string // how to fix it, or ""
+	Do           string // how to fix the error, or ""
 }
 
 func (e *Error) Error() string {
@@ -65,9 +65,9 @@ type Type string
 
 // The types of agents.
 const (
-	User    Type = "user"    // the user: a client sends the text that this agent returns
+	User    Type = "user"    // the user acts as the agent: a client sends the text that the agent returns
 	LLM     Type = "llm"     // a model with tools; "model" is the same
-	Command Type = "command" // a command line, sandboxed and checked by the policy like any other
+	Command Type = "command" // a command line; it runs in the sandbox and the policy checks it like any other command
 )
 
 // Strategy is the content of a strategy file.
@@ -100,15 +100,15 @@ type Agent struct {
 
 	Model        string   // LLM: PROVIDER/MODEL; "" is the daemon's default
 	SystemPrompt string   // LLM: replaces the default prompt
-	Tools        []string // LLM: the allowed tools; nil allows all, an empty list none
+	Tools        []string // LLM: the tools it may use; nil allows all tools, an empty list allows none
 	MaxSteps     int      // LLM: maximum number of model calls of one step; 0 is no limit
 	Command      string   // Command: the command line
-	Stdin        bool     // Command: the step's input is its standard input
+	Stdin        bool     // Command: the process gets the step's input as its standard input
 	Prompt       string   // User: the prompt for the user
 }
 
-// Single returns the strategy of a plain run: one agent, which gets the input and returns the
-// result. The path of its only step is "0".
+// Single returns the strategy of a run without a strategy file: a single agent gets the input and
+// returns the result. The path of its only step is "0".
 func Single(a Agent) *Strategy {
 	s := &Strategy{
 		Name:    a.Name,

@@ -6,7 +6,7 @@ type Code string
 // The codes of the messages error and strategy_error.
 const (
 	CodeParse               Code = "PARSE_ERROR"      // the frame is not one JSON object, or has a duplicate key
-	CodeValidation          Code = "VALIDATION_ERROR" // a field is missing, unknown, or has an unusable value
+	CodeValidation          Code = "VALIDATION_ERROR" // a field is missing or unknown, or its value cannot be used
 	CodeInvalidMessage      Code = "INVALID_MESSAGE"  // unknown message type
 	CodeInternal            Code = "INTERNAL_ERROR"
 	CodePrepareFailed       Code = "PREPARE_FAILED"
@@ -23,8 +23,8 @@ const (
 	CodeConflict            Code = "CONFLICT"          // ifVersion, or a state that changed meanwhile
 	CodeUnauthorized        Code = "UNAUTHORIZED"      // missing or invalid credential
 	CodeForbidden           Code = "FORBIDDEN"         // the credential lacks the scope
-	CodeRateLimited         Code = "RATE_LIMITED"      // too many messages in too short a time
-	CodeTooLarge            Code = "MESSAGE_TOO_LARGE" // the connection is closed then
+	CodeRateLimited         Code = "RATE_LIMITED"      // the client sent too many messages in too short a time
+	CodeTooLarge            Code = "MESSAGE_TOO_LARGE" // the daemon then closes the connection
 	CodeDraining            Code = "DRAINING"          // the daemon is shutting down
 	CodeUnavailable         Code = "STORE_UNAVAILABLE" // the store is unreachable or full; try again
 )

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is the maximum size of one text in a message, in bytes. The record has the complete text: GET
-// /v1/sessions/{id}/events.
+// MaxText is the maximum size of one text in a message, in bytes. The record has the complete text:
+// GET /v1/sessions/{id}/events.
 const MaxText = 1 << 20
 
 // MaxDetails is the maximum size of each part of the details in a request_permission, in bytes.
@@ -19,8 +19,8 @@ type Truncation struct {
 	SHA256 string `json:"sha256" jsonschema:"of the complete text, in hexadecimal"`
 }
 
-// cut returns the beginning of s, at most limit bytes and only whole characters, and a description of the
-// cut, or nil if s is short enough.
+// cut returns the beginning of s: only whole characters, and at most limit bytes. It also returns a
+// description of the cut, or nil if s is short enough.
 func cut(s string, limit int) (string, *Truncation) {
 	if len(s) <= limit {
 		return s, nil

@@ -18,11 +18,11 @@ const (
 	MaxRequestID = 128     // bytes of a requestId
 	MaxGlobs     = 1000    // of a list in update_policy
 	maxValues    = 20_000  // JSON values in a message
-	maxProblems  = 8       // that an error lists
+	maxProblems  = 8       // number of problems that an error lists
 )
 
 // Decode reads a client's message and returns a pointer to one of this package's requests, such as
-// *[StartRun]. It is strict and returns an error with one of these codes:
+// *[StartRun]. It is strict. Its errors have one of these codes:
 //
 //	PARSE_ERROR       not one JSON object in UTF-8, a duplicate key, or nested more than 64 deep
 //	INVALID_MESSAGE   unknown type
@@ -60,8 +60,8 @@ func Decode(frame []byte) (Request, *Error) {
 	return r, nil
 }
 
-// values returns an upper limit for the number of JSON values in a frame, without decoding it. Commas and
-// brackets in strings are skipped.
+// values returns an upper limit for the number of JSON values in a frame, without decoding it. It
+// does not count commas and brackets in strings.
 func values(frame []byte) int {
 	n, text := 1, false
 	for i := 0; i < len(frame); i++ {
@@ -77,9 +77,9 @@ func values(frame []byte) int {
 	return n
 }
 
-// withoutReplacement returns the frame with each U+FFFD replaced by another character of the same size.
-// The parser treats U+FFFD as a sign of invalid UTF-8, but here the user may have pasted it. Values are
-// read from the original frame.
+// withoutReplacement returns a copy of the frame in which another character of the same size
+// replaces each U+FFFD. The parser treats U+FFFD as a sign of invalid UTF-8, but here the user may
+// have pasted it. Values are read from the original frame.
 func withoutReplacement(frame []byte) []byte {
 	if bytes.Contains(frame, []byte("\uFFFD")) {
 		frame = bytes.ReplaceAll(frame, []byte("\uFFFD"), []byte("\u2022"))
@@ -119,7 +119,7 @@ func notParsed(frame []byte, err error) *Error {
 	return e
 }
 
-// formOf returns the form of the message's type.
+// formOf returns the form for the type of a message.
 func formOf(root *jsontree.Node) (*form, *Error) {
 	kind := root.Field("type")
 	switch {
@@ -220,7 +220,7 @@ func (c *validation) addProblem(name, format string, args ...any) {
 	}
 }
 
-// text returns the string value of a field as it is in the frame.
+// text returns a field's string value with exactly the characters that the frame contains.
 func (c *validation) text(n *jsontree.Node) string {
 	if !strings.ContainsRune(n.Text, '\u2022') {
 		return n.Text

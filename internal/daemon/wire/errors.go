@@ -4,7 +4,7 @@ import "fmt"
 
 // These errors have the texts of CommaAgents' protocol. The sender sets TS and RequestID.
 
-// NoPendingPermission answers a decision on an approval that is not pending.
+// NoPendingPermission is the answer to a decision on an approval that is not pending.
 func NoPendingPermission(run, permission string) *Error {
 	return &Error{
 		Code: CodeNoPendingPermission, RunID: run,
@@ -12,7 +12,7 @@ func NoPendingPermission(run, permission string) *Error {
 	}
 }
 
-// NoPendingInput answers a user_input if no input is requested.
+// NoPendingInput is the answer to a user_input message if the run has not requested input.
 func NoPendingInput(run, agent string) *Error {
 	return &Error{
 		Code: CodeNoPendingInput, RunID: run,
@@ -20,7 +20,7 @@ func NoPendingInput(run, agent string) *Error {
 	}
 }
 
-// RunNotFound answers a message about a run that does not exist or is not running.
+// RunNotFound is the answer to a message about a run that does not exist or is not running.
 func RunNotFound(run string) *Error {
 	return &Error{Code: CodeRunNotFound, RunID: run, Message: "No active run found for runId " + run}
 }

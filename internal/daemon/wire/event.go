@@ -20,7 +20,7 @@ const (
 	RunStepStarted   = "step_started"
 	RunStepCompleted = "step_completed"
 	RunStepFailed    = "step_failed"
-	RunOpened        = "opened"  // an agent's session, with notices about what was found in it
+	RunOpened        = "opened"  // an agent's session was opened; with notices about what was found in it
 	RunRelayed       = "relayed" // records of an agent with a separate session
 	RunInputAsked    = "input_asked"
 	RunInputGiven    = "input_given"
@@ -36,33 +36,33 @@ const (
 type RunEvent struct {
 	Event   string        `json:"event"`
 	Status  api.RunStatus `json:"status,omitempty"`  // the status of the run after this event
-	Segment int           `json:"segment,omitempty"` // 1 for the first start; each continuation adds one
+	Segment int           `json:"segment,omitempty"` // 1 for the first start; each continuation adds 1
 
 	By        string `json:"by,omitempty"`         // who requested it
 	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
 	RequestID string `json:"request_id,omitempty"` // the id of the message that requested the event
 
-	// in started events, and without Flow and Source in events that end a run
+	// set in started events; also in events that end a run, without Flow and Source
 	Strategy  *StrategyInfo `json:"strategy,omitempty"`
-	Spec      *runspec.Spec `json:"spec,omitempty"`       // in started and described events: the requested spec, without prompt and strategy
+	Spec      *runspec.Spec `json:"spec,omitempty"`       // the requested spec, without prompt and strategy; in started and described events
 	StartedAt *time.Time    `json:"started_at,omitempty"` // in events that end a run
 	Resumed   bool          `json:"resumed,omitempty"`    // the interrupted segment is resumed
 
-	Step     string `json:"step,omitempty"` // position in the flow, such as "1.r2.writer"; unique in a segment
+	Step     string `json:"step,omitempty"` // the step's position in the flow, such as "1.r2.writer"; unique in a segment
 	StepName string `json:"step_name,omitempty"`
-	Agent    string `json:"agent,omitempty"`    // in the events of steps and inputs, and in opened and relayed events
-	Session  string `json:"session,omitempty"`  // in relayed events: the session of the records; in opened and step_started events: that of the agent
-	From     int64  `json:"from,omitempty"`     // the first of these records
-	To       int64  `json:"to,omitempty"`       // the last of these records
-	Input    string `json:"input,omitempty"`    // in started and step_started events
-	InputID  string `json:"input_id,omitempty"` // in input_asked and input_given events
-	Text     string `json:"text,omitempty"`     // prompt, given input, steering, or a result
+	Agent    string `json:"agent,omitempty"`    // set in the events of steps and inputs, and in opened and relayed events
+	Session  string `json:"session,omitempty"`  // in relayed events: the session that the records belong to; in opened and step_started events: the session of the agent
+	From     int64  `json:"from,omitempty"`     // the seq of the first of these records
+	To       int64  `json:"to,omitempty"`       // the seq of the last of these records
+	Input    string `json:"input,omitempty"`    // set in started and step_started events
+	InputID  string `json:"input_id,omitempty"` // set in input_asked and input_given events
+	Text     string `json:"text,omitempty"`     // a prompt, the answer to an input request, steering, or a result
 
 	Notices []string `json:"notices,omitempty"` // in opened events: what was found and repaired
 
-	// Events in the form of package event, of a run with a single agent that works in the run's session.
-	// If the Result's text equals Text, it is left out.
-	Opened Raw `json:"opened,omitempty"` // in started events: the event.SessionOpened
+	// Events in the format of package event. They belong to a run with a single agent that works in
+	// the run's session. If the Result's text equals Text, it is left out.
+	Opened Raw `json:"opened,omitempty"` // the event.SessionOpened; in started events
 	Result Raw `json:"result,omitempty"` // in events that end a run: the last event.Result
 
 	Usage  *transcript.Usage `json:"usage,omitempty"`
@@ -73,30 +73,32 @@ type RunEvent struct {
 	Message string         `json:"message,omitempty"` // what went wrong
 	Chains  []policy.Chain `json:"chains,omitempty"`  // of policy_updated
 
-	// Policy changes for agents that have not worked yet: in started all of them, in policy_updated the
-	// new one.
+	// The policy changes for agents that have not worked yet. A started event contains all of them;
+	// a policy_updated event contains the new one.
 	Changes []policy.Change `json:"changes,omitempty"`
 }
 
-// StrategyInfo describes the strategy of a run: for strategy_started, and to continue the run.
+// StrategyInfo describes the strategy of a run. It is needed for strategy_started, and to continue
+// the run.
 type StrategyInfo struct {
 	Name      string   `json:"name"`
 	Path      string   `json:"path,omitempty"`
 	Agents    []string `json:"agents"`
 	SoleAgent string   `json:"sole,omitempty"` // the agent that works in the run's session; "": each agent has a separate session
 	Flow      Raw      `json:"flow"`           // the flow tree of the strategy
-	// Source is the strategy itself. A run continues with the strategy it was started with.
+	// Source is the strategy itself. A run continues with the strategy with which it was started.
 	Source Raw    `json:"source,omitempty"`
 	Cwd    string `json:"cwd,omitempty"`
 	// Workspace is the name of the workspace that the run works in.
 	Workspace string `json:"workspace,omitempty"`
 	Model     string `json:"model,omitempty"` // override
 	Mode      string `json:"mode,omitempty"`
-	// MaxBudgetUSD is the requested budget: 0 keeps the present one, a negative value removes the limit.
+	// MaxBudgetUSD is the requested budget: 0 keeps the current one, a negative value removes the
+	// limit.
 	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty"`
 }
 
-// Problem is what went wrong, in error and strategy_error.
+// Problem says what went wrong, in error and strategy_error.
 type Problem struct {
 	Code    Code   `json:"code" jsonschema:"for programs"`
 	Message string `json:"message" jsonschema:"for people"`

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Message is a message of the daemon: a pointer to one of this package's structs, such as *[Pong] or
-// *[StrategyStarted].
+// Message is a message of the daemon: a pointer to one of this package's structs, such as *[Pong]
+// or *[StrategyStarted].
 type Message interface {
 	// Type returns the message's type, such as "pong".
 	Type() string
@@ -32,8 +32,8 @@ type Envelope struct {
 // Common implements [Message].
 func (e *Envelope) Common() *Envelope { return e }
 
-// Place has the fields of every message about a run: the run, and the record in its log. A record may
-// give several frames; all but the last have More.
+// Place contains the fields that every message about a run has: the run, and the record in the
+// run's log. A record may give several frames; all but the last have More.
 type Place struct {
 	Envelope
 
@@ -52,8 +52,8 @@ type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// MarshalJSON encodes the time. Years have four digits; a time outside of them is written as the nearest
-// one inside.
+// MarshalJSON encodes the time. Years have four digits; a time outside of that range is written as
+// the nearest time in the range.
 func (t Time) MarshalJSON() ([]byte, error) {
 	at := t.UTC()
 	switch y := at.Year(); {
@@ -79,8 +79,9 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Encode encodes a message as one frame, with its type first. The same message gives the same bytes. If
-// raw JSON in the message is invalid, the frame is an error with the code INTERNAL_ERROR.
+// Encode encodes a message as one frame, with its type first. The same message gives the same
+// bytes. If the message contains raw JSON that is invalid, the frame is an error with the code
+// INTERNAL_ERROR.
 func Encode(m Message) []byte {
 	b, err := tagged(m.Type(), m)
 	if err != nil {
@@ -90,7 +91,7 @@ func Encode(m Message) []byte {
 	return b
 }
 
-// tagged encodes v, an object with at least one field, with its type as the first field.
+// tagged encodes v with its type as the first field; v must be an object with at least one field.
 func tagged(kind string, v any) ([]byte, error) {
 	b, err := jsonscan.Marshal(v)
 	if err != nil {
@@ -106,7 +107,7 @@ func tagged(kind string, v any) ([]byte, error) {
 	return append(out, b[1:]...), nil
 }
 
-// List is a slice that is encoded as [] when it is nil.
+// List is a slice that is encoded as [] if it is nil.
 type List[T any] []T
 
 // MarshalJSON writes the list.

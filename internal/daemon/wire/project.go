@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// DefaultAgent is the agent name of a [Source] without one: in a run of a single agent without a
+// DefaultAgent is the agent name of a [Source] that has none: a run of a single agent without a
 // strategy.
 const DefaultAgent = "agent"
 
-// Source is a record, its agent and its session.
+// Source is a record with the agent and the session that it belongs to.
 type Source struct {
-	Agent   string // name of the agent; "" is [DefaultAgent]
-	Session string // session whose log has the record; "" is the run's
+	Agent   string // the agent's name; "" means [DefaultAgent]
+	Session string // the session whose log contains the record; "" means the run's session
 	session.Record
 }
 
-// Project returns the frames of a record for the clients that follow a run: none, one or several. seq is
-// the record's number in the run's log; records that the run relays share one. All frames have that seq,
-// and all but the last have "more". Project is pure: the same records give the same bytes. Erased and
-// unreadable records give no frames.
+// Project returns the frames of a record for the clients that follow a run: none, one or several.
+// The parameter seq is the record's number in the run's log; all records that a record of the run
+// relays have the same seq. All frames have this seq, and all except the last have "more". Project
+// is pure: the same records give the same bytes. Erased and unreadable records give no frames.
 func Project(run string, seq int64, records ...Source) [][]byte {
 	var all []RunMessage
 	for _, r := range records {
@@ -42,8 +42,8 @@ func Project(run string, seq int64, records ...Source) [][]byte {
 	return frames
 }
 
-// project returns the messages of one record: those of its events, or of the record itself where its
-// events have less than the protocol needs.
+// project returns the messages of one record. They are made from the record's events, or from the
+// record itself if the events contain less than the protocol needs.
 func project(run string, r Source) []RunMessage {
 	r.Agent = cmp.Or(r.Agent, DefaultAgent)
 	if r.Session == run {
@@ -59,11 +59,11 @@ func project(run string, r Source) []RunMessage {
 		for _, e := range events {
 			list = append(list, ofEvent(run, r, e)...)
 		}
-	case record.KindRunEvent: // about the run, not an agent
+	case record.KindRunEvent: // this record is about the run, not an agent
 		list = read(r, ofRunEvent)
-	case record.KindToolFinished: // this record has the outcome, even of calls that did not run
+	case record.KindToolFinished: // this record contains the outcome, even for calls that did not run
 		list = read(r, ofToolFinished)
-	case record.KindRewrite: // a rewrite has no recorded event
+	case record.KindRewrite: // there is no recorded event for a rewrite
 		list = read(r, func(r Source, w *session.Rewrite) []RunMessage {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
@@ -93,8 +93,8 @@ func ofEvent(run string, r Source, e event.Event) []RunMessage {
 	return nil
 }
 
-// read decodes a record's payload and calls the function of with it. A payload that is erased or is
-// not a P gives no messages.
+// read decodes a record's payload as a P, and returns the messages that the function of makes from
+// it. If the payload is erased or is not a P, there are no messages.
 func read[P any](r Source, of func(Source, *P) []RunMessage) []RunMessage {
 	var payload P
 	if json.Unmarshal(r.Payload, &payload) != nil {
@@ -134,8 +134,8 @@ func newResolved(r Source, a *approval.Answer) []RunMessage {
 // maxRequests is the maximum number of requests that an approval's details list.
 const maxRequests = 64
 
-// Permission returns the message that asks a run's clients to answer the approval request q. Its TS is
-// the time of the request; the caller sets Seq and Pending.
+// Permission returns the message that asks a run's clients to answer the approval request q. Its TS
+// is the time of the request. The caller sets Seq and Pending.
 func Permission(run, agentName string, q *approval.Request) *RequestPermission {
 	m := &RequestPermission{
 		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
@@ -201,8 +201,8 @@ func multipleDetails(requests []policy.Request) []Effect {
 	return list
 }
 
-// InputRequest returns the message that asks a run's clients for input. Its TS is the time of the
-// request; the caller sets Seq and Pending.
+// InputRequest returns the message that requests input from the clients of a run. Its TS is the
+// time of the request. The caller sets Seq and Pending.
 func InputRequest(run string, in api.WaitingInput) *RequestInput {
 	m := &RequestInput{
 		Place:     Place{Envelope: Envelope{TS: Time{in.AskedAt}}, RunID: run},

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// ProjectDelta returns the frame of a delta, or nil if the protocol has no message for it. The frame has
-// no seq because it is provisional.
+// ProjectDelta returns the frame of a delta, or nil if the protocol has no message for it. The
+// frame has no seq because it is provisional.
 func ProjectDelta(run, agentName string, at time.Time, d event.Event) []byte {
 	e := streamEvent(d)
 	if e == nil {

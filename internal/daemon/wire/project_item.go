@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ofItem returns the messages of a transcript item: a model answer's tool calls and then its text, the
-// text of a user or a notification, or tool results.
+// ofItem returns the messages of a transcript item: the tool calls of a model answer and then its
+// text, the text of a user or of a notification, or tool results.
 func ofItem(r Source, e transcript.Encoded) []RunMessage {
 	it, err := e.Decode()
 	if err != nil {
@@ -80,7 +80,8 @@ func ofResults(r Source, it *transcript.Item) []RunMessage {
 	return list
 }
 
-// content joins the text of parts with newlines and describes parts that are not text.
+// content returns the text of parts, joined with newlines. It describes the parts that are not
+// text.
 func content(parts []transcript.Part) string {
 	var lines []string
 	for _, p := range parts {

@@ -64,7 +64,7 @@ func ofRun(r Source, e *RunEvent) []RunMessage {
 	case RunInterrupted:
 		return ended(e, CodeInterrupted)
 	}
-	return nil // relayed: the feed has replaced it by the records
+	return nil // relayed: the feed has put the records in its place
 }
 
 func started(e *RunEvent) *StrategyStarted {
@@ -84,18 +84,19 @@ func ended(e *RunEvent, code Code) []RunMessage {
 	return []RunMessage{&StrategyError{Error: problem(e, code), Segment: e.Segment, By: e.By, Via: e.Via}}
 }
 
-// problem returns the problem of a run.event; code is its default code.
+// problem returns the problem that a run.event reports; code is used if the event has none.
 func problem(e *RunEvent, code Code) Problem {
 	p := Problem{Code: cmp.Or(e.Code, code)}
 	p.Message, _ = cut(e.Message, MaxText)
 	return p
 }
 
-// updated returns one message for each chain, or one without a chain if no guard exists yet.
+// updated returns one message for each chain. If no guard exists yet, it returns one message
+// without a chain.
 func updated(e *RunEvent) []RunMessage {
 	chains := e.Chains
 	if len(chains) == 0 && len(e.Changes) > 0 {
-		return nil // only for agents that have not worked yet
+		return nil // the changes are only for agents that have not worked yet
 	}
 	if len(chains) == 0 {
 		chains = []policy.Chain{{}}
@@ -107,7 +108,7 @@ func updated(e *RunEvent) []RunMessage {
 	return list
 }
 
-// ChainUpdated returns the message about a changed chain.
+// ChainUpdated returns the message that reports a changed chain.
 func ChainUpdated(c *policy.Chain, by, via string) *PolicyUpdated {
 	return &PolicyUpdated{Tool: c.Tool, Policies: links(c), Version: c.Version, Mode: c.Mode, By: by, Via: via}
 }

@@ -1,6 +1,6 @@
 package wire
 
-// Request is a message of a client. The object's key "type" has its type.
+// Request is a message of a client. The key "type" of the JSON object is the type of the message.
 type Request interface {
 	// Type returns the message's type, such as "start_run".
 	Type() string
@@ -20,8 +20,8 @@ func (h Head) Type() string { return h.Kind }
 // Correlation implements [Request].
 func (h Head) Correlation() string { return h.RequestID }
 
-// Hello authenticates a client that could not send headers, and names it. On an authenticated connection
-// it is optional. Answer: hello.
+// Hello authenticates a client that could not send headers, and names it. On an authenticated
+// connection it is optional. Answer: hello.
 type Hello struct {
 	Head
 	Token    string `json:"token,omitempty" jsonschema:"a bearer token, for clients that cannot send headers"`
@@ -29,13 +29,14 @@ type Hello struct {
 	Protocol int    `json:"protocol,omitempty" jsonschema:"version of this protocol: 1; 0 accepts any"`
 }
 
-// Ping asks for a pong.
+// Ping requests a pong.
 type Ping struct{ Head }
 
-// PrepareRun prepares a run so that it can be started, or continued if RunID names a run that has ended.
-// Answer: run_prepared, and the caller is subscribed; or PREPARE_FAILED. One of RunID, StrategyPath and
-// Strategy is required. A run that is never started leaves nothing behind. If the run is already running,
-// nothing changes: the caller gets its description and is subscribed.
+// PrepareRun prepares a run that the client can then start. If RunID names a run that has ended,
+// the client can continue that run. Answer: run_prepared, and the caller is then subscribed to the
+// run; or PREPARE_FAILED. One of RunID, StrategyPath and Strategy is required. If a run is never
+// started, it leaves nothing behind. If the run is already running, nothing changes: the caller
+// gets its description and is subscribed.
 type PrepareRun struct {
 	Head
 	RunID         string  `json:"runId,omitempty" jsonschema:"an existing run, or the id of a new one; if omitted, the daemon creates an id"`
@@ -59,8 +60,8 @@ type StartRun struct {
 	Input string `json:"input,omitempty" jsonschema:"input of its first step"`
 }
 
-// ContinueRun continues a run that has ended or was interrupted. For an interrupted run, Input may be
-// omitted. Answer: strategy_started, or CONTINUE_FAILED.
+// ContinueRun continues a run that has ended or was interrupted. For an interrupted run, Input may
+// be omitted. Answer: strategy_started, or CONTINUE_FAILED.
 type ContinueRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
@@ -83,16 +84,16 @@ type UserInput struct {
 	InputRequestID string `json:"inputRequestId,omitempty" jsonschema:"id of the request_input; if omitted, the pending one"`
 }
 
-// SteerRun gives a running run a text for its next model call. Answer: steer_queued to its subscribers,
-// or RUN_NOT_STEERABLE.
+// SteerRun gives a running run a text for its next model call. Answer: steer_queued to its
+// subscribers, or RUN_NOT_STEERABLE.
 type SteerRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
 	Text  string `json:"text" jsonschema:"text for the next model call"`
 }
 
-// PermissionDecision answers a request_permission. The direct answer is NO_PENDING_PERMISSION or, with
-// Always, rule_kept; otherwise there is none.
+// PermissionDecision answers a request_permission. The direct answer is NO_PENDING_PERMISSION or,
+// with Always, rule_kept. In all other cases there is no direct answer.
 type PermissionDecision struct {
 	Head
 	RunID               string `json:"runId" jsonschema:"the run"`
@@ -106,8 +107,9 @@ type PermissionDecision struct {
 	Digest              string `json:"digest,omitempty" jsonschema:"digest of the approval request that was shown; rejected if it does not match"`
 }
 
-// UpdatePolicy adds path rules to the guards of a prepared or running run. Answer: policy_updated to its
-// subscribers, RUN_NOT_FOUND, or VALIDATION_ERROR for a tool that no agent can have.
+// UpdatePolicy adds path rules to the guards of a prepared or running run. Answer: policy_updated
+// to the subscribers of the run, RUN_NOT_FOUND, or VALIDATION_ERROR for a tool that no agent can
+// have.
 type UpdatePolicy struct {
 	Head
 	RunID     string   `json:"runId" jsonschema:"the run"`
@@ -127,8 +129,9 @@ type SetMode struct {
 	Mode  string `json:"mode" jsonschema:"permission mode"`
 }
 
-// Subscribe asks for the messages of a run after a seq: recorded ones, pending approvals and inputs,
-// caught_up, and then new ones. If the run does not exist, the answer is SUBSCRIBE_ERROR.
+// Subscribe requests the messages of a run after a seq. The client gets the recorded messages, the
+// pending approvals and inputs, caught_up, and then new messages. If the run does not exist, the
+// answer is SUBSCRIBE_ERROR.
 type Subscribe struct {
 	Head
 	RunID    string `json:"runId" jsonschema:"the run"`
@@ -141,7 +144,7 @@ type Unsubscribe struct {
 	RunID string `json:"runId" jsonschema:"the run"`
 }
 
-// ListRuns asks for the recorded runs, newest first. Answer: run_list.
+// ListRuns requests the list of recorded runs, newest first. Answer: run_list.
 type ListRuns struct {
 	Head
 	Cwd    string `json:"cwd,omitempty" jsonschema:"only runs in this folder"`
@@ -150,5 +153,5 @@ type ListRuns struct {
 	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page"`
 }
 
-// ListStrategies asks for the runs in memory, as in CommaAgents. Answer: strategy_list.
+// ListStrategies requests the list of runs in memory, as in CommaAgents. Answer: strategy_list.
 type ListStrategies struct{ Head }

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// AgentStreaming reports what an agent does. Messages without a seq are provisional: they are not sent
-// again, and recorded messages replace them.
+// AgentStreaming reports what an agent does. Messages without a seq are provisional: they are not
+// sent again, and recorded messages replace them.
 type AgentStreaming struct {
 	Place
 
@@ -52,16 +52,16 @@ type StreamStepStart struct {
 	Attempt int    `json:"attempt,omitempty" jsonschema:"number of earlier attempts"`
 }
 
-// StreamRetry reports that a model call failed and is repeated: discard the provisional messages of the
-// call. It is provisional.
+// StreamRetry reports that a model call failed and is repeated. The client must discard the
+// provisional messages of the failed call. StreamRetry itself is provisional.
 type StreamRetry struct {
 	Attempt int    `json:"attempt" jsonschema:"1 for the first retry"`
 	DelayMS int64  `json:"delayMs" jsonschema:"delay in milliseconds"`
 	Message string `json:"message" jsonschema:"what went wrong"`
 }
 
-// StreamNotice is a message for the user. It is provisional, except for notices about an agent's session
-// at its opening.
+// StreamNotice is a message for the user. It is provisional. The exceptions are notices about an
+// agent's session when the session is opened.
 type StreamNotice struct {
 	Text  string `json:"text" jsonschema:"the text"`
 	Title string `json:"title,omitempty" jsonschema:"title of a notification"`

@@ -2,7 +2,8 @@ package wire
 
 import "github.com/holdfast-dev/holdfast/daemon/api"
 
-// Greeting is the message hello: it describes the daemon and the caller. It answers a client's hello.
+// Greeting is the hello message of the daemon: it describes the daemon and the caller. It answers a
+// client's hello.
 type Greeting struct {
 	Envelope
 
@@ -30,7 +31,7 @@ type Limits struct {
 // Pong answers ping.
 type Pong struct{ Envelope }
 
-// Subscribed answers subscribe, before any message of the run.
+// Subscribed answers a subscribe message. It precedes all messages of the run.
 type Subscribed struct {
 	Envelope
 
@@ -55,8 +56,8 @@ type CaughtUp struct {
 	Mode   string        `json:"mode,omitempty" jsonschema:"the run's permission mode"`
 }
 
-// Gap tells a slow client that provisional messages were lost: discard the others. Recorded messages
-// follow, then [CaughtUp].
+// Gap tells a slow client that provisional messages were lost. The client must discard those that
+// it has. Recorded messages follow, then [CaughtUp].
 type Gap struct {
 	Envelope
 

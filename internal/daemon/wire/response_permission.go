@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// RequestPermission asks whether a tool call may run. As in CommaAgents, RequestID is the approval's id;
-// PermissionRequestID repeats it.
+// RequestPermission asks whether a tool call may run. As in CommaAgents, RequestID is the id of the
+// approval. PermissionRequestID has the same value.
 type RequestPermission struct {
 	Place
 
@@ -31,7 +31,7 @@ type RequestPermission struct {
 	Cut                 *Truncation      `json:"cut,omitempty" jsonschema:"resource was cut"`
 }
 
-// Details has what to show about a call. Each text has at most [MaxDetails] bytes.
+// Details contains what a client shows about a call. Each text has at most [MaxDetails] bytes.
 type Details struct {
 	Display  string      `json:"shown,omitempty" jsonschema:"text to show instead of the resource, such as a diff"`
 	ShownCut *Truncation `json:"shownCut,omitempty" jsonschema:"shown was cut"`
@@ -66,8 +66,8 @@ type PermissionResolved struct {
 	AgentName           string            `json:"agentName,omitempty" jsonschema:"the agent whose call it is"`
 }
 
-// RuleSaved reports the rule that a decision with always saved in the settings. The sender of the
-// decision receives it.
+// RuleSaved reports the rule that was saved in the settings because of a decision with always. The
+// sender of the decision receives it.
 type RuleSaved struct {
 	Envelope
 
@@ -81,7 +81,8 @@ func NewRuleSaved(run, question string, k *savedrule.Result) *RuleSaved {
 	return &RuleSaved{RunID: run, PermissionRequestID: question, Result: *k}
 }
 
-// PolicyUpdated has the chain of one tool's guard after a change. There is one message for each guard.
+// PolicyUpdated contains the new chain of the guard of one tool. There is one message for each
+// guard.
 type PolicyUpdated struct {
 	Place
 

@@ -5,7 +5,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RunPrepared answers prepare_run: the run can be started or, if Continues is set, continued.
+// RunPrepared answers prepare_run. It means that the run can be started or, if Continues is set,
+// continued.
 type RunPrepared struct {
 	Envelope
 
@@ -139,8 +140,8 @@ type InputReceived struct {
 	Cut            *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
-// Usage counts tokens, with CommaAgents' field names. PromptTokens counts all input tokens, including
-// cached ones.
+// Usage counts tokens, with CommaAgents' field names. PromptTokens counts all input tokens,
+// including cached ones.
 type Usage struct {
 	PromptTokens     int64 `json:"promptTokens" jsonschema:"all input tokens, including cached ones"`
 	CompletionTokens int64 `json:"completionTokens" jsonschema:"all output tokens"`

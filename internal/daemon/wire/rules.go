@@ -28,7 +28,7 @@ type rule struct {
 	bound bool     // a number is a limit in US dollars: -1 removes it
 }
 
-// check returns the problem of a value, or "".
+// check returns the problem that a value has, or "".
 func (r *rule) check(n *jsontree.Node) string {
 	switch n.Kind {
 	case jsontree.Text:
@@ -177,8 +177,8 @@ func names[S ~string](list []S) []string {
 	return out
 }
 
-// request describes one client message: its type, its Go type, the rules of fields that differ from other
-// messages, and a check of the fields together.
+// request describes one client message: its type, its Go type, the rules of fields whose rules are
+// different in other messages, and a check of the fields together.
 type request struct {
 	name  string
 	of    Request

@@ -24,16 +24,16 @@ var messages = []Message{
 	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
 }
 
-// Schema returns the JSON Schema (2020-12) of all messages, generated from their Go types. Its $defs
-// "client" and "daemon" are the messages of each side; each message also has a definition of its own,
-// "client.start_run" or "daemon.pong". A client's message may have only the listed fields; later versions
-// may add fields to the daemon's messages.
+// Schema returns the JSON Schema (2020-12) of all messages, generated from their Go types. Its
+// $defs "client" and "daemon" are the messages of each side. Each message also has a separate
+// definition, such as "client.start_run" or "daemon.pong". A client's message may have only the
+// listed fields. The daemon's messages may get more fields in later versions.
 func Schema() []byte { return slices.Clone(schema()) }
 
 var schema = sync.OnceValue(func() []byte {
 	b, err := json.Marshal(makeSchema())
 	if err != nil {
-		panic("wire: " + err.Error()) // it depends only on this package's types
+		panic("wire: " + err.Error()) // the result depends only on this package's types
 	}
 	return b
 })
@@ -115,8 +115,8 @@ func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// open allows additional fields, and removes null: nil fields are omitted, except for the end time of a
-// run that has not ended.
+// open allows additional fields and removes null, because nil fields are omitted. The exception is
+// the end time of a run that has not ended.
 func open(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -136,7 +136,8 @@ func open(s *jsonschema.Schema) {
 	}
 }
 
-// requestSchema returns the schema of what [Decode] accepts, without the checks of fields together.
+// requestSchema returns the schema of the messages that [Decode] accepts. It omits the checks that
+// concern several fields together.
 func requestSchema(r *request) *jsonschema.Schema {
 	s := objectSchema(r.name, reflect.TypeOf(r.of).Elem())
 	s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
@@ -169,8 +170,8 @@ func kindOfRaw(r *request, field string) bool {
 	return false
 }
 
-// describe adds the rule to a schema. JSON Schema counts characters and the rule bytes, so the schema
-// accepts everything that the rule accepts.
+// describe adds the rule of a field to the field's schema. JSON Schema counts characters and the
+// rule counts bytes, so the schema accepts everything that the rule accepts.
 func (r *rule) describe(s *jsonschema.Schema) {
 	switch s.Type {
 	case "string":
