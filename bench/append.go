@@ -46,8 +46,8 @@ func openSQLite(dir string) (session.Store, error) {
 
 func openFile(dir string) (session.Store, error) { return file.Open(filepath.Join(dir, "files"), nil) }
 
-// appendAlone measures one writer against the bare file, alternating single appends, and the 100,000th append
-// against the 100th.
+// appendAlone measures one writer. It compares single appends with writes to the bare file, one
+// after the other, and the 100,000th append with the 100th.
 func (b *bench) appendAlone(ctx context.Context, name string, open func(string) (session.Store, error)) error {
 	dir, err := os.MkdirTemp(b.dir, "append-")
 	if err != nil {
@@ -122,9 +122,9 @@ func fill(ctx context.Context, s *session.Sessions, log *session.Log, n int) err
 	return nil
 }
 
-// appendMany measures 64 sessions with one writer each. The controls are the same store with one transaction per
-// item, which is the rate of one writer at a time, and one thread that writes 64 items per transaction, either
-// into the same tables or only the payloads.
+// appendMany measures 64 sessions with one writer each. There are two controls. One is the same
+// store with one transaction per item, which is the rate of one writer at a time. The other is one
+// thread that writes 64 items per transaction, either into the same tables or only the payloads.
 func (b *bench) appendMany(ctx context.Context) error {
 	each := b.rounds(300, 60)
 	var many, single, rows, tables []float64
@@ -205,7 +205,8 @@ func (b *bench) appendMany(ctx context.Context) error {
 	return nil
 }
 
-// bareGroups returns how many payloads per second SQLite stores, 64 in a transaction.
+// bareGroups returns how many payloads per second SQLite stores when each transaction has 64
+// payloads.
 func bareGroups(ctx context.Context, path string, groups int, payload []byte) (rate float64, err error) {
 	bare, err := newBareSQLite(ctx, path)
 	if err != nil {

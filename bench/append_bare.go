@@ -12,9 +12,9 @@ import (
 	modernc "modernc.org/sqlite"
 )
 
-// bareTables returns the rate at which one thread writes the store's rows for items, one of each session in a
-// transaction, into the tables of a closed store: without digests, lease checks, head checks and wakeups. This
-// is the cost of the format alone.
+// bareTables returns the rate at which one thread writes the store's rows for items into the tables
+// of a closed store. Each transaction has one item of each session; digests, lease checks, head
+// checks and wakeups are left out. This is the cost of the format alone.
 func bareTables(ctx context.Context, dir string, groups int, payload []byte) (rate float64, err error) {
 	connector, err := modernc.NewConnector("file://" + filepath.Join(dir, "sessions.db"))
 	if err != nil {
@@ -50,7 +50,7 @@ func bareTables(ctx context.Context, dir string, groups int, payload []byte) (ra
 		_, err := stmts[i].(driver.StmtExecContext).ExecContext(ctx, named)
 		return err
 	}
-	const id, beyond = "01M8GQ8MMKBDDFGF71ZGXBZ2VX", 1 << 20 // seqs that no session has yet
+	const id, beyond = "01M8GQ8MMKBDDFGF71ZGXBZ2VX", 1 << 20 // sequence numbers that no session uses yet
 	digest, chain := make([]byte, 32), make([]byte, 96)
 	t0 := time.Now()
 	for g := range int64(groups) {

@@ -8,7 +8,8 @@ import (
 	"fmt"
 )
 
-// audits measures the cost of the audit trail: its part of an append, verification, and masking.
+// audits measures the cost of the audit trail: its part of an append, the time of verification, and
+// the time of masking.
 func (b *bench) audits(ctx context.Context) error {
 	if err := b.trailCost(ctx); err != nil {
 		return err
@@ -19,8 +20,8 @@ func (b *bench) audits(ctx context.Context) error {
 	return b.masked(ctx)
 }
 
-// trailCost compares durable appends with and without a trail, alternating. Disk latency varies, so it reports the
-// median of rounds.
+// trailCost compares durable appends with a trail and without one, alternately. Disk latency
+// varies, so it reports the median of rounds.
 func (b *bench) trailCost(ctx context.Context) error {
 	with, without, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	stores := []string{"sqlite", "file"}

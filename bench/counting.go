@@ -15,35 +15,36 @@ import (
 	"sync"
 )
 
-// counting is a model server for Anthropic's protocol that answers with a text and counts what it receives,
-// separately for each way of running turns: the first part of the path names the way.
+// counting is a model server for Anthropic's protocol that answers with a text and counts what it
+// receives, separately for each way of running turns: the first part of the path names the way.
 //
-// Caching follows the rules of the original: a request may mark positions with cache_control; what precedes a
-// mark is cached, and a later request uses the longest cached prefix that ends at one of its own marks or at
-// one of the twenty blocks before one. Nothing expires, and nothing is too small to be cached.
+// Caching follows the rules of Anthropic's server. A request may mark positions with cache_control,
+// and everything before a mark is cached. A later request uses the longest cached prefix that ends
+// at one of its own marks, or at one of the twenty blocks before such a mark. Nothing expires, and
+// nothing is too small to be cached.
 type counting struct {
 	srv    *httptest.Server
 	answer string
 
 	mu     sync.Mutex
 	counts map[string]*counted
-	kept   map[string]map[[32]byte]bool // prefixes, by way
+	kept   map[string]map[[32]byte]bool // cached prefixes, for each way of running turns
 }
 
-// counted is the content of requests.
+// counted has the totals of several requests.
 type counted struct {
 	requests int
 	bytes    int // of their bodies
 	all      int // tokens
-	fresh    int // of these, not read from the cache
+	fresh    int // tokens that were not read from the cache
 }
 
 func (c counted) minus(o counted) counted {
 	return counted{c.requests - o.requests, c.bytes - o.bytes, c.all - o.all, c.fresh - o.fresh}
 }
 
-// newCounting listens on an address that the containers' proxy can reach: the proxy does not connect to this
-// machine's loopback address.
+// newCounting listens on an address that the containers' proxy can reach: the proxy does not
+// connect to this machine's loopback address.
 func newCounting(answer string) (*counting, error) {
 	host, err := externalAddress()
 	if err != nil {
@@ -70,7 +71,7 @@ func externalAddress() (string, error) {
 	return "", err
 }
 
-// countsOf returns the current counts of a way.
+// countsOf returns the current counts for one way of running turns.
 func (c *counting) countsOf(way string) counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +100,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ask.Stream {
 		message["content"], message["stop_reason"] = []any{map[string]any{"type": "text", "text": c.answer}}, "end_turn"
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(message) // the client may be gone
+		_ = json.NewEncoder(w).Encode(message) // writing fails if the client has ended
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -111,12 +112,12 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		{"type": "message_delta", "delta": map[string]any{"stop_reason": "end_turn"}, "usage": map[string]int{"output_tokens": tokens(len(c.answer))}},
 		{"type": "message_stop"},
 	} {
-		b, _ := json.Marshal(e) // maps of texts and numbers
+		b, _ := json.Marshal(e) // it cannot fail: the value has only maps, texts and numbers
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], b)
 	}
 }
 
-// asked is the counted part of a request.
+// asked is the part of a request that is counted.
 type asked struct {
 	Model    string            `json:"model"`
 	Stream   bool              `json:"stream"`
@@ -134,7 +135,7 @@ type block struct {
 	mark bool
 }
 
-// blocks returns what a model reads of a request, in the order in which it is cached.
+// blocks returns the parts of a request that a model reads, in the order in which they are cached.
 func (a *asked) blocks() []block {
 	var list []block
 	for _, t := range a.Tools {
@@ -163,11 +164,11 @@ func blocksOf(role string, raw json.RawMessage) []block {
 	}
 	_, mark := fields["cache_control"]
 	delete(fields, "cache_control")
-	text, _ := json.Marshal(fields) // in a fixed order; it was read as JSON
+	text, _ := json.Marshal(fields) // the keys are sorted; it cannot fail, because the values were read as JSON
 	return []block{{append([]byte(role), text...), mark}}
 }
 
-// usage returns the usage that the server reports for a request.
+// usage is the usage that the server reports for a request.
 type usage struct {
 	Input  int `json:"input_tokens"`
 	Wrote  int `json:"cache_creation_input_tokens"`
@@ -175,7 +176,7 @@ type usage struct {
 	Output int `json:"output_tokens"`
 }
 
-// lookBack is how many blocks before a mark may end a cached prefix.
+// lookBack is the number of blocks before a mark at which a cached prefix may end.
 const lookBack = 20
 
 // count counts a request, and caches its marked prefixes.
@@ -193,7 +194,8 @@ func (c *counting) count(way string, a *asked, size int) usage {
 	return u
 }
 
-// find returns the tokens of a request, of its cached prefix, and of its marked prefix.
+// find returns three token counts of a request: all of it, its cached prefix, and its marked
+// prefix.
 func (c *counting) find(way string, a *asked) (all, found, marked int) {
 	var prefix bytes.Buffer
 	prefix.WriteString(a.Model)

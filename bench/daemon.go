@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// daemons measures the cost of the daemon: the time from a decision to the tool, an event to a thousand
-// subscribers, and a thousand idle connections.
+// daemons measures the cost of the daemon: the time from a decision to the tool, the time to send
+// an event to a thousand subscribers, and the memory of a thousand idle connections.
 func (b *bench) daemons(ctx context.Context) error {
 	if err := b.decisions(ctx); err != nil {
 		return err
@@ -35,7 +35,8 @@ func (b *bench) daemons(ctx context.Context) error {
 	return nil
 }
 
-// decisions compares the time from a client's decision to the tool with an echo and one append, alternating.
+// decisions compares the time from a client's decision to the tool with the time of an echo and one
+// append, alternately.
 func (b *bench) decisions(ctx context.Context) error {
 	subject, control, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	quantiles := []string{"p50", "p99"}

@@ -18,18 +18,18 @@ import (
 	"strings"
 )
 
-// bareEngine talks to a container engine with minimal code. It is the control: what a shell's `docker exec`
-// does, without the start of the shell.
+// bareEngine talks to a container engine with minimal code. It is the control: what a shell's
+// `docker exec` does, without the start of the shell.
 type bareEngine struct {
 	network, addr string
 	http          *http.Client
 }
 
-// noEngine says how to get the rows of workspaces.
+// noEngine is the text that explains how to get the rows for workspaces.
 const noEngine = `no container engine: eval "$(scripts/services start docker)", or set DOCKER_HOST`
 
-// findEngine returns the engine that the environment names, and makes it the engine of this process. It
-// returns nil if none is named.
+// findEngine returns the engine that the environment names, and makes it the engine of this
+// process. It returns nil if the environment names no engine.
 func findEngine() (*bareEngine, error) {
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
@@ -54,7 +54,7 @@ func (e *bareEngine) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, e.network, e.addr)
 }
 
-// call sends a request to the engine and reads its answer into out, unless that is nil.
+// call sends a request to the engine and decodes the response into out, unless out is nil.
 func (e *bareEngine) call(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -88,7 +88,8 @@ type bareExec struct {
 	stderr bytes.Buffer
 }
 
-// exec starts a process with the requests of `docker exec -i`. Standard input is written and closed.
+// exec starts a process with the requests of `docker exec -i`. Standard input is written and
+// closed.
 func (e *bareEngine) exec(ctx context.Context, container, dir, stdin string, args ...string) (*bareExec, error) {
 	var made struct{ ID string }
 	if err := e.call(ctx, "POST", "/containers/"+container+"/exec", map[string]any{
@@ -148,7 +149,7 @@ func (s *streams) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended reads the rest, and returns how the process ended.
+// ended reads the rest of the stream, and returns how the process ended.
 func (e *bareEngine) ended(ctx context.Context, x *bareExec) error {
 	_, err := io.Copy(io.Discard, x.out)
 	err = errors.Join(err, x.conn.Close())
@@ -174,7 +175,7 @@ func (e *bareEngine) removeImage(ctx context.Context, name string) error {
 
 // idle is the resource use of an idle container.
 type idle struct {
-	bytes     int64 // of memory, without pages that could be written to disk or dropped
+	bytes     int64 // bytes of memory, without pages that the kernel could write to disk or drop
 	processes int
 	threads   int
 }

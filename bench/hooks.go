@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// hooks measures the cost of hooks: twenty functions without output for a tool call of a run, and the overhead
-// of a command hook over its command.
+// hooks measures the cost of hooks: twenty hook functions without output for one tool call, and the
+// time that a command hook takes in addition to its command.
 func (b *bench) hooks(ctx context.Context) error {
 	if err := b.functionHooks(ctx); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (b *bench) hooks(ctx context.Context) error {
 	return b.commandHooks(ctx)
 }
 
-// functionHooks compares runs without and with hooks in each round, so that a busy disk affects both in the same
-// way.
+// functionHooks compares runs without hooks and with hooks in each round, so that a busy disk
+// affects both in the same way.
 func (b *bench) functionHooks(ctx context.Context) error {
 	bare, all, added := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	stores := []string{"memory", "sqlite"}
@@ -45,7 +45,7 @@ func (b *bench) functionHooks(ctx context.Context) error {
 	return nil
 }
 
-// commandHooks compares command hooks with the bare start of the same shell.
+// commandHooks compares command hooks with starting the same shell directly.
 func (b *bench) commandHooks(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./hook", "^BenchmarkCommand$", "3s")
 	if err != nil {

@@ -8,14 +8,14 @@
 //	                               sandbox, hooks, audit, daemon, workspaces (containers, warm and words)
 //	go run -C bench . -quick       smaller sessions, fewer rounds
 //
-// It is a module of its own and measures the checkout that contains it.
+// It is a separate Go module and measures the checkout that contains it.
 //
-// Stores on servers are measured when there are some:
+// Stores on servers are measured if their servers are available:
 //
 //	eval "$(scripts/services start postgres mysql redis s3)"
 //
-// Every row names its control: the simplest program that does the same work. Control and Holdfast are measured in
-// turns on the same disk. Read the ratios; the absolute times are for orientation.
+// Every row names its control: the simplest program that does the same work. Control and Holdfast
+// run alternately on the same disk. Read the ratios; the absolute times are for orientation.
 package main
 
 import (
@@ -52,11 +52,11 @@ func main() {
 type bench struct {
 	quick           bool
 	only            string
-	dir             string // temporary, on the disk that is measured
+	dir             string // a temporary folder on the disk that is measured
 	rows            []row
-	reportedMissing bool // the missing backends were reported
+	reportedMissing bool // the backends that are missing were already reported
 
-	unmanned bool // the missing engine was reported
+	unmanned bool // the missing engine was already reported
 
 	container string
 }
@@ -64,7 +64,7 @@ type bench struct {
 // group is a set of rows that are measured together.
 type group struct {
 	name string
-	of   string // the group that it is a part of
+	of   string // the name of the group that contains this one
 	run  func(context.Context) error
 }
 
@@ -141,8 +141,9 @@ func (b *bench) rounds(full, quick int) int {
 	return full
 }
 
-// build compiles a program of the checkout into the bench's directory. It returns a copy, because a file's
-// page sizes in the page cache, and with them a program's memory, depend on how it was written: see duplicate.
+// build compiles a program of the checkout into the bench's directory. It returns a copy that
+// duplicate has made: how a file was written decides the page sizes in the page cache, and these
+// sizes change the memory use of the program.
 func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	if _, err := os.Stat(out); err == nil {
@@ -163,8 +164,9 @@ func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (s
 	return out, errors.Join(duplicate(linked, out), os.Remove(linked))
 }
 
-// duplicate copies a program in small pieces. Its memory is then the same as after loading it from disk. A
-// file that was written at once is in the page cache in pieces of megabytes, which the kernel maps as a whole.
+// duplicate copies a program in small pieces. The memory use of a program is then the same as after
+// loading it from disk. The page cache holds a file that was written at once in pieces of
+// megabytes, and the kernel maps each piece as a whole.
 func duplicate(from, to string) error {
 	r, err := os.Open(from)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// procStatus reads a field of /proc/PID/status in KiB, or 0.
+// procStatus returns a field of /proc/PID/status in KiB, or 0 if it cannot be read.
 func procStatus(pid, field string) int {
 	b, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {

@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// quiet waits until nothing else runs, so that work which one row leaves to the kernel, such as removing
-// network namespaces, does not slow down the next row. It gives up after a while, and counts that.
+// quiet waits until nothing else runs, so that work which one row leaves to the kernel, such as
+// removing network namespaces, does not slow down the next row. It gives up after a while, and
+// counts that.
 type quiet struct {
 	waits, vain int
-	spent       time.Duration // waiting in vain
+	spent       time.Duration // time spent waiting until wait gave up
 }
 
 const (
-	quietWindow  = 60 * time.Millisecond // with 100 ticks a second, a few ticks of each processor
-	quietWindows = 2                     // in a row: the kernel removes namespaces with pauses
+	quietWindow  = 60 * time.Millisecond // at 100 ticks a second, this is a few ticks of each processor
+	quietWindows = 2                     // quiet windows in a row, because the kernel removes namespaces with pauses
 
 	quietPatience = 700 * time.Millisecond // for a busy machine
 	quietBudget   = 20 * time.Second       // in total, so that a run ends on a busy machine, too
@@ -82,7 +83,7 @@ func parseBusy(stat string) (int64, error) {
 	}
 	var sum int64
 	for i, text := range f[1:8] {
-		if i == 3 || i == 4 { // idle, and idle during disk access
+		if i == 3 || i == 4 { // idle time, and idle time during disk access
 			continue
 		}
 		n, err := strconv.ParseInt(text, 10, 64)

@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-dev/holdfast/bench/spawn"
 )
 
-// sandboxes measures the start of /bin/true in Holdfast's sandbox and in others, against a plain start. Blocks
-// of starts alternate, and each waits until the machine is quiet. A ratio compares with the plain block of its
-// round.
+// sandboxes measures the start of /bin/true in Holdfast's sandbox and in others, against a plain
+// start. Starts are measured in blocks that alternate, and each block begins only when the machine
+// is quiet. Each ratio compares a block with the plain block of the same round.
 func (b *bench) sandboxes(ctx context.Context) error {
 	s := &sandboxBench{bench: b, processes: map[string]*spawn.Client{}}
 	defer s.stop()
@@ -47,7 +47,7 @@ type sandboxBench struct {
 	*bench
 	quiet     quiet
 	runners   []*runner
-	processes map[string]*spawn.Client // that start programs, by build
+	processes map[string]*spawn.Client // the serving processes that start programs, by build
 	ended     []func() error
 }
 
@@ -59,12 +59,12 @@ type runner struct {
 	ask   spawn.Ask
 
 	medians []time.Duration // by round
-	size    int             // of a block
-	absent  string          // why it is not measured
+	size    int             // number of starts in a block
+	absent  string          // why this runner is not measured
 }
 
-// The builds of the starting process: normal, with namespaces refused, and with commands started through the
-// program itself.
+// The serving process has three variants: a normal one, one for which the kernel refuses
+// namespaces, and one that starts commands through the program itself.
 const (
 	usual   = ""
 	refused = "refused"
@@ -106,8 +106,8 @@ func (s *sandboxBench) prepare(ctx context.Context) error {
 	return nil
 }
 
-// buildAgain builds the spawner as under the race detector, but without the race detector, by changing the one
-// constant that depends on it.
+// buildAgain builds the spawner the way a build for the race detector works, but without the race
+// detector, by changing the one constant that depends on it.
 func (s *sandboxBench) buildAgain(ctx context.Context) (string, error) {
 	const source = "internal/sandbox/kernel/norace.go"
 	path, err := filepath.Abs(source)
@@ -179,8 +179,8 @@ func (s *sandboxBench) block(r *runner, times, workers int) (*spawn.Answer, erro
 	return s.processes[r.build].Block(&ask)
 }
 
-// rounds measures each runner once per round. Each round begins with another runner, so that no runner always
-// follows the same one.
+// rounds measures each runner once per round. Each round begins with a different runner, so that no
+// runner always runs after the same other runner.
 func (s *sandboxBench) rounds() error {
 	for round := range s.bench.rounds(12, 4) {
 		for i := range s.runners {
@@ -198,8 +198,8 @@ func (s *sandboxBench) rounds() error {
 	return nil
 }
 
-// addRows adds the rows, each against the plain start, and Holdfast's also against bubblewrap or the control that
-// makes the same system calls.
+// addRows adds the rows. Each row is compared with the plain start. Holdfast's rows are also
+// compared with bubblewrap, or with the control that makes the same system calls.
 func (s *sandboxBench) addRows() {
 	for _, r := range s.runners {
 		s.addRatio(r, s.runners[0], r.goal)

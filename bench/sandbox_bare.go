@@ -14,11 +14,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
 )
 
-// bare is a process that makes only the system calls of Holdfast's sandbox: the lower limit for its starts.
+// bare is a process that makes only the system calls that Holdfast's sandbox makes. Its time is the
+// lower limit for starts in the sandbox.
 const bare = "bare"
 
-// addBare adds the controls for the rows of Holdfast. They are written in C; a machine without a C compiler
-// lists them as absent.
+// addBare adds the controls for the rows of Holdfast. The controls are written in C; on a machine
+// without a C compiler they are listed as absent.
 func (s *sandboxBench) addBare(ctx context.Context, folder string) error {
 	why := ""
 	cc, err := exec.LookPath("cc")

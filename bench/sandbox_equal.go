@@ -15,9 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// equal returns bubblewrap's command line for the mounts that `holdfast sandbox exec` makes in a folder: it
-// reads the mounts inside from a command. It omits what bubblewrap does not support: Landlock, the system call
-// filter, limits. The command line is for the folder twin, a copy of the first one.
+// equal returns bubblewrap's command line for the mounts that `holdfast sandbox exec` makes in a
+// folder. It runs a command in the sandbox to read these mounts. The command line has no Landlock
+// rules, system call filter or limits, because bubblewrap does not support them. It is for the
+// folder twin, which is a copy of folder.
 func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env []string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, holdfast, "sandbox", "exec", "--", "/bin/cat", "/proc/self/mountinfo")
 	cmd.Dir, cmd.Env, cmd.Stderr = folder, env, os.Stderr
@@ -44,13 +45,14 @@ func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env
 	return append(args, "--chdir", twin, "/bin/true"), nil
 }
 
-// mount is the needed part of a line of /proc/self/mountinfo.
+// mount is the part of a line of /proc/self/mountinfo that is needed here.
 type mount struct {
 	root, at, kind string
 	readOnly       bool
 }
 
-// parseMounts reads mounts in the order of their paths, so that a mount on another mount comes after it.
+// parseMounts returns the mounts in the order of their paths, so that a mount inside another one
+// comes after it.
 func parseMounts(text string) ([]mount, error) {
 	var list []mount
 	spaces := strings.NewReplacer(`\040`, " ", `\134`, `\`)
@@ -69,8 +71,8 @@ func parseMounts(text string) ([]mount, error) {
 	return list, nil
 }
 
-// flags returns bubblewrap's flags for a mount: a mask, or a protected or pinned name in the folder. Other
-// mounts are part of every command line.
+// flags returns bubblewrap's flags for a mount: a mask, or a protected or pinned name in the
+// folder. All other mounts are the same in every command line.
 func (m *mount) flags(folder, twin, empty string) []string {
 	switch {
 	case m.kind == "tmpfs" && m.root == "/file":
@@ -82,7 +84,7 @@ func (m *mount) flags(folder, twin, empty string) []string {
 	}
 	path := twin + strings.TrimPrefix(m.at, folder)
 	switch {
-	case unix.Access(path, unix.F_OK) != nil: // a protected name: bubblewrap creates an empty file there
+	case unix.Access(path, unix.F_OK) != nil: // a protected name: bubblewrap creates an empty file with this name
 		return []string{"--ro-bind", "/dev/null", path}
 	case m.readOnly:
 		return []string{"--ro-bind", path, path}

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// systemCalls measures the cost of Holdfast's filter per system call, compared with that of the smallest
-// possible filter.
+// systemCalls measures the cost of Holdfast's filter per system call, compared with that of the
+// smallest possible filter.
 func (b *bench) systemCalls(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./internal/sandbox/seccomp", "^BenchmarkCall$", "0.4s")
 	if err != nil {
@@ -40,7 +40,8 @@ func (b *bench) systemCalls(ctx context.Context) error {
 	return nil
 }
 
-// downloads measures the speed of a download through Holdfast's proxy as a share of a direct download.
+// downloads measures the speed of a download through Holdfast's proxy as a share of a direct
+// download.
 func (b *bench) downloads(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./internal/sandbox/egress", "^Benchmark(TLS)?Download$", "4s")
 	if err != nil {
@@ -78,7 +79,8 @@ func (f figures) find(name, unit string) (float64, error) {
 	return f[i].value, nil
 }
 
-// partBench runs Go benchmarks of a package, for parts that cannot be measured from outside it.
+// partBench runs Go benchmarks of a package. They measure parts that cannot be measured from
+// outside the package.
 func (b *bench) partBench(ctx context.Context, pkg, pattern, long string) (figures, error) {
 	if b.quick {
 		long = "0.1s"

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/bench/spawn"
 )
 
-// The runners that others are compared with.
+// The names of the runners that addRows compares with others.
 const (
 	namePlain  = "plain fork+exec"
 	nameKernel = "network namespace"
@@ -78,7 +78,8 @@ func (s *sandboxBench) addRunner(name, goal, build string, way spawn.Way, dir st
 	return r
 }
 
-// environ is the environment of all runners: the user's home folder, with its secrets hidden, and no settings.
+// environ is the environment of all runners. HOME is the user's home folder, whose secrets are
+// hidden, and there are no settings.
 func (s *sandboxBench) environ() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOLDFAST_HOME=" + filepath.Join(s.dir, "home")}
 }
@@ -107,7 +108,8 @@ func (s *sandboxBench) inProcess(folder, repository string) {
 	}
 }
 
-// others adds other sandboxes, each started as its users do, with a writable repository and no network.
+// others adds other sandboxes. Each is started as its users start it, with a writable repository
+// and no network.
 func (s *sandboxBench) others(ctx context.Context, holdfast, repository string) error {
 	twin, err := s.workspace(ctx, "twin", true)
 	if err != nil {
@@ -149,14 +151,14 @@ func (s *sandboxBench) others(ctx context.Context, holdfast, repository string) 
 	return nil
 }
 
-// srt writes the settings of srt.
+// srt writes the settings file of the program srt and returns its command line.
 func (s *sandboxBench) srt(path string) ([]string, error) {
 	const settings = `{"network":{"allowedDomains":[],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
 	file := filepath.Join(s.dir, "srt.json")
 	return []string{path, "-s", file, "/bin/true"}, os.WriteFile(file, []byte(settings), 0o600)
 }
 
-// containers adds docker exec in a container that the user has started for it.
+// containers adds docker exec in a container that the user started for the benchmark.
 func (s *sandboxBench) containers(dir string) {
 	r := s.addRunner("docker exec", "", usual, spawn.Fork, dir)
 	docker, err := exec.LookPath("docker")

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// modelServer is a model server on loopback with the Messages protocol: for each run it requests a number of
-// calls of `true` and then answers "done". It records when each request had arrived and when its answer was
-// about to be sent.
+// modelServer is a model server on loopback with the Messages protocol: for each run it requests a
+// number of calls of `true` and then answers "done". It records the time when each request has
+// arrived, and the time just before its answer is sent.
 type modelServer struct {
 	url string
 	srv *http.Server
@@ -24,7 +24,7 @@ type modelServer struct {
 }
 
 type modelRun struct {
-	calls    int // tool calls to request
+	calls    int // number of tool calls to request
 	asked    int
 	size     int64 // of the last request
 	arrived  []time.Time
@@ -80,7 +80,7 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	} else {
 		writeAnswer(w, r.asked, `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn")
 	}
-	r.answered = append(r.answered, time.Now()) // before it is sent: the client may be gone before this function returns
+	r.answered = append(r.answered, time.Now()) // before the answer is sent, because the client may end before this function returns
 	w.(http.Flusher).Flush()
 }
 
@@ -97,7 +97,8 @@ func writeAnswer(w io.Writer, n int, block, delta, stop string) {
 	send("message_stop", `{"type":"message_stop"}`)
 }
 
-// gaps returns the times from an answer to the next request: one tool turn each, as the model server sees it.
+// gaps returns the times from each answer to the next request. Each is the time of one tool turn,
+// as the model server measures it.
 func (r *modelRun) gaps() []time.Duration {
 	var d []time.Duration
 	for i := 1; i < len(r.arrived); i++ {

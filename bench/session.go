@@ -12,7 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// sized are the backends whose large sessions are measured, and the limit for reading a tail.
+// sized lists the backends for which large sessions are measured, with the limit for reading a
+// tail.
 var sized = map[string]time.Duration{
 	"SQLite": 5 * time.Millisecond, "file": 5 * time.Millisecond, "PostgreSQL": 10 * time.Millisecond,
 }
@@ -23,8 +24,8 @@ const (
 	listTime  = 3 * time.Millisecond
 )
 
-// sessions measures operations that must not depend on size: the tail and the fork of a large session, and the
-// list of the newest of many sessions.
+// sessions measures operations that must not depend on size: the tail and the fork of a large
+// session, and the list of the newest of many sessions.
 func (b *bench) sessions(ctx context.Context) error {
 	for _, be := range b.availableBackends() {
 		if sized[be.name] == 0 {
@@ -112,7 +113,8 @@ func tailsAndForks(ctx context.Context, s *session.Sessions) (tails, forks []tim
 	return tails, forks, nil
 }
 
-// manySessions lists the newest of many sessions, next to the large one.
+// manySessions measures listing the newest of many sessions in a store that also has the large
+// session.
 func (b *bench) manySessions(ctx context.Context, p *place) error {
 	n := b.rounds(100_000, 10_000)
 	store, err := p.open(ctx)
@@ -141,7 +143,8 @@ func (b *bench) manySessions(ctx context.Context, p *place) error {
 	return nil
 }
 
-// createMany creates n sessions, some concurrently. Those created first were not updated first.
+// createMany creates n sessions, some concurrently. The order in which sessions were updated
+// differs from the order in which they were created.
 func createMany(ctx context.Context, store session.Store, s *session.Sessions, n int) error {
 	const at = 32
 	errs := make(chan error, at)
@@ -163,8 +166,8 @@ func createMany(ctx context.Context, store session.Store, s *session.Sessions, n
 	return all
 }
 
-// create appends only a session's first record; acquiring and releasing a lease each time would only make the
-// preparation longer.
+// create appends only a session's first record; acquiring and releasing a lease each time would
+// only make the preparation longer.
 func create(ctx context.Context, store session.Store, s *session.Sessions, at time.Time) error {
 	id := s.NewID()
 	d, err := session.NewDraft(record.KindOpened, session.Opened{Format: record.FormatVersion, SessionID: id, Created: at})

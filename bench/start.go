@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// starts measures the cost of the program before it does anything.
+// starts measures what starting the program costs before the program does anything.
 func (b *bench) starts(ctx context.Context) error {
 	holdfast, err := b.build(ctx, "./cmd/holdfast", "holdfast")
 	if err != nil {

@@ -31,10 +31,10 @@ func share(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func times(r float64) string { return fmt.Sprintf("%.2f ×", r) }
 
-// middle is the median; for an even number of figures, the mean of the middle two.
+// middle returns the median; for an even number of figures it is the mean of the middle two.
 func middle(f []float64) float64 { return between(f, 0.5) }
 
-// between is a quantile of a few figures, interpolated if necessary.
+// between returns a quantile of a few figures, and interpolates if necessary.
 func between(f []float64, q float64) float64 {
 	s := slices.Sorted(slices.Values(f))
 	at := q * float64(len(s)-1)
@@ -49,12 +49,12 @@ func spread(d []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p99 %s", micros(median(d)), micros(quantile(d, 0.99)))
 }
 
-// quartiles describes a ratio by the median of its rounds, with their quartiles.
+// quartiles describes a ratio by the median and the quartiles of its rounds.
 func quartiles(r []float64, unit string) string {
 	return fmt.Sprintf("%.2f %s (%.2f to %.2f)", middle(r), unit, between(r, 0.25), between(r, 0.75))
 }
 
-// most returns a goal with a maximum, such as "≤ 1.5 ×". The function least returns one with a minimum.
+// most returns a goal with a maximum, such as "≤ 1.5 ×"; least returns a goal with a minimum.
 func most(limit float64, unit string, got float64) string {
 	return goal(fmt.Sprintf("≤ %g %s", limit, unit), got <= limit)
 }
@@ -65,7 +65,7 @@ func least(limit float64, unit string, got float64) string {
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// goal is the goal of a row, and whether the row missed it.
+// goal returns the goal of a row, and marks it if the row missed it.
 func goal(text string, met bool) string {
 	if met {
 		return text

@@ -22,12 +22,12 @@ import (
 // backend is a kind of store and its engine.
 type backend struct {
 	name    string
-	control string // name of the bare way in the table; "" if there is none
-	service string // of scripts/services, "" when it needs no server
+	control string // name of the bare way in the table; empty if there is none
+	service string // the server in scripts/services; empty if the backend needs none
 	place   func(ctx context.Context, dir string) (*place, error)
 }
 
-// place is the location of a backend's store, and of a bare store of the same engine next to it.
+// place is the location of a backend's store and of a bare store with the same engine.
 type place struct {
 	open   func(context.Context) (session.Store, error)
 	bare   func(context.Context) (bareWay, error)
@@ -35,16 +35,16 @@ type place struct {
 	remove func(context.Context) error
 }
 
-// bareWay is the minimal way to make some bytes durable in an engine. Writers, numbered from 0, may append
-// concurrently.
+// bareWay is the minimal way to make some bytes durable in an engine. Writers, numbered from 0, may
+// append concurrently.
 type bareWay interface {
 	append(ctx context.Context, writer int, p []byte) error
 	Close() error
 }
 
 const (
-	writers = 64 // concurrent, each with its own session
-	conns   = 16 // of a store to a database, by default; the bare way has as many
+	writers = 64 // concurrent writers, each with its own session
+	conns   = 16 // default number of connections of a store to a database; the bare way opens as many
 )
 
 var backends = []backend{
@@ -57,7 +57,7 @@ var backends = []backend{
 	{"S3", "PutObject If-None-Match", "s3", s3Place},
 }
 
-// server returns the URL of a backend's server, or "".
+// server returns the URL of a backend's server, or "" if there is none.
 func (be *backend) server() string {
 	if be.service == "" {
 		return ""
@@ -65,7 +65,8 @@ func (be *backend) server() string {
 	return os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(be.service))
 }
 
-// availableBackends returns the backends that can be measured. It reports the others once.
+// availableBackends returns the backends that can be measured. It reports the unavailable backends
+// once.
 func (b *bench) availableBackends() []backend {
 	var found []backend
 	var names, services []string
@@ -136,7 +137,7 @@ func sqlitePlace(_ context.Context, dir string) (*place, error) {
 	}, nil
 }
 
-// diskUse returns the disk space of a folder's files, including folders.
+// diskUse returns the disk space that a folder's files and subfolders take.
 func diskUse(dir string) (sum int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil {

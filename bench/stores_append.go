@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// stores measures the durable append of each backend against the engine's own.
+// stores compares the durable append of each backend with the bare append of its engine.
 func (b *bench) stores(ctx context.Context) error {
 	for _, be := range b.availableBackends() {
 		if err := b.within(ctx, be, func(p *place) error { return b.engine(ctx, be, p) }); err != nil {
@@ -44,7 +44,7 @@ func (b *bench) engine(ctx context.Context, be backend, p *place) (err error) {
 	return b.manyWriters(ctx, be, sessions, bare)
 }
 
-// oneWriter alternates with the bare way, append by append.
+// oneWriter measures appends of the store and bare appends, one after the other.
 func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Sessions, bare bareWay) error {
 	log, err := sessions.Create(ctx, session.Opened{})
 	if err != nil {
@@ -89,8 +89,8 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 	return nil
 }
 
-// takeTurns calls both n times. The second call of a pair finds the disk slightly warmer, so the two take turns at
-// being first.
+// takeTurns calls both functions n times. The second call of a pair finds the disk slightly warmer,
+// so each function is first in every other pair.
 func takeTurns(n int, subject, control func() (time.Duration, error)) (o, c []time.Duration, err error) {
 	for i := range n {
 		first, second := subject, control
@@ -110,8 +110,8 @@ func takeTurns(n int, subject, control func() (time.Duration, error)) (o, c []ti
 	return o, c, nil
 }
 
-// manyWriters measures 64 writers that append to their own sessions for a while, and as many writers that use the
-// bare way. Which of the two is first alternates.
+// manyWriters measures 64 writers that append to their own sessions for a while, and then 64
+// writers that use the bare way. Each of the two is measured first in every other round.
 func (b *bench) manyWriters(ctx context.Context, be backend, sessions *session.Sessions, bare bareWay) (err error) {
 	logs := make([]*session.Log, writers)
 	for i := range logs {

@@ -15,7 +15,7 @@ import (
 	modernc "modernc.org/sqlite"
 )
 
-// bareFile appends to a plain file and syncs it: the minimal cost of durability.
+// bareFile appends to a plain file and syncs the file, which is the minimal cost of durability.
 type bareFile struct{ f *os.File }
 
 func newBareFile(path string) (*bareFile, error) {
@@ -30,7 +30,7 @@ func (b *bareFile) append(p []byte) error {
 	return unix.Fdatasync(int(b.f.Fd()))
 }
 
-// bareFiles is one file per writer.
+// bareFiles has one file for each writer.
 type bareFiles []*bareFile
 
 func newBareFiles(dir string) (bareFiles, error) {
@@ -54,8 +54,8 @@ func (b bareFiles) Close() (err error) {
 	return err
 }
 
-// bareSQLite inserts rows, each in its own transaction, on one connection: SQLite has one writer. It uses the
-// driver directly, without database/sql.
+// bareSQLite inserts rows, each in its own transaction, on one connection: SQLite has one writer.
+// It uses the driver directly, without database/sql.
 type bareSQLite struct {
 	mu     sync.Mutex
 	conn   driver.Conn

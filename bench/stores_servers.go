@@ -121,8 +121,8 @@ func (b *bareMySQL) append(ctx context.Context, _ int, p []byte) error {
 
 func (b *bareMySQL) Close() error { return b.insert.Close() }
 
-// redisPlace creates a prefix for the store's keys and the bare lists. The store refuses a server that syncs
-// after it answers.
+// redisPlace creates a key prefix for the store and one for the bare lists. The store refuses a
+// server that answers before it syncs its data to disk.
 func redisPlace(ctx context.Context, _ string) (*place, error) {
 	u, err := serverURL("redis")
 	if err != nil {
@@ -162,7 +162,7 @@ func (b *bareRedis) append(ctx context.Context, writer int, p []byte) error {
 
 func (b *bareRedis) Close() error { return nil }
 
-// s3Place creates a prefix for the store and the bare objects.
+// s3Place creates a key prefix for the store and one for the bare objects.
 func s3Place(_ context.Context, _ string) (*place, error) {
 	u, err := serverURL("s3")
 	if err != nil {

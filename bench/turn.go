@@ -16,13 +16,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// client is a program that gets a model server and one prompt.
+// client is a program that is started with the address of a model server and one prompt.
 type client struct {
 	name string
 	cmd  func(ctx context.Context, url, dir string) *exec.Cmd
 }
 
-// holdfastClient is holdfast, which commits each record to disk and sandboxes commands unless a flag turns that off.
+// holdfastClient is holdfast, which commits each record to disk and sandboxes commands unless a
+// flag turns that off.
 func (b *bench) holdfastClient(program, name string, flags ...string) client {
 	return client{name, func(ctx context.Context, url, dir string) *exec.Cmd {
 		args := append([]string{"run", "-m", "anthropic/bench", "--permission-mode", "bypassPermissions"}, flags...)
@@ -35,8 +36,8 @@ func (b *bench) holdfastClient(program, name string, flags ...string) client {
 	}}
 }
 
-// bare is the control: a Go program that posts, reads the stream, runs bash -c
-// and syncs a file twice per turn.
+// bare is the control: a Go program that posts the request, reads the stream, runs bash -c and
+// syncs a file twice per turn.
 func (b *bench) bare(program string, args ...string) client {
 	return client{"bare client", func(ctx context.Context, url, dir string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, append([]string{url, filepath.Join(dir, "bare.log")}, args...)...)
@@ -55,13 +56,13 @@ func (b *bench) env(url string) []string {
 // outcome is the result of one run of a client.
 type outcome struct {
 	first time.Duration // start → first request
-	exit  time.Duration // last answer → the process has ended
+	exit  time.Duration // time from the last answer until the process has ended
 	gaps  []time.Duration
 	size  int64 // of the last request
-	peak  int   // KiB, the process's own high-water mark at its last request
+	peak  int   // peak memory of the process in KiB, read at its last request
 }
 
-// play runs a client once, in a folder that stays from run to run.
+// play runs a client once, in a folder that is kept between runs.
 func (b *bench) play(ctx context.Context, s *modelServer, c client, calls int) (o outcome, err error) {
 	dir := filepath.Join(b.dir, "folder of "+c.name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -70,7 +71,7 @@ func (b *bench) play(ctx context.Context, s *modelServer, c client, calls int) (
 	var cmd *exec.Cmd
 	asks := 0
 	run, url := s.start(calls, func() {
-		// Reading the mark takes time, so it is done once, at the last request.
+		// Reading the peak memory takes time, so it is read only once, at the last request.
 		if asks++; asks == calls+1 {
 			o.peak = peakOf(cmd.Process.Pid)
 		}
@@ -118,14 +119,16 @@ func (b *bench) turns(ctx context.Context) error {
 	return b.longRun(ctx, s, subject, bare)
 }
 
-// taken is the result of the runs of one client: each run's figures, and the median of its turns.
+// taken has the results of all runs of one client: the figures of each run, and the median of its
+// turns.
 type taken struct {
 	first, exit, turn []time.Duration
-	grown             []float64 // the last tenth of the turns compared with the first
+	grown             []float64 // the last tenth of the turns, compared with the first tenth
 	peak              []float64 // MiB
 }
 
-// playTurns runs clients in alternation, each round with another one first. The first round is not counted.
+// playTurns runs the clients alternately, and begins each round with a different client. The first
+// round is not counted.
 func (b *bench) playTurns(ctx context.Context, s *modelServer, rounds, calls int, clients ...client) ([]taken, error) {
 	all := make([]taken, len(clients))
 	for round := range rounds + 1 {
@@ -168,7 +171,8 @@ func (b *bench) shortRun(ctx context.Context, s *modelServer, subject, bare, ope
 	return nil
 }
 
-// compare adds a row of two clients that alternated: the ratio is the median of the rounds' ratios.
+// compare adds a row for two clients that ran alternately: the ratio is the median of the ratios of
+// all rounds.
 func (b *bench) compare(what string, subject []time.Duration, name string, control []time.Duration, limit float64) {
 	ratios := make([]float64, len(subject))
 	for i := range subject {
@@ -177,8 +181,8 @@ func (b *bench) compare(what string, subject []time.Duration, name string, contr
 	b.add(what, micros(median(subject)), name+" "+micros(median(control)), quartiles(ratios, "×"), most(limit, "×", middle(ratios)))
 }
 
-// longRun compares many turns of holdfast and the control in alternation, and checks whether a turn costs more
-// the longer the session is.
+// longRun runs many turns of holdfast and of the control, alternately. It compares the two, and
+// checks whether a turn costs more when the session is longer.
 func (b *bench) longRun(ctx context.Context, s *modelServer, subject, bare client) error {
 	calls := b.rounds(1500, 200)
 	all, err := b.playTurns(ctx, s, b.rounds(3, 1), calls, subject, bare)
@@ -194,13 +198,15 @@ func (b *bench) longRun(ctx context.Context, s *modelServer, subject, bare clien
 	return nil
 }
 
-// growth is the median of the last tenth divided by that of the first.
+// growth returns the median of the last tenth of the turns divided by the median of the first
+// tenth.
 func growth(gaps []time.Duration) float64 {
 	part := len(gaps) / 10
 	return float64(median(gaps[len(gaps)-part:])) / float64(median(gaps[:part]))
 }
 
-// resume measures the time from the start with a 10,000-item session to the first request.
+// resume measures the time from the start of the program to its first request, with a session of
+// 10,000 items.
 func (b *bench) resume(ctx context.Context) error {
 	s, err := newModelServer()
 	if err != nil {
@@ -230,7 +236,7 @@ func (b *bench) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := b.play(ctx, s, subject, 0) // warm-up, and for the size
+	o, err := b.play(ctx, s, subject, 0) // this run warms up the caches and measures the size of the request
 	if err != nil {
 		return err
 	}
@@ -258,11 +264,11 @@ func (b *bench) resume(ctx context.Context) error {
 	return nil
 }
 
-// longTranscript returns n items of a session with tools as the agent records it: calls together with the
-// provider's own blocks, and results. Each item has about itemBytes.
+// longTranscript returns n items of a session with tools, as the agent records them: calls with the
+// provider's own blocks, and results. Each item has about itemBytes bytes.
 func longTranscript(s *session.Sessions, n int) []transcript.Item {
 	text := item("").Text()
-	answer := text[:len(text)/2-200] // the item contains it twice
+	answer := text[:len(text)/2-200] // half the size, because the item contains the text twice
 	var items []transcript.Item
 	for i := 0; len(items) < n; i++ {
 		use := fmt.Sprintf("toolu_%06d", i)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// heldRun measures the cost of the sandbox in a durable tool turn. The two alternate, and a ratio is that of
-// one pair.
+// heldRun measures how much the sandbox adds to a durable tool turn. Runs with and without the
+// sandbox alternate, and a ratio compares the two runs of one pair.
 func (b *bench) heldRun(ctx context.Context, s *modelServer, subject client) error {
 	const calls = 20
 	free := client{subject.name + " without sandbox", func(ctx context.Context, url, dir string) *exec.Cmd {

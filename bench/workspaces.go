@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// containers, warmTurns and words measure agents in containers: the time to reach a container, a turn with
-// everything running, and the text that a vendor agent receives.
+// containers, warmTurns and words measure agents in containers. They measure the time to reach a
+// container, a turn when everything is already running, and the text that a vendor agent receives.
 func (b *bench) containers(ctx context.Context) error {
 	return b.withWorkspaces(ctx, (*workspaceBench).reach)
 }
@@ -30,7 +30,7 @@ func (b *bench) words(ctx context.Context) error {
 	return b.withWorkspaces(ctx, (*workspaceBench).standInTokens, (*workspaceBench).realTokens)
 }
 
-// withWorkspaces measures parts in a studio of its own.
+// withWorkspaces measures parts in a new home folder.
 func (b *bench) withWorkspaces(ctx context.Context, parts ...func(*workspaceBench, context.Context) error) error {
 	e, err := findEngine()
 	if err != nil {
@@ -56,7 +56,7 @@ func (b *bench) withWorkspaces(ctx context.Context, parts ...func(*workspaceBenc
 	return nil
 }
 
-// workspaceBench is a home with workspaces, on an engine.
+// workspaceBench is a home folder with workspaces, on one engine.
 type workspaceBench struct {
 	*bench
 	engine   *bareEngine
@@ -228,7 +228,7 @@ func padded(n, number int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// bytesPerToken is the estimate for all token counts.
+// bytesPerToken is the number of bytes per token that all token counts here assume.
 const bytesPerToken = 4
 
 func tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }

@@ -20,7 +20,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The two ways to continue a vendor agent, and what a turn sends and receives.
+// The two ways to continue a vendor agent, and the number of tokens that each turn sends and
+// receives.
 const (
 	byResume  = "resume"
 	byHistory = "history"
@@ -29,9 +30,9 @@ const (
 	receivedTokens = 300
 )
 
-// wordTurns runs turns of an agent. For the way by history, its own session is removed before each turn, so that
-// the agent gets the history as text. at is called after each turn, when the agent's process has ended: it writes
-// to its session until then.
+// wordTurns runs turns of an agent. If way is byHistory, the agent's own session is removed before
+// each turn, so that the agent gets the history as text. The function at is called after each turn,
+// when the agent's process has ended, because the process writes to its session until then.
 func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
 	a, err := s.vendorAgent(ctx, slug, "words by "+way+" in "+slug, environ...)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *workspaceBench) wordTurns(ctx context.Context, slug, way, word string, 
 	return s.checkWay(ctx, "words by "+way+" in "+slug, way)
 }
 
-// emptied waits until no agent process is in a workspace's container.
+// emptied waits until no agent process runs in a workspace's container.
 func (s *workspaceBench) emptied(ctx context.Context, slug string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -78,7 +79,8 @@ func (s *workspaceBench) emptied(ctx context.Context, slug string) error {
 	}
 }
 
-// checkWay checks whether an agent continued in the expected way: by history, every turn has its own session.
+// checkWay checks whether an agent continued in the expected way. If way is byHistory, every turn
+// has a different session of the vendor.
 func (s *workspaceBench) checkWay(ctx context.Context, id, way string) error {
 	sessions, want := 0, 1
 	if way == byHistory {
@@ -129,7 +131,7 @@ func (s *workspaceBench) standInTokens(ctx context.Context) error {
 	return nil
 }
 
-// received returns what the stand-in has received, in tokens per turn.
+// received returns the number of tokens that the stand-in received in each turn.
 func (s *workspaceBench) received(slug, way string) (list []int, err error) {
 	b, err := os.ReadFile(filepath.Join(s.home(slug), "calls.jsonl"))
 	if err != nil {
@@ -159,8 +161,9 @@ func (s *workspaceBench) received(slug, way string) (list []int, err error) {
 	return list, nil
 }
 
-// addWords adds two rows for the tokens of turns: the last turn, and the sum. The difference between
-// consecutive turns makes the sum grow quadratically.
+// addWords adds two rows with token counts: one for the last turn, and one for the sum of all
+// turns. The second row also has the average difference between consecutive turns: if it is not 0,
+// the sum grows quadratically.
 func (s *workspaceBench) addWords(what string, resume, history []int, withGoal bool) {
 	n := len(resume)
 	share := float64(history[n-1]) / float64(resume[n-1])
@@ -176,8 +179,8 @@ func (s *workspaceBench) addWords(what string, resume, history []int, withGoal b
 		fmt.Sprintf("1/%.1f", float64(sum(history))/float64(sum(resume))), linear)
 }
 
-// growthOf returns how many more tokens a turn takes than the one before it, on average over the second half of
-// the turns, because the first turns find less in a cache.
+// growthOf returns how many more tokens a turn takes than the turn before it. This is an average
+// over the second half of the turns, because the first turns find less in a cache.
 func growthOf(list []int) int {
 	last := len(list) - 1
 	return (list[last] - list[last/2]) / (last - last/2)
@@ -190,8 +193,8 @@ func sum(list []int) (all int) {
 	return all
 }
 
-// realTokens does the same with Claude Code itself, and counts at a model server. Both ways run in parallel,
-// each in a container of its own.
+// realTokens measures the same with Claude Code itself, and counts the tokens at a model server.
+// Both ways run in parallel, each in a container of its own.
 func (s *workspaceBench) realTokens(ctx context.Context) error {
 	const what = "Claude Code itself, counted by a model server"
 	packages, debian := os.Getenv("HOLDFAST_TEST_VENDORS"), os.Getenv("HOLDFAST_TEST_DEBIAN")
@@ -205,7 +208,7 @@ func (s *workspaceBench) realTokens(ctx context.Context) error {
 	case packages == "" || debian == "":
 		s.add(what, "-", "", "", `not measured: eval "$(scripts/services env debian vendors)"`)
 		return nil
-	case strings.HasPrefix(address, "["): // it listens on all addresses: this machine has no other
+	case strings.HasPrefix(address, "["): // the server listens on all addresses, because this machine has only a loopback address
 		s.add(what, "-", "", "", "not measured: this machine has only a loopback address")
 		return nil
 	}

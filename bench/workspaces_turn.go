@@ -23,17 +23,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hello is a model that answers at once.
+// hello is the script of a model that answers immediately.
 const hello = "steps:\n  - {when: {any: true}, text: Hello.}\n"
 
-// turnTimes are the times of one turn, counted from its call.
+// turnTimes has the times of one turn, measured from the call that starts the turn.
 type turnTimes struct {
-	event time.Duration // the first event from the container
-	words time.Duration // the first of the answer
+	event time.Duration // time until the first event from the container
+	words time.Duration // time until the first text of the answer
 	end   time.Duration
 }
 
-// series are the turns of one way.
+// series has the times of all turns that were run in one way.
 type series struct{ event, words, end []time.Duration }
 
 func (s *series) add(m turnTimes) {
@@ -65,8 +65,8 @@ func turn(ctx context.Context, a *workspace.Agent, text string, first func(event
 	return m, nil
 }
 
-// bareTurn runs a process in a container until its end: the first event is its first line, the first words are
-// the first line that contains text_delta.
+// bareTurn runs a process in a container until the process ends. The first event is its first line,
+// and the first words are the first line that contains text_delta.
 func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args ...string) (m turnTimes, err error) {
 	began := time.Now()
 	x, err := e.exec(ctx, container, workspace.WorkFolder, stdin, args...)
@@ -96,8 +96,8 @@ func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args
 	return m, nil
 }
 
-// builtinTurns measures the built-in agent in a running container, the second turn of each session, against a bare
-// exec of the same binary in the same container.
+// builtinTurns measures the built-in agent in a running container. It compares the second turn of
+// each session with a bare exec of the same binary in the same container.
 func (s *workspaceBench) builtinTurns(ctx context.Context) error {
 	const slug = "own"
 	project, err := s.create(ctx, workspace.Settings{Slug: slug})
@@ -169,11 +169,12 @@ func (s *workspaceBench) builtinTurn(ctx context.Context, slug, id string) (m tu
 	return m, errors.Join(err, a.Close())
 }
 
-// standIn is a program that replaces Claude Code and has no model: it follows its prompt.
+// standIn is a program that replaces Claude Code. It has no model and follows the instructions in
+// its prompt.
 const standIn = "stand-in"
 
-// vendorTurns does the same for a vendor agent. It measures until the agent's first output, because the loop's
-// own events do not come from the agent.
+// vendorTurns does the same as builtinTurns for a vendor agent. It measures until the agent's first
+// output, because the loop's own events do not come from the agent.
 func (s *workspaceBench) vendorTurns(ctx context.Context) error {
 	const slug = "vendor"
 	id, err := s.standIn(ctx, slug)
@@ -246,8 +247,8 @@ func isWords(e event.Event) bool {
 	return ok
 }
 
-// addPaired adds a row of two series that alternated: the ratio is the median of the pairs' ratios, with their
-// quartiles.
+// addPaired adds a row for two series whose turns alternated: the ratio is the median of the ratios
+// of all pairs, with their quartiles.
 func (b *bench) addPaired(what string, subject []time.Duration, name string, control []time.Duration, bound string) {
 	ratios := make([]float64, len(subject))
 	for i := range subject {

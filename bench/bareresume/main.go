@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command bareresume is the control for resuming a long session: it reads the rows of its records, checks each
-// payload against its digest, and posts as many bytes as the request has. It does not decode the payloads.
-// Without a database it only posts.
+// Command bareresume is the control for resuming a long session: it reads the rows of the session's
+// records, checks each payload against its digest, and posts as many bytes as Holdfast's request
+// has. It does not decode the payloads. Without a database it only posts.
 //
 //	bareresume URL BYTES [DATABASE]
 package main
@@ -50,7 +50,7 @@ func run(args []string) error {
 
 type record struct{ payload, chain []byte }
 
-// read checks all records and copies a share of each into the body.
+// read checks all records and copies a part of each into the body of the request.
 func read(path string, body []byte) error {
 	connector, err := modernc.NewConnector("file://" + path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command empty does nothing: the control for start-up time.
+// Command empty does nothing. It is the control for start-up time.
 package main
 
 func main() {}

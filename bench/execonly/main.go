@@ -1,6 +1,6 @@
-// Command execonly is `holdfast sandbox exec` and nothing else, with the packages that it links: the control
-// for the cost of being part of a large program. Go initializes every linked package before main begins,
-// except that package first runs early.
+// Command execonly is `holdfast sandbox exec` alone, with only the packages that this command
+// links. It is the control for the cost of being part of a large program. Go initializes every
+// linked package before main begins; only the package first runs earlier.
 package main
 
 import (

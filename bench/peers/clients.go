@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// packages are the programs as npm packages, in the measured versions.
+// packages are the npm packages of the programs, in the measured versions.
 var packages = []string{"@anthropic-ai/claude-code@2.1.332", "@openai/codex@0.171.0", "opencode-ai@1.18.33", "@google/gemini-cli@0.61.0"}
 
 // program is a measured program.
 type program struct {
 	name, version string
 	sandbox       string // what confined the command
-	durable       string // whether a turn is on disk before the next
+	durable       string // whether the program writes a turn to disk before the next turn
 	env           []string
-	once, again   []string // before the prompt: for a new session, and to resume the last one
+	once, again   []string // the arguments before the prompt: for a new session, and for resuming the last one
 	home, dir     string
-	noResume      string // why resuming is not measured
+	noResume      string // why resuming is not measured for this program
 }
 
-// install downloads the packages once. Their scripts are not run.
+// install downloads the packages once. The install scripts of the packages are not run.
 func install(dir string) error {
 	done := filepath.Join(dir, "installed")
 	if b, _ := os.ReadFile(done); string(b) == strings.Join(packages, " ") {
@@ -43,8 +43,8 @@ func install(dir string) error {
 	return os.WriteFile(done, []byte(strings.Join(packages, " ")), 0o600)
 }
 
-// programs are all measured programs. A native program that its npm package starts through Node is started
-// directly.
+// programs are all measured programs. If an npm package starts a native program through Node, the
+// native program is started directly.
 func programs(url, peers, holdfast, bare, homes string) []*program {
 	at := func(path string) string { return filepath.Join(peers, "node_modules", path) }
 	arch := "x64"
@@ -95,7 +95,8 @@ func programs(url, peers, holdfast, bare, homes string) []*program {
 	return all
 }
 
-// prepare creates a home with the settings that have no flag, and reads the version.
+// prepare creates a home folder with the settings for which there is no flag, and reads the
+// program's version.
 func (p *program) prepare(url string) error {
 	files := map[string]string{filepath.Join(p.dir, "a"): "a\n"}
 	switch p.name {

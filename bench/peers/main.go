@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command peers compares holdfast with other agents, each against the same model server on this machine, and
-// prints Markdown. It installs them with npm, once.
+// Command peers compares holdfast with other agents, each against the same model server on this
+// machine, and prints Markdown. It installs them with npm, once.
 //
 //	go run -C bench ./peers                  0, 20 and 200 tool calls, resume, and the turns of a conversation
 //	go run -C bench ./peers -rounds 3        fewer rounds
@@ -111,7 +111,7 @@ func build(dir, pkg, to string) (string, error) {
 	return to, cmd.Run()
 }
 
-// table measures all programs, alternating, and prints their medians.
+// table measures all programs alternately, and prints their medians.
 func table(ctx context.Context, s *server, all []*program, calls int, again bool, rounds int) {
 	what := fmt.Sprintf("%d tool calls", calls)
 	if again {

@@ -17,13 +17,13 @@ import (
 // figures are the measurements of one process.
 type figures struct {
 	wall, first, exit, cpu time.Duration
-	peak                   int // KiB, of the process and its children
+	peak                   int // peak memory of the process and its children, in KiB
 	bytes, requests        int
 	prompts                []string
 }
 
-// play runs a program once. With memory it polls the memory of its processes, which costs time, so such a run
-// is not timed.
+// play runs a program once. If memory is true, it polls the memory of the program's processes. That
+// takes time, so the times of such a run are not used.
 func play(ctx context.Context, s *server, p *program, again bool, calls int, prompt, answer string, memory bool) (f figures, err error) {
 	args := p.once
 	if again {
@@ -85,7 +85,8 @@ func play(ctx context.Context, s *server, p *program, again bool, calls int, pro
 	return f, nil
 }
 
-// memoryOf sums the memory of a process and its descendants, in KiB. Shared pages are counted for each.
+// memoryOf sums the memory of a process and its descendants, in KiB. A page that several processes
+// share is counted once for each of them.
 func memoryOf(pid int) (sum int) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if fields := strings.Fields(string(b)); err == nil && len(fields) > 1 {

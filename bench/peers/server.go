@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// server is the model server of all programs. It requests a number of calls of the program's own shell tool,
-// running `true 1` and so on, and then answers with its text. A request without a shell tool, for example for
-// a title, is answered with the text and not counted.
+// server is the model server of all programs. It requests a number of calls of the program's own
+// shell tool, which run `true 1`, `true 2` and so on, and then answers with a text. A request
+// without a shell tool, such as one for a title, gets the text as its answer and is not counted.
 type server struct {
 	url string
 
 	mu       sync.Mutex
-	calls    int    // still to request
+	calls    int    // number of calls still to request
 	text     string // the last answer
 	arrived  []time.Time
 	answered time.Time
-	bytes    int      // of all bodies, also of requests that are not counted
+	bytes    int      // size of all bodies, including those of requests that are not counted
 	prompts  []string // of the counted requests: tools, system prompt and messages
-	all      int      // requests
+	all      int      // number of requests
 	onAsk    func()
 }
 
@@ -71,7 +71,7 @@ func (r *request) prompt() string {
 	return regexp.MustCompile(`,?"cache_control":\{[^}]*\}`).ReplaceAllString(b.String(), "")
 }
 
-// shells are the names and inputs of shell tools.
+// shells has the name of each shell tool, with the input that it takes.
 var shells = []struct{ name, input string }{
 	{"Bash", `{"command":"true","description":"Do nothing"}`},
 	{"bash", `{"command":"true","description":"Do nothing"}`},
@@ -116,7 +116,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			break
 		}
 	}
-	if r.Model == "bench" { // the control, which declares no tool and has one
+	if r.Model == "bench" { // the control, which has a shell tool but declares none
 		name, input = shells[0].name, shells[0].input
 	}
 	s.mu.Lock()
@@ -133,7 +133,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			name = ""
 		}
 	}
-	// Gemini CLI ends a turn that repeats the same call.
+	// Gemini CLI ends a turn in which the same call is repeated.
 	input = strings.Replace(input, `"true"`, fmt.Sprintf(`"true %d"`, s.all), 1)
 	if stream {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -167,7 +167,7 @@ func anthropic(w io.Writer, id, name, input, text string, stream bool) {
 		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 10, "output_tokens": 1}}
 	if !stream {
 		message["content"], message["stop_reason"] = list{block}, stop
-		_ = json.NewEncoder(w).Encode(message) // the client may be gone
+		_ = json.NewEncoder(w).Encode(message) // writing fails if the client has ended
 		return
 	}
 	event(w, "message_start", object{"type": "message_start", "message": message})
@@ -200,5 +200,5 @@ func gemini(w io.Writer, id, name, input, text string, stream bool) {
 		event(w, "", answer)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
+	_ = json.NewEncoder(w).Encode(answer) // writing fails if the client has ended
 }

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// textOf returns a text of so many tokens, four bytes each.
+// textOf returns a text of the given number of tokens, at four bytes per token.
 func textOf(tokens, turn int) string {
 	return fmt.Sprintf("turn %02d ", turn) + strings.Repeat("word", tokens-2)
 }
 
 // usage is what a turn has sent.
 type usage struct {
-	bytes, tokens, fresh int // fresh are tokens that are not part of a prefix the server has seen
+	bytes, tokens, fresh int // fresh is the number of tokens after the longest prefix that the server has already seen
 	wall, first          time.Duration
 }
 
-// talk is a conversation with a new process for each turn: the session is resumed, or a new session gets the
-// history as text.
+// talk runs a conversation with a new process for each turn. Either the session is resumed, or a
+// new session gets the history as text.
 type talk struct {
 	p       *program
 	resume  bool
@@ -30,7 +30,7 @@ type talk struct {
 	usage   []usage
 }
 
-// turns runs two conversations, alternating.
+// turns runs n turns of each conversation, alternately.
 func turns(ctx context.Context, s *server, talks []*talk, n int) error {
 	for i := range n {
 		for _, t := range talks {

@@ -11,26 +11,27 @@ import (
 // Way is how a program is started.
 type Way string
 
-// The ways. Those with a kernel policy may read everything and write the folder.
+// The ways. Programs that are started in a way with a kernel policy may read everything and write
+// only the folder.
 const (
-	Fork   Way = "fork"    // syscall.ForkExec and wait4: the control
+	Fork   Way = "fork"    // starts with syscall.ForkExec and wait4: the control
 	OSExec Way = "os/exec" // os/exec
 
-	Weaker    Way = "weaker"     // Landlock and seccomp only; fails where namespaces are available
-	NoSockets Way = "no sockets" // all namespaces except the network's
-	NoNetwork Way = "no network" // and an empty network namespace
-	Told      Way = "told"       // and refused calls are reported
-	Proxy     Way = "proxy"      // a network namespace with a listener that this process accepts on
+	Weaker    Way = "weaker"     // uses only Landlock and seccomp; fails where namespaces are available
+	NoSockets Way = "no sockets" // uses all namespaces except the network namespace
+	NoNetwork Way = "no network" // like NoSockets, with an empty network namespace
+	Told      Way = "told"       // like NoNetwork, and reports refused calls
+	Proxy     Way = "proxy"      // uses a network namespace with a listener on which this process accepts connections
 
-	Open      Way = "open"       // sandbox.Open with no settings, then Command
-	OpenProxy Way = "open proxy" // the same with one allowed host
+	Open      Way = "open"       // calls sandbox.Open without settings, then Command
+	OpenProxy Way = "open proxy" // like Open, with one allowed host
 )
 
 // Ask requests one block of starts.
 type Ask struct {
 	Way     Way
 	Argv    []string // the program's path, and its arguments
-	Dir     string   // the working folder, which it may write
+	Dir     string   // the working folder, which the started program may write
 	Env     []string
 	Times   int
 	Workers int // concurrent starts; 0 is 1
@@ -38,12 +39,12 @@ type Ask struct {
 
 // Answer is the result of a block.
 type Answer struct {
-	Took  []time.Duration // of each start; unordered if there are several workers
-	Wall  time.Duration   // of the block
-	Error string          // "" if every program ended with status 0
+	Took  []time.Duration // the time of each start; in no fixed order if there are several workers
+	Wall  time.Duration   // the time of the whole block
+	Error string          // empty if every program ended with status 0
 }
 
-// Client sends requests to a serving process. It is for one goroutine.
+// Client sends requests to a serving process. A Client must be used by one goroutine at a time.
 type Client struct {
 	in  *json.Encoder
 	out *json.Decoder

@@ -50,7 +50,7 @@ func newJail(a *Ask) (starter, error) {
 	return s, nil
 }
 
-// accept is a proxy that gets no requests.
+// accept is a proxy that receives no requests.
 func accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -75,7 +75,7 @@ func (j *jail) start() error {
 
 func (j *jail) close() error { return errors.Join(j.Close(), j.null.Close()) }
 
-// box starts programs as users of the library do.
+// box starts programs the way users of the library do.
 type box struct {
 	*sandbox.Sandbox
 	ask *Ask

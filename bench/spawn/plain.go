@@ -28,7 +28,7 @@ func prepare(a *Ask) (starter, error) {
 	return nil, fmt.Errorf("unknown way %q", a.Way)
 }
 
-// fork is the simplest possible start.
+// fork starts a program in the simplest possible way.
 type fork struct {
 	argv []string
 	attr syscall.ProcAttr
@@ -64,7 +64,7 @@ func (f *fork) start() error {
 
 func (f *fork) close() error { return f.null.Close() }
 
-// viaExec starts programs as most Go programs do.
+// viaExec starts programs the way most Go programs do.
 type viaExec Ask
 
 func (e *viaExec) start() error {

@@ -9,11 +9,12 @@ import (
 	"syscall"
 )
 
-// RefuseFlag is the argument after which a serving process makes no namespaces.
+// RefuseFlag is the argument with which a serving process calls [Refuse].
 const RefuseFlag = "-refuse-namespaces"
 
-// Refused returns how to start a serving process for which the kernel refuses namespaces, as in many
-// containers: in a user namespace of its own, whose limit [Refuse] then sets to zero.
+// Refused returns how to start a serving process for which the kernel refuses namespaces, as in
+// many containers. The process runs in its own user namespace, and [Refuse] then sets the limit of
+// that namespace to zero.
 func Refused() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
@@ -22,13 +23,14 @@ func Refused() *syscall.SysProcAttr {
 	}
 }
 
-// Refuse makes the kernel refuse namespaces from now on. It is for a process that was started with [Refused]:
-// elsewhere it would affect the whole machine, so it fails there.
+// Refuse makes the kernel refuse namespaces from now on. It is for a process that was started with
+// [Refused]. In any other process it would affect the whole machine, so it returns an error.
 func Refuse() error {
 	return refuse("/proc/self/uid_map", "/proc/sys/user/max_user_namespaces")
 }
 
-// refuse sets the limit of the user namespace that has this user map.
+// refuse writes 0 to the file limit, if the user map in the file users is that of a process started
+// with [Refused].
 func refuse(users, limit string) error {
 	b, err := os.ReadFile(users)
 	if err != nil {

@@ -19,7 +19,7 @@ type starter interface {
 	close() error
 }
 
-// Serve answers requests until the input ends. A way is prepared at its first request.
+// Serve answers requests until the input ends. Each way is prepared when it is first requested.
 func Serve(in io.Reader, out io.Writer) (err error) {
 	prepared := map[string]starter{}
 	defer func() {
@@ -71,7 +71,7 @@ func block(a *Ask, s starter) *Answer {
 			}
 		}
 		if len(failed) == 1 {
-			work() // on this goroutine, as programs do
+			work() // on this goroutine, as in a program that starts one other program
 			continue
 		}
 		workers.Go(work)

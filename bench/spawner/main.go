@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command spawner is the small process in which package spawn measures.
+// Command spawner runs package spawn in a small process.
 package main
 
 import (

@@ -22,7 +22,8 @@ import (
 // completer returns the completions of a word.
 type completer struct{ p *command.Program }
 
-// workspaces returns the names of the workspaces. Completion cannot report errors, so they are ignored.
+// workspaces returns the names of the workspaces. Completion cannot report errors, so they are
+// ignored.
 func (c completer) workspaces(ctx context.Context) (words []string) {
 	_ = command.WithWorkspaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
@@ -34,8 +35,8 @@ func (c completer) workspaces(ctx context.Context) (words []string) {
 	return words
 }
 
-// sessions returns the newest sessions with their titles. It does not create a store and does not
-// query one over a network.
+// sessions returns the newest sessions with their titles. It does not create a store, and it does
+// not query a store on another machine.
 func (c completer) sessions(ctx context.Context, store string) (words []string) {
 	c.withStore(ctx, store, func(s *session.Sessions) {
 		page, err := s.List(ctx, session.Query{Limit: 50, Unowned: true})
@@ -80,7 +81,7 @@ func (c completer) withStore(ctx context.Context, url string, use func(*session.
 	use(sessions)
 }
 
-// described is a word with its description, in the form of cobra's completion scripts.
+// described is a completion with its description, in the format of cobra's completion scripts.
 func described(word, meaning string) string { return word + "\t" + term.Truncate(meaning, 60) }
 
 // providers returns the names of the model providers.
@@ -95,9 +96,9 @@ func (c completer) providers() []string {
 // listWait limits how long a shell waits for a provider's list of models.
 const listWait = 3 * time.Second
 
-// models returns the providers, and the models of a typed provider if it answers in time. The
-// result whole is false for a word that can be continued. Commands that print a key are not run for
-// completion.
+// models returns the providers and, if the user has typed a provider that answers in time, the
+// models of that provider. The result whole is false if more text can follow the word. Commands
+// that print a key are not run for completion.
 func (c completer) models(ctx context.Context, typed string) (words []string, whole bool) {
 	provider, _, chosen := strings.Cut(typed, "/")
 	if !chosen {

@@ -1,13 +1,14 @@
 package cli
 
-// variable is one or several environment variables with the same meaning.
+// variable is one environment variable, or several with the same meaning.
 type variable struct {
 	group   string
 	names   []string
 	meaning string
 }
 
-// environment lists the variables that the program reads, for the man page and docs/reference/environment.md.
+// environment lists the variables that the program reads, for the man page and
+// docs/reference/environment.md.
 var environment = []variable{
 	{"Files", []string{"HOLDFAST_HOME"}, "The folder of Holdfast's files and your settings. Default: ~/.holdfast."},
 	{"Files", []string{"CLAUDE_CONFIG_DIR"}, "The folder of Claude Code's settings. Default: ~/.claude."},

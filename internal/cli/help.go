@@ -62,9 +62,9 @@ func printHelp(p *command.Program, cmd *cobra.Command) {
 	}
 }
 
-// expandHelp wraps a text at the given width. Indented lines stay unchanged.
+// expandHelp wraps a help text at the given width. Indented lines stay unchanged.
 func expandHelp(text string, width int) (lines []string) {
-	open := false // the last line can be continued
+	open := false // true if the last line can be continued
 	for source := range strings.SplitSeq(text, "\n") {
 		if source == "" || source[0] == ' ' {
 			lines, open = append(lines, source), false
@@ -82,7 +82,7 @@ func expandHelp(text string, width int) (lines []string) {
 	return lines
 }
 
-// visibleFlags calls each for every flag in the help; --help comes first.
+// visibleFlags calls the function each for every flag that the help shows, and begins with --help.
 func visibleFlags(cmd *cobra.Command, each func(*pflag.Flag)) {
 	if f := cmd.Flags().Lookup("help"); f != nil {
 		each(f)
@@ -94,7 +94,7 @@ func visibleFlags(cmd *cobra.Command, each func(*pflag.Flag)) {
 	})
 }
 
-// flagWords returns a flag as it is typed: "-m, --model=PROVIDER/MODEL".
+// flagWords returns a flag as a user types it: "-m, --model=PROVIDER/MODEL".
 func flagWords(f *pflag.Flag) string {
 	words := "    --" + f.Name
 	if f.Shorthand != "" {

@@ -1,14 +1,15 @@
 package cli
 
-// HomeEntry describes a file or folder directly below $HOLDFAST_HOME and how erasing reaches it.
+// HomeEntry describes a file or folder directly below $HOLDFAST_HOME, and what erasing a session
+// does to it.
 type HomeEntry struct {
 	Content  string
-	Erasure  string // how erased text is removed from it; "" if it contains no session text
-	Retained string // why it can still contain text, and what to do about it
+	Erasure  string // how erased text is removed from this file or folder; "" if it contains no session text
+	Retained string // why it can still contain text afterwards, and how to remove that text
 }
 
-// HomeEntries lists everything that this program creates below $HOLDFAST_HOME. A test fails if
-// there is anything else, and docs/erasure.md lists it for users.
+// HomeEntries lists everything that this program creates below $HOLDFAST_HOME. A test fails if this
+// program creates anything else there. docs/erasure.md lists the entries for users.
 func HomeEntries() map[string]HomeEntry {
 	return map[string]HomeEntry{
 		"sessions.db":         {Content: "the default store", Erasure: "payloads are overwritten with zeros (secure_delete)"},

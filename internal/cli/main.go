@@ -1,10 +1,11 @@
-// Package cli is the holdfast program: its commands, their help, and how they are found.
+// Package cli is the holdfast program. It has the commands and their help, and finds the command
+// that the arguments name.
 //
 //	Main ──os, signals──► Run ──parse──► one package per command group ──► agent, session, …
 //	                       │                     │
 //	                       └──── package term ◄──┘   (text, JSON, errors with hints)
 //
-// A program is a value, so that tests run it as it is:
+// A program is a value of type command.Program, so that tests can run it unchanged:
 //
 //	p := &command.Program{Args: []string{"version"}, Stdout: &out, Stderr: &errs}
 //	code := cli.Run(ctx, p)
@@ -25,9 +26,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// Main runs the program on this process: its arguments, environment, streams and signals. The first
-// SIGINT or SIGTERM interrupts the running turn and lets it save; a second SIGINT ends the process
-// at once. `sandbox exec` passes signals on instead.
+// Main runs the program with the arguments, environment, streams and signals of this process. The
+// first SIGINT or SIGTERM interrupts the running turn and lets it save; a second SIGINT ends the
+// process at once. In contrast, `sandbox exec` passes signals to its command.
 func Main() int {
 	p := &command.Program{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, ExitStatus: confine.End}
 	if _, exec := confine.IsInvocation(p.Args); exec {
@@ -58,7 +59,8 @@ func Main() int {
 }
 
 // Run runs the command of p and returns the exit code. When ctx ends, a running turn is interrupted
-// and saved; the cause of ctx, a [command.SignalError], is the signal.
+// and saved. If a signal ended ctx, its cause is a [command.SignalError], which decides the exit
+// code.
 func Run(ctx context.Context, p *command.Program) int {
 	p.SetDefaults()
 	err := dispatch(ctx, p)

@@ -86,7 +86,7 @@ func leafCommands(cmd *cobra.Command) (list []*cobra.Command) {
 	return list
 }
 
-// argumentName returns the name in "[<name> ...]".
+// argumentName returns the name in an argument such as "[<name> ...]".
 func argumentName(word string) string { return strings.Trim(word, "[]<>. ") }
 
 // commandPath returns a command's name with those of its parents, without the program's name.

@@ -35,9 +35,9 @@ const description = `Run agents with durable sessions, permissions and a sandbox
   holdfast run -c "now write a changelog entry"
   holdfast sessions list`
 
-// commands returns the commands in the order of the help. If only is not empty, it returns just the
-// command of that name, if there is one, so that the program does not build the others when it
-// starts.
+// commands returns the commands in the order of the help. If only is not empty, the result has just
+// the command of that name, if it exists, so that the program does not build the other commands
+// when it starts.
 func commands(p *command.Program, only string) (list []*cobra.Command) {
 	for _, c := range []struct {
 		name string
@@ -136,8 +136,8 @@ func execute(ctx context.Context, p *command.Program) error {
 	return root.ExecuteContext(ctx)
 }
 
-// wantsJSON looks for --json before the command line is parsed, so that its errors are also printed
-// as JSON.
+// wantsJSON looks for --json before the command line is parsed, so that an error in the command
+// line is printed as JSON too.
 func wantsJSON(args []string) bool {
 	for _, a := range args {
 		switch a {

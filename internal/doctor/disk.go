@@ -14,7 +14,7 @@ import (
 // lowSpace is the free space below which the doctor warns.
 const lowSpace = 256 << 20
 
-// syncTime writes a small file in dir, syncs it, and returns how long that took.
+// syncTime writes a small file in dir, syncs it, and returns how long this took.
 func syncTime(dir string, now func() time.Time) (time.Duration, error) {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
@@ -29,20 +29,20 @@ func syncTime(dir string, now func() time.Time) (time.Duration, error) {
 	return took, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// writable returns why no file can be created in a folder.
+// writable returns the reason why a file cannot be created in a folder, or nil.
 func writable(dir string) error {
 	made, err := os.MkdirTemp(dir, ".doctor-*")
 	if err == nil {
 		return os.Remove(made)
 	}
 	if path, ok := errors.AsType[*os.PathError](err); ok {
-		err = path.Err // the message names the folder already
+		err = path.Err // the message already contains the name of the folder
 	}
 	return err
 }
 
-// storeFailed returns the check of a store that cannot be opened. A store in a folder that is not
-// writable is reported as such, not as read-only.
+// storeFailed returns the check of a store that cannot be opened. If the folder of the store is not
+// writable, the check says so and does not call the store read-only.
 func storeFailed(ref stores.Ref, err error) Check {
 	out := failed("store", err)
 	if !errors.Is(err, session.ErrReadOnly) || !ref.IsLocal() {

@@ -4,7 +4,7 @@
 //	report := doctor.Examine(ctx, e, nil)
 //	for _, c := range report.Checks { fmt.Println(c.State, c.Name, c.Detail) }
 //
-// It prints nothing, and repairs nothing. It creates only what opening the store and identifying the
+// It prints nothing and repairs nothing. It creates only what opening the store and identifying the
 // project create.
 package doctor
 
@@ -68,8 +68,8 @@ func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 	return r
 }
 
-// Outcome returns the outcome of a command that prints the report. A sandbox that does not work has
-// its own outcome only if nothing else failed.
+// Outcome returns the outcome of the command that prints the report. If the sandbox does not work,
+// the outcome says so only if no other check failed.
 func (r *Report) Outcome() outcome.Outcome {
 	out := outcome.OK
 	for _, k := range r.Checks {
@@ -84,7 +84,7 @@ func (r *Report) Outcome() outcome.Outcome {
 	return out
 }
 
-// failed returns the check for an error.
+// failed returns a check that reports an error.
 func failed(name string, err error) Check {
 	return Check{name, "fail", err.Error(), outcome.Hint(err)}
 }

@@ -30,7 +30,7 @@ func (x *examination) models(ctx context.Context) []Check {
 	return append(keys, Check{"model", "ok", "no default model; name one for each run with --model", ""})
 }
 
-// orNoKey returns keys, or a warning if there are none.
+// orNoKey returns the checks in keys, or a warning if there are none.
 func orNoKey(keys []Check) []Check {
 	if len(keys) == 0 {
 		return []Check{{"key", "warn", "no API key was found, so no hosted model can be used", ""}}
@@ -38,8 +38,8 @@ func orNoKey(keys []Check) []Check {
 	return keys
 }
 
-// keys returns a check for each API key that is in the environment, stored by holdfast login, or named
-// by the settings.
+// keys returns a check for each API key that is in the environment, stored by holdfast login, or
+// named by the settings.
 func (x *examination) keys(rules *settings.Settings) (list []Check) {
 	for _, name := range rules.Models.ProviderNames() {
 		variable := models.KeyVariable(name, rules)

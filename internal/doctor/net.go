@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// reach checks whether the server of each configured provider answers. It sends no key and calls no
-// model.
+// reach checks whether the server of each configured provider answers. It sends no API key and
+// makes no model call.
 func (x *examination) reach(ctx context.Context) []Check {
 	urls := x.servers()
 	if len(urls) == 0 {
@@ -34,7 +34,7 @@ func answers(ctx context.Context, url string, now func() time.Time) Check {
 	if err != nil {
 		return Check{"net", "fail", fmt.Sprintf("invalid base URL: %v", errors.Unwrap(err)), "use a URL such as http://127.0.0.1:11434/v1"}
 	}
-	name := req.URL.Scheme + "://" + req.URL.Host // without a user name and password before @
+	name := req.URL.Scheme + "://" + req.URL.Host // without the path, and without a user name and password before the @
 	start := now()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)

@@ -31,7 +31,8 @@ func (x *examination) sandboxChecks(ctx context.Context) []Check {
 	return append(out, x.selfTest(ctx))
 }
 
-// selfTest runs a command in the sandbox, and one that writes where it may not.
+// selfTest runs one command in the sandbox, and a second one that writes to a path where writing is
+// not allowed.
 func (x *examination) selfTest(ctx context.Context) Check {
 	began := x.env.Now()
 	elapsed, err := x.tryConfined(ctx)
@@ -69,7 +70,8 @@ func (x *examination) tryConfined(ctx context.Context) (elapsed time.Duration, e
 	return first.State().Elapsed, refusesWrite(ctx, box)
 }
 
-// refusesWrite checks from outside that a write did not happen, and that the sandbox refused it.
+// refusesWrite checks from outside that the write did not happen, and that the sandbox reported a
+// refusal.
 func refusesWrite(ctx context.Context, box *sandbox.Sandbox) error {
 	target := "/holdfast-doctor-" + strconv.Itoa(os.Getpid())
 	c := box.Command(ctx, "/bin/sh", "-c", `echo x > "$0"`, target)

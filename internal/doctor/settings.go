@@ -40,7 +40,7 @@ func (x *examination) settings() []Check {
 		}
 		out = append(out, c)
 	}
-	for _, f := range s.Foreign { // settings from files that are not read
+	for _, f := range s.Foreign { // settings in files that this program does not read
 		if !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File }) {
 			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Reason, ""})
 		}

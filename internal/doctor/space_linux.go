@@ -2,7 +2,7 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how many bytes an ordinary user can still write below dir.
+// freeSpace returns how many more bytes an ordinary user can write below dir.
 func freeSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

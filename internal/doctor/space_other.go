@@ -2,5 +2,5 @@
 
 package doctor
 
-// freeSpace is implemented only on Linux.
+// freeSpace is implemented only for Linux.
 func freeSpace(string) (int64, bool) { return 0, false }

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// AskTool is the tool with which the model asks the user questions. Allowing its call supplies the
-// answers, as [AnswersInput] writes them.
+// AskTool is the tool with which the model asks the user questions. To answer, the user allows the
+// call with the input that [AnswersInput] returns.
 const AskTool = "AskUserQuestion"
 
-// Choice is one question of the model with its options. The user can also give their own answer. A
-// model reads the jsonschema tags.
+// Choice is one question of the model with its options. The user can also enter an answer that is
+// not an option. The model reads the texts in the jsonschema tags.
 type Choice struct {
 	Question string   `json:"question" jsonschema:"The whole question"`
 	Header   string   `json:"header" jsonschema:"The topic, in one or two words"`
@@ -22,14 +22,14 @@ type Choice struct {
 	Multi    bool     `json:"multiSelect,omitempty" jsonschema:"Whether several answers can be chosen"`
 }
 
-// Option is one of the offered answers.
+// Option is one of the answers that the model offers.
 type Option struct {
 	Label       string `json:"label" jsonschema:"The answer in one to five words"`
 	Description string `json:"description" jsonschema:"What the answer means or leads to"`
 	Preview     string `json:"preview,omitempty" jsonschema:"What the result would look like: code, or a sketch in text"`
 }
 
-// Limits of questions and of answers in the user's own words.
+// Limits of questions, and of answers that users write themselves.
 const (
 	maxChoices    = 4
 	minOptions    = 2
@@ -96,8 +96,8 @@ func checkText(at, text string, most int) string {
 	return ""
 }
 
-// Choices returns the questions in the input of a call of [AskTool]; it returns nil if there are
-// none.
+// Choices returns the questions in the input of a call of [AskTool]. It returns nil if the input
+// contains none.
 func Choices(input json.RawMessage) []Choice {
 	var in struct {
 		Questions []Choice `json:"questions"`
@@ -108,8 +108,8 @@ func Choices(input json.RawMessage) []Choice {
 	return in.Questions
 }
 
-// AnswersInput returns the input that answers questions of the model: the user's answers by
-// question, as labels of options or own text.
+// AnswersInput returns the input that answers the model's questions: the user's answers, keyed by
+// question. An answer is the label of an option or the user's own text.
 func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	values := map[string]any{}
 	for question, list := range answers {
@@ -122,8 +122,9 @@ func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	}{values})
 }
 
-// ReadAnswers reads the user's answers from an input: a string, or a list of strings, for each
-// question. The error describes an invalid answer.
+// ReadAnswers returns the questions in the requested input and, keyed by question, the user's
+// answers in the answer's input. There, the answer to each question is a string or a list of
+// strings. The error describes an invalid answer.
 func ReadAnswers(requested, answer json.RawMessage) ([]Choice, map[string][]string, error) {
 	var in struct {
 		Questions []Choice `json:"questions"`

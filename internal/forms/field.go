@@ -18,13 +18,13 @@ import (
 // Field is one field of a form.
 type Field struct {
 	Name, Title, Description string
-	Type                     string // string, number, integer, boolean; choice: one of Options; choices: several of them
+	Type                     string // string, number, integer, boolean, choice (one of Options) or choices (several of them)
 	Format                   string // format of a string: email, uri, date, date-time
 	Options                  []FieldOption
 	Default                  json.RawMessage
 	Required                 bool
-	// Secret: the field looks like a password or a key, which a form must not ask for. Its value
-	// must not be stored.
+	// Secret is true if the field looks like a password or a key, which a form must not ask for.
+	// The value of such a field must not be stored.
 	Secret bool
 
 	schema json.RawMessage
@@ -54,8 +54,8 @@ type constant struct {
 	Title string `json:"title"`
 }
 
-// Fields returns the fields of the form's schema, by name. The error says why the form cannot be
-// used.
+// Fields returns the fields of the form's schema, sorted by name. The error explains why the form
+// cannot be used.
 func (f *Form) Fields() ([]Field, error) {
 	schema := f.Schema
 	if len(schema) > maxFormSchema {
@@ -123,7 +123,7 @@ func fieldOptions(values, names []string, constants []constant) (list []FieldOpt
 	return list
 }
 
-// looksSecret reports whether a field seems to be for a secret.
+// looksSecret reports whether a field seems to ask for a secret.
 func looksSecret(texts ...string) bool {
 	for _, t := range texts {
 		t = strings.Map(func(r rune) rune {
@@ -141,7 +141,7 @@ func looksSecret(texts ...string) bool {
 	return false
 }
 
-// Check returns what is wrong with a value, in words for the user who entered it.
+// Check returns an error that tells the user what is wrong with the value they entered, or nil.
 func (f *Field) Check(value json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
@@ -215,7 +215,7 @@ func (f *Field) checkFormat(text string) error {
 	return nil
 }
 
-// resolve prepares a schema; the error says why it cannot be used.
+// resolve prepares a schema for checks; the error explains why it cannot be used.
 func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	s := new(jsonschema.Schema)
 	if err := json.Unmarshal(schema, s); err != nil {
@@ -228,7 +228,7 @@ func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	return r, nil
 }
 
-// fits returns where a value does not match its schema.
+// fits returns an error that says where a value does not match its schema, or nil.
 func fits(schema, value json.RawMessage) error {
 	r, err := resolve(schema)
 	if err != nil {

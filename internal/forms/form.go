@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// Form is an MCP server's request for information during a call: the input of a request with
-// policy.Request.Form set. The answer is the same object, with Content as the user filled it in.
+// Form is a request for information that an MCP server sends during a call. It is the input of an
+// approval request in which policy.Request.Form is set. The answer is the same object, in which
+// Content has the values that the user entered.
 type Form struct {
 	Server  string          `json:"server"` // the name of the MCP server
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"` // schema of Content, in MCP's form: an object of simple values
-	Content json.RawMessage `json:"content"`         // by field; in a request, the proposed values
+	Schema  json.RawMessage `json:"requestedSchema"` // the schema of Content, as MCP defines it: an object of simple values
+	Content json.RawMessage `json:"content"`         // values keyed by field; in a request, the proposed values
 }
 
-// Limits of a form, in bytes.
+// Limits of a form. Sizes are in bytes.
 const (
 	maxFormFields  = 64 // number of fields
 	maxFormSchema  = 64 << 10
@@ -44,9 +45,9 @@ func (f *Form) ProposeDefaults() error {
 	return err
 }
 
-// Open returns the required fields without a proposed value.
+// Open returns the required fields for which no value is proposed.
 func (f *Form) Open() (names []string) {
-	fields, _ := f.Fields() // for an invalid schema the fields are unknown
+	fields, _ := f.Fields() // the fields of an invalid schema are unknown
 	var proposed map[string]json.RawMessage
 	_ = json.Unmarshal(f.Content, &proposed)
 	for _, field := range fields {
@@ -57,7 +58,7 @@ func (f *Form) Open() (names []string) {
 	return names
 }
 
-// FormOf returns the form in the input of a request; nil if there is none.
+// FormOf returns the form in the input of a request, or nil if it contains none.
 func FormOf(input json.RawMessage) *Form {
 	var f Form
 	if json.Unmarshal(input, &f) != nil {
@@ -73,8 +74,8 @@ func (*Form) Input(content map[string]json.RawMessage) (json.RawMessage, error) 
 	}{content})
 }
 
-// ReadForm reads the user's values from the requested input and the answer's input; without an
-// answer they are the proposed values. The error names invalid fields.
+// ReadForm returns the user's values for the form in the requested input. They are in the answer's
+// input; without an answer they are the proposed values. The error names invalid fields.
 func ReadForm(requested, answer json.RawMessage) (content json.RawMessage, err error) {
 	var f Form
 	if err := json.Unmarshal(requested, &f); err != nil {
@@ -137,7 +138,7 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 }
 
 // changedMember returns the member of an input that the user added or changed; it returns nil if
-// there is none. All other members must be unchanged, or missing.
+// there is none. All other members must be missing or unchanged.
 func changedMember(requested, answer json.RawMessage, name string) (json.RawMessage, error) {
 	var was, now map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(requested, &was), json.Unmarshal(answer, &now)); err != nil {

@@ -9,24 +9,25 @@ import (
 	"strings"
 )
 
-// PlanTool is the tool with which the model presents a plan. Allowing its call sets the mode for
-// carrying out the plan, as [PlanInput] writes it. A denial's message tells the model to keep
-// planning.
+// PlanTool is the tool with which the model presents a plan. To approve the plan, the user allows
+// the call with the input that [PlanInput] returns: it has the mode for carrying out the plan. If
+// the user denies the call, the message of the denial tells the model to continue planning.
 const PlanTool = "ExitPlanMode"
 
-// maxPlan is the maximum size of a plan in bytes. An approval request can show this many bytes, and
-// no one should approve a text that they have not seen.
+// maxPlan is the maximum size of a plan in bytes. An approval request can show a text of this size,
+// and no one should approve a text that they have not seen.
 const maxPlan = 64 << 10
 
-// planModes are the modes (policy.Mode) in which a plan can be carried out, the default first.
+// planModes returns the modes (policy.Mode) in which a plan can be carried out. The first one is
+// the default.
 func planModes() []string { return []string{"default", "acceptEdits"} }
 
-// Plan returns the plan in the input of a call of [PlanTool]; "" if it has none.
+// Plan returns the plan in the input of a call of [PlanTool], or "" if the input has none.
 func Plan(input json.RawMessage) string {
 	var in struct {
 		Plan string `json:"plan"`
 	}
-	_ = json.Unmarshal(input, &in) // an invalid input has no plan
+	_ = json.Unmarshal(input, &in) // an invalid input contains no plan
 	return in.Plan
 }
 
@@ -40,8 +41,8 @@ func PlanInput(mode string) (json.RawMessage, error) {
 	}{mode})
 }
 
-// ReadPlan reads the plan, which the user may have replaced, and the mode for carrying it out from
-// the requested input and the answer's input. The error describes an invalid answer.
+// ReadPlan returns the plan and the mode for carrying it out, from the requested input and the
+// input of the answer. The user may have replaced the plan. The error describes an invalid answer.
 func ReadPlan(requested, answer json.RawMessage) (plan, mode string, err error) {
 	var in struct {
 		Plan *string `json:"plan"`

@@ -17,8 +17,9 @@ func refused(op, id, detail string) error {
 	return &session.Error{Op: op, Session: id, Err: ErrRefused, Detail: detail}
 }
 
-// limits says what one process may access: its session and the sessions that this one owns
-// ([session.Opened].Owner); and, for reading only, the parents of its forks up to the fork's record.
+// limits checks what one process accesses and writes. The process may use its own session and the
+// sessions that this one owns, directly or through other sessions ([session.Opened].Owner). It may
+// also read the sessions from which its own session was forked, up to the fork.
 type limits struct {
 	sessions *session.Sessions
 	session  string
@@ -44,7 +45,7 @@ type logHead struct {
 // maxOwners limits the depth of session ownership.
 const maxOwners = 16
 
-// meta returns a session's metadata; nil if it does not exist.
+// meta returns a session's metadata, or nil if the session does not exist.
 func (b *limits) meta(ctx context.Context, id string) (*session.Meta, error) {
 	if err := session.CheckID(id); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (b *limits) meta(ctx context.Context, id string) (*session.Meta, error) {
 	return &p.Sessions[0], nil
 }
 
-// owned reports whether a session is the process's own or a sub-agent's of it.
+// owned reports whether the process's session owns a session, directly or through other sessions.
 func (b *limits) owned(ctx context.Context, m *session.Meta) (bool, error) {
 	for range maxOwners {
 		switch m.Owner {
@@ -74,7 +75,8 @@ func (b *limits) owned(ctx context.Context, m *session.Meta) (bool, error) {
 	return false, nil
 }
 
-// writable refuses another session. A session that does not exist is allowed.
+// writable refuses a session that is neither the process's own nor owned by it. It accepts an id
+// without a session, because the process may create that session.
 func (b *limits) writable(ctx context.Context, id string) error {
 	if id == b.session {
 		return nil
@@ -94,7 +96,7 @@ func (b *limits) check(ctx context.Context, m *session.Meta, op string) error {
 	return err
 }
 
-// readable limits a range to the readable part of a session.
+// readable limits a range to the part of a session that the process may read.
 func (b *limits) readable(ctx context.Context, id string, r session.Range) (session.Range, error) {
 	if id == b.session {
 		return r, nil
@@ -122,7 +124,8 @@ func (b *limits) readable(ctx context.Context, id string, r session.Range) (sess
 	return r, nil
 }
 
-// base returns the seq up to which the session shares the log of another one; 0 if it does not.
+// base returns the last seq that the process's session shares with another session because of
+// forks, or 0 if it shares none.
 func (b *limits) base(ctx context.Context, id string) (int64, error) {
 	m, err := b.meta(ctx, b.session)
 	var until int64
@@ -141,10 +144,10 @@ func (b *limits) base(ctx context.Context, id string) (int64, error) {
 	return 0, nil
 }
 
-// maxForks limits the depth of forks.
+// maxForks is the maximum number of parents that base follows.
 const maxForks = 1024
 
-// listable refuses a list of other sessions.
+// listable refuses a query for sessions that the process may not read.
 func (b *limits) listable(ctx context.Context, q *session.Query) error {
 	if q.ID == "" {
 		if q.Owner == b.session {
@@ -196,8 +199,8 @@ func (b *limits) admit(ctx context.Context, id string, batch session.Batch) erro
 	return b.spend(id, batch.Records)
 }
 
-// checkFollowsHead refuses a record that does not follow the log's head, if the head is known. The store checks
-// that the head is the expected one.
+// checkFollowsHead refuses a record that does not follow the log's head. It accepts a record whose
+// seq is not greater than the head's, because the store handles those.
 func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Record) error {
 	b.mu.Lock()
 	head, known := b.heads[id]
@@ -217,7 +220,7 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 		}
 		head = logHead{m.Head, m.HeadDigest}
 	}
-	if head.seq < r.Seq-1 { // after an append by another writer, no one would check whether it follows
+	if head.seq < r.Seq-1 { // if another writer filled the gap, no one would have checked this record's Prev
 		return &session.Error{Op: "append", Session: id, Seq: head.seq, Err: session.ErrConflict}
 	}
 	if head.seq == r.Seq-1 && head.digest != r.Prev {
@@ -226,7 +229,8 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 	return nil
 }
 
-// unconfirmed forgets the head of a log: a batch may or may not have been written.
+// unconfirmed discards what is known about a log after a failed append, because the batch may have
+// been written.
 func (b *limits) unconfirmed(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,7 +248,9 @@ func (b *limits) appended(id string, last session.Record) {
 	b.heads[id] = logHead{last.Seq, last.Digest}
 }
 
-// checkNewSession refuses a new session that is not a sub-agent's, or that would be listed in another project.
+// checkNewSession refuses the first record of a session that the process may not create. The
+// session must belong to the process's own session, and must not be a fork. The record must name
+// the same project, no user and the current time.
 func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Record) error {
 	o, err := readPayload[session.Opened](r)
 	if err == nil {
@@ -275,7 +281,7 @@ func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Reco
 		return &session.Error{Op: "open", Session: b.session, Err: session.ErrNotFound}
 	}
 	switch now := b.sessions.Now(); {
-	case o.Project != m.Project: // "" is a session of the host, outside of any container
+	case o.Project != m.Project: // "" means that the session belongs to the host and to no container
 		return refused("open", id, fmt.Sprintf("its record names project %q", o.Project))
 	case o.User != "":
 		return refused("open", id, fmt.Sprintf("its record names user %q", o.User))

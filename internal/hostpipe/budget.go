@@ -10,16 +10,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Budget limits the use of the host's models by one process. The loop in the container keeps the same limits
-// itself and ends its turn properly; this is for a process that does not.
+// Budget limits the use of the host's models by one process. The loop in the container keeps the
+// same limits itself and ends its turn properly; this type is for a process that does not keep
+// them.
 type Budget struct {
-	// Calls is the maximum number of model calls of the loop; 0 is no limit. The host allows three times as many,
-	// because each may include a summary.
+	// Calls is the maximum number of model calls of the loop; 0 is no limit. The host allows three
+	// times as many, because summaries need further calls.
 	Calls int
-	// USD is the maximum cost; 0 is no limit. No call starts once it is spent, and only one runs at a time. An
-	// interrupted call costs an estimate from its bytes.
+	// USD is the maximum cost in US dollars; 0 is no limit. If it is set, calls run one at a time,
+	// and no call starts after the amount was spent. The cost of an interrupted call is estimated
+	// from its bytes.
 	USD float64
-	// Spent is the cost of the run before this process.
+	// Spent is the cost of the run in US dollars before this process was started.
 	Spent float64
 	// MaxTokens and Effort limit every request, as in [model.Request].
 	MaxTokens int
@@ -28,24 +30,24 @@ type Budget struct {
 
 const (
 	summaries   = 3 // number of calls that the host allows for each call of the loop
-	breaks      = 4 // number of interrupted calls that it allows for each: by retries or an interrupt
-	extraBroken = 8 // additional interrupted calls
+	breaks      = 4 // number of interrupted calls that the host allows for each call of the loop
+	extraBroken = 8 // interrupted calls that it allows in addition
 
 	maxStreams    = 4         // concurrent model calls
-	maxRequest    = 128 << 20 // size of a request's messages in bytes; no provider accepts as much
+	maxRequest    = 128 << 20 // maximum size of the messages in a request, in bytes; no provider accepts that much
 	bytesPerToken = 4         // estimate for text
 )
 
 // meter counts model calls and their cost.
 type meter struct {
 	budget Budget
-	turn   chan struct{} // holds one token if calls must run one at a time
+	turn   chan struct{} // holds one token while a call runs, if calls must run one at a time
 
 	mu       sync.Mutex
 	under    int // running calls
 	answered int
 	broken   int
-	guessed  float64 // US dollars: estimated cost of calls without a bill
+	guessed  float64 // estimated cost in US dollars of the calls without reported usage
 	spent    map[string]event.ModelUsage
 }
 
@@ -53,7 +55,7 @@ func newMeter(b Budget) *meter {
 	return &meter{budget: b, turn: make(chan struct{}, 1), spent: map[string]event.ModelUsage{}}
 }
 
-// overBudget returns the error of a request that is not sent.
+// overBudget returns the error for a request that is not sent because of a limit.
 func overBudget(format string, args ...any) error {
 	return &model.Error{Kind: model.ErrorInvalid, Provider: "host", Message: fmt.Sprintf(format, args...), Err: ErrRefused}
 }
@@ -69,7 +71,7 @@ func (m *meter) fits(r *wireRequest) error {
 	return nil
 }
 
-// begin reserves a call, or refuses it. The caller ends it.
+// begin reserves a call, or refuses it if too many calls are running. The caller calls end.
 func (m *meter) begin() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,14 +143,16 @@ func guess(info model.Info, sent, got int) float64 {
 	return info.Price.Cost(transcript.Usage{Input: int64(sent / bytesPerToken), Output: int64(got / bytesPerToken)})
 }
 
-// SpentUSD returns the cost of the run, including estimates for calls without a bill.
+// SpentUSD returns the cost of the run in US dollars, including estimates for calls without
+// reported usage.
 func (s *Server) SpentUSD() float64 {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	return s.meter.total()
 }
 
-// Spent returns the usage and cost so far by model, as counted by the host.
+// Spent returns the usage and cost so far, by model name, as the host has counted them. It does not
+// include estimates.
 func (s *Server) Spent() map[string]event.ModelUsage {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()

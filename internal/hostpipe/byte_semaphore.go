@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// byteSemaphore limits the total bytes of concurrent requests. A request larger than the limit runs alone.
+// byteSemaphore limits the total bytes of concurrent requests. A request that is larger than the
+// limit runs alone.
 type byteSemaphore struct {
 	mu    sync.Mutex
 	used  int
-	freed chan struct{} // closed and replaced when bytes are released
+	freed chan struct{} // closed when bytes are released; nil if no request waits
 }
 
-// maxRoom is the maximum number of request bytes held at a time.
+// maxRoom is the maximum total size of the blobs of running requests, in bytes.
 const maxRoom = 256 << 20
 
 // take waits until n more bytes fit.

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Write limits for one process, far more than a turn needs: the log is on the host's disk, outside of the
-// container's quota.
+// Limits on what one process writes. A turn needs far less. They exist because the log is on the
+// host's disk, which the container's quota does not limit.
 const (
 	maxRecords   = 1 << 20
 	maxBytes     = 2 << 30
@@ -28,12 +28,13 @@ const (
 // maxID is the maximum length of the ids of records and approval requests, in bytes.
 const maxID = 256
 
-// drift is the maximum difference between the container's clock and the host's. Lists, retention and the choice of
-// the latest session depend on the time of records.
+// drift is the maximum difference between the container's clock and the host's. The order of lists,
+// retention and the choice of the latest session depend on the time in the records.
 const drift = time.Hour
 
-// checkRecord refuses a record that Holdfast would never write, of any kind: a replacement, unreadable content, or
-// one that would misplace the session.
+// checkRecord refuses a record that Holdfast never writes, whatever its kind: one whose payload is
+// missing, masked, encrypted or not one line of JSON, and one with an invalid id. It also refuses a
+// wrong time, which would list the session in the wrong place.
 func (b *limits) checkRecord(id string, r *session.Record) error {
 	refuse := func(format string, args ...any) *session.Error {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -60,7 +61,8 @@ func isID(s string) bool {
 	return s != "" && len(s) <= maxID && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// uniqueKeys refuses a payload with a duplicate key, which different readers interpret differently.
+// uniqueKeys refuses a payload in which a key occurs twice, because different readers interpret
+// such a payload differently.
 func uniqueKeys(r *session.Record) error {
 	root, err := jsontree.Parse(r.Payload)
 	if err == nil {
@@ -72,7 +74,7 @@ func uniqueKeys(r *session.Record) error {
 	return nil
 }
 
-// uniqueKeysIn compares keys as encoding/json does: ignoring case.
+// uniqueKeysIn returns an error if a key occurs twice. It ignores case, as encoding/json does.
 func uniqueKeysIn(n *jsontree.Node) error {
 	seen := map[string]bool{}
 	for i := range n.Members {
@@ -94,7 +96,7 @@ func uniqueKeysIn(n *jsontree.Node) error {
 	return nil
 }
 
-// folded returns the same text for all keys that encoding/json considers equal.
+// folded returns the same text for all keys that encoding/json treats as equal.
 func folded(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -105,7 +107,7 @@ func folded(key string) string {
 	}, key)
 }
 
-// spend counts a batch against the write limits of the process.
+// spend counts a batch toward the write limits of the process, or refuses it.
 func (b *limits) spend(id string, records []session.Record) error {
 	size := int64(0)
 	for i := range records {
@@ -134,8 +136,9 @@ func (b *limits) spend(id string, records []session.Record) error {
 	return nil
 }
 
-// mayAsk refuses an approval request with a wrong digest or session, or with an id in use: its answer would apply
-// to both.
+// mayAsk refuses an approval request with a wrong digest, session or id, and requests above the
+// limit. It also refuses an id that is in use, because one answer would then apply to both
+// requests.
 func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	q, err := readPayload[approval.Request](r)
 	if err != nil {
@@ -157,7 +160,7 @@ func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 	defer b.mu.Unlock()
 	switch seq := known[q.ID]; {
 	case seq == r.Seq:
-		return nil // a repeated append: the store compares
+		return nil // a repeated append, which the store compares with the first one
 	case seq != 0:
 		return no("its id is already in use")
 	case b.asked >= maxQuestions:
@@ -168,8 +171,8 @@ func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 	return nil
 }
 
-// mayAnswer refuses an answer that only the host may record: one that allows, one attributed to a user, and one
-// without a request.
+// mayAnswer refuses an answer that only the host may record: one that allows the call, is
+// attributed to a user, or answers no known request.
 func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	a, err := readPayload[approval.Answer](r)
 	switch {
@@ -192,7 +195,7 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 	return nil
 }
 
-// isAutomatic reports whether a name is one under which the loop answers by itself.
+// isAutomatic reports whether the loop records its own answers under this name.
 func isAutomatic(by string) bool {
 	switch by {
 	case "nobody", "timeout", "interrupt", "restart":
@@ -201,8 +204,8 @@ func isAutomatic(by string) bool {
 	return false
 }
 
-// questions returns the approval requests in a session's log, by id with the seq of each. They are read once,
-// because no other process adds requests meanwhile.
+// questions returns the seq of each approval request in a session's log, keyed by the id of the
+// request. The log is read only once, because no other process adds requests meanwhile.
 func (b *limits) questions(ctx context.Context, id string) (map[string]int64, error) {
 	b.mu.Lock()
 	known := b.ids[id]
@@ -212,7 +215,7 @@ func (b *limits) questions(ctx context.Context, id string) (map[string]int64, er
 	}
 	known = map[string]int64{}
 	m, err := b.meta(ctx, id)
-	if err != nil || m == nil { // the session is being opened
+	if err != nil || m == nil { // m is nil while the session is being opened
 		return known, err
 	}
 	for r, err := range b.sessions.Records(ctx, id, session.Range{Until: m.Head}) {

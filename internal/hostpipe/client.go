@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Handler handles the host's requests to the process in the container. Its methods are called on separate
-// goroutines; Submit's error is sent back.
+// Handler handles the host's requests to the process in the container. Its methods are called on
+// separate goroutines. The error of Submit is sent to the host.
 type Handler interface {
 	Interrupt()
-	Submit(parts []byte) error // JSON of input parts, see [DecodeParts]
+	Submit(parts []byte) error // JSON text of input parts, see [DecodeParts]
 }
 
-// Client gives the process in the container the host's store, models and approvers over a connection. It is safe
-// for concurrent use. Create one with [Dial].
+// Client gives the process in the container access to the host's store, models and approvers over a
+// connection. It is safe for concurrent use. Create one with [Dial].
 type Client struct {
 	f       frames
 	handler Handler
 	closing sync.Once
-	done    chan struct{} // closed when reading has ended
+	done    chan struct{} // closed when read has returned
 	work    sync.WaitGroup
 
 	mu    sync.Mutex
@@ -42,16 +42,17 @@ var (
 	_ io.Closer         = (*Client)(nil)
 )
 
-// Dial connects to a [Server] over rw, which Close closes. It does not wait for the server. If handler is nil, the
-// host's requests are rejected.
+// Dial returns a client of the [Server] at the other end of rw. It does not wait for the server.
+// [Client.Close] closes rw. If handler is nil, the client rejects requests of the host.
 func Dial(rw io.ReadWriteCloser, handler Handler) *Client {
 	c := &Client{f: frames{rw: rw, in: containerOps, out: hostOps}, handler: handler, done: make(chan struct{}), calls: map[uint64]*call{}}
 	go c.read()
 	return c
 }
 
-// Close ends the connection: the host takes back its leases. Running calls return an error that wraps [ErrLost],
-// because they may have taken effect.
+// Close ends the connection. The host then releases the leases of the client. A running append
+// returns an error that wraps [ErrLost], because it may have taken effect; other running calls
+// return one that wraps [session.ErrClosed].
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.left = true
@@ -62,20 +63,21 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// end ends the connection with the error of later calls.
+// end ends the connection. Later calls return the given error.
 func (c *Client) end(why error) {
 	c.mu.Lock()
 	if c.lost == nil {
 		c.lost = why
 	}
 	c.mu.Unlock()
-	c.closing.Do(func() { _ = c.f.rw.Close() }) // the connection ends in any case, so an error does not matter
+	c.closing.Do(func() { _ = c.f.rw.Close() }) // the connection ends anyway, so an error does not matter
 }
 
-// Lost is closed when the connection has ended.
+// Lost returns a channel that is closed when the connection has ended.
 func (c *Client) Lost() <-chan struct{} { return c.done }
 
-// call is a running request. Responses queue up, so that an unread one does not block others.
+// call is a running request. Its responses are queued, so that an unread response does not block
+// other calls.
 type call struct {
 	op    string
 	mu    sync.Mutex
@@ -92,7 +94,7 @@ type answer struct {
 func (k *call) put(a answer) {
 	k.mu.Lock()
 	if k.op == opWatch && a.More && len(k.queue) > 0 {
-		k.queue = k.queue[:0] // only the newest head matters
+		k.queue = k.queue[:0] // only the newest head is needed
 	}
 	k.queue = append(k.queue, a)
 	k.mu.Unlock()
@@ -116,7 +118,7 @@ func (k *call) take() (answer, bool) {
 	return a, true
 }
 
-// read passes responses to the waiting calls.
+// read passes each response to the call that waits for it.
 func (c *Client) read() {
 	defer close(c.done)
 	var err error
@@ -149,7 +151,7 @@ func (c *Client) read() {
 	defer c.mu.Unlock()
 	for id, k := range c.calls {
 		delete(c.calls, id)
-		if c.left && k.op != opAppend { // it has changed nothing
+		if c.left && k.op != opAppend { // only after an append the caller must know that the outcome is unknown
 			k.put(answer{err: session.ErrClosed})
 		} else {
 			k.put(answer{err: err})
@@ -172,7 +174,7 @@ func (c *Client) asked(r reply) {
 		default:
 			err = fmt.Errorf("%w: unknown operation %q", session.ErrUnsupported, r.Op)
 		}
-		_ = c.f.write(&request{ID: r.ID, Op: opReply, Error: toWire(err)}, nil) // if the connection is lost, the host knows
+		_ = c.f.write(&request{ID: r.ID, Op: opReply, Error: toWire(err)}, nil) // if the connection is lost, the host already knows
 	})
 }
 
@@ -192,7 +194,7 @@ func (c *Client) start(r *request, blob []byte) (*call, error) {
 		c.forget(r.ID)
 		return nil, &session.Error{Op: r.Op, Session: r.Session, Err: err}
 	} else if err != nil {
-		c.end(fmt.Errorf("%w: %w", ErrLost, err)) // a partial frame may have been sent, so nothing can follow
+		c.end(fmt.Errorf("%w: %w", ErrLost, err)) // the frame may have been sent in part, so no other can follow
 		c.forget(r.ID)
 		return nil, &session.Error{Op: r.Op, Session: r.Session, Err: fmt.Errorf("%w: %w", ErrLost, err)}
 	}
@@ -222,15 +224,15 @@ func (k *call) wait(ctx context.Context, r *request) (answer, error) {
 	}
 }
 
-// cancel informs the host that the response is no longer needed.
+// cancel tells the host that the response is no longer needed.
 func (c *Client) cancel(id uint64) {
 	_ = c.f.write(&request{ID: id, Op: opCancel}, nil) // if the connection is lost, there is nothing to cancel
 }
 
-// patience is how long to wait for the outcome of a canceled change.
+// patience is how long a client waits for the outcome of a request that it has canceled.
 const patience = 5 * time.Second
 
-// ask sends a request and waits for its one response.
+// ask sends a request and waits for its single response.
 func (c *Client) ask(ctx context.Context, r *request, blob []byte) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
@@ -243,15 +245,15 @@ func (c *Client) ask(ctx context.Context, r *request, blob []byte) (answer, erro
 	if err == nil || ctx.Err() == nil {
 		return a, err
 	}
-	if a.ID == r.ID || a.err != nil { // it has been answered, or never will be
+	if a.ID == r.ID || a.err != nil { // the request was already answered, or will never be answered
 		return a, err
 	}
 	c.cancel(r.ID)
 	return c.outcome(ctx, k, r)
 }
 
-// outcome waits for the outcome of a canceled request, because the caller should know whether something was
-// appended.
+// outcome waits for the outcome of a canceled request, so that the caller learns whether records
+// were appended.
 func (c *Client) outcome(ctx context.Context, k *call, r *request) (answer, error) {
 	late, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()

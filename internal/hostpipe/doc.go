@@ -11,24 +11,26 @@
 //	│              │◄─────────────── submit, interrupt ─┤                          │
 //	└──────────────┘   frames over one two-way stream   └──────────────────────────┘
 //
-// In the container, a [Client] is a [session.Store] like any other:
+// In the container, a [Client] is an ordinary [session.Store]:
 //
 //	c := hostpipe.Dial(stream, nil)
 //	defer c.Close()
 //	sessions := session.New(c, nil)
 //
-// On the host a [Server] serves one session, and those that it owns, over one stream:
+// On the host, a [Server] uses one stream to serve one session and the sessions that it owns:
 //
 //	s, err := hostpipe.NewServer(stream, sessions, hostpipe.ServeOptions{Session: id, Lease: log.Lease()})
 //	err = s.Serve(ctx)
 //
-// An append returns after the host's store has acknowledged it, records keep every byte, and errors keep their
-// sentinels. The process in the container is untrusted: it reads and writes only its own session, under the host's
-// lease. Its records must match their digests and follow the log. Records that would permit something on a resume
-// (an answer that allows, a grant, a mode) are accepted only if the host has recorded the permission. Keys of
-// models never enter the container.
+// An append returns after the host's store has confirmed it. Records arrive with every byte
+// unchanged, and errors still match their sentinel errors. The process in the container is not
+// trusted. It writes only its own session, under the host's lease, and the sessions that this one
+// owns. Its records must match their digests and follow the end of the log. Only the host writes
+// records that would permit something when the session is resumed: an answer that allows a call, a
+// grant, a mode. The one exception is a grant that matches an answer which the host has recorded.
+// Keys of models never enter the container.
 //
-// The threats, what stops them, and the tests:
+// The threats, what prevents each of them, and the tests:
 //
 //	threat                                                 defense                  test
 //	write into, read or list other sessions                limits.writable, …       TestOtherSessionsAreRefused, TestSecondFirstRecord
@@ -39,8 +41,9 @@
 //	fill memory or disk, or flood the approver             byteSemaphore, limits    TestHostileFrames, TestRecordLimitPerTurn, TestApprovalFlood
 //	block the host                                         Server.Submit            TestProcessThatNeverReads
 //
-// It can still write anything into its own transcript and to the model, within the budget; and it can request
-// permission for one command and run another, in its container.
+// The process can still write anything into its own transcript and send anything to the model,
+// within the budget. It can also request permission for one command and then run another one in its
+// container.
 //
-// The package starts no process (package workspace does) and knows no container.
+// The package starts no processes (package workspace does) and does not depend on containers.
 package hostpipe

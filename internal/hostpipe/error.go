@@ -17,10 +17,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrLost means that the other side is gone. The outcome of a running append is unknown.
+// ErrLost means that the connection to the other side has ended. It is unknown whether a running
+// append took effect.
 var ErrLost = errors.New("the connection to the host is lost")
 
-// errorCodes are the sentinel errors that keep their identity on the other side.
+// errorCodes has the sentinel errors that errors.Is still finds in an error after it was sent to
+// the other side, by their codes.
 var errorCodes = map[string]error{
 	"not_found":   session.ErrNotFound,
 	"exists":      session.ErrExists,
@@ -66,7 +68,7 @@ type wireError struct {
 	Store *storeError `json:"store,omitempty"` // of a *session.Error
 	Lease *leaseError `json:"lease,omitempty"` // of a *session.BusyError
 	Model *modelError `json:"model,omitempty"` // of a *model.Error
-	Hook  *hookError  `json:"hook,omitempty"`  // of an *event.Error that has one
+	Hook  *hookError  `json:"hook,omitempty"`  // of an *event.Error that a hook caused
 }
 
 type storeError struct {
@@ -101,7 +103,7 @@ type hookError struct {
 	Reason string     `json:"reason,omitempty"`
 }
 
-// toWire encodes an error; nil stays nil.
+// toWire encodes an error. For nil it returns nil.
 func toWire(err error) *wireError {
 	if err == nil {
 		return nil
@@ -133,7 +135,7 @@ func toWire(err error) *wireError {
 func packModelError(e *model.Error) *modelError {
 	m := &modelError{Kind: e.Kind, Provider: e.Provider, Status: e.Status, RetryAfter: e.RetryAfter.Milliseconds(), Retry: packAdvice(e.Retry), Message: e.Message, Usage: e.Usage, Cost: e.Cost}
 	if e.Partial != nil {
-		m.Partial, _ = e.Partial.MarshalJSON() // it is omitted if it cannot be encoded
+		m.Partial, _ = e.Partial.MarshalJSON() // the field is omitted if it cannot be encoded
 	}
 	if e.Err != nil {
 		m.Cause = e.Err.Error()
@@ -175,7 +177,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// err returns the decoded error, or an equivalent one.
+// err returns an error equivalent to the one that was encoded.
 func (w *wireError) err() error {
 	if w == nil {
 		return nil
@@ -209,7 +211,8 @@ func (m *modelError) err(is error) error {
 	return e
 }
 
-// errorText returns the sentinel itself if text is its text.
+// errorText returns an error with a text that wraps a sentinel error. If the text is empty or that
+// of the sentinel error, it returns the sentinel error itself.
 func errorText(text string, is error) error {
 	switch {
 	case is != nil && (text == "" || text == is.Error()):
@@ -220,7 +223,7 @@ func errorText(text string, is error) error {
 	return &remoteError{text: text, is: is}
 }
 
-// remoteError is an error of the other side.
+// remoteError is an error that the other side has sent.
 type remoteError struct {
 	text, hint string
 	is         error

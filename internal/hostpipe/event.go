@@ -23,8 +23,9 @@ func (c *Client) SendEvent(e event.Event) error {
 	return c.f.write(r, nil)
 }
 
-// packEvent encodes an event as a request. Its error is encoded separately to keep its sentinel. Of an item only
-// the number of its record is sent: the host has the record.
+// packEvent encodes an event as a request. The event's error is encoded separately, so that it
+// still matches its sentinel error. For an item only the number of its record is sent, because the
+// host has the record.
 func packEvent(e event.Event) (*request, error) {
 	b, err := event.Marshal(withoutItem(event.WithErr(e, nil)))
 	if err != nil {
@@ -44,7 +45,7 @@ func withoutItem(e event.Event) event.Event {
 	return e
 }
 
-// unpackEvent decodes an event. It omits terminal control sequences from hooks.
+// unpackEvent decodes an event. It removes terminal control sequences of hooks that are not safe.
 func unpackEvent(r *request) (event.Event, error) {
 	if r.Event == nil {
 		return nil, fmt.Errorf("%w: an event without content", errFrame)
@@ -68,7 +69,8 @@ func safe(e event.Event) event.Event {
 	return e
 }
 
-// pass passes on an agent's event. An item is replaced by the host's own record.
+// pass passes an event of the agent to ServeOptions.Event. An item is replaced by the one in the
+// host's own record.
 func (s *Server) pass(ctx context.Context, r *request) error {
 	e, err := unpackEvent(r)
 	if err != nil {
@@ -84,7 +86,8 @@ func (s *Server) pass(ctx context.Context, r *request) error {
 	return nil
 }
 
-// recorded returns an event with the host's recorded item, and its size.
+// recorded replaces the item in an event by the one that the host has recorded, and returns the
+// size of that item in bytes. Without an item, the size is 0.
 func (s *Server) recorded(ctx context.Context, id string, e event.Event) (_ event.Event, size int, err error) {
 	switch of := e.(type) {
 	case event.ItemAppended:
@@ -102,7 +105,7 @@ func (s *Server) recorded(ctx context.Context, id string, e event.Event) (_ even
 	return e, 0, nil
 }
 
-// item returns an item of a session, by its record.
+// item returns the item in a record of a session.
 func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Encoded, error) {
 	for r, err := range s.sessions.Store().Read(ctx, id, session.Range{After: seq - 1, Until: seq}) {
 		if err != nil {

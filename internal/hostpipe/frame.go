@@ -12,32 +12,35 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A frame is a JSON head and a blob of bytes that must not change: the payloads of records, the encoded items.
+// A frame consists of a JSON head and a blob. The blob contains bytes that must not change, such as
+// the payloads of records and encoded items.
 //
 //	4 bytes: length of the head │ 4 bytes: length of the blob │ head │ blob
 //
 // Lengths are big endian.
 
-// frameLimits limits the frames of one direction, in bytes and in the number of JSON values of the head. Holdfast
-// never sends more.
+// frameLimits has the limits for frames in one direction, in bytes and in the number of JSON values
+// in the head. Holdfast never sends more.
 type frameLimits struct{ head, blob, values int }
 
 var (
-	// hostOps are the limits on the host. A small head can be large in memory.
+	// hostOps has the limits for frames that the host reads. A head of few bytes can need much
+	// memory after it is decoded.
 	hostOps = frameLimits{head: 64 << 20, blob: 256 << 20, values: 1 << 17}
-	// containerOps are the limits in the container.
+	// containerOps has the limits for frames that the container reads.
 	containerOps = frameLimits{head: 1 << 30, blob: 1 << 30, values: 1 << 30}
 )
 
 var errFrame = errors.New("not a valid frame")
 
-// frames reads and writes the frames of a connection. One goroutine at a time may read, any number may write.
+// frames reads and writes the frames of a connection. Only one goroutine at a time may read, but
+// any number may write.
 type frames struct {
 	rw      io.ReadWriteCloser
 	in, out frameLimits
 
 	writing sync.Mutex
-	failed  error // write error: a partial frame may have been sent
+	failed  error // the first error of a write, after which a frame may have been sent in part
 }
 
 func (f *frames) write(head any, blob []byte) error {
@@ -66,7 +69,8 @@ func (f *frames) write(head any, blob []byte) error {
 	return f.failed
 }
 
-// read returns the next frame and decodes its head. It returns io.EOF if the other side ended between two frames.
+// read returns the next frame and decodes its head. It returns io.EOF if the other side ended the
+// stream between two frames.
 func (f *frames) read(head any) (blob []byte, err error) { return readFrame(f.rw, head, f.in) }
 
 func readFrame(r io.Reader, head any, most frameLimits) (blob []byte, err error) {
@@ -106,7 +110,8 @@ func values(b []byte) int {
 	return n
 }
 
-// readPart reads n bytes. It allocates memory as data arrives, not for the announced size.
+// readPart reads n bytes. It allocates memory as the data arrives, not for the size that the frame
+// claims.
 func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
 	if int64(n) > int64(most) {
 		return nil, fmt.Errorf("%w: it announces %d bytes", errFrame, n)
@@ -125,7 +130,7 @@ func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
 	}
 }
 
-// whole converts the error of a truncated frame.
+// whole converts io.EOF to io.ErrUnexpectedEOF, because the frame is truncated.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A log outlives the container and may be resumed outside of it, so records that permit something must not come
-// from the container.
+// A log outlives the container, and the session may be resumed outside of the container. Records
+// that permit something must therefore not come from the container.
 
-// mayWrite refuses a record of a kind, or with content, that only the host may write.
+// mayWrite refuses a record that only the host may write, because of its kind or its content.
 func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) error {
 	no := func(why string) error {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
 	}
 	switch r.Kind {
-	case session.KindItem, record.KindRewrite: // the transcript checks them when they are added to it
+	case session.KindItem, record.KindRewrite: // the transcript checks these records when they are added to it
 		return nil
 	case record.KindTurnOpened:
 		return readable[record.TurnOpened](r)
@@ -39,7 +39,7 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return readable[record.HookRan](r)
 	case record.KindFileSaved:
 		return maySave(r, no)
-	case record.KindTaskChanged: // the host only shows tasks
+	case record.KindTaskChanged: // the host only displays tasks
 		return readable[tasks.Change](r)
 	case record.KindApprovalAsked, record.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
 	default:
@@ -67,8 +67,8 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 // maxSavedRecord is the maximum size of a record with a file's content.
 const maxSavedRecord = record.MaxSaved + 64<<10
 
-// maySave accepts a saved file of the container. The host never writes it to its own files, but limits its size.
-// Only the host rewinds.
+// maySave accepts the saved content of a file in the container, up to a size. The host never writes
+// it to its own files. Only the host may rewind.
 func maySave(r *session.Record, no func(string) error) error {
 	if len(r.Payload) > maxSavedRecord {
 		return no(fmt.Sprintf("it has more than %d MiB", maxSavedRecord>>20))
@@ -85,10 +85,11 @@ func maySave(r *session.Record, no func(string) error) error {
 	return uniqueKeys(r)
 }
 
-// mayChange accepts the end of a run, a stricter policy, and a grant that matches a recorded answer of the user.
+// mayChange accepts the end of a run, a stricter policy, a mode that permits nothing by itself, and
+// a grant that matches a recorded answer of the user.
 func (b *limits) mayChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	var c policy.Change
-	if err := c.Parse(r.Payload); err != nil { // otherwise the session could not be resumed
+	if err := c.Parse(r.Payload); err != nil { // a session with an invalid change could not be resumed
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: err.Error()}
 	}
 	switch {
@@ -109,8 +110,8 @@ func (b *limits) mayChange(ctx context.Context, id string, r *session.Record, no
 	return nil
 }
 
-// AllowedFromContainer reports whether the process in the container may set a mode: one that permits nothing by
-// itself.
+// AllowedFromContainer reports whether the process in the container may set a mode. It may set a
+// mode that permits nothing by itself.
 func AllowedFromContainer(m policy.Mode) bool {
 	switch m {
 	case policy.ModeDefault, policy.ModePlan, policy.ModeDontAsk, policy.ModeRestricted, policy.ModeSilent:
@@ -136,7 +137,7 @@ func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 		switch r.Kind {
 		case record.KindApprovalResolved:
 			if a, err := readPayload[approval.Answer](&r); err == nil && a.RequestID == g.Question {
-				answer = &a // the first answer is valid
+				answer = &a // only the first answer applies
 			}
 		case record.KindApprovalAsked:
 			if q, err := readPayload[approval.Request](&r); err == nil && q.ID == g.Question {
@@ -147,7 +148,7 @@ func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 	return false, nil
 }
 
-// sameGrant reports whether a grant is the result of an answer to a request.
+// sameGrant reports whether a grant is what an answer to a request produces.
 func sameGrant(q approval.Request, a approval.Answer, g *policy.Grant) bool {
 	want, err := q.Grant(a)
 	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
@@ -155,7 +156,7 @@ func sameGrant(q approval.Request, a approval.Answer, g *policy.Grant) bool {
 		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")
 }
 
-// readable refuses a payload that does not decode as its kind.
+// readable refuses a payload that cannot be decoded as a payload of its kind.
 func readable[T any](r *session.Record) error {
 	_, err := readPayload[T](r)
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The operations. From the process in the container to the host:
+// The operations that the process in the container requests from the host:
 const (
 	opAppend  = "append"
 	opRead    = "read"
@@ -20,21 +20,21 @@ const (
 	opHeld    = "held"
 	opWatch   = "watch"
 	opRecover = "recover"
-	opStream  = "stream" // of a model
-	opAsk     = "ask"    // an approver
-	opCancel  = "cancel" // the request with this ID
+	opStream  = "stream" // calls a model
+	opAsk     = "ask"    // presents an approval request to an approver
+	opCancel  = "cancel" // cancels the request with this ID, without a response
 	opEvent   = "event"  // without a response
-	opFailed  = "failed" // without a response: what stopped the agent
+	opFailed  = "failed" // without a response; reports the error that stopped the agent
 	opReply   = "reply"  // to a request of the host
 )
 
-// From the host to the process in the container:
+// The operations that the host requests from the process in the container:
 const (
 	opInterrupt = "interrupt" // without a response
 	opSubmit    = "submit"
 )
 
-// request is the head of a frame with a request.
+// request is the head of a frame that contains a request.
 type request struct {
 	ID      uint64 `json:"id,omitempty"`
 	Op      string `json:"op"`
@@ -60,7 +60,8 @@ type request struct {
 	Parts json.RawMessage `json:"parts,omitempty"`
 }
 
-// reply is the head of a frame with a response. Each request gets exactly one without More.
+// reply is the head of a frame that contains a response. Each request gets exactly one reply in
+// which More is false.
 type reply struct {
 	ID    uint64     `json:"id"`
 	Op    string     `json:"op,omitempty"` // opInterrupt and opSubmit are requests of the host
@@ -68,7 +69,7 @@ type reply struct {
 	Error *wireError `json:"error,omitempty"`
 
 	Records  []wireRecord      `json:"records,omitempty"`
-	Rest     bool              `json:"rest,omitempty"` // there is more to read
+	Rest     bool              `json:"rest,omitempty"` // there are more records to read
 	Page     *session.Page     `json:"page,omitempty"`
 	Lease    *session.Lease    `json:"lease,omitempty"`
 	Recovery *session.Recovery `json:"recovery,omitempty"`
@@ -85,13 +86,13 @@ type wireRange struct {
 	Limit   int   `json:"limit,omitempty"`
 }
 
-// wireRecord is a record whose payload is in the frame's blob, or its error.
+// wireRecord is a record or the error of reading it. The payload is in the blob of the frame.
 type wireRecord struct {
 	Seq    int64          `json:"seq"`
 	ID     string         `json:"id,omitempty"`
 	Time   int64          `json:"time,omitempty"` // milliseconds since 1970
 	Kind   session.Kind   `json:"kind,omitempty"`
-	Size   int            `json:"size"` // of the payload; -1 if it is erased
+	Size   int            `json:"size"` // size of the payload; -1 if the payload is erased
 	Prev   session.Digest `json:"prev"`
 	Body   session.Digest `json:"body"`
 	Digest session.Digest `json:"digest"`
@@ -154,10 +155,10 @@ func (w *wireRecord) record(blob []byte) (session.Record, []byte, error) {
 	return r, blob, nil
 }
 
-// wireRequest is a model request. The first Keep messages are those of the previous request. The others are items:
-// Sizes has the size of each in the blob.
+// wireRequest is a model request. The first Keep messages are the same as those of the previous
+// request. The other messages are items in the blob. Sizes has the size of each item.
 type wireRequest struct {
-	Model     int              `json:"model"` // 0 is the primary model, 1 the fallback
+	Model     int              `json:"model"` // 0 for the primary model, 1 for the fallback
 	System    string           `json:"system,omitempty"`
 	Tools     []model.ToolSpec `json:"tools,omitempty"`
 	Keep      int              `json:"keep,omitempty"`
@@ -166,7 +167,8 @@ type wireRequest struct {
 	Effort    string           `json:"effort,omitempty"`
 }
 
-// wireDelta is an event of a model: one of the fields is set, except for those of an answer.
+// wireDelta is an event of a model. Exactly one field is set; only an answer may also set Continues
+// and Cost.
 type wireDelta struct {
 	Text      string                `json:"text,omitempty"`
 	Thinking  string                `json:"thinking,omitempty"`

@@ -13,11 +13,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// apiPrefix precedes the name of the encoding of the host's adapter: the container sends the items themselves.
+// apiPrefix precedes the name of the encoding that the host's adapter uses, because the container
+// sends the items themselves.
 const apiPrefix = "items:"
 
-// Model returns the host's model with a number, 0 or 1, described by info. Its keys and the encoding stay on the
-// host: an encoded item is the item itself.
+// Model returns the host's model with the number 0 or 1, which info describes. The model's keys
+// stay on the host, and so does the encoding: in the container, an encoded item is the item itself.
 func (c *Client) Model(number int, info model.Info) model.Model {
 	info.API = apiPrefix + info.API
 	return &hostModel{c: c, number: number, info: info}
@@ -29,7 +30,7 @@ type hostModel struct {
 	number int
 	info   model.Info
 
-	mu   sync.Mutex // one request is sent at a time
+	mu   sync.Mutex // only one request is sent at a time
 	sent []model.EncodedItem
 }
 
@@ -89,7 +90,7 @@ func (m *hostModel) interrupted(ctx context.Context, r *request, k *call, err er
 	}
 }
 
-// send sends the new messages of a request. The host keeps the messages of the previous one.
+// send sends the new messages of a request. The host keeps the messages of the previous request.
 func (m *hostModel) send(req *model.Request) (*request, *call, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,7 +111,7 @@ func (m *hostModel) send(req *model.Request) (*request, *call, error) {
 	return r, k, nil
 }
 
-// fault converts an error to a model's error.
+// fault converts an error to a [model.Error].
 func (m *hostModel) fault(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*model.Error](err)
 	if cause := context.Cause(ctx); cause != nil {
@@ -161,8 +162,9 @@ func deltaOf(e model.Event) (*wireDelta, error) {
 	return nil, fmt.Errorf("%w: model event %T", session.ErrUnsupported, e)
 }
 
-// Ask presents a recorded approval request to the host's approver. A nil error means that the answer is recorded,
-// or will be: wait for it. [approval.ErrLeave] leaves the request pending; any other error is a denial.
+// Ask presents a recorded approval request to the host's approver. If the error is nil, the answer
+// is in the log or soon will be, and the caller waits for it there. [approval.ErrLeave] leaves the
+// request pending. Any other error denies the call.
 func (c *Client) Ask(ctx context.Context, question string) error {
 	r := &request{Op: opAsk, Question: question}
 	k, err := c.start(r, nil)

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// plainNative returns an item without its native form if that could not be part of an answer. Adapters send native
-// forms unchanged: a forged one could name an address that the provider fetches, and so send data out of a
-// container without a network.
+// plainNative returns an item without its native form if that form could not be part of a model's
+// answer. Adapters send native forms unchanged. A forged one could name an address that the
+// provider fetches, and so send data out of a container that has no network.
 func plainNative(item transcript.Encoded, api string) (transcript.Encoded, error) {
 	native := item.Native(api)
 	if len(native) == 0 {

@@ -16,20 +16,21 @@ import (
 
 // ServeOptions configures what the process in the container can use.
 type ServeOptions struct {
-	// Session is the one session that may be read and written, in addition to those that it owns. It exists, and the
-	// caller holds its lease: Lease, zero in a store without leases. Sessions opened by the process are written
-	// under that lease.
+	// Session is the session that the process may read and write, in addition to the sessions that
+	// this one owns. It exists, and the caller holds its lease: Lease, which is zero in a store
+	// without leases. The server acquires leases of the owned sessions for the same holder.
 	Session string
 	Lease   session.Lease
-	// Models are the available models: the primary one, and the fallback.
+	// Models has the models that the process can use: the primary one, and the fallback.
 	Models []model.Model
-	// Budget limits their use.
+	// Budget limits the use of Models.
 	Budget Budget
-	// Ask presents a recorded approval request to the approver, as [agent.Options].Ask does. The server records
-	// its answers. Nil: no one can answer.
+	// Ask presents a recorded approval request to the approver, as [agent.Options].Ask does. The
+	// server records the approver's answers. If it is nil, no one can answer.
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Event receives the agent's events, in order, after their records are durable, with an estimated size in
-	// bytes. It is called on the reading goroutine, which reads nothing until it returns.
+	// Event receives the agent's events in order, after their records are durable, with the
+	// estimated size of each event in bytes. It is called on the goroutine that reads from the
+	// connection, which reads nothing else until Event returns.
 	Event func(e event.Event, size int)
 }
 
@@ -38,24 +39,24 @@ type Server struct {
 	f        frames
 	sessions *session.Sessions
 	o        ServeOptions
-	free     bool // allows any session and lease, for tests of the store
+	free     bool // if true, any session and lease is allowed, for tests of the store
 	models   []*hostedModel
 	bounds   *limits
 	meter    *meter
 
 	appending sync.Mutex // one batch at a time
 	memory    byteSemaphore
-	pages     chan struct{} // a token for each response that may be large
+	pages     chan struct{} // contains a token for each running request whose response may be large
 
 	work  sync.WaitGroup
-	sends sync.WaitGroup // sends of unrequested messages
+	sends sync.WaitGroup // running goroutines of Submit
 
 	mu     sync.Mutex
 	cancel map[uint64]context.CancelFunc // running requests
 	leases map[string]session.Lease      // of owned sessions
 	asked  map[uint64]chan error         // the host's requests to the process
 	put    map[string]bool               // approval requests already presented
-	// Counters of limited operations:
+	// Numbers of pending approval requests and of watches, which are limited:
 	waiting, watches int
 	next             uint64
 	ended            bool
@@ -85,9 +86,10 @@ func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions
 	return s
 }
 
-// Serve answers requests until the connection or ctx ends, and closes the connection. When it returns, nothing is
-// running any more, and all leases it gave are released. The error describes a violation by the other side; a
-// proper end returns nil.
+// Serve answers requests until the connection or ctx ends, and closes the connection. When it
+// returns, nothing that it started is running, and the leases that it gave to the process are
+// released. It returns nil if the other side ended the connection properly, the error of ctx if ctx
+// ended, and otherwise an error that says what the other side did wrong.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,13 +100,14 @@ func (s *Server) Serve(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	stop()
-	_ = s.f.rw.Close() // writers must no longer wait for a reader
+	_ = s.f.rw.Close() // after this, writers no longer wait for a reader
 	s.work.Wait()
 	s.end()
 	return err
 }
 
-// end releases what was given.
+// end ends pending [Server.Submit] calls with [ErrLost], and releases the leases that were given to
+// the process.
 func (s *Server) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -119,7 +122,7 @@ func (s *Server) end() {
 	leaser, ok := session.As[session.Leaser](s.sessions.Store())
 	for id, l := range leases {
 		if ok {
-			_ = leaser.Release(context.Background(), id, l) // it expires otherwise
+			_ = leaser.Release(context.Background(), id, l) // if this fails, the lease expires
 		}
 	}
 }
@@ -134,7 +137,7 @@ func (s *Server) Failed() error {
 // Limits of one connection:
 const (
 	maxCalls   = 256 // concurrent requests
-	maxPages   = 4   // of these, requests with large responses
+	maxPages   = 4   // of these, running requests with a response that may be large; others wait
 	maxWatches = 16
 	maxPending = 16 // pending approval requests
 )
@@ -155,7 +158,8 @@ func (s *Server) read(ctx context.Context) error {
 	}
 }
 
-// take starts a request. Requests without a response, and those that depend on earlier ones, are handled at once.
+// take starts a request. Requests without a response are handled before it returns. So is the part
+// of a model request that depends on earlier ones.
 func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 	switch r.Op {
 	case opEvent:
@@ -214,7 +218,7 @@ func (s *Server) begin(ctx context.Context, r *request, do func(context.Context)
 	s.work.Go(func() {
 		defer stop()
 		if r.Op == opRead || r.Op == opList {
-			s.pages <- struct{}{} // the goroutines that hold a token finish when the connection ends
+			s.pages <- struct{}{} // goroutines that hold a token end with the connection
 			defer func() { <-s.pages }()
 		}
 		a, blob, err := do(ctx)
@@ -227,7 +231,7 @@ func (s *Server) begin(ctx context.Context, r *request, do func(context.Context)
 	return nil
 }
 
-// send writes a response. A failure ends the connection, which the reader notices.
+// send writes a message. A failure closes the connection, which ends Serve.
 func (s *Server) send(a *reply, blob []byte) {
 	if err := s.f.write(a, blob); err != nil {
 		_ = s.f.rw.Close()
@@ -265,8 +269,8 @@ func (s *Server) answer(ctx context.Context, r *request, blob []byte) (a reply, 
 // Interrupt interrupts the agent, as [agent.Agent.Interrupt] does.
 func (s *Server) Interrupt() { s.send(&reply{Op: opInterrupt}, nil) }
 
-// Submit sends additional input to the agent, as [agent.Agent.Submit] does. It returns [ErrLost] if the agent has
-// ended: the log shows whether the agent received the input.
+// Submit sends additional input to the agent, as [agent.Agent.Submit] does. It returns [ErrLost] if
+// the agent has ended. The log then shows whether the agent received the input.
 func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	ch := make(chan error, 1)
 	s.mu.Lock()
@@ -279,7 +283,7 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	s.asked[id] = ch
 	s.sends.Add(1)
 	s.mu.Unlock()
-	go func() { // it may not read: then this ends with the connection
+	go func() { // if the process does not read, this ends with the connection
 		defer s.sends.Done()
 		s.send(&reply{ID: id, Op: opSubmit, Parts: parts}, nil)
 	}()

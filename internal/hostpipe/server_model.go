@@ -10,14 +10,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hostedModel is a model for the process in the container. It keeps the messages of the last request, so that a
-// session's transcript is sent and encoded only once.
+// hostedModel is a model for the process in the container. It keeps the messages of the last
+// request, so that the transcript of a session is sent and encoded only once.
 type hostedModel struct {
 	m     model.Model
 	wires []model.EncodedItem
 }
 
-// stream accepts a model request, and returns the function that sends it. Requests are accepted in order.
+// stream accepts a model request, and returns the function that sends it. Requests are accepted in
+// the order in which they arrive.
 func (s *Server) stream(r *request, blob []byte) func(context.Context) (reply, []byte, error) {
 	req, m, err := s.request(r.Stream, blob)
 	if err == nil {
@@ -34,7 +35,7 @@ func (s *Server) stream(r *request, blob []byte) func(context.Context) (reply, [
 
 // metered makes a call if the budget allows it.
 func (s *Server) metered(ctx context.Context, id uint64, m model.Model, req *model.Request) (reply, []byte, error) {
-	if s.meter.budget.USD > 0 { // one at a time: the cost is known only afterwards
+	if s.meter.budget.USD > 0 { // one call at a time, because the cost of a call is known only after it
 		select {
 		case s.meter.turn <- struct{}{}:
 			defer func() { <-s.meter.turn }()
@@ -87,7 +88,7 @@ func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Mod
 	}, m.m, nil
 }
 
-// relay passes on a model's events. The answer is the last.
+// relay passes on a model's events. The last event is the answer.
 func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model.Request) (reply, []byte, error) {
 	sent, got, answered := sizeOf(req.System, req.Tools, req.Messages), 0, false
 	defer func() {

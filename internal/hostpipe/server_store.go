@@ -26,7 +26,7 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 	if b.Epoch, err = s.epoch(r); err != nil {
 		return err
 	}
-	s.appending.Lock() // an admitted batch must not change before it is written
+	s.appending.Lock() // no other batch must be written between the check and the append
 	defer s.appending.Unlock()
 	err = s.bounds.admit(ctx, r.Session, b)
 	if err == nil {
@@ -40,8 +40,9 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 	return nil
 }
 
-// epoch returns the epoch of the lease under which a session is written: the host's lease for the main session, so
-// that writes fail once the host has lost it; for another session, the lease given here.
+// epoch returns the epoch of the lease under which a session is written. For the main session this
+// is the host's lease, so that writes fail after the host has lost it. For another session it is
+// the lease that the server gave to the process.
 func (s *Server) epoch(r *request) (int64, error) {
 	epoch := s.o.Lease.Epoch
 	if _, ok := session.As[session.Leaser](s.sessions.Store()); !ok {
@@ -61,7 +62,7 @@ func (s *Server) epoch(r *request) (int64, error) {
 	return epoch, nil
 }
 
-// The size of a page of records.
+// A page of records ends when it has this number of records, or payloads of this size in bytes.
 const (
 	pageRecords = 1024
 	pageBytes   = 1 << 20
@@ -84,7 +85,7 @@ func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, er
 		}
 		if err != nil {
 			e, ok := errors.AsType[*session.Error](err)
-			if !ok || e.Seq == 0 { // the error concerns the whole log
+			if !ok || e.Seq == 0 { // the error is about the whole log
 				return reply{}, nil, err
 			}
 			a.Records = append(a.Records, wireRecord{Seq: e.Seq, Error: toWire(err)})
@@ -109,7 +110,8 @@ func (s *Server) list(ctx context.Context, r *request) (*session.Page, error) {
 	return &p, err
 }
 
-// maxLeases is the maximum number of sessions that one process may hold in addition to its own.
+// maxLeases is the maximum number of sessions, in addition to the main session, for which one
+// process may hold a lease.
 const maxLeases = 64
 
 func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error) {
@@ -167,7 +169,7 @@ func (s *Server) renew(ctx context.Context, r *request) error {
 		return leaser.Renew(ctx, r.Session, *r.Lease)
 	}
 	fenced := &session.Error{Op: "renew", Session: r.Session, Err: session.ErrFenced}
-	if r.Session == s.o.Session { // the host renews it; this only checks that it is still valid
+	if r.Session == s.o.Session { // the host renews the lease; this only checks that it is still valid
 		held, err := s.held(ctx, r)
 		if err == nil && (held == nil || held.Epoch != r.Lease.Epoch) {
 			err = fenced
@@ -199,7 +201,7 @@ func (s *Server) release(ctx context.Context, r *request) error {
 		delete(s.leases, r.Session)
 	}
 	s.mu.Unlock()
-	if !held { // the main session's lease stays with the host
+	if !held { // the host keeps the lease of the main session
 		return nil
 	}
 	return leaser.Release(ctx, r.Session, l)
@@ -218,7 +220,8 @@ func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
 	return reader.Held(ctx, r.Session)
 }
 
-// recover repairs an owned session. The host has already repaired the main session.
+// recover repairs a session that the main session owns. The host has already repaired the main
+// session.
 func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, error) {
 	if !s.free {
 		if err := s.bounds.writable(ctx, r.Session); err != nil || r.Session == s.o.Session {
@@ -266,8 +269,8 @@ func (s *Server) watch(ctx context.Context, r *request) error {
 	return nil
 }
 
-// reserveRequest refuses an approval request that was already presented, and one beyond the limit of pending requests.
-// The caller calls done.
+// reserveRequest refuses an approval request that was already presented. It also refuses a request
+// if too many are pending or were presented. The caller calls done after the answer.
 func (s *Server) reserveRequest(id string) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,8 +291,8 @@ func (s *Server) reserveRequest(id string) (done func(), err error) {
 	}, nil
 }
 
-// ask presents an approval request to the approver. It reads the request and the answer from the log, because the
-// process is untrusted.
+// ask presents an approval request to the approver. It reads the request from the log and records
+// the answer itself, because the process in the container is not trusted.
 func (s *Server) ask(ctx context.Context, id string) error {
 	if s.o.Ask == nil {
 		return errors.New("no one can answer")
@@ -317,7 +320,7 @@ func (s *Server) ask(ctx context.Context, id string) error {
 		ans.RequestID, ans.Actor = id, cmp.Or(ans.Actor, "person")
 		_, err = approval.Resolve(context.WithoutCancel(ctx), s.sessions, s.o.Session, ans)
 		if errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrExpired) {
-			return nil // the answer is in the log, or will be
+			return nil // the answer is in the log, or soon will be
 		}
 		return err
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Spec is the task of the process in the container: one turn of one session. The process reads it as one JSON
-// object from standard input. It contains no secret.
+// Spec is the task of the process in the container: one turn of one session. The process reads it
+// as one JSON object from standard input. It contains no secret.
 type Spec struct {
 	Version int             `json:"version"`
 	Session string          `json:"session"`         // must exist
-	Input   json.RawMessage `json:"input,omitempty"` // see [EncodeParts]; without it the agent resumes
-	Name    string          `json:"name,omitempty"`  // of a sub-agent
+	Input   json.RawMessage `json:"input,omitempty"` // see [EncodeParts]; without input the agent resumes the session
+	Name    string          `json:"name,omitempty"`  // name of the agent, if it is a sub-agent
 
-	// Run describes the run in the container's terms: Cwd is a folder in it, and each of Permissions.Settings is a
-	// JSON text. The model is the host's.
+	// Run describes the run from inside the container: Cwd is a folder in the container, and each
+	// entry of Permissions.Settings is a JSON text. The model is called by the host.
 	Run         runspec.Spec       `json:"run"`
-	Models      []model.Info       `json:"models"`          // served by the host: the primary one, and the fallback
-	Interactive bool               `json:"asked"`           // the host can ask an approver; otherwise requests are denied
-	Settings    *settings.Portable `json:"given,omitempty"` // settings read by the host
+	Models      []model.Info       `json:"models"`          // the host's models: the primary one, and the fallback
+	Interactive bool               `json:"asked"`           // true if the host can ask an approver; otherwise requests are denied
+	Settings    *settings.Portable `json:"given,omitempty"` // the settings that the host has read
 }
 
 // SpecVersion is the version that this package reads and writes.
@@ -33,8 +33,8 @@ const SpecVersion = 3
 // maxSpec is the maximum size of a spec in bytes: its input may contain images.
 const maxSpec = 256 << 20
 
-// ReadSpec reads a spec. It rejects unknown fields and other versions, which mean that host and image have
-// different versions.
+// ReadSpec reads a spec. It rejects unknown fields and other versions. Both mean that the host and
+// the image have different versions of holdfast.
 func ReadSpec(r io.Reader) (*Spec, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxSpec+1))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Append implements [session.Store]: it returns after the host's store has acknowledged.
+// Append implements [session.Store]. It returns after the host's store has confirmed the records.
 func (c *Client) Append(ctx context.Context, id string, b session.Batch) error {
 	r := &request{Op: opAppend, Session: id, Expect: b.Expect, Epoch: b.Epoch}
 	var blob []byte
@@ -18,8 +18,8 @@ func (c *Client) Append(ctx context.Context, id string, b session.Batch) error {
 	return err
 }
 
-// Read implements [session.Store]. It fetches page by page, so that a slow or stopped reader does not block
-// others.
+// Read implements [session.Store]. It fetches one page at a time, so that a slow or stopped reader
+// does not block others.
 func (c *Client) Read(ctx context.Context, id string, want session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		want := want
@@ -60,8 +60,8 @@ func (c *Client) Read(ctx context.Context, id string, want session.Range) iter.S
 	}
 }
 
-// advance moves a range past a page of n records that ended with seq. It reports whether there may be more
-// records.
+// advance moves a range past a page of n records that ends with seq. It reports whether there may
+// be more records.
 func advance(r *session.Range, seq int64, n int) bool {
 	if r.Limit > 0 {
 		if r.Limit -= n; r.Limit <= 0 {
@@ -88,8 +88,9 @@ func (c *Client) List(ctx context.Context, q session.Query) (session.Page, error
 	return *a.Page, nil
 }
 
-// Acquire implements [session.Leaser]. It decides here whether to take over a lease; the host takes it over
-// if it is still the same lease. A host that holds the leases itself decides alone.
+// Acquire implements [session.Leaser]. The client calls steal to decide whether to take over a
+// lease, and the host then takes it over if it is still the same lease. A host that holds the
+// leases itself decides alone.
 func (c *Client) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	r := &request{Op: opAcquire, Session: id, Lease: &h}
 	for {

@@ -4,7 +4,7 @@ package outcome
 // command.
 type Failure struct {
 	Message string
-	Advice  string // what to do; may be ""
+	Advice  string // what the user can do about it; may be ""
 	Result  Outcome
 	Cause   error // may be nil
 }

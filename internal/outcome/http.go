@@ -1,7 +1,7 @@
 package outcome
 
-// The outcomes that only HTTP requests have. Exit is the exit code of a command whose request ends
-// this way.
+// These are the outcomes that only HTTP requests have. Exit is the exit code of a command that sent
+// a request with this outcome.
 var (
 	Unauthenticated = Outcome{"unauthenticated", 3, 401, "the credential is missing or invalid"}
 	Forbidden       = Outcome{"forbidden", 3, 403, "the credential does not have the scope, or the caller is an agent of this daemon"}
@@ -20,7 +20,7 @@ var (
 	}
 )
 
-// Requests returns the outcomes that only HTTP requests have, by status.
+// Requests returns the outcomes that only HTTP requests have, in the order of their status.
 func Requests() []Outcome { return append([]Outcome(nil), requestsOnly...) }
 
 // ByCode finds an outcome by its JSON code, so that a client can read a problem document.

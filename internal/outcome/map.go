@@ -24,8 +24,8 @@ type Outcomer interface {
 }
 
 // sentinels maps the sentinel errors of other packages. The first match wins. Errors of packages
-// that few programs link have a method OutcomeCode instead, so that a client of the daemon does not
-// link an agent.
+// that few programs link are not listed: they have a method OutcomeCode, so that a client of the
+// daemon does not link an agent.
 var sentinels = []struct {
 	err error
 	out Outcome
@@ -54,7 +54,8 @@ var sentinels = []struct {
 	{context.Canceled, Interrupted},
 }
 
-// FromError maps an error. A nil error is OK and an unknown one is Failed.
+// FromError maps an error. The outcome of a nil error is OK, and that of an unknown error is
+// Failed.
 func FromError(err error) Outcome {
 	if err == nil {
 		return OK
@@ -82,7 +83,8 @@ func FromError(err error) Outcome {
 	return Failed
 }
 
-// withCode returns the outcome with a code; Failed for a code of a later version.
+// withCode returns the outcome with the given code. For a code of a later version it returns
+// Failed.
 func withCode(code string) Outcome {
 	for _, o := range All() {
 		if o.Code == code {
@@ -92,7 +94,8 @@ func withCode(code string) Outcome {
 	return Failed
 }
 
-// Explain adds the hint and the outcome to the error of an event, so that its JSON contains them.
+// Explain adds the hint and the outcome to the error in an event, so that they are part of the
+// event's JSON.
 func Explain(e event.Event) event.Event {
 	err := event.Err(e)
 	if err == nil {
@@ -122,7 +125,7 @@ func FromResult(r *event.Result) Outcome {
 	return Failed
 }
 
-// Hint returns what to do about an error, or "". It adds what the errors themselves do not know,
+// Hint returns what to do about an error, or "". It adds information that the errors do not have,
 // such as the environment variable for a provider's key.
 func Hint(err error) string {
 	if h := session.Hint(err); h != "" {
@@ -155,7 +158,7 @@ func Hint(err error) string {
 	return diskHint(err)
 }
 
-// diskHint returns what to do about a file that cannot be written, by the cause.
+// diskHint returns a hint for a file that cannot be written. The hint depends on the cause.
 func diskHint(err error) string {
 	at := "it"
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -171,7 +174,7 @@ func diskHint(err error) string {
 }
 
 func modelHint(e *model.Error) string {
-	if strings.Contains(e.Message, "; hint: ") { // the error has its own hint
+	if strings.Contains(e.Message, "; hint: ") { // the error already has a hint
 		return ""
 	}
 	switch e.Kind {

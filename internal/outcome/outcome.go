@@ -1,5 +1,5 @@
 // Package outcome lists the ways in which a command or a request ends, each with its
-// exit code and its HTTP status. No other package writes these numbers.
+// exit code and its HTTP status. No other package defines these numbers.
 //
 //	error, event.Result ──FromError, FromResult──► Outcome ──► exit code, HTTP status, JSON "code"
 //
@@ -8,11 +8,11 @@
 // The numbers are stable. docs/reference/exit-codes.md and errors.md are generated from them.
 package outcome
 
-// Outcome is one way to end.
+// Outcome is one of the ways in which a command or a request ends.
 type Outcome struct {
 	Code    string // the name in JSON
-	Exit    int    // exit code of the process
-	Status  int    // status of the HTTP response
+	Exit    int    // the exit code of the process
+	Status  int    // the status of the HTTP response
 	Meaning string // description for users
 }
 
@@ -45,7 +45,8 @@ func All() []Outcome {
 	}
 }
 
-// Command returns the outcome of another program, whose exit code is passed on.
+// Command returns the outcome of another program, whose exit code becomes the exit code of this
+// program.
 func Command(exit int) Outcome {
 	if exit == 0 {
 		return OK

@@ -24,7 +24,8 @@ func Diff(old, fresh string) []string {
 	return lines
 }
 
-// PaintDiff colors at most limit lines of a diff and counts the rest.
+// PaintDiff colors the first lines of a diff, at most limit of them, and adds a line that says how
+// many remain.
 func PaintDiff(t Style, lines []string, limit int) []string {
 	var out []string
 	for i, l := range lines {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Escape makes foreign text safe for a terminal: control characters, invisible characters and
-// characters that change the writing direction are written as \x1b or \u202e. Newlines, tabs and
-// the joiners of some scripts and emoji are kept.
+// Escape makes text from outside the program safe for a terminal. Control characters, invisible
+// characters and characters that change the writing direction are written as escapes such as \x1b
+// or \u202e. Newlines, tabs and the joiners of some scripts and emoji are kept.
 func Escape(s string) string { return filter(s, false) }
 
 // EscapeStrict is [Escape] for text that a user must judge: it keeps no invisible character.
@@ -26,7 +26,7 @@ func filter(s string, strict bool) string {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n") && !strict:
-			// the newline follows
+			// dropped, because the newline follows
 		case !isControl(r, strict):
 			b.WriteString(s[i : i+n])
 		case r < 0x80:
@@ -62,8 +62,8 @@ func isControl(r rune, strict bool) bool {
 	return unicode.Is(unicode.Cf, r) || strict && unicode.Is(unicode.Zs, r)
 }
 
-// EscapeJSON writes characters that could control a terminal as JSON escapes. They mean the same,
-// and in JSON such characters occur only in strings.
+// EscapeJSON writes characters that could control a terminal as JSON escapes. The escapes mean the
+// same, because in JSON such characters occur only in strings.
 func EscapeJSON(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for _, r := range s {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Keyboard reads what the user types, one key or one line at a time. Input typed before a question
-// was on the screen is discarded, because it cannot be an answer.
+// Keyboard reads what the user types, one key or one line at a time. Input that was typed before a
+// question was on the screen is discarded, because it cannot be the answer to that question.
 type Keyboard struct {
 	in    io.Reader
-	tty   *os.File  // nil if single keys are not available: then every key needs Enter
-	typed chan byte // nil until the first read; closed at the end of input
+	tty   *os.File  // nil if single keys are not available; then the user must press Enter after every key
+	typed chan byte // nil before the first read; closed at the end of the input
 	taken chan struct{}
-	again func() // shows the question again, or nil
+	again func() // function that shows the question again, or nil
 }
 
 // NewKeyboard returns a keyboard that reads in.
@@ -28,8 +28,8 @@ func NewKeyboard(in io.Reader) *Keyboard {
 	return k
 }
 
-// turn waits until no other question is open, because the same user answers all of them. The caller
-// calls done after the answer.
+// turn waits until no other question is open, because the same user answers all questions. The
+// caller calls done after the answer.
 func (k *Keyboard) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case k.taken <- struct{}{}:
@@ -56,12 +56,13 @@ func (k *Keyboard) flush() {
 	}
 }
 
-// escapeDelay is how long no other byte may follow a key. Bytes that arrive together are not a
-// single key press, but an arrow key or pasted text.
+// escapeDelay is how long to wait for another byte after a key. Bytes that arrive together come
+// from pasted text or from a key that sends several bytes, such as an arrow key.
 const escapeDelay = 25 * time.Millisecond
 
-// key waits for one key, or for a line of one character if single keys are not available. It
-// returns 0 for anything else. ok is false at the end of input; the error is the cause of ctx.
+// key waits for one key. If single keys are not available, it waits for a line of one character.
+// For any other input it returns 0. ok is false at the end of the input; the error is the cause of
+// ctx.
 func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 	if k.tty == nil {
 		line, ok, err := k.line(ctx)
@@ -80,7 +81,7 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 	defer done()
 	for {
 		key, ok, err = k.next(ctx, resumed)
-		if errors.Is(err, errResumed) { // the shell has used the terminal meanwhile
+		if errors.Is(err, errResumed) { // the shell has used the terminal while the program was stopped
 			if _, err := rawKeys(k.tty); err != nil {
 				return 0, false, err
 			}
@@ -133,7 +134,7 @@ var errResumed = errors.New("the program continues")
 func (k *Keyboard) next(ctx context.Context, resumed <-chan os.Signal) (byte, bool, error) {
 	if k.typed == nil {
 		k.typed = make(chan byte, 4096)
-		go readBytes(k.in, k.typed) // ends with its input, or with the process
+		go readBytes(k.in, k.typed) // the goroutine ends at the end of its input, or with the process
 	}
 	select {
 	case c, ok := <-k.typed:

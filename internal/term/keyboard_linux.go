@@ -10,8 +10,8 @@ import (
 // singleKeys reports whether a terminal can deliver keys without Enter on this system.
 const singleKeys = true
 
-// rawKeys makes a terminal deliver every key at once, without echo. Keyboard signals and the
-// translation of output stay on.
+// rawKeys makes a terminal deliver every key at once, without echo. Keys that send signals, such as
+// Ctrl-C, keep working, and newlines in the output are still translated.
 func rawKeys(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	old, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -27,8 +27,8 @@ func rawKeys(f *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, old) }, nil
 }
 
-// continued reports when the program continues after a stop, for example by Ctrl-Z and fg, until
-// done is called.
+// continued reports each time the program continues after it was stopped, for example by Ctrl-Z and
+// fg. It ends when done is called.
 func continued() (resumed <-chan os.Signal, done func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGCONT)

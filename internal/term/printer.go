@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// Printer writes to one stream. Printers of the same screen share a lock and the cursor position.
-// Errors of the stream are not reported, except by Bytes and JSON.
+// Printer writes to one stream. Printers that write to the same screen share a lock and the cursor
+// position. Errors of the stream are not reported, except by Bytes and JSON.
 type Printer struct {
 	Style
 
 	w        io.Writer
 	screen   *screen
 	progress *Progress
-	front    bool // for a question: its output does not wait for the answer
+	front    bool // true if it prints a question: its output does not wait for the answer
 }
 
 // screen is the state that printers of the same screen share.
 type screen struct {
 	mu      sync.Mutex
-	midLine bool // the cursor is not at the start of a line
+	midLine bool // true if the cursor is not at the start of a line
 
-	asking  bool           // a question is open: other output waits
+	asking  bool           // true if a question is open; other output then waits
 	held    []func() error // the output that waits
-	dropped int            // the number of dropped writes, because too many were waiting
+	dropped int            // the number of writes that were dropped because too many were waiting
 }
 
 // MaxBuffered is the maximum number of writes that wait while a question is open; further writes
@@ -58,7 +58,7 @@ func (p *Printer) Text(s string) {
 	})
 }
 
-// put writes now, or after the open question is answered.
+// put writes immediately or, if a question is open, after it is answered.
 func (p *Printer) put(write func() error) error {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
@@ -181,14 +181,15 @@ func MarshalJSON(v any, indent bool) ([]byte, error) {
 	return EscapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// Stop removes the progress line permanently and writes the output that has waited.
+// Stop removes the progress line, which does not appear again, and writes the output that has
+// waited.
 func (p *Printer) Stop() {
 	p.progress.stop()
 	p.release()
 }
 
-// Progress returns the stream's progress line. It is nil, which does nothing, if the stream is not
-// a terminal that can erase it.
+// Progress returns the stream's progress line. It is nil, which is a valid value without effect, if
+// the stream is not a terminal on which a line can be erased.
 func (p *Printer) Progress() *Progress {
 	if p.progress == nil && p.TTY && !p.Dumb {
 		p.progress = &Progress{w: p.w, style: p.Style, screen: p.screen, after: " · ctrl-c interrupts"}
@@ -196,8 +197,8 @@ func (p *Printer) Progress() *Progress {
 	return p.progress
 }
 
-// Interrupting makes the progress line describe the effect of a second interrupt. Like Reset, it
-// does not wait for a printer that is writing, because the terminal may be stopped.
+// Interrupting makes the progress line say what a second interrupt will do. Like Reset, it does not
+// wait for a printer that is writing, because the user may have stopped the terminal's output.
 func (p *Printer) Interrupting() {
 	if !p.screen.mu.TryLock() {
 		return
@@ -208,7 +209,8 @@ func (p *Printer) Interrupting() {
 	}
 }
 
-// Reset erases the progress line, or ends the line, before the process ends at once.
+// Reset prepares the terminal for the immediate end of the process. It erases the progress line, or
+// else ends the current line, and prints a message.
 func (p *Printer) Reset() {
 	if !p.TTY || !p.screen.mu.TryLock() {
 		return
@@ -222,8 +224,8 @@ func (p *Printer) Reset() {
 	_, _ = io.WriteString(p.w, end+"holdfast: ended at once\n")
 }
 
-// Echoed reports that the terminal has echoed something, such as ^C, so that the cursor is not at
-// the start of a line.
+// Echoed notes that the terminal has echoed something, such as ^C. The cursor is then not at the
+// start of a line.
 func (p *Printer) Echoed() { p.setMidLine(true) }
 
 func (p *Printer) setMidLine(on bool) {

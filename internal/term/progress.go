@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Progress is the progress line of a terminal. It appears if nothing was printed for a while and is
+// Progress is the progress line of a terminal. It appears if nothing was printed for a while. It is
 // erased before anything else is printed. A nil Progress does nothing. [Printer.Stop] ends its
 // goroutine.
 type Progress struct {
@@ -21,10 +21,10 @@ type Progress struct {
 
 	// Guarded by screen.mu.
 	what   string
-	detail func() string // text after what, read each time the line is drawn
-	after  string        // describes the effect of an interrupt
+	detail func() string // returns the text after what; it is called each time the line is drawn
+	after  string        // says what an interrupt will do
 	since  time.Time
-	quiet  time.Time // nothing is drawn before this time
+	quiet  time.Time // the line is not drawn before this time
 	drawn  bool
 }
 
@@ -33,7 +33,7 @@ const (
 	progressPeriod = 120 * time.Millisecond
 )
 
-// Show sets what the program is waiting for; "" means nothing.
+// Show sets the text that says what the program is waiting for; "" means nothing.
 func (p *Progress) Show(what string) {
 	if p == nil {
 		return
@@ -49,8 +49,8 @@ func (p *Progress) Show(what string) {
 	}
 }
 
-// Detail sets the text after that of Show. The function detail is called often, and by another
-// goroutine; nil removes the text.
+// Detail sets the text after that of Show. The function detail is called often, in another
+// goroutine. If it is nil, the text is removed.
 func (p *Progress) Detail(detail func() string) {
 	if p == nil {
 		return

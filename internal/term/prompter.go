@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Prompter asks the user at the terminal. Out prints to the screen at once, even while other output
-// waits for an answer.
+// Prompter asks the user at the terminal. Out prints to the screen immediately, even while other
+// output waits for an answer.
 type Prompter struct {
 	Out *Printer
 
 	keys  *Keyboard
-	tty   *os.File // the screen, if it was opened for this prompter; otherwise nil
-	asked func()   // shows the question, or nil
-	offer string   // the keys that were offered last
+	tty   *os.File // the screen if it was opened for this prompter, otherwise nil
+	asked func()   // function that shows the question, or nil
+	offer string   // the keys that were last offered to the user
 }
 
 // NewPrompter returns a prompter that reads keys and prints to the screen of out.
@@ -32,8 +32,8 @@ func (p *Prompter) Close() {
 	}
 }
 
-// ShowQuestion shows a question, and shows it again if the program was stopped and continues,
-// because the shell has used the screen meanwhile.
+// ShowQuestion shows a question. It shows the question again when the program continues after it
+// was stopped, because the shell has used the screen meanwhile.
 func (p *Prompter) ShowQuestion(show func()) {
 	p.asked = show
 	show()
@@ -53,11 +53,11 @@ func (p *Prompter) Lock(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// Flush discards what was typed so far.
+// Flush discards what the user has typed so far.
 func (p *Prompter) Flush() { p.keys.flush() }
 
-// Key waits for one key. It returns 0 for anything but a single key. ok is false at the end of
-// input; the error is the cause of ctx.
+// Key waits for one key. For any input other than a single key it returns 0. ok is false at the end
+// of input; the error is the cause of ctx.
 func (p *Prompter) Key(ctx context.Context) (key byte, ok bool, err error) {
 	p.keys.again = func() {
 		p.Out.EndLine()
@@ -98,14 +98,14 @@ func (p *Prompter) ShowKeys(list ...Key) {
 // Echo ends the line of the prompt with the meaning of the pressed key.
 func (p *Prompter) Echo(words string) {
 	if p.keys.tty == nil {
-		p.Out.setMidLine(false) // Enter did
+		p.Out.setMidLine(false) // Enter has ended the line
 		return
 	}
 	p.Out.Text(EscapeStrict(words))
 	p.Out.EndLine()
 }
 
-// Prompt asks for a line. ok is false at the end of input.
+// Prompt asks for a line. ok is false at the end of the input.
 func (p *Prompter) Prompt(ctx context.Context, text string) (line string, ok bool, err error) {
 	return p.prompt(ctx, p.Out.Bold(text))
 }
@@ -113,11 +113,11 @@ func (p *Prompter) Prompt(ctx context.Context, text string) (line string, ok boo
 func (p *Prompter) prompt(ctx context.Context, text string) (line string, ok bool, err error) {
 	p.Out.Text(text)
 	line, ok, err = p.keys.line(ctx)
-	p.Out.setMidLine(false) // the typed newline moved the cursor
+	p.Out.setMidLine(false) // the newline that the user typed has moved the cursor
 	return line, ok, err
 }
 
-// Yes asks a yes-or-no question; any answer but yes means no.
+// Yes asks a yes-or-no question. Any answer other than yes means no.
 func (p *Prompter) Yes(ctx context.Context, question string) (bool, error) {
 	p.Flush()
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o: ")
@@ -125,8 +125,8 @@ func (p *Prompter) Yes(ctx context.Context, question string) (bool, error) {
 	return yes && err == nil, err
 }
 
-// YesNoOrDefer asks a question that may be left open: answered is false for any answer but yes and
-// no.
+// YesNoOrDefer asks a yes-or-no question that the user may leave open: answered is false for any
+// answer other than yes and no.
 func (p *Prompter) YesNoOrDefer(ctx context.Context, question string) (yes, answered bool, err error) {
 	p.Flush()
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o · Enter: not now: ")

@@ -9,7 +9,8 @@ import (
 // ErrEchoes means that typed text would be visible, because the terminal cannot turn off echo.
 var ErrEchoes = errors.New("this terminal cannot hide what is typed")
 
-// Secret asks for a line that is not echoed. ok is false at the end of input.
+// Secret asks for a line. The terminal does not echo what the user types. ok is false at the end of
+// the input.
 func (p *Prompter) Secret(ctx context.Context, text string) (line string, ok bool, err error) {
 	line, ok, err = p.keys.secret(ctx, func() {
 		p.Flush()
@@ -19,8 +20,8 @@ func (p *Prompter) Secret(ctx context.Context, text string) (line string, ok boo
 	return line, ok, err
 }
 
-// secret reads a line without echo, and calls ask when echo is off. Backspace and Ctrl-U work as in
-// a shell.
+// secret reads a line without echo. It calls the function ask after it has turned off echo.
+// Backspace and Ctrl-U work as in a shell.
 func (k *Keyboard) secret(ctx context.Context, ask func()) (string, bool, error) {
 	if k.tty == nil {
 		return "", false, ErrEchoes
@@ -37,7 +38,7 @@ func (k *Keyboard) secret(ctx context.Context, ask func()) (string, bool, error)
 	for {
 		c, ok, err := k.next(ctx, resumed)
 		switch {
-		case errors.Is(err, errResumed): // the shell has used the terminal meanwhile
+		case errors.Is(err, errResumed): // the shell has used the terminal while the program was stopped
 			if _, err := rawKeys(k.tty); err != nil {
 				return "", false, err
 			}

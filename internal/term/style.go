@@ -14,7 +14,7 @@ type Style struct {
 	Color bool
 	Width int // columns of a stream that is not a terminal
 
-	file *os.File // the terminal; nil if there is none
+	file *os.File // the terminal of the stream, or nil if the stream is not a terminal
 }
 
 // StyleOf returns the style of a stream. env looks up NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and
@@ -35,7 +35,7 @@ func StyleOf(w io.Writer, env func(string) string) Style {
 	return s
 }
 
-// Columns returns the current width.
+// Columns returns the current width of the terminal, or Width if the stream is not a terminal.
 func (s Style) Columns() int {
 	if s.file != nil {
 		if cols, _, err := term.GetSize(int(s.file.Fd())); err == nil && cols > 0 {

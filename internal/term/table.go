@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table prints rows in columns; the first row is the heading. Elastic columns are cut, the widest
-// first, until the rows fit the terminal. In a pipe, cells are cut only at 60 characters.
+// Table prints rows in columns; the first row is the heading. Cells are cut at 60 characters. If
+// the rows still do not fit the terminal, elastic columns are cut further, the widest one first.
 func (p *Printer) Table(rows [][]string, elastic ...int) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -47,8 +47,9 @@ func (p *Printer) Table(rows [][]string, elastic ...int) {
 	}
 }
 
-// PrintIndented prints text after a head of the given width. On a terminal it is wrapped between
-// words with a hanging indent; it starts below the head if the head leaves too little space.
+// PrintIndented prints text after a head of the given width. On a terminal the text is wrapped
+// between words, and further lines are indented. The text starts on the line below the head if the
+// head leaves too little space.
 func (p *Printer) PrintIndented(head string, width int, text string, style func(string) string) {
 	const indent = 7
 	if !p.TTY {
@@ -62,8 +63,8 @@ func (p *Printer) PrintIndented(head string, width int, text string, style func(
 	}
 }
 
-// wrap breaks text between words into lines of at most the given widths: for the first line, and
-// for the others. It returns at least one line.
+// wrap breaks text between words into lines. The first line has at most first characters, the
+// others at most other characters, unless a word is longer. It returns at least one line.
 func wrap(text string, first, other int) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {

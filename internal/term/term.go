@@ -1,19 +1,20 @@
-// Package term is the only package that prints, asks and draws in a terminal.
+// Package term is the only package that prints to a terminal, draws in it, or asks the user there.
 //
 //	        ┌── Out, a [Printer]: data ───────────────► stdout
 //	Terminal┤── Err, a [Printer]: everything else ────► stderr
 //	        └── Ask, a [Prompter]: questions and keys ──► the screen, the keyboard
 //
-// When both streams are the same screen, their printers share the cursor and the
-// [Progress] line. While a [Prompter] is asked, other output waits, so that the
-// question stays in sight.
+// If both streams are the same screen, their printers share the cursor position and the [Progress]
+// line. While a [Prompter] waits for an answer, other output waits too, so that the question stays
+// visible.
 //
 //	t := term.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 //	t.Out.Line("%s", term.Escape(text))
 //	t.Err.Progress().Show("waiting for the model")
 //
-// Text from a model, a tool or a file passes [Escape] before it is printed. Messages are
-// lower case without a period; a hint is a command or an action on a line of its own.
+// Text from a model, a tool or a file is escaped by [Escape] before it is printed. Messages begin
+// with a lower-case letter and have no period at the end. A hint is a command or an action, on its
+// own line.
 package term
 
 import (
@@ -41,7 +42,7 @@ func New(in io.Reader, out, errs io.Writer, env func(string) string) *Terminal {
 		Out: NewPrinter(out, StyleOf(out, env)),
 		Err: NewPrinter(errs, StyleOf(errs, env)),
 	}
-	t.Err.Progress() // before other goroutines use the printer
+	t.Err.Progress() // creates the progress line before other goroutines use the printer
 	t.Err.Share(t.Out)
 	return t
 }
@@ -52,17 +53,18 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Ask returns a prompter for the user, or nil if there is no terminal. Questions go to stderr, or
-// to the controlling terminal if stderr is redirected. The caller closes the prompter.
+// Ask returns a prompter for the user, or nil if there is no terminal. Questions are printed to
+// stderr. If stderr is redirected, they are printed to the controlling terminal. The caller closes
+// the prompter.
 func (t *Terminal) Ask() *Prompter {
 	if !IsTerminal(t.in) {
 		return nil
 	}
-	if t.keys == nil { // one reader: a second one would miss the input that the first has read
+	if t.keys == nil { // one reader, because a second one would miss input that the first one has read
 		t.keys = NewKeyboard(t.in)
 	}
 	if t.Err.TTY {
-		t.Err.Progress() // shared
+		t.Err.Progress() // creates the progress line that the prompter shares
 		return NewPrompter(t.keys, t.Err)
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)

@@ -15,7 +15,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Dollars formats an amount, with four decimals below one cent.
+// Dollars formats an amount in US dollars, with four decimals if it is below one cent.
 func Dollars(usd float64) string {
 	if usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
@@ -36,7 +36,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Age formats how long ago something was.
+// Age formats how long ago something happened.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -19,31 +19,37 @@ import (
 
 // AgentOptions configures [Workspaces.Agent].
 type AgentOptions struct {
-	// Options are the options of the agent loop. Sessions is required: every turn is stored in it.
+	// Options has the options of the agent loop. Sessions is required, because every turn is stored
+	// in it.
 	//
-	// For [KindHoldfast] the loop runs in the container and is described by Inside; of these options only
-	// Sessions, Session, Ask, LoopObservers and Fallback apply.
+	// For [KindHoldfast] the loop runs in the container, and Inside describes it. Only these
+	// options then apply: Sessions, Session, NewSession, Permissions.Ask, LoopObservers and
+	// Model.Fallback.
 	//
-	// Agents of any other kind have their own tools, compaction and retries: Tools, Fallback, Compact, Retry,
-	// MaxTokens and Effort are ignored. Permissions decides about their tool calls in the host's terms; an empty
-	// Folders means the project. Sandbox describes the workspace.
+	// An agent of any other kind has its own tools, compaction and retries, so Tools, Compact and
+	// the fields of Model are ignored. Permissions decides about its tool calls, with the paths of
+	// the host. If Permissions.Config.Folders is empty, the project is the only folder.
+	// Permissions.Sandbox is set to a description of the workspace.
 	Options agent.Options
-	// Model answers for [KindHoldfast], on the host. Agents of other kinds have their own model.
+	// Model is the model for [KindHoldfast]. The host calls it. Agents of other kinds have their
+	// own model.
 	Model model.Model
-	// Inside describes, for [KindHoldfast], the agent loop in the container.
+	// Inside describes the agent loop in the container, for [KindHoldfast].
 	Inside hostpipe.Spec
-	// Environ is the caller's environment as "NAME=value". The variables that the settings name as credentials are
-	// taken from it and passed to the agent's process only.
+	// Environ is the caller's environment as "NAME=value". The variables that the settings name as
+	// credentials are read from it and passed only to the agent's process.
 	Environ []string
-	// ModelName is the agent's name for its model; "" uses the settings' name.
+	// ModelName is the model's name as the agent knows it. If it is "", the name in the settings is
+	// used.
 	ModelName string
-	// Kind overrides the agent kind of the settings, with that kind's default command.
+	// Kind replaces the agent kind in the settings. The agent then has the default command of this
+	// kind.
 	Kind string
 	// Ephemeral runs the agent in a new container that is removed afterwards. Every turn gets the history from the
 	// log.
 	Ephemeral bool
-	// History is the maximum number of history tokens sent to an agent that does not know the session; default
-	// 20,000.
+	// History is the maximum number of tokens of history for an agent that does not know the
+	// session; default 20,000.
 	History int
 }
 
@@ -62,9 +68,10 @@ type turner interface {
 	Suspend() error
 }
 
-// Agent is an agent that works in a workspace. Its methods have the contracts of [agent.Agent], for every kind of
-// agent: durable data is in the session's log before it is yielded, a session runs one turn at a time, and the
-// guards decide about a tool call before it runs. The first turn that needs the container starts it.
+// Agent is an agent that works in a workspace. Its methods have the contracts of [agent.Agent] for
+// every kind of agent: durable data is in the session's log before it is yielded, only one turn of
+// a session runs at a time, and the guards decide about a tool call before it runs. The first turn
+// that needs the container starts it.
 type Agent struct {
 	turner
 	// Kind is the agent's kind: [KindHoldfast], [KindClaude], …
@@ -72,8 +79,8 @@ type Agent struct {
 	ends func()
 }
 
-// Agent returns the agent of a workspace for one session. It starts nothing. Errors: [ErrNotFound], and
-// [ErrInvalid] for invalid options or missing credentials.
+// Agent returns an agent that works on one session in a workspace. It starts nothing. Errors:
+// [ErrNotFound], and [ErrInvalid] for invalid options or missing credentials.
 func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*Agent, error) {
 	s, err := w.Get(ctx, slug)
 	if err != nil {
@@ -106,7 +113,8 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	return w.newVendorAgent(s, r, o)
 }
 
-// place assigns a session to the workspace: a new session and one that is resumed as the latest.
+// place assigns a new session to the workspace. If the latest session is to be resumed, it selects
+// the latest one of the workspace.
 func (w *Workspaces) place(s *Settings, o *session.RestoreOptions) {
 	project := s.SessionProject()
 	o.Opened.Project, o.Opened.CWD, o.Opened.GitBranch = project, w.dirs(s).Project, ""
@@ -115,7 +123,8 @@ func (w *Workspaces) place(s *Settings, o *session.RestoreOptions) {
 	}
 }
 
-// credentials returns the variables that the settings name, with their values from the caller's environment.
+// credentials returns the variables that the settings name as credentials, with their values in the
+// caller's environment.
 func credentials(s *Settings, environ []string) ([]string, error) {
 	env := make([]string, 0, len(s.Credentials))
 	for _, name := range s.Credentials {
@@ -162,7 +171,7 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// Suspend is [agent.Agent.Suspend]; it ends running work as Close does.
+// Suspend is [agent.Agent.Suspend]. Like Close, it ends the work that is running.
 func (a *Agent) Suspend() error {
 	err := a.turner.Suspend()
 	a.ends()

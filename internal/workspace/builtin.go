@@ -25,25 +25,25 @@ import (
 //	Run ─► process: `holdfast inside` ─► agent.Agent ─► hostpipe ─► session's log, models, approvers
 //	   ◄──────────────── events, in the order of the log ────────────┘
 //
-// Each turn is a separate process. Between turns the host holds the session's lease, and the process works under
-// it: when the host exits, the lease ends with it.
+// Each turn is a separate process. The host holds the session's lease, also between turns, and the
+// process in the container writes under this lease. When the host exits, the lease ends.
 type builtinAgent struct {
 	o     builtinOptions
-	turns sync.Mutex // held by Run, Start and Close
+	turns sync.Mutex // Run, Start and Close hold this lock
 
-	emitted bool    // whether SessionOpened was emitted; guarded by turns
-	usage   int64   // last record that was searched for a mode change; guarded by turns
+	emitted bool    // true if SessionOpened was emitted; guarded by turns
+	usage   int64   // seq of the last record that was searched for a mode change; guarded by turns
 	spent   float64 // cost of the run so far, in US dollars; guarded by turns
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
-	log     *session.Log // used only for its lease; its head is not updated after the session was opened
+	log     *session.Log // only its lease is used; its head is not updated after the session was opened
 	opened  event.SessionOpened
 	id      string
-	server  *hostpipe.Server        // server of the current turn, or nil
+	server  *hostpipe.Server        // the server for the current turn, or nil
 	stop    context.CancelCauseFunc // ends the current turn
 	mode    policy.Mode
-	changes []policy.Change // changes made since the last turn that were not emitted yet
+	changes []policy.Change // the changes since the last turn that were not emitted yet
 }
 
 // builtinOptions configures a [builtinAgent].
@@ -51,24 +51,26 @@ type builtinOptions struct {
 	Sessions *session.Sessions
 	// Session names the session to resume and describes a new one, as the host sees it.
 	Session session.RestoreOptions
-	// Opening are the records to append when the session is opened: the run spec.
+	// Opening has the records to append when the session is opened, which contain the run spec.
 	Opening []session.Draft
-	// Models are the agent's models: the primary one, and a fallback.
+	// Models has the agent's models: the primary one, and a fallback.
 	Models []model.Model
-	// Ask is as in [agent.Options]; its answers are recorded on the host.
+	// Ask is the same as in [agent.Options]. The host records its answers.
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Observers receive every event, too.
+	// Observers also receive every event.
 	Observers []agent.LoopObserver
-	// Spec is the part that does not change between turns: folder, prompts, settings, limits.
+	// Spec has the values that do not change between turns: folder, prompts, settings, limits.
 	Spec hostpipe.Spec
-	// Ready prepares the container before the session is opened for the first time, so that a container that
-	// cannot start leaves no empty session; nil does nothing. The returned function is called after the turn.
+	// Ready prepares the container before the session is opened for the first time, so that a
+	// container that cannot start leaves no empty session. A nil Ready does nothing. The returned
+	// function is called after the turn.
 	Ready func(ctx context.Context) (release func(), err error)
 	// Start starts a process in the container. The builtinAgent closes it.
 	Start func(ctx context.Context, s supervisor.Spec) (agentProcess, error)
 	// Program is the program to start; default [Program].
 	Program string
-	// Grace is the time an interrupted turn has to end; default 10 s. Then the process is killed.
+	// Grace is the time that an interrupted turn has to end; default 10 s. After this time the
+	// process is killed.
 	Grace time.Duration
 }
 
@@ -115,7 +117,7 @@ func (a *builtinAgent) start(ctx context.Context) (event.SessionOpened, error) {
 	if o.Opened.Model == "" {
 		o.Opened.Model = a.o.Models[0].Info().Model
 	}
-	if opened.ID != "" { // it was opened before and closed again
+	if opened.ID != "" { // the session was opened before, and closed again
 		o = session.RestoreOptions{SessionID: opened.ID, MustExist: true}
 	}
 	r, err := a.o.Sessions.Restore(ctx, o)
@@ -158,8 +160,8 @@ func (a *builtinAgent) start(ctx context.Context) (event.SessionOpened, error) {
 	return opened, nil
 }
 
-// recordMode records the requested mode, unless the process in the container may set it: that process then records
-// the mode itself.
+// recordMode records the requested mode on the host. If the process in the container may set the
+// mode, the process records it instead.
 func (a *builtinAgent) recordMode(ctx context.Context, r *session.Restored) error {
 	c, record := sessionpolicy.Start(policy.Mode(a.o.Spec.Run.Permissions.Mode), policy.Mode(r.State.Mode), a.o.Session.Opened.User)
 	if !record || hostpipe.AllowedFromContainer(c.Mode) {
@@ -169,9 +171,9 @@ func (a *builtinAgent) recordMode(ctx context.Context, r *session.Restored) erro
 	return err
 }
 
-// modeNow returns the mode for the next turn: the mode that was set since the session was opened here, by any
-// caller, or the requested mode. Without this, each turn's process would treat the requested mode as a new
-// request.
+// modeNow returns the mode for the next turn. This is the mode that any caller has set since the
+// session was opened here, or else the requested mode. Without this, the process of each turn would
+// take the requested mode for a new request.
 func (a *builtinAgent) modeNow(ctx context.Context) (string, error) {
 	for r, err := range a.o.Sessions.Records(ctx, a.SessionID(), session.Range{After: a.usage}) {
 		if err != nil {
@@ -262,7 +264,7 @@ func (a *builtinAgent) Interrupt() {
 
 var errInterrupted = errors.New("interrupted")
 
-// Change is [agent.Agent.Change]: the change is recorded and applies from the next decision on.
+// Change is [agent.Agent.Change]. The change is recorded and applies to all later decisions.
 func (a *builtinAgent) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	if err := a.open(ctx); err != nil {
 		return c, err
@@ -276,13 +278,13 @@ func (a *builtinAgent) Change(ctx context.Context, c policy.Change) (policy.Chan
 	if done.Mode != "" {
 		a.mode = done.Mode
 	}
-	if a.server == nil { // otherwise the process in the container emits it
+	if a.server == nil { // during a turn the process in the container emits the change
 		a.changes = append(a.changes, done)
 	}
 	return done, nil
 }
 
-// open opens the session if it is not open yet.
+// open opens the session if it is not open.
 func (a *builtinAgent) open(ctx context.Context) error {
 	a.mu.Lock()
 	log, closed := a.log, a.closed
@@ -297,8 +299,8 @@ func (a *builtinAgent) open(ctx context.Context) error {
 	return err
 }
 
-// Mode is the permission mode as far as the host knows it. A mode set by the settings in the container shows only
-// in the decisions.
+// Mode is the permission mode as far as the host knows it. A mode that the settings in the
+// container set can be seen only in the decisions.
 func (a *builtinAgent) Mode() policy.Mode {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -316,7 +318,7 @@ func (a *builtinAgent) Guards() *policy.Guards {
 			return g
 		}
 	}
-	g, _ := policy.New(&policy.Config{}) // an empty configuration cannot fail
+	g, _ := policy.New(&policy.Config{}) // an empty configuration cannot cause an error
 	return g
 }
 
@@ -327,7 +329,8 @@ func (a *builtinAgent) SessionID() string {
 	return a.id
 }
 
-// Snapshot is [agent.Agent.Snapshot], read from the log. It omits what cannot be read.
+// Snapshot is [agent.Agent.Snapshot]. It is read from the log. It omits everything that cannot be
+// read.
 func (a *builtinAgent) Snapshot() agent.Snapshot {
 	ctx := context.Background()
 	s := agent.Snapshot{SessionID: a.SessionID()}
@@ -370,7 +373,8 @@ func (a *builtinAgent) Close() error {
 	return a.log.Close()
 }
 
-// leaveMarker records a session that was created and never used as an empty one.
+// leaveMarker creates an empty session if the caller has chosen the session's id and no turn has
+// opened the session.
 func (a *builtinAgent) leaveMarker() error {
 	o := a.o.Session.Opened
 	if o.SessionID = a.o.Session.SessionID; o.SessionID == "" || a.opened.ID != "" {

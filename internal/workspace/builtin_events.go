@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Limits for the queue of undelivered events, as a number and in bytes. The agent never waits for the reader: it
-// may itself be waiting for the reader's approval.
+// These limits apply to the queue of events that were not delivered yet: their number and their
+// size in bytes. The agent never waits for the reader of the events, because the agent may be
+// waiting for an approval that the same reader must give.
 const (
 	maxQueue     = 1 << 17
 	maxQueueSize = 64 << 20
@@ -18,7 +19,7 @@ const (
 
 var errFlood = errors.New("it sent events faster than they were read")
 
-// push queues an event. The reading goroutine calls it.
+// push queues an event. It is called on the goroutine that reads from the connection.
 func (t *builtinTurn) push(e event.Event, size int) {
 	t.mu.Lock()
 	if !t.over {
@@ -27,7 +28,7 @@ func (t *builtinTurn) push(e event.Event, size int) {
 	full := (len(t.queue) > maxQueue || t.size > maxQueueSize) && !t.over
 	t.over = t.over || full
 	t.mu.Unlock()
-	if full { // no one reads, or the process sends too much
+	if full { // either no one reads the events, or the process sends too many
 		_ = t.p.Channel().Close()
 	}
 	select {
@@ -52,7 +53,7 @@ func (t *builtinTurn) drain() {
 	}
 }
 
-// show delivers an event and collects the parts of the result.
+// show delivers an event and collects what the result of the turn needs.
 func (t *builtinTurn) show(e event.Event) {
 	switch e := e.(type) {
 	case event.SessionOpened: // already emitted
@@ -84,8 +85,8 @@ func (t *builtinTurn) show(e event.Event) {
 	t.emit(e)
 }
 
-// changed records a mode that the process in the container reports. It returns false for a mode that only the host
-// may set and has not set.
+// changed records a mode that the process in the container reports. It returns false if only the
+// host may set this mode and the host has not set it.
 func (a *builtinAgent) changed(m policy.Mode) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +100,7 @@ func (a *builtinAgent) changed(m policy.Mode) bool {
 	return true
 }
 
-// spent returns what the turn used of the host's models, in total and by model.
+// spent returns the usage and the cost of the host's models in this turn, in total and by model.
 func (t *builtinTurn) spent() (u transcript.Usage, usd float64, by map[string]event.ModelUsage) {
 	by = t.server.Spent()
 	for _, m := range by {

@@ -79,13 +79,13 @@ func (a *builtinAgent) ready(ctx context.Context) (release func(), err error) {
 	return a.o.Ready(ctx)
 }
 
-// processID returns the name of a session's one process in its container.
+// processID returns the name of a session's process in its container. A session has only one.
 func processID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return "own-" + hex.EncodeToString(sum[:12])
 }
 
-// emitChanges emits the changes made while no turn was running.
+// emitChanges emits the changes that were made while no turn was running.
 func (a *builtinAgent) emitChanges(emit func(event.Event)) {
 	a.mu.Lock()
 	changes := a.changes
@@ -129,15 +129,15 @@ type builtinTurn struct {
 
 	mu    sync.Mutex
 	queue []event.Event
-	size  int  // of the queued events, in bytes
-	over  bool // the queue overflowed; nothing more is queued
+	size  int  // size of the queued events in bytes
+	over  bool // true if the queue has overflowed; no more events are queued then
 	wake  chan struct{}
 
-	res  event.Result // built from the events so far
+	res  event.Result // built from the events that have arrived so far
 	died bool         // the process ended without a result
 }
 
-// run runs the turn's process. When it returns, everything it started has ended.
+// run runs the turn's process. When it returns, everything that it started has ended.
 func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*event.Result, error) {
 	a := t.a
 	var models []model.Model
@@ -165,11 +165,11 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 	defer a.attach(nil, nil)
 	defer func() { a.spent = server.SpentUSD() }()
 	t.work.Go(func() {
-		_, _ = t.p.Stdin().Write(spec) // a process that does not read it ends without a result
+		_, _ = t.p.Stdin().Write(spec) // a process that does not read its input ends without a result
 		_ = t.p.Stdin().Close()
 	})
 	t.work.Go(func() { _, _ = io.Copy(io.Discard, t.p.Stdout()) })
-	// Work of the host for this turn ends with the process.
+	// The work that the host does for this turn ends with the process.
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	served := make(chan error, 1)
@@ -200,8 +200,8 @@ func (a *builtinAgent) attach(s *hostpipe.Server, stop context.CancelCauseFunc) 
 	}
 }
 
-// follow delivers events until the process has ended. The end of ctx interrupts the process and kills it after the
-// grace time.
+// follow delivers events until the process has ended. When ctx ends, it interrupts the process, and
+// kills it after the grace time.
 func (t *builtinTurn) follow(ctx context.Context, server *hostpipe.Server, served <-chan error) error {
 	done := ctx.Done()
 	var patience <-chan time.Time
@@ -213,7 +213,7 @@ func (t *builtinTurn) follow(ctx context.Context, server *hostpipe.Server, serve
 			return err
 		case <-done:
 			done = nil
-			t.work.Go(server.Interrupt) // it ends with the connection
+			t.work.Go(server.Interrupt) // the goroutine ends with the connection
 			grace := t.a.o.Grace
 			if cause := context.Cause(ctx); errors.Is(cause, session.ErrFenced) || errors.Is(cause, session.ErrLeaseLost) {
 				grace = min(grace, leaseGrace)
@@ -228,10 +228,10 @@ func (t *builtinTurn) follow(ctx context.Context, server *hostpipe.Server, serve
 	}
 }
 
-// leaseGrace is the time a turn has to end after its lease was lost.
+// leaseGrace is the time that a turn has to end after its lease was lost.
 const leaseGrace = 3 * time.Second
 
-// exitTime is the time a process has to exit after it closed its log.
+// exitTime is the time that a process has to exit after it has closed its log.
 const exitTime = 10 * time.Second
 
 // settle waits for the process to exit, so that the next turn does not find it running.
@@ -245,8 +245,9 @@ func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 	return exit, err
 }
 
-// checkEnd waits for the end of a process that sent its result. A process that ended as interrupted, without an
-// interrupt from here, has failed: its container or the engine was stopped.
+// checkEnd waits for the end of a process that has sent its result. If a process ended as
+// interrupted although this host did not interrupt it, it has failed, because its container or the
+// engine was stopped.
 func (t *builtinTurn) checkEnd(ctx context.Context) {
 	exit, waited := t.settle(ctx)
 	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
@@ -260,8 +261,8 @@ func (t *builtinTurn) checkEnd(ctx context.Context) {
 	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "the transcript is saved; resume the session"}
 }
 
-// dead returns the result of a turn whose process ended without one. It repairs the session at once: tool calls
-// that were running are recorded with an unknown outcome.
+// dead returns the result of a turn whose process ended without sending one. It repairs the session
+// immediately. Tool calls that were running are recorded with an unknown outcome.
 func (t *builtinTurn) dead(ctx context.Context, served error) (*event.Result, error) {
 	t.died = true
 	exit, waited := t.settle(ctx)

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Bytes is a number of bytes. In settings it is written as "512m" or "2g", with the units k, m, g and t of 1024
-// each, or as a plain number.
+// Bytes is a number of bytes. In settings it is written as "512m" or "2g", or as a plain number.
+// The units k, m, g and t are powers of 1024.
 type Bytes int64
 
-// Unlimited means no limit, where that is allowed.
+// Unlimited means that there is no limit. Not every setting allows it.
 const Unlimited Bytes = -1
 
 var units = []struct {
@@ -52,7 +52,7 @@ func ParseBytes(text string) (Bytes, error) {
 	return Bytes(f), nil
 }
 
-// String returns the shortest exact text.
+// String returns the shortest text that is exact.
 func (b Bytes) String() string {
 	if b == Unlimited {
 		return "none"
@@ -65,7 +65,7 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// MarshalJSON writes the value of String.
+// MarshalJSON writes the value that String returns.
 func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
 
 // UnmarshalJSON reads a string or a whole number.

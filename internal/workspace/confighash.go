@@ -22,10 +22,10 @@ const (
 	labelID        = "dev.holdfast.workspace.id" // id of the workspace; an earlier workspace of the same name has another id
 	labelConfig    = "dev.holdfast.config"       // hash of everything that determines the container
 	labelVersion   = "dev.holdfast.version"      // version of holdfast that created it
-	labelEphemeral = "dev.holdfast.ephemeral"    // id of an ephemeral container, which is also the name of its folder
+	labelEphemeral = "dev.holdfast.ephemeral"    // id of an ephemeral container; its folder has the same name
 )
 
-// layout is the version of the container layout that this package derives from settings.
+// layout is the version of the rules by which this package derives a container from settings.
 const layout = 1
 
 // homeHash identifies a HOLDFAST_HOME.
@@ -39,8 +39,8 @@ func (w *Workspaces) containerName(slug string) string {
 	return "holdfast-" + w.homeHash()[:8] + "-" + slug
 }
 
-// places are the host folders that a container gets in addition to those of the settings. An empty home means a home in
-// memory.
+// places has the host folders that a container gets in addition to those in the settings. An empty
+// home means a home in memory.
 type places struct{ home, run, project string }
 
 // spec returns the specification of a workspace's container.
@@ -81,8 +81,8 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 	return spec
 }
 
-// tmpfsVolumes mounts a folder in memory over each volume of the image. An engine would otherwise store the volume
-// on disk, where nothing limits it.
+// tmpfsVolumes mounts a folder in memory over each volume that the image declares. An engine would
+// otherwise store the volume on disk, where nothing limits its size.
 func tmpfsVolumes(spec engine.Spec, s *Settings, volumes []string) engine.Spec {
 	uid, gid := agentUser()
 	for _, v := range volumes {
@@ -104,9 +104,9 @@ func temporary(uid, gid int, size int64, folders ...string) []engine.Tmpfs {
 	return list
 }
 
-// configHash is the hash of everything that determines a container: containers with equal hashes are
-// interchangeable. The network is not part of the container, but its proxy follows the settings it was started
-// with.
+// configHash is the hash of everything that determines a container: containers with equal hashes
+// are interchangeable. It includes the network settings, because the proxy of a container keeps the
+// settings with which it was started.
 func configHash(s engine.Spec, n Network) string {
 	b, err := json.Marshal(struct {
 		Layout   int
@@ -115,7 +115,7 @@ func configHash(s engine.Spec, n Network) string {
 		Network  Network
 	}{layout, supervisor.Protocol, s, n})
 	if err != nil {
-		panic(err) // only strings and numbers: cannot fail
+		panic(err) // the value has only strings and numbers, so encoding cannot fail
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

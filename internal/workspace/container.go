@@ -30,41 +30,42 @@ var (
 	ErrForeign   = errors.New("the container was not created by holdfast") // it has a workspace's name without Holdfast's labels
 	ErrNoImage   = engine.ErrNoImage
 	ErrNoAnswer  = errors.New("the container's supervisor does not answer")
-	ErrWrongUser = errors.New("the agent has no access to the folder") // which has another owner
-	ErrNoProgram = errors.New("the image lacks a program")             // the program to start
+	ErrWrongUser = errors.New("the agent has no access to the folder") // the folder has another owner
+	ErrNoProgram = errors.New("the image lacks a program")             // the image does not contain the program to start
 	ErrStopped   = errors.New("the container was stopped")             // during a turn
-	// ErrOutOfMemory: the container ran out of memory and the kernel killed a process. Other processes in the
-	// container continue.
+	// ErrOutOfMemory means that the container ran out of memory and the kernel killed a process.
+	// Other processes in the container continue.
 	ErrOutOfMemory = errors.New("out of memory")
 )
 
-// Container is the container of a workspace, running and answering when it was returned. It is not recreated
-// before Close, which must be called after the turn: changed settings apply only then.
+// Container is the container of a workspace. When it was returned, it was running and its
+// supervisor had answered. It is not recreated before Close, so changed settings do not apply until
+// then. The caller must call Close after the turn.
 type Container struct {
 	ID, Name string
 	Slug     string
-	// Outdated is the reason to recreate the container, which happens when no process uses it. It is "" if the
-	// container matches the settings.
+	// Outdated is the reason why the container should be recreated, which happens when no process
+	// uses it. It is "" if the container matches the settings.
 	Outdated string
 	// Health is the supervisor's report from the time the container was returned.
 	Health supervisor.Health
-	// Settings are the settings the container was checked against.
+	// Settings are the settings that the container was compared with.
 	Settings Settings
 
 	w      *Workspaces
 	engine *engine.Engine
-	run    string   // the folder of the sockets, on the host
-	first  int      // the container's first process, as the host numbers it
+	run    string   // the host folder of the sockets
+	first  int      // the id of the container's first process on the host
 	use    *os.File // all processes that work in the container share its lock
 	// release gives up the container's network access.
 	release func()
-	end     func(context.Context) error // replaces both, for an ephemeral container
+	end     func(context.Context) error // for an ephemeral container; Close calls it instead of release and use.Close
 	once    sync.Once
 	closed  error
 }
 
-// Close ends the use of the container. A workspace's container and its connections stay; a container from
-// [Workspaces.EnsureEphemeral] is removed.
+// Close ends the use of the container. The container of a workspace and its connections stay. A
+// container from [Workspaces.EnsureEphemeral] is removed.
 func (c *Container) Close() error {
 	c.once.Do(func() {
 		if c.end == nil {
@@ -79,7 +80,8 @@ func (c *Container) Close() error {
 	return c.closed
 }
 
-// Dial connects to the supervisor. A connection starts one process and ends with it; the caller closes it.
+// Dial connects to the supervisor. A connection starts one process and ends with it. The caller
+// closes the connection.
 func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
 	conn, err := c.dial(ctx, c.w.bridged())
 	if err != nil {
@@ -88,8 +90,8 @@ func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
 	return conn, nil
 }
 
-// dial connects through the socket, or, if the engine runs in a virtual machine, through a second process in the
-// container.
+// dial connects through the socket. If the engine runs in a virtual machine, it connects through a
+// second process in the container.
 func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, error) {
 	if !bridged {
 		conn, err := supervisor.Dial(ctx, filepath.Join(c.run, supervisor.SocketName))
@@ -125,8 +127,8 @@ func (c *Container) ask(ctx context.Context, bridged bool) (supervisor.Health, e
 	return conn.Health(), conn.Close()
 }
 
-// OOMKills returns how many processes of the container the kernel has killed for lack of memory since the
-// container was started.
+// OOMKills returns how many processes of the container the kernel has killed for lack of memory
+// since the container was started.
 func (c *Container) OOMKills(ctx context.Context) (int64, error) {
 	h, err := c.ask(ctx, c.w.bridged())
 	if err != nil {
@@ -138,7 +140,7 @@ func (c *Container) OOMKills(ctx context.Context) (int64, error) {
 	return h.OOMKills, nil
 }
 
-// ExitError is a process in a container that failed. Its text is meant for users.
+// ExitError says how a process in a container failed. Its text is meant for users.
 type ExitError struct{ supervisor.Exit }
 
 func (e *ExitError) Error() string {
@@ -158,7 +160,7 @@ func (e *ExitError) Error() string {
 // Is reports whether target is [ErrOutOfMemory] and the container ran out of memory.
 func (e *ExitError) Is(target error) bool { return e.OOM && target == ErrOutOfMemory }
 
-// Hint returns what to do about it, or "".
+// Hint returns how to avoid the failure, or "".
 func (e *ExitError) Hint() string {
 	if e.OOM {
 		return "give the workspace more: holdfast workspace set NAME --memory 4g"
@@ -166,7 +168,8 @@ func (e *ExitError) Hint() string {
 	return ""
 }
 
-// Failure returns the error for a process's end: nil after success, an [*ExitError] otherwise.
+// Failure returns the error that describes how a process ended. It returns nil after success, and
+// an [*ExitError] otherwise.
 func Failure(e supervisor.Exit) error {
 	if e.Code == 0 && e.Signal == "" && !e.OOM {
 		return nil
@@ -174,8 +177,8 @@ func Failure(e supervisor.Exit) error {
 	return &ExitError{e}
 }
 
-// Exec runs a command in the container of a workspace, with the agents' user and environment, and returns how it
-// ended. Stdin may be nil. The end of ctx kills the command.
+// Exec runs a command in the container of a workspace, with the agents' user and environment, and
+// returns how it ended. Stdin may be nil. When ctx ends, the command is killed.
 func (w *Workspaces) Exec(ctx context.Context, slug string, o ExecOptions) (exit supervisor.Exit, err error) {
 	c, err := w.Ensure(ctx, slug)
 	if err != nil {
@@ -193,10 +196,10 @@ func (w *Workspaces) Exec(ctx context.Context, slug string, o ExecOptions) (exit
 // ExecOptions configures [Workspaces.Exec].
 type ExecOptions struct {
 	Args           []string
-	Env            []string // "NAME=value", added to the fixed ones
+	Env            []string // variables as "NAME=value", in addition to the fixed ones
 	Dir            string   // default [WorkFolder]
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer              // nil: discarded
-	Terminal       *supervisor.Size       // runs the command in a terminal; Stderr is then empty
-	Resize         <-chan supervisor.Size // later sizes of the terminal
+	Terminal       *supervisor.Size       // runs the command in a terminal; Stderr then gets nothing
+	Resize         <-chan supervisor.Size // receives each new size of the terminal from the caller
 }

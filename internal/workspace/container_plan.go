@@ -13,14 +13,15 @@ const (
 	stepReplace step = "remove then create"
 )
 
-// plan decides what to do with a container, nil if there is none, so that it gets the wanted labels. A running
-// container is kept at first, even if it is outdated: only its supervisor knows whether it is in use.
+// plan decides what to do with a container so that it gets the wanted labels. The container is nil
+// if there is none. A running container is kept at first, even if it is outdated: only its
+// supervisor knows whether it is in use.
 func plan(c *engine.Container, want map[string]string) (do step, outdated string) {
 	if c == nil {
 		return stepCreate, ""
 	}
 	if c.Labels[labelID] != want[labelID] {
-		return stepReplace, "" // of an earlier workspace, whose folders are gone
+		return stepReplace, "" // the container belongs to an earlier workspace, whose folders no longer exist
 	}
 	if c.Labels[labelConfig] != want[labelConfig] {
 		outdated = "its settings or its image changed"

@@ -14,8 +14,8 @@ import (
 // The time limits for a supervisor's first answer.
 const (
 	startTime = 10 * time.Second
-	// After this time, try to reach the supervisor through a second process in the container instead of the
-	// socket.
+	// After this time, the supervisor is also tried through a second process in the container, in
+	// addition to the socket.
 	bridgeTime = 2 * time.Second
 )
 
@@ -24,7 +24,8 @@ const (
 // [Container.Outdated] says why it should be. Errors: [ErrNoEngine], [ErrNotFound], [ErrNoImage], [ErrForeign],
 // [ErrNoAnswer], [ErrWrongUser], [ErrInvalid] for folders that no longer exist.
 //
-// Of several concurrent callers, in one process or in many, one creates the container.
+// If several callers run at the same time, in one process or in many, only one of them creates the
+// container.
 func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error) {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
@@ -82,7 +83,7 @@ func (w *Workspaces) ready(ctx context.Context, h *workspaceLock, slug string) (
 	return s, w.checkFolders(h, s)
 }
 
-// image finds the image of a workspace.
+// image finds the image that a workspace uses.
 func (w *Workspaces) image(ctx context.Context, e *engine.Engine, s *Settings) (engine.Image, error) {
 	ref := s.Image
 	if ref == "" {
@@ -102,7 +103,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// ensure brings the container to the state of spec. The caller holds the workspace's lock.
+// ensure makes the container run and match spec. The caller holds the workspace's lock.
 func (c *Container) ensure(ctx context.Context, spec engine.Spec) error {
 	found, err := c.w.workspaceContainer(ctx, c.engine, c.Slug)
 	if err != nil {
@@ -138,7 +139,8 @@ func (c *Container) reuse(ctx context.Context, spec engine.Spec, outdated string
 	if err != nil {
 		return c.fail(err)
 	}
-	// An old version's supervisor does not report its health; nothing can work in such a container.
+	// A supervisor of an old version does not report its health. Nothing can run in such a
+	// container.
 	c.Health, err = c.await(ctx)
 	switch {
 	case errors.Is(err, supervisor.ErrProtocol) && free:
@@ -183,8 +185,8 @@ func (c *Container) replace(ctx context.Context, spec engine.Spec) error {
 	return nil
 }
 
-// start starts a container and waits for its supervisor. It checks the mounts immediately before, because an
-// engine follows links.
+// start starts a container and waits for its supervisor. It checks the mounts immediately before
+// the start, because an engine follows links.
 func (c *Container) start(ctx context.Context) (err error) {
 	if err := c.w.usable(ctx, &c.Settings); err != nil {
 		return err
@@ -201,8 +203,8 @@ func (c *Container) start(ctx context.Context) (err error) {
 	return err
 }
 
-// await waits for the supervisor's answer. Without one it returns [ErrNoAnswer] with the end of the container's
-// log.
+// await waits for the supervisor's answer. If there is no answer it returns [ErrNoAnswer] with the
+// end of the container's log.
 func (c *Container) await(ctx context.Context) (supervisor.Health, error) {
 	began, bridged := time.Now(), c.w.bridged()
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
@@ -233,7 +235,8 @@ func (c *Container) await(ctx context.Context) (supervisor.Health, error) {
 	}
 }
 
-// notResponding returns why a supervisor does not answer, as far as its container shows it.
+// notResponding returns an error that says why a supervisor does not answer, as far as the state of
+// its container shows it.
 func (c *Container) notResponding(ctx context.Context, state engine.Container, err error) error {
 	out := &Error{Op: "start", Slug: c.Slug, Err: ErrNoAnswer, Advice: "holdfast workspace image build makes an image that has " + Program}
 	if state.State == engine.Running {

@@ -9,24 +9,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// containers holds what [Workspaces] knows about the engine.
+// containers has what [Workspaces] has found out about the engine.
 type containers struct {
 	mu     sync.Mutex
 	engine *engine.Engine // nil until first needed
 	info   *engine.Info
-	found  bool // the engine was opened here and must be closed here
-	bridge bool // sockets do not reach into containers
+	found  bool // true if the engine was opened here and must be closed here
+	bridge bool // true if sockets of the host cannot be used inside containers
 
 	proxies egressProxies
 }
 
-// find returns the engine and its description. An engine that was found once is not searched for again: calls to
-// an engine that is gone return errors.
+// find returns the engine and its description. It does not search again after it has found an
+// engine. If that engine is gone, calls return errors.
 func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, error) {
 	if e, info := w.cached(); info != nil {
 		return e, *info, nil
 	}
-	release, err := w.locks.take(ctx, "the engine") // not a workspace name; callers wait for a slow search, up to their context's end
+	release, err := w.locks.take(ctx, "the engine") // not a workspace name; a caller waits for a slow search until ctx ends
 	if err != nil {
 		return nil, engine.Info{}, &Error{Op: "find a container engine", Err: err}
 	}
@@ -73,7 +73,7 @@ func (w *Workspaces) connect(ctx context.Context) (e *engine.Engine, err error) 
 	return e, nil
 }
 
-// ofEngine converts an engine error that concerns no workspace.
+// ofEngine converts an engine error that does not concern any workspace.
 func ofEngine(err error) error {
 	if e, ok := errors.AsType[*engine.Error](err); ok {
 		return &Error{Op: e.Op, Err: e.Err, Detail: e.Detail, Advice: e.Advice}
@@ -106,7 +106,7 @@ func (w *Workspaces) Close() error {
 	return err
 }
 
-// list lists the containers of this HOLDFAST_HOME, or of one of its workspaces.
+// list lists the containers of this HOLDFAST_HOME, or only those of one of its workspaces.
 func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
 	labels := map[string]string{labelHome: w.homeHash()}
 	if slug != "" {
@@ -116,8 +116,9 @@ func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([
 	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isHoldfasts(c) }), ofEngine(err)
 }
 
-// isHoldfasts reports whether a container with Holdfast's labels is Holdfast's. Images derived from such a container,
-// and their containers, carry the same labels. A container is Holdfast's only if it also has its name or, after a
+// isHoldfasts reports whether a container with Holdfast's labels belongs to Holdfast. The labels
+// alone do not prove this: an image that was made from such a container has them too, and so do the
+// containers of that image. The container must also have the name that Holdfast gave it or, after a
 // rename, its mounts.
 func (w *Workspaces) isHoldfasts(c engine.Container) bool {
 	if slug := c.Labels[labelWorkspace]; CheckSlug(slug) == nil && (c.Name == w.containerName(slug) || w.isEphemeral(c)) {
@@ -128,8 +129,8 @@ func (w *Workspaces) isHoldfasts(c engine.Container) bool {
 	})
 }
 
-// isEphemeral reports whether EnsureEphemeral created a container. The label alone does not prove it: an image may
-// have it.
+// isEphemeral reports whether EnsureEphemeral created a container. The label alone does not prove
+// this, because an image may have the label too.
 func (w *Workspaces) isEphemeral(c engine.Container) bool {
 	slug, id := c.Labels[labelWorkspace], c.Labels[labelEphemeral]
 	return CheckSlug(slug) == nil && CheckSlug(id) == nil && c.Name == w.containerName(slug)+"."+id

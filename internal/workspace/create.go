@@ -14,16 +14,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// A folder with one of these prefixes is not a workspace: it is being created, or is the rest of a deleted
-// workspace.
+// A folder with one of these prefixes is not a workspace. Either it is being created, or it is what
+// remains of a deleted workspace.
 const (
 	stagePrefix   = ".new-"
 	deletedPrefix = ".gone-"
 	newPrefix     = ".new-" // of files in a workspace's folder
 )
 
-// Create creates a workspace. Its folder appears complete or not at all. ID, Created and defaults are filled in.
-// Errors: [ErrExists], [ErrDeleting] if a workspace of this name is half deleted, [ErrInvalid] for the settings.
+// Create creates a workspace. Its folder becomes visible complete, or not at all. ID, Created and
+// the defaults are filled in. Errors: [ErrExists], [ErrDeleting] if a workspace of this name is
+// half deleted, [ErrInvalid] for the settings.
 func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) {
 	if err := CheckSlug(s.Slug); err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) 
 	return &full, nil
 }
 
-// usable checks complete settings and the folders they name.
+// usable checks complete settings, and the folders that they name.
 func (w *Workspaces) usable(ctx context.Context, s *Settings) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -90,7 +91,8 @@ func newID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// makeAll opens the folder of all workspaces and creates it if necessary, for the user alone.
+// makeAll opens the folder of all workspaces. It creates the folder if necessary, with access only
+// for the user.
 func (w *Workspaces) makeAll() (*os.Root, error) {
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
@@ -108,7 +110,7 @@ func (w *Workspaces) makeAll() (*os.Root, error) {
 	return all, nil
 }
 
-// checkFree checks that the name is unused.
+// checkFree checks that no workspace has the name.
 func (w *Workspaces) checkFree(all *os.Root, slug string) error {
 	seen, err := all.Lstat(slug)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +139,7 @@ func deleting(op, slug string) error {
 	return &Error{Op: op, Slug: slug, Err: ErrDeleting, Advice: "holdfast workspace delete " + slug + " completes the deletion"}
 }
 
-// halfDeleted reports whether a deletion of the workspace started and did not finish.
+// halfDeleted reports whether a deletion of the workspace was started and has not finished.
 func halfDeleted(all *os.Root, slug string) bool {
 	_, err := all.Lstat(slug + "/" + deletingName)
 	if err == nil {
@@ -147,7 +149,7 @@ func halfDeleted(all *os.Root, slug string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// build creates the folder under a temporary name and renames it at the end.
+// build creates the folder under a temporary name, and renames it when it is complete.
 func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 	stage := stagePrefix + s.Slug + "-" + newID()
 	if err := all.Mkdir(stage, 0o700); err != nil {
@@ -186,15 +188,15 @@ func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 	return syncFolder(all)
 }
 
-// lockStage creates the lock of a workspace that is being created. The file gets its name after it is locked: an
-// unlocked file with that name is a leftover.
+// lockStage creates the lock of a workspace that is being created. The file gets its final name
+// after it is locked. An unlocked file with that name is therefore a leftover.
 func lockStage(dir *os.Root) (*os.File, error) {
 	const tmp = ".lock"
 	f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	_, err = diskfile.TryLock(f) // not contended: the file has no name yet
+	_, err = diskfile.TryLock(f) // the lock is free, because the file does not have its final name yet
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
@@ -220,7 +222,7 @@ func makeForAgent(dir *os.Root, name string) error {
 	return giveToAgent(sub)
 }
 
-// giveToAgent changes a folder's owner to the agents' user, if that is not the caller.
+// giveToAgent makes the agents' user the owner of a folder, unless the caller is that user.
 func giveToAgent(dir *os.Root) error {
 	uid, gid := agentUser()
 	if os.Getuid() != 0 || uid == 0 {
@@ -237,7 +239,8 @@ func writeSettings(dir *os.Root, s *Settings) error {
 	return writeFile(dir, settingsName, b)
 }
 
-// writeFile replaces a file (0600) atomically: after a crash it has the old content or all of the new.
+// writeFile replaces a file (mode 0600) atomically. After a crash it has either the old content or
+// all of the new content.
 func writeFile(dir *os.Root, name string, data []byte) error {
 	tmp := newPrefix + newID()
 	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -266,7 +269,8 @@ func sweepNew(dir *os.Root) error {
 	return err
 }
 
-// sweep removes the leftovers of unfinished creates and deletes. What cannot be removed stays for the next time.
+// sweep removes the leftovers of unfinished creates and deletes. What cannot be removed is left for
+// the next call.
 func (w *Workspaces) sweep(ctx context.Context, all *os.Root) {
 	names, err := fs.ReadDir(all.FS(), ".")
 	if err != nil {
@@ -290,7 +294,7 @@ func abandoned(all *os.Root, name string) bool {
 	}
 	defer dir.Close()
 	seen, err := dir.Lstat(lockName)
-	if errors.Is(err, fs.ErrNotExist) { // the other process has just begun or has just ended
+	if errors.Is(err, fs.ErrNotExist) { // the other process has just begun, or has just ended
 		made, err := dir.Stat(".")
 		return err == nil && time.Since(made.ModTime()) > time.Hour
 	}

@@ -23,17 +23,18 @@ type DeleteOptions struct {
 // Deleted is the result of [Workspaces.Delete].
 type Deleted struct {
 	Entries  int64    // files and folders removed
-	Sessions int      // sessions in which the deletion was recorded
+	Sessions int      // number of sessions in whose logs the deletion was recorded
 	Notices  []string // messages for the user
 }
 
-// Delete removes a workspace: first its container, then the home of its agents and everything else except the
-// settings. Then it records the deletion in the sessions (which stay) and removes the settings. If it stops early,
-// even because of a crash, the workspace is half deleted: it cannot be used, and another Delete completes the
-// deletion. Links are removed and never followed. A project outside the workspace's folder stays.
+// Delete removes a workspace: first its container, then the home of its agents and everything else
+// except the settings. Then it records the deletion in the sessions, which are kept, and removes
+// the settings. If it stops early, for example because of a crash, the workspace is half deleted.
+// It cannot be used then, and another Delete completes the deletion. Links are removed and never
+// followed. A project outside the workspace's folder stays.
 //
-// Errors: [ErrNotFound], [ErrNoEngine], [ErrLeftover] with what could not be removed, session.ErrBusy when another
-// process keeps one of the sessions.
+// Errors: [ErrNotFound], [ErrNoEngine], [ErrLeftover] with the names of what could not be removed,
+// session.ErrBusy if another process does not release one of the sessions.
 func (w *Workspaces) Delete(ctx context.Context, slug string, o *DeleteOptions) (*Deleted, error) {
 	if err := CheckSlug(slug); err != nil {
 		return nil, err
@@ -71,7 +72,8 @@ func (w *Workspaces) Delete(ctx context.Context, slug string, o *DeleteOptions) 
 	return out, nil
 }
 
-// deleteNoFolder removes whatever is in the place of a workspace's folder, if it is not a folder.
+// deleteNoFolder removes an entry, such as a file or a link, that is in the place of a workspace's
+// folder.
 func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Deleted) (done bool, err error) {
 	all, err := w.openAll()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +86,7 @@ func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Delet
 	w.sweep(ctx, all)
 	seen, err := all.Lstat(slug)
 	if err != nil || seen.IsDir() {
-		return false, nil // there is a folder or nothing; the next step reports any error
+		return false, nil // there is a folder or nothing here; the next step reports errors
 	}
 	if err := w.remove(ctx, slug); err != nil {
 		return false, &Error{Op: "delete", Slug: slug, Err: err, Detail: "its container must be stopped first"}
@@ -98,12 +100,12 @@ func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Delet
 	return true, nil
 }
 
-// deletion is a deletion in progress, under the workspace's lock.
+// deletion is a deletion in progress. [Workspaces.Delete] holds the workspace's lock.
 type deletion struct {
 	w     *Workspaces
 	slug  string
-	id    string // of the workspace, "" if it is unknown
-	again bool   // it had been started before
+	id    string // id of the workspace, or "" if it is unknown
+	again bool   // true if an earlier call had already started the deletion
 	dir   *os.Root
 	o     *DeleteOptions
 	out   *Deleted
@@ -121,10 +123,10 @@ func (d *deletion) failed(step string, err error) error {
 	return e
 }
 
-// idText finds the id in settings that cannot be parsed.
+// idText finds the id in the text of settings that cannot be parsed.
 var idText = lazyregexp.Must(`"id"\s*:\s*"([0-9a-f]{16})"`)
 
-// mark marks the workspace as deleted on disk: from now on it cannot be used.
+// mark marks the workspace as deleted on disk. After this it cannot be used.
 func (d *deletion) mark(context.Context) error {
 	if b, err := readRegular(d.dir, settingsName, maxSettings); err == nil {
 		if m := idText().FindSubmatch(b); m != nil {
@@ -139,7 +141,8 @@ func (d *deletion) mark(context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// An empty file fits even on a full disk, and a full disk is a common reason for a deletion.
+	// On a full disk, which is a common reason for a deletion, there is still room for an empty
+	// file.
 	f, again := d.dir.OpenFile(deletingName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if again != nil {
 		return err
@@ -199,7 +202,7 @@ func (d *deletion) sessions(ctx context.Context) error {
 			break
 		}
 	}
-	for _, id := range ids { // last, because recording changes the order of the list
+	for _, id := range ids { // only now, because recording changes the order of the list
 		recorded, err := d.recordDeletion(ctx, sessions, id)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
@@ -233,7 +236,8 @@ func (d *deletion) settings(ctx context.Context) error {
 	return err
 }
 
-// removeTree removes a name in a folder with everything below it and returns the number of entries.
+// removeTree removes an entry of a folder with everything below it, and returns the number of
+// removed entries.
 func removeTree(ctx context.Context, parent *os.Root, name string) (int64, error) {
 	dir, err := parent.Open(".")
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// busyWait is how long a deletion waits for the holder of a session: its agent is gone, so its turn ends soon.
+// busyWait is how long a deletion waits for the process that holds a session. The agent of that
+// process no longer exists, so its turn ends soon.
 const busyWait = 10 * time.Second
 
-// recordDeletion records in a session's log that its workspace was deleted. It returns false if the log already
-// says so.
+// recordDeletion records in a session's log that its workspace was deleted. It returns false if the
+// log already contains such a record.
 func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
 	want := vendoragent.Event{Event: vendoragent.EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
 	if d.again {
@@ -51,7 +52,7 @@ func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*ses
 	}
 }
 
-// isRecorded searches the log for the record of an earlier attempt, from the end.
+// isRecorded searches the log backwards for the record that an earlier attempt has written.
 func (d *deletion) isRecorded(ctx context.Context, sessions *session.Sessions, id string, want vendoragent.Event) (bool, error) {
 	for r, err := range sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
 		if errors.Is(err, session.ErrCorrupt) {

@@ -11,16 +11,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 )
 
-// watchTime is the interval at which the disk use of a running turn is measured, and watchCost the minimum pause
-// in multiples of a measurement's duration.
+// watchTime is the interval between measurements of the disk use during a turn. watchCost is the
+// minimum pause after a measurement, as a multiple of the time that the measurement took.
 const (
 	watchTime = 10 * time.Second
 	watchCost = 20
 )
 
-// watchDisk measures the disk use of a workspace while a process runs in it. When it exceeds its limit by a tenth,
-// full is called once with [ErrQuota]. A smaller excess may end by itself, and the next turn waits until there is
-// room. The caller stops it.
+// watchDisk measures the disk use of a workspace while a process runs in it. If the disk use
+// exceeds the limit by a tenth, it calls full once with [ErrQuota]. If the limit is exceeded by
+// less, the agent may still free the space itself, and the next turn does not start until there is
+// room. The caller must call stop.
 func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
@@ -41,8 +42,8 @@ func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// overLimit returns [ErrQuota] if a workspace's disk use exceeds its limit by a tenth. The next turn reports what
-// cannot be measured.
+// overLimit returns [ErrQuota] if a workspace's disk use exceeds its limit by a tenth. A folder
+// that cannot be measured is reported by the next turn.
 func (w *Workspaces) overLimit(ctx context.Context, slug string) error {
 	s, err := w.Get(ctx, slug)
 	if err != nil || s.Limits.Disk == Unlimited {

@@ -11,28 +11,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// egressLock is a lock file, held by the process that serves the container's network access. The other processes
-// that use the container wait for the lock, and one of them gets it when that process ends.
+// egressLock is the name of a lock file. The process that holds the lock serves the container's
+// network access. Other processes that use the container wait for the lock. When the holder ends,
+// one of them gets it.
 const egressLock = "egress.lock"
 
-// takeOver is the interval at which the others try to get the lock.
+// takeOver is the interval at which the waiting processes try to get the lock.
 const takeOver = 100 * time.Millisecond
 
-// egressProxies are the egress proxies for the containers that this process uses, by the folder of their sockets.
+// egressProxies has the egress proxies of the containers that this process uses, keyed by the id of
+// the workspace and the folder of the sockets.
 type egressProxies struct {
 	mu   sync.Mutex
 	open map[string]*proxy
 }
 
-// proxy listens in a container's socket folder, or waits for its turn.
+// proxy listens in a container's socket folder, or waits until it gets the lock.
 type proxy struct {
 	users int
 	stop  context.CancelFunc
 	done  chan struct{}
 }
 
-// openProxy makes sure that a proxy listens for the container whose folder is dir until it is released. It does
-// nothing if the settings allow no network.
+// openProxy makes sure that a proxy listens for the container with the socket folder dir, until the
+// proxy is released. It does nothing if the settings allow no network.
 func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (release func(), err error) {
 	if s.Network.Mode != NetworkProxy {
 		return func() {}, nil
@@ -40,7 +42,7 @@ func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (
 	p := &w.containers.proxies
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := s.ID + dir.Name() // the folder of another workspace may have had this name
+	key := s.ID + dir.Name() // an earlier workspace may have had a folder with this name
 	one := p.open[key]
 	if one == nil {
 		if one, err = w.startProxy(ctx, dir, s); err != nil {
@@ -66,7 +68,7 @@ func (p *egressProxies) release(key string, one *proxy) {
 	<-one.done
 }
 
-// startProxy listens, or starts to wait for its turn.
+// startProxy listens, or starts to wait for the lock.
 func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) (*proxy, error) {
 	rules, err := egress.Compile(egress.Layer{Allow: s.Network.Domains})
 	if err != nil {
@@ -100,7 +102,7 @@ func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) 
 	return p, nil
 }
 
-// egressSocket is the socket a proxy listens on.
+// egressSocket is the socket on which a proxy listens.
 type egressSocket struct {
 	w      *Workspaces
 	slug   string
@@ -118,7 +120,7 @@ func (o *egressSocket) close() {
 	_ = o.lock.Close()
 }
 
-// listen listens if no other process does.
+// listen starts to listen if no other process holds the lock. It reports whether it listens.
 func (o *egressSocket) listen() (bool, error) {
 	free, err := diskfile.TryLock(o.lock)
 	if err != nil || !free {
@@ -128,7 +130,7 @@ func (o *egressSocket) listen() (bool, error) {
 	return err == nil, err
 }
 
-// serve waits for its turn and serves until the context ends.
+// serve waits for the lock, and then serves until the context ends.
 func (o *egressSocket) serve(ctx context.Context) {
 	for o.l == nil {
 		select {

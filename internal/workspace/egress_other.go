@@ -10,8 +10,8 @@ import (
 
 type listener = net.Listener
 
-// listenIn is not possible on this system: the engine runs in a virtual machine, and host sockets do not reach
-// into it.
+// listenIn returns an error on this system, because the engine runs in a virtual machine and
+// sockets of the host cannot be used in containers.
 func listenIn(*os.Root, string) (listener, error) {
 	return nil, &Error{Op: "listen", Err: errors.ErrUnsupported, Detail: "the engine runs in a virtual machine, which cannot reach the proxy", Advice: `set "network": {"mode": "none"}`}
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// ephemeralName is the folder that holds the folders of ephemeral containers. The process of each container holds
-// a lock in its folder: when the lock is free, the container is no longer needed.
+// ephemeralName is the name of the folder that contains the folders of ephemeral containers. The
+// process of each container holds a lock in its folder: when the lock is free, the container is no
+// longer needed.
 const ephemeralName = "ephemeral"
 
-// EnsureEphemeral creates a container for one session of a workspace. The container keeps nothing: its agent's
-// home is in memory. Close removes it; if this process ends without Close, [Workspaces.Reconcile] removes it.
-// Errors are those of [Workspaces.Ensure].
+// EnsureEphemeral creates a container for one session of a workspace. The container keeps nothing,
+// because the home folder of its agent is in memory. Close removes the container. If this process
+// ends without Close, [Workspaces.Reconcile] removes it. Errors are those of [Workspaces.Ensure].
 func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Container, error) {
 	e, info, err := w.find(ctx)
 	if err != nil {
@@ -32,7 +33,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 		return nil, errors.Join(err, folder.remove(ctx))
 	}
 	spec := w.spec(s, places{run: filepath.Join(folder.path, runName), project: w.dirs(s).Project}, img.ID, info)
-	spec.Name += "." + folder.id // not the name of a workspace, because that has no dot
+	spec.Name += "." + folder.id // this is not the container of a workspace, because a workspace name has no dot
 	spec.Labels[labelEphemeral] = folder.id
 	spec.Remove = true
 	spec = tmpfsVolumes(spec, s, img.Volumes)
@@ -51,7 +52,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 	return c, nil
 }
 
-// ephemeral is the folder on the host of a container that is deleted after its run.
+// ephemeral is the host folder of an ephemeral container.
 type ephemeral struct {
 	id, path string
 	parent   *os.Root
@@ -59,7 +60,7 @@ type ephemeral struct {
 	lock     *os.File
 }
 
-// makeEphemeral creates the folder and returns the settings it is for.
+// makeEphemeral creates the folder, and returns the settings for which it was created.
 func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (folder *ephemeral, s *Settings, err error) {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
@@ -84,7 +85,7 @@ func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (folder *ep
 	if folder.parent, err = openFolder(h.dir, ephemeralName); err != nil {
 		return nil, nil, err
 	}
-	// Created under the workspace's lock, which Reconcile takes too.
+	// The folder is created under the workspace's lock, which Reconcile also takes.
 	if err = folder.parent.Mkdir(folder.id, 0o700); err == nil {
 		folder.dir, err = openFolder(folder.parent, folder.id)
 	}
@@ -116,7 +117,7 @@ func (o *ephemeral) remove(ctx context.Context) error {
 		_ = o.dir.Close()
 	}
 	_ = o.parent.Close()
-	if errors.Is(err, fs.ErrNotExist) { // the whole workspace was deleted
+	if errors.Is(err, fs.ErrNotExist) { // the whole workspace was deleted meanwhile
 		return nil
 	}
 	return err
@@ -164,10 +165,10 @@ func (w *Workspaces) dropEphemeral(ctx context.Context, e *engine.Engine, slug s
 	return removed, errors.Join(failed...)
 }
 
-// needed reports whether the process that owns a folder is alive, or may be.
+// needed reports whether the process that owns a folder runs, or may run.
 func needed(folders *os.Root, id string) bool {
 	if _, err := folders.Lstat(id + "/" + lockName); errors.Is(err, fs.ErrNotExist) {
-		return false // it was created under the lock that is held here
+		return false // a leftover, because the lock file is created while the workspace's lock is held
 	}
 	return !abandoned(folders, id)
 }

@@ -14,7 +14,7 @@ var (
 	ErrNotFound    = errors.New("no such workspace")
 	ErrExists      = errors.New("the workspace exists already")
 	ErrDeleting    = errors.New("the workspace is half deleted") // another delete completes the deletion
-	ErrDamaged     = errors.New("the workspace is damaged")      // its folder or settings were changed from outside
+	ErrDamaged     = errors.New("the workspace is damaged")      // another program changed its folder or its settings
 	ErrNewer       = errors.New("written by a newer version")    // format of the settings
 	ErrInvalid     = errors.New("invalid workspace settings")
 	ErrInvalidSlug = errors.New("invalid workspace name")
@@ -32,8 +32,8 @@ var (
 type Error struct {
 	Op     string // "create", "delete", …
 	Slug   string
-	Path   string // of a file, with line and column for an error in its text; or ""
-	Field  string // the invalid setting, such as mounts[0].at; or ""
+	Path   string // path of a file, with line and column for an error in its text; or ""
+	Field  string // name of the invalid setting, such as mounts[0].at; or ""
 	Detail string
 	Advice string // a command or action, may be empty
 	Err    error

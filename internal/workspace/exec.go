@@ -20,7 +20,7 @@ func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (superviso
 	}
 	stop := context.AfterFunc(ctx, func() { _ = p.Kill(context.WithoutCancel(ctx)) })
 	defer stop()
-	// Reading from a terminal cannot be interrupted, so the process's end does not wait for it.
+	// A read from a terminal cannot be interrupted, so run does not wait for feed.
 	go feed(p.Stdin(), o.Stdin)
 	done := make(chan struct{})
 	defer close(done)
@@ -30,7 +30,7 @@ func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (superviso
 		out = io.Discard
 	}
 	_, copied := io.Copy(out, p.Stdout())
-	if copied != nil { // no one reads any more
+	if copied != nil { // nothing reads the output any longer
 		err = p.Kill(context.WithoutCancel(ctx))
 	}
 	exit, waited := p.Wait(context.WithoutCancel(ctx))
@@ -42,7 +42,7 @@ func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (superviso
 
 func feed(to io.WriteCloser, from io.Reader) {
 	if from != nil {
-		_, _ = io.Copy(to, from) // a process need not read its input
+		_, _ = io.Copy(to, from) // a process may end without reading its input
 	}
 	_ = to.Close()
 }

@@ -72,14 +72,14 @@ type File struct {
 	Type    string // "file", "folder", "link", "other"
 	Size    int64  // of a regular file
 	ModTime time.Time
-	Links   uint64 // number of hard links, 0 if unknown
+	Links   uint64 // number of hard links, or 0 if it is unknown
 	Target  string // of a link
 }
 
 // FilesQuery selects entries of a folder.
 type FilesQuery struct {
 	Hidden bool   // include names that begin with a dot
-	After  string // only names after this one
+	After  string // return only names after this one
 	Limit  int    // maximum number of entries; 0 or more than 1000 is 1000
 }
 
@@ -93,7 +93,7 @@ type FilesPage struct {
 	Next  string
 }
 
-// List lists a folder. It keeps no more than one page in memory.
+// List lists a folder. It keeps at most one page in memory.
 func (f *Files) List(ctx context.Context, rel string, q FilesQuery) (*FilesPage, error) {
 	page, err := f.list(ctx, rel, q)
 	if err != nil {
@@ -146,12 +146,12 @@ func look(dir *os.Root, name string) (File, error) {
 		file.Type = "folder"
 	case m&fs.ModeSymlink != 0:
 		file.Type = "link"
-		file.Target, _ = dir.Readlink(name) // the link may have changed meanwhile
+		file.Target, _ = dir.Readlink(name) // the link may have been changed meanwhile
 	}
 	return file, nil
 }
 
-// firstNames returns the first names of a folder that match q, and whether there are more.
+// firstNames returns the first names in a folder that match q, and whether there are more names.
 func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string, more bool, err error) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -184,7 +184,7 @@ func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string
 	return kept, more, nil
 }
 
-// reverseHeap is a heap with the last name on top.
+// reverseHeap is a heap in which the last name is at the top.
 type reverseHeap []string
 
 func (h reverseHeap) Len() int           { return len(h) }
@@ -214,8 +214,8 @@ func (f *Files) Open(rel string, limit int64) (*Regular, error) {
 	return r, nil
 }
 
-// Remove removes a file, a link or a folder with everything below it. Removing the top folder itself is
-// [ErrInvalidPath].
+// Remove removes a file, a link or a folder with everything below it. If the path is the top folder
+// itself, the error is [ErrInvalidPath].
 func (f *Files) Remove(ctx context.Context, rel string) error {
 	clean, err := cleanPath(rel)
 	if err == nil && clean == "." {

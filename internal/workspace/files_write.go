@@ -14,10 +14,11 @@ import (
 // MaxUpload is the default limit for a written file, in bytes.
 const MaxUpload = 50 << 20
 
-// Write writes a file into a folder and creates the folder if necessary. It uses only the last component of name,
-// with the separators of any system, because a browser's file name is untrusted. The file appears complete or not
-// at all and replaces a file or a link of its name. More than limit bytes ([MaxUpload] if limit is 0) is
-// [ErrTooLarge]; a full home is [ErrQuota].
+// Write writes a file into a folder and creates the folder if necessary. It uses only the last
+// component of name, with the separators of any system, because a file name from a browser is not
+// trusted. The file becomes visible complete, or not at all, and replaces a file or a link with the
+// same name. The error is [ErrTooLarge] for more than limit bytes ([MaxUpload] if limit is 0), and
+// [ErrQuota] if the workspace has used up its disk.
 func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, limit int64) (*File, error) {
 	rel := path.Join(folder, name)
 	base, err := baseName(name)
@@ -53,7 +54,7 @@ func (f *Files) checkQuota(ctx context.Context) error {
 	return f.w.CheckDisk(ctx, f.slug)
 }
 
-// baseName returns the file name in a name sent by a client.
+// baseName returns the file name at the end of a name that a client sent.
 func baseName(name string) (string, error) {
 	base := name[strings.LastIndexAny(name, `/\`)+1:]
 	if base == "" || base == "." || base == ".." || len(base) > 255 || strings.ContainsRune(base, 0) {
@@ -62,7 +63,8 @@ func baseName(name string) (string, error) {
 	return base, nil
 }
 
-// makeFolder opens a folder below the root and creates its missing parts.
+// makeFolder opens a folder below the root. It creates the folder and its parents if they are
+// missing.
 func (f *Files) makeFolder(rel string) (*os.Root, error) {
 	clean, err := cleanPath(rel)
 	if err != nil {
@@ -92,7 +94,7 @@ func makeIn(dir *os.Root, name string) (*os.Root, error) {
 		return nil, made
 	}
 	next, err := openFolder(dir, name)
-	if err != nil || made != nil { // or another process created it
+	if err != nil || made != nil { // or another process has created it
 		return next, err
 	}
 	if err := giveEmpty(next); err != nil {
@@ -101,8 +103,8 @@ func makeIn(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// giveEmpty makes the agent the owner of a new folder. A process that can write there may have replaced it; such a
-// folder keeps its owner.
+// giveEmpty makes the agent the owner of a new folder. A process that can write to the parent may
+// have replaced the folder. Such a folder keeps its owner.
 func giveEmpty(dir *os.Root) error {
 	names, err := namesIn(dir)
 	if err != nil || len(names) > 0 {
@@ -111,7 +113,7 @@ func giveEmpty(dir *os.Root) error {
 	return giveToAgent(dir)
 }
 
-// put writes a file under a temporary name and renames it at the end.
+// put writes a file under a temporary name and renames it when it is complete.
 func put(ctx context.Context, dir *os.Root, name string, from io.Reader, limit int64) error {
 	if seen, err := dir.Lstat(name); err == nil && seen.IsDir() {
 		return notRegular(seen.Mode())
@@ -153,7 +155,7 @@ type cancelled struct {
 	from io.Reader
 }
 
-// Read reads until the context ends.
+// Read reads until the data or the context ends.
 func (c *cancelled) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

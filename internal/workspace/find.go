@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// maxFound is the maximum number of entries to search for a file.
+// maxFound is the maximum number of folder entries that are read to find a file.
 const maxFound = 100_000
 
-// findBelow returns the paths below root that match a pattern, sorted. In each element of the pattern "*" matches
-// any text. No link is followed, and files that do not match are not touched. The last element may be of any file
-// type: see [OpenRegular]. A pattern without "*" is the path itself.
+// findBelow returns the paths below root that match a pattern, sorted. In each element of the
+// pattern "*" matches any text. It follows no link, and does not open files that do not match. The
+// last element may match a file of any type: see [OpenRegular]. A pattern without "*" is returned
+// unchanged.
 func findBelow(root *os.Root, pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "*") {
 		return []string{pattern}, nil
@@ -49,7 +50,7 @@ func namesBelow(root *os.Root, dir, element string, left *int) ([]string, error)
 	}
 	r, err := openBelow(root, dir)
 	if err != nil {
-		return nil, nil // a link, a file, or missing: no entries
+		return nil, nil // a link, a file, or nothing: there are no entries
 	}
 	defer r.Close()
 	f, err := r.Open(".")

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// openFolder opens the folder name of parent, one component, without following a link: the opened folder is the
-// one that was checked. Errors: fs.ErrNotExist if it does not exist, [ErrNotRegular] if it is a link or not a
-// folder.
+// openFolder opens the folder with the given name in parent. The name is one component of a path.
+// openFolder does not follow a link, and makes sure that the opened folder is the one that it
+// checked. Errors: fs.ErrNotExist if the folder does not exist, [ErrNotRegular] if it is a link or
+// not a folder.
 func openFolder(parent *os.Root, name string) (*os.Root, error) {
 	seen, err := parent.Lstat(name)
 	if err != nil {
@@ -46,7 +47,7 @@ func openBelow(root *os.Root, rel string) (*os.Root, error) {
 	return dir, nil
 }
 
-// same checks that the opened file is the one seen before.
+// same checks that the opened file is the one that was checked before.
 func same(seen fs.FileInfo, opened func() (fs.FileInfo, error)) error {
 	now, err := opened()
 	if err == nil && !os.SameFile(seen, now) {
@@ -74,8 +75,8 @@ func what(m fs.FileMode) string {
 	return "a file of unknown type"
 }
 
-// open opens the folder of a workspace. It returns [ErrNotFound] if there is none and [ErrDamaged] if something
-// else is in its place.
+// open opens the folder of a workspace. It returns [ErrNotFound] if the folder does not exist, and
+// [ErrDamaged] if it is not a folder.
 func (w *Workspaces) open(op, slug string) (*os.Root, error) {
 	if err := CheckSlug(slug); err != nil {
 		return nil, err

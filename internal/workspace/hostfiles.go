@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Regular is a regular file that was written by an untrusted program, open for reading. It never returns more
-// bytes than its limit, however much is written to it meanwhile. The caller that opened it closes it.
+// Regular is a regular file that was written by an untrusted program, open for reading. It never
+// returns more bytes than its limit, even if another process writes to the file meanwhile. The
+// caller that opened it closes it.
 type Regular struct {
 	file *os.File
 	left int64
@@ -21,15 +22,16 @@ type Regular struct {
 
 	Size    int64 // at opening
 	ModTime time.Time
-	// Links is the number of hard links; 0 if the system does not report it. A file with several links may also be
-	// reachable by another name.
+	// Links is the number of hard links, or 0 if the system does not report it. A file with several
+	// links may also be reachable by another name.
 	Links uint64
 }
 
-// OpenRegular opens a file below root for reading. rel is a path with slashes; none of its components may be a
-// link, and the last one must be a regular file of at most limit bytes. It never blocks: a FIFO or a device is an
-// error at once. Errors are [*Error] around [ErrInvalidPath] or [ErrOutside] (the path), [ErrNoFile],
-// [ErrNotRegular] and [ErrTooLarge].
+// OpenRegular opens a file below root for reading. rel is a path with slashes; none of its
+// components may be a link, and the last one must be a regular file of at most limit bytes. It
+// never blocks: for a FIFO or a device it returns an error immediately. Errors are an [*Error] that
+// wraps [ErrInvalidPath] or [ErrOutside] (for the path), [ErrNoFile], [ErrNotRegular] or
+// [ErrTooLarge].
 func OpenRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
 	f, err := openRegular(root, rel, limit)
 	if err != nil {
@@ -67,7 +69,8 @@ func openRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
 	return r, nil
 }
 
-// check checks that the opened file is the one seen before and within the limit.
+// check checks that the opened file is the one that was checked before, and that it is within the
+// limit.
 func check(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
 	if err := same(seen, f.Stat); err != nil {
 		return nil, err

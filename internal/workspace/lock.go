@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// locks are the locks of this process, by workspace name. A lock is in this map while a goroutine holds it or
-// waits for it.
+// locks are the locks of this process, by workspace name. The map contains a lock as long as a
+// goroutine holds it or waits for it.
 type locks struct {
 	mu   sync.Mutex
 	byID map[string]*slugLock
@@ -82,7 +82,8 @@ func (l *locks) take(ctx context.Context, slug string) (release func(), err erro
 	}
 }
 
-// lockFile takes the lock among processes. It starts over if the file or the folder was removed during the wait.
+// lockFile takes the lock among processes. It starts again if the file or the folder was removed
+// during the wait.
 func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*workspaceLock, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		dir, err := w.open(op, slug)
@@ -95,7 +96,7 @@ func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*workspaceL
 		}
 		ok, err := diskfile.TryLock(f)
 		if errors.Is(err, errors.ErrUnsupported) {
-			ok, err = true, nil // then it only excludes goroutines of this process
+			ok, err = true, nil // without file locks, only goroutines of this process are excluded
 		}
 		if ok && w.isCurrent(slug, dir, f) {
 			return &workspaceLock{dir: dir, file: f}, nil

@@ -18,22 +18,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
-// ErrUnreachable: the agent's model is at an address that its container cannot reach.
+// ErrUnreachable means that the agent's model has an address that the container cannot reach.
 var ErrUnreachable = errors.New("the agent cannot reach its model")
 
-// reachWait limits the time of that check.
+// reachWait limits the time of the check whether a model can be reached.
 const reachWait = 8 * time.Second
 
 // modelAddress is the address of a vendor agent's model.
 type modelAddress struct {
-	variable string // the variable that sets it; "" for the vendor's default address
+	variable string // the variable that sets the address; "" for the vendor's default address
 	url      string
 	host     string
 	port     int
 }
 
-// vendorModels are the default addresses of the vendors, by the credential variable that agents use there. A
-// caller without that variable reaches a model in another way.
+// vendorModels has, for each agent kind, the default address of its vendor and the credential
+// variable that agents use there. A caller that does not set this variable uses the model in
+// another way.
 var vendorModels = map[string]struct{ key, url string }{
 	KindClaude: {"ANTHROPIC_API_KEY", "https://api.anthropic.com"},
 	KindCodex:  {"OPENAI_API_KEY", "https://api.openai.com"},
@@ -77,7 +78,8 @@ func parseModelAddress(text string) (modelAddress, error) {
 	return a, nil
 }
 
-// loopback reports whether the address means the container itself when used inside it.
+// loopback reports whether the address means the container itself when it is used inside the
+// container.
 func (a *modelAddress) loopback() bool {
 	h, err := egress.ParseHost(a.host)
 	if err != nil {
@@ -120,13 +122,13 @@ func allowCommand(s *Settings, target string) string {
 	return "holdfast workspace set " + s.Slug + " --allow-domain " + strings.Join(append(slices.Clone(s.Network.Domains), target), " --allow-domain ")
 }
 
-// reach checks whether the container's proxy can reach the models: it requests a connection as the agent does,
-// under the rules of the workspace.
+// reach checks whether the container's proxy can reach the models. It requests a connection as the
+// agent would, under the rules of the workspace.
 func (w *Workspaces) reach(ctx context.Context, slug string, list []modelAddress) error {
 	if len(list) == 0 {
 		return nil
 	}
-	s, err := w.Get(ctx, slug) // they may have changed since the agent was created
+	s, err := w.Get(ctx, slug) // the settings may have changed since the agent was created
 	if err == nil {
 		err = checkModel(s, list)
 	}
@@ -188,7 +190,7 @@ func connect(ctx context.Context, c net.Conn, target string) (int, error) {
 	return answer.StatusCode, answer.Body.Close()
 }
 
-// oneConn is a listener with exactly one client.
+// oneConn is a listener that accepts exactly one connection.
 type oneConn struct {
 	mu   sync.Mutex
 	conn net.Conn

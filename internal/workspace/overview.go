@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Overview is the status of a workspace: its settings and the state of its container. Settings are missing if they
-// cannot be read; Problem then says why.
+// Overview is the status of a workspace: its settings and the state of its container. If the
+// settings cannot be read they are missing, and Problem has the reason.
 type Overview struct {
 	Slug string `json:"slug"`
 	*Settings

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// checkPaths checks the host folders that a container gets. It must be called immediately before a container is
-// created, because an engine follows links and mounts whatever a path leads to at that time. others are the other
-// workspaces.
+// checkPaths checks the host folders that a container would get. It must be called immediately
+// before a container is created, because an engine follows links and mounts whatever a path leads
+// to at that time. others are the other workspaces.
 func (w *Workspaces) checkPaths(s *Settings, others []Settings) *problem {
 	hosts := s.hosts()
 	for _, h := range hosts {
@@ -57,8 +57,9 @@ func (s *Settings) hosts() []host {
 	return list
 }
 
-// swappable rejects two paths of which one is inside the other if an agent can write the outer one: it could
-// replace the inner one with a link, and the next container would get the link's target.
+// swappable rejects two paths if one is inside the other and an agent can write to the outer one.
+// The agent could replace the inner path with a link, and the next container would get the target
+// of that link.
 func swappable(a, b host, of string) *problem {
 	const hint = "mount folders side by side, or the outer one read-only"
 	switch {
@@ -72,8 +73,9 @@ func swappable(a, b host, of string) *problem {
 	return nil
 }
 
-// The paths that are rejected: systemTrees with everything below and above them; wholeTrees only themselves;
-// readTrees with everything below them, if they are mounted writable.
+// The paths that are rejected. For systemTrees this includes everything below and above them. Of
+// wholeTrees only the paths themselves are rejected. For readTrees it includes everything below
+// them, but only if they are mounted writable.
 var (
 	systemTrees = []string{"/proc", "/sys", "/dev", "/run", "/boot", "/var/run", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers"}
 	wholeTrees  = []string{"/home", "/Users", "/private", "/System", "/Library"}
@@ -116,8 +118,9 @@ func (w *Workspaces) checkHost(h host) *problem {
 	return w.checkProtected(h.path, refuse)
 }
 
-// checkProtected rejects paths that contain, or are inside, what agents must not reach: Holdfast's home folder and
-// the sockets of container engines.
+// checkProtected rejects a path that contains something which agents must not reach, such as
+// Holdfast's home folder or the socket of a container engine. It also rejects a path inside
+// Holdfast's home folder.
 func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any) *problem) *problem {
 	type place struct{ path, name string }
 	places := []place{
@@ -144,7 +147,7 @@ func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any
 	return nil
 }
 
-// resolved returns a path without links, as far as it exists.
+// resolved returns the path that p leads to after all links are followed, as far as p exists.
 func resolved(p string) string {
 	if plain, err := filepath.EvalSymlinks(p); err == nil {
 		return plain

@@ -12,14 +12,14 @@ type Reconciled struct {
 	Kept     []string // of existing workspaces
 	Removed  []string // without a workspace, and idle
 	Busy     []string // without a workspace, but possibly in use
-	Problems []error  // what could not be inspected or removed
+	Problems []error  // why containers could not be inspected or removed
 }
 
-// Reconcile matches the containers with the workspaces; a daemon calls it when it starts. It removes idle
-// containers whose workspace no longer exists, containers with another name than their workspace's, and ephemeral
-// ones whose process has ended. It never touches containers of another HOLDFAST_HOME, or containers that only have
-// Holdfast's labels because their image was derived from one of its containers. It returns an error if the engine
-// cannot be queried.
+// Reconcile matches the containers with the workspaces; a daemon calls it when it starts. It
+// removes idle containers whose workspace no longer exists, containers whose name is not the one of
+// their workspace, and ephemeral containers whose process has ended. It never changes containers of
+// another HOLDFAST_HOME, or containers that have Holdfast's labels only because their image was
+// made from one of its containers. It returns an error if the engine cannot be queried.
 func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
 	e, _, err := w.find(ctx)
 	if err != nil {
@@ -71,8 +71,8 @@ func (r *Reconciled) one(c engine.Container, look func() (orphan, removed bool, 
 	r.problem(err)
 }
 
-// orphan checks whether a container has no workspace, and then removes it if it is idle. A damaged workspace still
-// exists.
+// orphan checks whether a container belongs to no workspace. If so, and if it is idle, orphan
+// removes it. A damaged workspace still exists.
 func (w *Workspaces) orphan(ctx context.Context, e *engine.Engine, c engine.Container, slug string) (orphan, removed bool, err error) {
 	if CheckSlug(slug) == nil && c.Name == w.containerName(slug) {
 		// A workspace that is created under this name meanwhile gets another container.
@@ -94,8 +94,8 @@ func (w *Workspaces) orphan(ctx context.Context, e *engine.Engine, c engine.Cont
 	return true, err == nil, err
 }
 
-// idle asks the supervisor of a container, whose folders may be gone, whether any process runs. Without an answer
-// the container may be busy.
+// idle asks the supervisor of a container, whose folders may be gone, whether any process runs. If
+// the supervisor does not answer, the container may be in use.
 func (w *Workspaces) idle(ctx context.Context, e *engine.Engine, c engine.Container) (bool, error) {
 	if c.State == engine.Paused {
 		return true, nil

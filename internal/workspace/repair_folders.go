@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// repairFolders repairs the folders of a workspace after an agent's changes that would break the next one:
-// permissions that the agent removed, and files that it created in place of sockets. The workspace is locked; only
-// Holdfast renames these folders.
+// repairFolders repairs changes to the folders of a workspace that an agent has made and that would
+// break the next agent: permissions that the agent removed, and files that it created in place of
+// sockets. The workspace is locked; only Holdfast renames these folders.
 func repairFolders(ctx context.Context, dir *os.Root) error {
 	for _, name := range []string{homeName, runName, projectName} {
 		if err := ownRights(dir, name); err != nil {
@@ -44,7 +44,8 @@ func repairFolders(ctx context.Context, dir *os.Root) error {
 	return nil
 }
 
-// ownRights gives the owner of a folder all permissions on it. It ignores a path that is not a folder.
+// ownRights gives the owner of a folder all permissions for it. It ignores a path that is not a
+// folder.
 func ownRights(dir *os.Root, name string) error {
 	seen, err := dir.Lstat(name)
 	if err != nil || !seen.IsDir() || seen.Mode().Perm()&0o700 == 0o700 {

@@ -12,26 +12,26 @@ const settingsFormat = 1
 // Settings are a user's choices for a workspace. On disk they are workspace.json; docs/formats/workspace.md
 // describes it. Missing fields have defaults, see [Settings.WithDefaults].
 type Settings struct {
-	// ID, Slug and Created are fixed when the workspace is created. ID distinguishes it from an earlier workspace
-	// of the same name; Create generates it.
+	// ID, Slug and Created are fixed when the workspace is created. ID distinguishes the workspace
+	// from an earlier one of the same name. Create generates it.
 	ID      string    `json:"id"`
 	Slug    string    `json:"slug"`
 	Created time.Time `json:"created"`
 
-	// Project is the host folder that is /work in the container: absolute, without links. "" is a folder inside
-	// the workspace that is deleted with it.
+	// Project is the host folder that is /work in the container. It is an absolute path without
+	// links. "" means a folder inside the workspace, which is deleted with the workspace.
 	Project string `json:"project,omitempty"`
-	// Image is the engine's name of the container's image; "" is the one that `holdfast workspace image build`
-	// builds.
+	// Image is the name of the container's image in the engine; "" is the image that `holdfast
+	// workspace image build` builds.
 	Image string    `json:"image,omitempty"`
 	Agent AgentSpec `json:"agent"`
-	// Model is the agent's name of the model; "" is the agent's default.
+	// Model is the name of the model as the agent knows it; "" is the agent's default.
 	Model   string  `json:"model,omitempty"`
 	Limits  Limits  `json:"limits"`
 	Network Network `json:"network"`
 	Mounts  []Mount `json:"mounts,omitempty"`
-	// Credentials are names of environment variables of the caller. Their values are passed to an agent's process
-	// when it starts and are not stored.
+	// Credentials are names of environment variables in the caller's environment. Their values are
+	// passed to an agent's process when it starts. They are not stored.
 	Credentials []string `json:"credentials,omitempty"`
 	// Trust is [Sandboxed].
 	Trust Trust `json:"trust"`
@@ -52,7 +52,7 @@ type AgentSpec struct {
 	Command []string `json:"command,omitempty"`
 }
 
-// Limits are the limits for all processes of the container together.
+// Limits apply to all processes of the container together.
 type Limits struct {
 	Memory Bytes   `json:"memory"` // default 2g; swap is disabled
 	CPUs   float64 `json:"cpus"`   // default 2
@@ -125,9 +125,9 @@ func (s *Settings) clone() Settings {
 	return out
 }
 
-// SessionProject is the [session.Opened.Project] of the workspace's sessions: it selects them in a list, and
-// resuming the latest session means the latest with this value. Sessions of an earlier workspace of the same name
-// have another value.
+// SessionProject returns the project in the metadata of the workspace's sessions
+// ([session.Opened].Project). It is used to list them, and to find the latest one when it is
+// resumed. Sessions of an earlier workspace of the same name have another value.
 func (s *Settings) SessionProject() string { return "workspace:" + s.Slug + ":" + s.ID }
 
 // encode returns the text of workspace.json.

@@ -137,7 +137,7 @@ func (s *Settings) checkNetwork() *problem {
 	return nil
 }
 
-// reservedPaths are the container paths that must not be covered by a mount, with everything below them.
+// reservedPaths are paths in the container. A mount must not be at or below one of them.
 var reservedPaths = []string{
 	"/work", "/home", "/run", "/tmp", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin",
 	"/lib", "/lib32", "/lib64", "/libx32", "/boot", "/var", "/holdfast",

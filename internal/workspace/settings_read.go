@@ -18,9 +18,9 @@ import (
 // maxSettings is the maximum size of workspace.json in bytes.
 const maxSettings = 1 << 20
 
-// decodeSettings parses a workspace.json. Every field must be known, unique and valid; missing fields get
-// defaults. It does not check whether the folders exist. Errors are [*Error] around [ErrInvalid] or [ErrNewer],
-// and Path has the position: "file:line:column".
+// decodeSettings parses a workspace.json. Every field must be known, unique and valid; missing
+// fields get defaults. It does not check whether the folders exist. Errors are an [*Error] that
+// wraps [ErrInvalid] or [ErrNewer]. Its Path has the position: "file:line:column".
 func decodeSettings(file string, source []byte) (*Settings, error) {
 	d := &decoder{file: file, source: source, places: map[string]int{}}
 	root, err := jsontree.Parse(source)
@@ -45,7 +45,7 @@ func decodeSettings(file string, source []byte) (*Settings, error) {
 type decoder struct {
 	file   string
 	source []byte
-	places map[string]int // offsets of values, by field
+	places map[string]int // offsets of values in the text, by field
 }
 
 func (d *decoder) fault(at int, contract error, hint, format string, args ...any) error {
@@ -57,7 +57,8 @@ func (d *decoder) fault(at int, contract error, hint, format string, args ...any
 	}
 }
 
-// place returns the offset of a field, or of the nearest enclosing one.
+// place returns the offset of a field or, if the field is missing, of the nearest field that
+// contains it.
 func (d *decoder) place(field string) int {
 	for field != "" {
 		if at, ok := d.places[field]; ok {
@@ -225,7 +226,7 @@ func (d *decoder) bytes(to *Bytes) reader {
 	}
 }
 
-// set rejects a zero value, which would be taken for a missing field.
+// set rejects a zero value, because a zero value means that the field is missing.
 func (d *decoder) set(field string, n *jsontree.Node, ok bool, do func()) error {
 	if !ok {
 		return d.fault(n.At, ErrInvalid, "remove the field to get the default", "%s: it cannot be 0", field)

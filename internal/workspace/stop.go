@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// stopGrace is the time that processes in a container have to end by themselves.
+// stopGrace is the time that processes in a container have to end before they are killed.
 const stopGrace = 5 * time.Second
 
 // Stop stops the container of a workspace with everything that runs in it, and its ephemeral ones. The container
@@ -34,8 +34,8 @@ func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 	return stopThem(ctx, e, list)
 }
 
-// allOf lists the containers of a workspace, including ephemeral ones. It returns [ErrForeign] if a container that
-// is not Holdfast's has one of their names.
+// allOf lists the containers of a workspace, including ephemeral ones. It returns [ErrForeign] if a
+// container that does not belong to Holdfast has one of their names.
 func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
 	if _, err := w.workspaceContainer(ctx, e, slug); err != nil {
 		return nil, err
@@ -60,7 +60,8 @@ func (w *Workspaces) StopAll(ctx context.Context) error {
 	return stopThem(ctx, e, list)
 }
 
-// stopThem stops containers in parallel. A container that is removed when it ends may no longer exist then.
+// stopThem stops containers in parallel. A container that the engine removes when it ends may no
+// longer exist then.
 func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) error {
 	failed := make([]error, len(list))
 	var wg sync.WaitGroup
@@ -107,7 +108,7 @@ func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
 type State struct {
 	Name     string       `json:"name"`
 	ID       string       `json:"id,omitempty"`
-	State    engine.State `json:"state"` // "absent" if there is none
+	State    engine.State `json:"state"` // "absent" if there is no container
 	Image    string       `json:"image,omitempty"`
 	Outdated bool         `json:"outdated,omitempty"` // it will be recreated on next use
 	// Processes is the number of agents and commands that run in it; -1 if unknown.

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Trust says where an agent may work: on the host ([Direct]) or only in a container ([Sandboxed]). A workspace is
-// always a container, so its settings accept only Sandboxed; Direct is for callers that decide whether to use a
-// workspace at all. Neither loosens a policy: a denied call stays denied.
+// Trust says where an agent may work: directly on the host ([Direct]) or only in a container
+// ([Sandboxed]). A workspace is always a container, so its settings accept only Sandboxed; Direct
+// is for callers that decide whether to use a workspace at all. Neither loosens a policy: a denied
+// call stays denied.
 type Trust string
 
 // The levels of trust.
@@ -36,7 +37,8 @@ func parseTrust(text string) (Trust, error) {
 	}
 }
 
-// UnmarshalJSON parses a level as parseTrust does. Null and other non-strings are errors.
+// UnmarshalJSON parses a level as parseTrust does. Null and other values that are not strings are
+// errors.
 func (t *Trust) UnmarshalJSON(b []byte) error {
 	*t = Sandboxed
 	var text *string

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// agentUser returns the user of agents in their container: the caller, but never root.
+// agentUser returns the user of agents in their container. This is the caller's user, but never
+// root.
 func agentUser() (uid, gid int) {
 	if uid, gid = os.Getuid(), os.Getgid(); uid == 0 {
 		return 4711, 4711

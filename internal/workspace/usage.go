@@ -141,8 +141,8 @@ func (d *disks) known(s *Settings, now time.Time) *Usage {
 	return nil
 }
 
-// keep caches a measurement within the limit. A measurement over the limit is not cached, so that a user who frees
-// space need not wait.
+// keep caches a measurement within the limit. A measurement over the limit is not cached, so that a
+// user who frees space does not have to wait.
 func (d *disks) keep(id string, u *Usage, now time.Time) {
 	const good = 20
 	if u.OverLimit() || u.Duration < 10*time.Millisecond {

@@ -35,7 +35,7 @@ func openPlain(dir *os.Root, name string) (*os.File, error) {
 func lockExclusive(use *os.File) (bool, error) {
 	free, err := diskfile.TryLock(use)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return true, nil // the supervisor still reports what runs
+		return true, nil // the supervisor also reports whether processes run
 	}
 	return free, err
 }

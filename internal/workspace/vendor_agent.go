@@ -56,7 +56,7 @@ func (w *Workspaces) newVendorAgent(s *Settings, r *runner, o AgentOptions) (*Ag
 		Model: name, Env: r.env, Ephemeral: o.Ephemeral, History: o.History,
 		Ready: func(file string) (int64, error) { return resumable(w.dirs(s).Home, file) },
 		Start: func(ctx context.Context, spec vendoragent.Spec) (vendoragent.Process, error) {
-			if !reached { // only once: later a failing turn reports the reason
+			if !reached { // only once, because later a failing turn reports the reason
 				if err := w.reach(ctx, s.Slug, models); err != nil {
 					return nil, err
 				}
@@ -152,10 +152,10 @@ type runner struct {
 	ephemeral bool
 	env       []string
 	session   func() string
-	next      *Container // prepared for the next process
+	next      *Container // the container that was prepared for the next process
 }
 
-// name returns the name of a session's one process in its container.
+// name returns the name of the session's process in its container. A session has only one.
 func (r *runner) name() string { return processID(r.session()) }
 
 // ensure returns the container, if the disk limit allows it.
@@ -178,15 +178,15 @@ func (r *runner) ready(ctx context.Context) (release func(), err error) {
 	r.next = c
 	return func() {
 		r.next = nil
-		_ = c.Close() // after the process has ended this has no effect
+		_ = c.Close() // this has no effect after the process has ended
 	}, nil
 }
 
-// leftover is the time that the process of a crashed host may take to end.
+// leftover is the time that a process may take to end if its host has crashed.
 const leftover = 15 * time.Second
 
-// start starts a process. A process of the same session that still runs was left by a host that is gone: the
-// supervisor ends it.
+// start starts a process. If a process of the same session still runs, its host has ended, and the
+// supervisor ends the process.
 func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error) {
 	c, err := r.next, error(nil)
 	if r.next = nil; c == nil {
@@ -244,20 +244,20 @@ func missingAgentError(slug, program string, err error) error {
 	return e
 }
 
-// process is a process and the resources that are held until it ends.
+// process is a process with the resources that are held until it ends.
 type process struct {
 	*supervisor.Process
 	conn    *supervisor.Conn
 	c       *Container
 	unwatch func()
-	full    atomic.Pointer[error] // the reason, if it was ended for its disk use
+	full    atomic.Pointer[error] // the reason, if the process was ended because of its disk use
 }
 
-// overfull ends a process that fills the disk.
+// overfull ends a process that has filled the disk.
 func (p *process) overfull(why error) {
 	p.full.Store(&why)
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // do not wait here: killing continues
+	cancel() // Kill must not wait for the end of the process
 	_ = p.Kill(ctx)
 }
 
@@ -270,7 +270,7 @@ func (p *process) Wait(ctx context.Context) (supervisor.Exit, error) {
 	return e, err
 }
 
-// Close ends the process and releases what was held for it.
+// Close ends the process and releases the resources that were held for it.
 func (p *process) Close() error {
 	p.unwatch()
 	return errors.Join(p.Process.Close(), p.conn.Close(), p.c.Close())

@@ -16,9 +16,10 @@ import (
 
 // Options configures [New]. The zero value works.
 type Options struct {
-	// Engine runs the containers; nil searches for one when it is first needed.
+	// Engine runs the containers. If it is nil, an engine is searched for when it is first needed.
 	Engine *engine.Engine
-	// Sessions get a record when their workspace is deleted; nil skips this.
+	// Sessions is where [Workspaces.Delete] records that the workspace of a session was deleted. If
+	// it is nil, nothing is recorded.
 	Sessions *session.Sessions
 	Clock    func() time.Time // default time.Now
 	Log      *slog.Logger     // default: discards
@@ -34,11 +35,12 @@ type Workspaces struct {
 
 	containers containers
 
-	// remove stops and removes the container of a workspace; tests replace it.
+	// remove stops and removes the container of a workspace; tests replace this function.
 	remove    func(ctx context.Context, slug string) error
-	watchTime time.Duration // default watchTime; tests use less
+	watchTime time.Duration // default watchTime; tests use a shorter time
 
-	// step is called with the name of each step of a deletion; tests stop the deletion there.
+	// step is called with the name of each step of a deletion, so that tests can stop the deletion
+	// there.
 	step func(name string) error
 }
 
@@ -76,7 +78,7 @@ type dirs struct {
 	Base, Home, Run, Project string
 }
 
-// dirs returns the paths without looking at the disk.
+// dirs returns these paths without reading the disk.
 func (w *Workspaces) dirs(s *Settings) dirs {
 	base := filepath.Join(w.folder(), s.Slug)
 	d := dirs{Base: base, Home: filepath.Join(base, homeName), Run: filepath.Join(base, runName), Project: s.Project}
@@ -125,14 +127,15 @@ func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 	return s, nil
 }
 
-// Entry is a workspace in a list: its settings, or why they cannot be read.
+// Entry is a workspace in a list: either its settings, or the reason why they cannot be read.
 type Entry struct {
 	Slug     string // the name of its folder
 	Settings *Settings
 	Err      error
 }
 
-// List returns all workspaces, by name. Damaged, half deleted and invalid ones are included, with their errors.
+// List returns all workspaces, by name. Workspaces that are damaged, half deleted or invalid are
+// included with their errors.
 func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
 	all, err := w.openAll()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,9 +164,9 @@ func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
 	return list, nil
 }
 
-// Set changes the settings of a workspace: change gets the present ones. ID, Slug and Created cannot change. A
-// running container keeps the old settings until it is recreated. Set returns the new settings. Errors are those
-// of Get and Create.
+// Set changes the settings of a workspace: it calls the function change with the current settings.
+// ID, Slug and Created cannot change. A running container keeps the old settings until it is
+// recreated. Set returns the new settings. Errors are those of Get and Create.
 func (w *Workspaces) Set(ctx context.Context, slug string, change func(*Settings) error) (*Settings, error) {
 	h, err := w.lock(ctx, "set", slug)
 	if err != nil {

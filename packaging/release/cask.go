@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// caskText is the file with which Homebrew installs a release, on macOS and Linux. The folder ~/.holdfast has
-// the user's sessions, so there is no zap. The program is not notarized by Apple, so the cask removes the
-// quarantine attribute of the download.
+// caskText is the file with which Homebrew installs a release, on macOS and Linux. The folder
+// ~/.holdfast has the user's sessions, so there is no zap. The program is not notarized by Apple,
+// so the cask removes the quarantine attribute of the download.
 const caskText = `cask "holdfast" do
   arch arm: "arm64", intel: "amd64"
   os macos: "darwin", linux: "linux"
@@ -43,7 +43,7 @@ const caskText = `cask "holdfast" do
 end
 `
 
-// writeCask writes holdfast.rb after the archives. A release of only some systems has none.
+// writeCask writes holdfast.rb after the archives. A release for only some systems has no cask.
 func (r *release) writeCask() error {
 	var sums []string
 	for _, t := range []struct {

@@ -35,7 +35,8 @@ type platform struct {
 	OS           string `json:"os"`
 }
 
-// layout is an unfinished image archive: its blobs by digest, in the order in which they were added.
+// layout is an image archive that is being written: its blobs, keyed by digest, and their digests
+// in the order in which they were added.
 type layout struct {
 	names []string
 	blobs map[string][]byte
@@ -76,7 +77,8 @@ If a copy of the MPL was not distributed with this file, You can obtain one at
 https://mozilla.org/MPL/2.0/.
 `
 
-// imageFiles returns the files of an image: the program, trusted certificates, and folders that it may write.
+// imageFiles returns the files of an image: the program, trusted certificates, and folders that it
+// may write.
 func imageFiles(b *build, licence []byte) []entry {
 	return []entry{
 		{Name: "data/", Mode: 0o700, ID: imageUser},
@@ -141,8 +143,8 @@ func (r *release) addImage(l *layout, b *build) (descriptor, map[string]any, err
 	return manifest, map[string]any{"Config": path(config), "RepoTags": []string{tag}, "Layers": []string{path(layer)}}, err
 }
 
-// image returns an archive that is both an OCI layout, with one image for several processors, and in the
-// format of `docker save`, so that old and new engines can load it.
+// image returns an archive that is both an OCI layout, with one image for several processors, and
+// in the format of `docker save`, so that old and new engines can load it.
 func (r *release) image(builds []*build) ([]byte, error) {
 	l := &layout{blobs: map[string][]byte{}}
 	var manifests []descriptor

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// licences identifies license texts by phrases that only one of them contains, specific ones first.
+// licences identifies license texts by phrases. Of the BSD licenses only the first match counts, so
+// the more specific ones come first.
 var licences = []struct {
 	id    string
 	words []string
@@ -41,8 +42,9 @@ var (
 	identifier = regexp.MustCompile(`SPDX-License-Identifier: ([A-Za-z0-9. -]*[A-Za-z0-9])`)
 )
 
-// identify names the licenses of a text. Most texts have one; some modules list those of several parts. SPDX
-// names in a text are accepted. The Mozilla license names others that do not apply here.
+// identify returns the names of the licenses in a text. Most texts have one; some modules list those
+// of several parts. If the text has an SPDX identifier, the identifier is the result. If the text is
+// the Mozilla license, the result is only that license: the others that it names do not apply here.
 func identify(data []byte) (ids []string) {
 	if named := identifier.FindSubmatch(data); named != nil {
 		return []string{string(named[1])}
@@ -60,8 +62,8 @@ func identify(data []byte) (ids []string) {
 	return ids
 }
 
-// expression returns the licenses of a module as an expression, from all of its texts. Notices grant nothing,
-// and a license for a module's documents or logo does not apply to linked code.
+// expression returns the licenses of a module as an expression, from all of its texts. Notices give
+// no permission, and a license for a module's documents or logo does not apply to the linked code.
 func expression(texts []text) (string, error) {
 	var ids []string
 	for _, t := range texts {
@@ -95,8 +97,8 @@ func expression(texts []text) (string, error) {
 
 const line = "================================================================================\n"
 
-// notices returns the file that accompanies a program: its third-party modules, the URLs of their source, and
-// all their licenses and notices.
+// notices returns the file that accompanies a program: its third-party modules, the URLs of their
+// source, and all their licenses and notices.
 func notices(b *build, version string) []byte {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "holdfast %s for %s contains the software of others, under the licences below.\nThe source of each part is at the address given with it.\n\n", version, b.target)

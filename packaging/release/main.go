@@ -1,4 +1,5 @@
-// Command release makes all files of a release, without a network service and without a container engine.
+// Command release makes all files of a release, without a network service and without a container
+// engine.
 //
 //	git ──Source──► go build ──per system──► archives ─► cask, install script
 //	                   │                     deb, rpm, apk            ├─► checksums ─► signature
@@ -7,8 +8,9 @@
 //
 //	go run -C packaging/release . -out ../../dist
 //
-// A clean checkout of a tag such as v0.9.0 makes that release; anything else makes a snapshot of the next one.
-// The same commit makes the same bytes, in any folder and on any machine with the same version of Go.
+// For a clean checkout of a tag such as v0.9.0 it makes that release. For anything else it makes a
+// snapshot of the next release. The same commit produces the same bytes in any folder and on any
+// machine that has the same version of Go.
 package main
 
 import (
@@ -27,10 +29,10 @@ type release struct {
 	*source
 	root   string   // the checkout
 	out    string   // where the files go
-	work   string   // a folder that is removed at the end
+	work   string   // a temporary folder, which is removed at the end
 	flags  []string // of go build
-	key    string   // of the signature; none for an unsigned snapshot
-	signer string   // its public half
+	key    string   // the file of the signing key, or "" if the files are not signed
+	signer string   // the public half of the key
 }
 
 func main() {

@@ -21,15 +21,16 @@ type module struct {
 	Path, Version string
 	Source        string // the URL of its source
 	Licence       string // an SPDX expression
-	Texts         []text // its licenses and notices, the folder's first
+	Texts         []text // its licenses and notices; those of the top folder come first
 }
 
 type text struct {
-	Name string // the file, within the module
+	Name string // the path of the file within the module
 	Data []byte
 }
 
-// textFile is a file with a license or a notice.
+// textFile matches the names of files with a license or a notice, and otherFile the names of files
+// that are not text for people.
 var (
 	textFile  = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|notice|copyright|patents)s?([._-].*)?$`)
 	otherFile = regexp.MustCompile(`(?i)\.(go|s|json|ya?ml|mod|sum|html|tmpl|py|sh)$`)
@@ -122,8 +123,9 @@ func (r *release) moduleFolders(ctx context.Context, b *build) (map[string]strin
 	}
 }
 
-// readTexts reads the licenses and notices of a module: those of its root, and those of every folder between
-// it and a linked package. A folder named vendor below such a package contains other modules' files.
+// readTexts reads the licenses and notices of a module: those of its root, and those of every
+// folder between it and a linked package. A folder named vendor below such a package contains other
+// modules' files.
 func readTexts(root string, packages []string) (texts []text, err error) {
 	dirs := []string{root}
 	for _, dir := range packages {

@@ -79,8 +79,8 @@ func (r *release) installed(b *build, texts map[string][]byte, format string) (m
 
 var digits = regexp.MustCompile(`\d+`)
 
-// apkVersion converts a version to the order of apk-tools: 1.0.0_rc1 before 1.0.0. A pre-release other than
-// alpha, beta and rc is named pre, with its first number.
+// apkVersion converts a version to the order of apk-tools: 1.0.0_rc1 before 1.0.0. A pre-release
+// that is not alpha, beta or rc is named pre, followed by its first number.
 func apkVersion(version string) string {
 	core, pre, ok := strings.Cut(version, "-")
 	if !ok {

@@ -69,7 +69,7 @@ func (r *release) sbom(b *build) ([]byte, error) {
 		Creation:  spdxCreation{r.Time.Format(time.RFC3339), []string{"Organization: Holdfast", "Tool: holdfast-release-" + r.Version}},
 	}
 	for i, m := range b.modules {
-		// The module std has versions such as go1.26.1, and its name in a purl is stdlib.
+		// The module std has versions such as go1.26.1. In a purl its name is stdlib.
 		version, purl := strings.TrimPrefix(m.Version, "go"), "pkg:golang/"+m.Path+"@"+m.Version
 		if m.Path == "std" {
 			version, _, _ = strings.Cut(version, " ")

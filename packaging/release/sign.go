@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Signatures are made with `ssh-keygen -Y sign`: nearly every machine that has git has OpenSSH, so users can
-// verify them without installing anything.
+// Signatures are made with `ssh-keygen -Y sign`: nearly every machine that has git has OpenSSH, so
+// users can verify them without installing anything.
 const (
 	signatureNamespace = "holdfast-release"
 	signerName         = "holdfast"
 )
 
-// publicKey returns the public half of a key: "ssh-ed25519 AAAA…", without a comment. For a key in an SSH
-// agent, the file contains the public half.
+// publicKey returns the public half of a key: "ssh-ed25519 AAAA…", without a comment. If the key is
+// in an SSH agent, the file contains the public half of the key.
 func publicKey(ctx context.Context, key string) (string, error) {
 	data, err := os.ReadFile(strings.TrimSuffix(key, ".pub") + ".pub")
 	if os.IsNotExist(err) {
@@ -49,8 +49,8 @@ func (r *release) signers() string {
 //go:embed install.sh
 var installer string
 
-// writeInstaller writes install.sh, which contains this version and the signer's key, and the key as a
-// separate file.
+// writeInstaller writes install.sh, which contains this version and the signer's key, and the key
+// as a separate file.
 func (r *release) writeInstaller() error {
 	text := installer
 	for name, value := range map[string]string{"version": r.Version, "signers": strings.TrimSpace(r.signers())} {

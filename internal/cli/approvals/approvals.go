@@ -28,7 +28,7 @@ import (
 type questionDoc struct {
 	approval.Request
 	Answer      *approval.Answer   `json:"answer,omitempty"`
-	SavePreview *savedrule.Preview `json:"always,omitempty"` // the files and rules that --always would save
+	SavePreview *savedrule.Preview `json:"always,omitempty"` // the rules that --always would save, and the files for them
 	Saved       *savedrule.Result  `json:"kept,omitempty"`   // what --always saved
 }
 
@@ -163,8 +163,8 @@ func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// input returns the changed input for the call: the mode for a plan, the answers to questions or
-// the fields of a form.
+// input returns the changed input for the call: the mode for a plan, the answers to the model's
+// questions, or the fields of a form.
 func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 	list, plan, form := question.Choices(&q), q.Plan(), question.Form(&q)
 	switch {

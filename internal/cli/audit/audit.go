@@ -28,8 +28,8 @@ func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
 	return o, err
 }
 
-// accesses reports whether to read the access log: with --access, or if only the kind access is
-// selected.
+// accesses reports whether to read the access log. This is so with --access, or if access is the
+// only selected kind.
 func (f *auditFilter) accesses(flag bool, named string) (bool, error) {
 	if flag && named != "" {
 		return false, outcome.Invalid("a session and --access cannot be used together", "")

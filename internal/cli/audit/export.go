@@ -60,7 +60,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 type evidenceLog struct {
 	in   *session.Sessions
 	id   string
-	meta *session.Meta // nil for the access log
+	meta *session.Meta // nil if this is the access log
 }
 
 // logs returns the logs to export.

@@ -117,8 +117,8 @@ func actorText(a audit.Actor) string {
 	return a.String()
 }
 
-// describe returns the subject of an entry and its reason. Paths in the session's folder are
-// relative to it.
+// describe returns what an entry is about, and its reason. A path in the session's folder is shown
+// relative to that folder.
 func describe(e *audit.Entry, cwd string) string {
 	var words []string
 	for _, w := range []string{e.Event, e.Tool} {

@@ -39,7 +39,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 		case err == nil:
 			o.Session = m.ID
 		case errors.Is(err, session.ErrNotFound) && session.CheckID(c.Session) == nil:
-			o.Session, missing = c.Session, err // the audit trail may contain the session
+			o.Session, missing = c.Session, err // the audit trail may still contain the session
 		default:
 			return err
 		}
@@ -115,7 +115,8 @@ func readSignedNote(ctx context.Context, p *command.Program, name string) ([]byt
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// printVerified prints a report: the first finding of each session, and how many more.
+// printVerified prints a report. For each session it prints the first finding and the number of
+// further ones.
 func printVerified(p *command.Program, d *audit.Report) {
 	t := p.Out.Style
 	first := map[string]int{}

@@ -71,7 +71,8 @@ func (p *Program) Group(name, short string, commands ...*Command) *Command {
 	return cmd
 }
 
-// Hide hides a command from help, completion and the man page, because another command does the same.
+// Hide hides a command from help, completion and the man page, because a visible command does the
+// same.
 func Hide(cmd *Command) *Command {
 	cmd.Hidden = true
 	return cmd
@@ -118,10 +119,10 @@ type Builder struct {
 	cmd *Command
 	set *pflag.FlagSet
 
-	Heading  string // heading of the next flags in the help
-	Verbatim bool   // words after the named arguments are not flags of this command
+	Heading  string // the heading in the help for the flags that are declared next
+	Verbatim bool   // true if words after the named arguments are not flags of this command
 
-	Refused func(error) error // replaces an error about the command line, unless it is nil
+	Refused func(error) error // if not nil, replaces an error about the command line
 
 	args       []argument
 	exclusives [][]string
@@ -142,8 +143,9 @@ func (b *Builder) Include(part declarer) {
 	b.Heading = group
 }
 
-// Flag declares a flag. The type of to decides how the value is parsed; its current value is the
-// default. A []string collects one value per use of the flag.
+// Flag declares a flag. The parameter to points to the variable for its value: the variable's type
+// decides how the value is parsed, and its current value is the default. A []string collects one
+// value per use of the flag.
 func (b *Builder) Flag(to any, name, short, placeholder, help string, choices ...string) {
 	v := &Value{Target: to, Placeholder: placeholder, Group: b.Heading, Choices: choices}
 	f := b.set.VarPF(v, name, short, help)
@@ -160,7 +162,7 @@ func (b *Builder) Flag(to any, name, short, placeholder, help string, choices ..
 // optionalValue is a flag whose value can be omitted.
 type optionalValue interface {
 	SetText(value string) error
-	WithoutValue() string // the value that SetText gets if none is given
+	WithoutValue() string // the value for SetText if the flag is used without one
 }
 
 // Words declares a repeatable flag with comma-separated values.
@@ -175,7 +177,7 @@ func (b *Builder) Path(to *string, name, short, placeholder, help string) {
 	b.value(name).path = true
 }
 
-// Alias declares another name of a flag, which is not in the help.
+// Alias declares another name of a flag. The help does not show this name.
 func (b *Builder) Alias(name, other string) {
 	b.set.AddFlag(&pflag.Flag{Name: other, Usage: b.set.Lookup(name).Usage, Value: b.value(name), Hidden: true})
 }
@@ -185,7 +187,7 @@ func (b *Builder) HideAll() {
 	b.set.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "help" })
 }
 
-// Hide hides flags from the help, because another flag does the same.
+// Hide hides flags from the help, because a visible flag does the same.
 func (b *Builder) Hide(names ...string) {
 	for _, name := range names {
 		b.set.Lookup(name).Hidden = true
@@ -227,7 +229,8 @@ func Required(cmd *Command, flag string) bool {
 	return slices.Contains(strings.Fields(cmd.Annotations["required"]), flag)
 }
 
-// Arg declares a required argument: a *string, or a *[]string for all remaining words.
+// Arg declares a required argument. It is read into a *string, or into a *[]string for all
+// remaining words.
 func (b *Builder) Arg(to any, name, help string, choices ...string) {
 	b.argument(argument{name, to, true, choices}, help)
 }
@@ -301,8 +304,8 @@ func (b *Builder) bind(args []string) error {
 }
 
 // parseVerbatim parses the flags of a command whose last argument takes the rest of the line
-// unchanged. The rest begins with the first word after the other arguments that is not a flag of
-// this command, or after "--".
+// unchanged. The rest begins after "--", or with the first word after the other arguments that is
+// not a flag of this command.
 func (b *Builder) parseVerbatim(args []string) (words []string, err error) {
 	for len(args) > 0 {
 		last := len(words) == len(b.args)-1

@@ -20,8 +20,8 @@ func CauseOf(ctx context.Context, err error) error {
 	return err
 }
 
-// ExitWith returns the outcome of a result. A denial that no one was asked about, or one that
-// stopped the turn, decides the exit code unless something worse happened.
+// ExitWith returns the outcome of a result. A denial decides the outcome if no one was asked about
+// it or it stopped the turn, and nothing worse happened.
 func ExitWith(ctx context.Context, r *event.Result) outcome.Outcome {
 	out := outcome.FromResult(r)
 	if out == outcome.Failed && r.Err != nil {
@@ -44,15 +44,16 @@ func ExitWith(ctx context.Context, r *event.Result) outcome.Outcome {
 	return out
 }
 
-// StartupGCPercent is the garbage collector's percentage until the second answer. A session's
-// transcript is allocated once and kept. Collecting repeatedly while the heap grows would take a
-// large part of a long resume, and even one collection is a noticeable part of a short run.
+// StartupGCPercent is the garbage collector's percentage until the model has answered for the
+// second time. A session's transcript is allocated once and kept. Collecting repeatedly while the
+// heap grows would take a large part of a long resume, and even one collection is a noticeable part
+// of a short run.
 const StartupGCPercent = 400
 
-// MakeRoom prepares the heap for a session with payloads of the given size in bytes. With the
-// index, the rest of the records and the request built from them, the heap gets up to three times
-// as large. While the payloads are read there is no garbage, so the collector waits until the heap
-// has grown twice as much.
+// MakeRoom prepares the heap for a session with payloads of the given size in bytes. The index, the
+// other records and the request that is built from them make the heap up to three times as large.
+// Reading the payloads creates no garbage, so the collector does not run until the heap has grown
+// by about twice their size.
 func MakeRoom(bytes int64) {
 	const small, large = 4 << 20, 64 << 20
 	if bytes < small {
@@ -62,10 +63,12 @@ func MakeRoom(bytes int64) {
 	debug.SetGCPercent(StartupGCPercent + int(2*min(bytes, large)*100/small))
 }
 
-// DecidedByPerson reports whether a person made the decision, or would have made it.
+// DecidedByPerson reports whether a person made the decision: by an answer, a grant or an
+// interrupt. It is also true if a person was asked and the program that requested the call ended
+// before the answer.
 func DecidedByPerson(d policy.Decision) bool {
 	switch d.By {
-	case "nobody", "timeout", "approval": // "approval" means that the approved call had changed
+	case "nobody", "timeout", "approval": // "approval" means that the call changed after it was approved
 		return false
 	}
 	return d.By == "interrupt" || d.Grant != "" || d.PersonAsked

@@ -13,11 +13,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// WriteFile writes an export to a file with mode 0600, which is created only when the export is complete.
-// The path in output names a file, or a folder in which the file gets the name inFolder. A file that
-// exists is replaced only if output names it. The function write may return an error about damaged
-// content of an otherwise complete export; WriteFile returns that error. The function note is called with
-// the path and the SHA-256 before the file is created.
+// WriteFile writes an export to a file with mode 0600. The file is created only when the export is
+// complete. The path in output names a file or a folder. In a folder, the new file gets the name
+// inFolder. An existing file is replaced only if output is the path of that file. The function
+// write may return an error about damaged content although the rest of the export is complete.
+// WriteFile then writes the file and returns that error. The function note is called with the path
+// and the SHA-256 before the file is created.
 func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
 	if path, err = p.Path(output); err != nil {
 		return "", err

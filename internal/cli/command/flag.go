@@ -13,10 +13,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// Value is the variable behind a flag.
+// Value is the variable that stores a flag's value.
 type Value struct {
 	Target      any
-	text        string // the last value as given
+	text        string // the last value, as on the command line
 	Placeholder string
 	Group       string // heading in the help
 	Choices     []string
@@ -27,7 +27,7 @@ type Value struct {
 // String implements pflag.Value.
 func (v *Value) String() string { return v.text }
 
-// Type returns the placeholder in the help; for a switch it returns "".
+// Type returns the placeholder for the value in the help; for a flag without a value it returns "".
 func (v *Value) Type() string { return v.Placeholder }
 
 // IsSwitch reports whether the flag takes no value.
@@ -36,8 +36,9 @@ func (v *Value) IsSwitch() bool {
 	return ok
 }
 
-// isName reports whether the flag names a session, an item or a workspace. For such a flag an empty
-// value, as from an unset shell variable, must not select another one.
+// isName reports whether the flag names a session, an item or a workspace. If it does, an empty
+// value, such as that of an unset shell variable, must not select another session, item or
+// workspace.
 func (v *Value) isName() bool {
 	switch v.Placeholder {
 	case "ID", "ID|NAME", "ITEM", "SESSION", "SLUG":

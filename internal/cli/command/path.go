@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Path makes a path from the command line absolute. It is relative to the folder in which the
-// program was started, not to --cwd, and need not exist.
+// Path makes a path from the command line absolute. The path is relative to the folder in which the
+// program was started, not to --cwd, and the file need not exist.
 func (p *Program) Path(name string) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil
@@ -19,7 +19,7 @@ func (p *Program) Path(name string) (string, error) {
 	return filepath.Join(wd, name), nil
 }
 
-// FolderArg is [Program.Path] for a folder, cleaned.
+// FolderArg is [Program.Path] for a folder. It also cleans the path.
 func (p *Program) FolderArg(dir string) (string, error) {
 	dir, err := p.Path(dir)
 	if err != nil {

@@ -6,11 +6,11 @@
 //
 //	p.Group("things", "List things.", p.Command(&listCmd{}, "list", "List things."))
 //
-// The package of a command group declares its commands and help texts in command.go. The code
-// that runs them is in other files, so that no file that declares flags imports the packages
-// that do the work.
+// In the package of a command group, the file command.go declares the commands and their help
+// texts. Other files contain the code that runs the commands, so that no file that declares flags
+// imports the packages that do the work.
 //
-// It contains no commands itself: they are in the packages of the command groups.
+// Package command itself contains no commands; they are in the packages of the command groups.
 package command
 
 import (
@@ -43,7 +43,8 @@ type Program struct {
 	// variable sets it: a user who can set a variable could otherwise bypass the managed settings.
 	Managed string
 
-	// Executable returns the program that the demo starts as its child; default os.Executable.
+	// Executable returns the path of the program that the demo starts as its child; default
+	// os.Executable.
 	Executable func() (string, error)
 
 	CommandEnv []string // the environment of a run's commands; nil: this process's environment
@@ -53,10 +54,10 @@ type Program struct {
 	JSON     bool          // print errors as JSON
 
 	// Candidates returns the completions of a word, by the kind of value. It is set when a shell
-	// asks for completions; store is the store on the command line.
+	// asks for completions; store is the value of --store on the command line.
 	Candidates func(ctx context.Context, kind, typed, store string) ([]string, cobra.ShellCompDirective)
 
-	ExitStatus func(syscall.WaitStatus) // ends the process the way its command ended
+	ExitStatus func(syscall.WaitStatus) // ends the process with the exit status or the signal of its command
 }
 
 // SetDefaults sets the unset fields to their defaults.
@@ -95,12 +96,13 @@ func (p *Program) Home() (string, error) { return p.Environment().Home() }
 // Folder makes a folder path from the command line absolute.
 func (p *Program) Folder(dir string) (string, error) { return p.Environment().Folder(dir) }
 
-// ActorName returns the name recorded with a decision: the given one, or the account's.
+// ActorName returns the name that is recorded with a decision: the given name, or else the name of
+// the user's account, or else "person".
 func (p *Program) ActorName(given string) string {
 	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
 }
 
-// ReportedError is an outcome that has already been reported, or that needs no message.
+// ReportedError is an outcome for which no message is needed, or whose message was already printed.
 type ReportedError struct{ out outcome.Outcome }
 
 func (e ReportedError) Error() string            { return e.out.Meaning }
@@ -114,7 +116,7 @@ func End(o outcome.Outcome) error {
 	return ReportedError{o}
 }
 
-// SignalError is the cause of a context that a signal ended.
+// SignalError is the cause of a context that a signal canceled.
 type SignalError struct {
 	Signal os.Signal
 	By     outcome.Outcome

@@ -26,24 +26,24 @@ func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
 	return p.Environment().SettingsFor(folder)
 }
 
-// SettingsAfter is [keep.Reload].
+// SettingsAfter is [saverule.Reload].
 func (p *Program) SettingsAfter(folder string, before *settings.Settings, file string) (*settings.Settings, error) {
 	return saverule.Reload(p.Environment(), folder, before, file)
 }
 
-// Written describes the result of adding a text to a list in a settings file.
+// Written describes the result of adding an entry to a list in a settings file.
 type Written = saverule.Result
 
-// NotTrusted is the reason why a saved setting is not applied.
+// NotTrusted is the reason that is shown when a saved setting is not applied.
 const NotTrusted = saverule.NotTrusted
 
-// WriteSetting adds a text to a list in the settings of a layer (layernames.Local, Project or User)
-// for runs in folder; "" is the current folder.
+// WriteSetting adds an entry to a list in the settings of a layer (layernames.Local, Project or
+// User) for runs in folder, or in the current folder if folder is "".
 func (p *Program) WriteSetting(folder, layer string, list []string, text string) (Written, error) {
 	return saverule.Text(p.Environment(), saverule.Target{Folder: folder}, layer, list, text)
 }
 
-// PathEntry is [keep.PathEntry] for a run on this machine.
+// PathEntry is [saverule.PathEntry] for a run on this machine.
 func (p *Program) PathEntry(path string) string {
 	return saverule.PathEntry(p.Environment(), saverule.Target{}, path)
 }

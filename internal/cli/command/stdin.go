@@ -5,13 +5,14 @@ import (
 	"io"
 )
 
-// Input returns standard input. Its reads end when ctx ends, so that a signal also ends a read that
-// waits for a line. It must have one reader at a time.
+// Input returns standard input. A read returns when ctx ends, so that a signal also ends a read
+// that waits for a line. Only one reader at a time may use it.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan chunk)}
 }
 
-// boundReader reads in a goroutine, which ends with the input, with ctx, or with the process.
+// boundReader reads in a goroutine. The goroutine ends at the end of the input, when ctx ends, or
+// with the process.
 type boundReader struct {
 	ctx     context.Context
 	in      io.Reader
@@ -20,7 +21,7 @@ type boundReader struct {
 	rest    chunk
 }
 
-// chunk is the result of one read.
+// chunk has the data and the error of one read.
 type chunk struct {
 	data []byte
 	err  error

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// ReadTime parses a date, a date with a time, or an age such as 3d. A time without a zone is local.
+// ReadTime parses a date, a date with a time, or an age such as 3d (three days ago). A time without
+// a zone is local.
 func ReadTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -1,5 +1,5 @@
 // Package containeragent is `holdfast inside`, which the supervisor in a workspace container
-// starts: one turn of an agent whose log, models and approvers are on the host.
+// starts. It runs one turn of an agent. The agent's log, models and approvers are on the host.
 package containeragent
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 // Run is `holdfast inside`: one turn of an agent in a container. The log, the models and the
-// approvers are on the host. The request comes on standard input, and file descriptor 3 connects to
-// the host. Users do not call it.
+// approvers are on the host. The request is read from standard input, and file descriptor 3 is the
+// connection to the host. Users do not call it.
 func Run(ctx context.Context, p *command.Program) error {
 	stream, err := hostStream()
 	if err != nil {
@@ -42,14 +42,14 @@ func Run(ctx context.Context, p *command.Program) error {
 	out, err := RunTurn(ctx, p, host, steer)
 	if err != nil {
 		err = permissionHint(err)
-		_ = host.Fail(err) // a host that is gone needs no message
+		_ = host.Fail(err) // if the host has ended, no one reads the error
 		return command.CauseOf(ctx, err)
 	}
 	return command.End(out)
 }
 
-// permissionHint returns the hint for a project file that the container's user cannot read, such as
-// one that root wrote on the host.
+// permissionHint adds a hint to the error for a project file that the container's user cannot read,
+// such as a file that root created on the host. It returns other errors unchanged.
 func permissionHint(err error) error {
 	if !errors.Is(err, fs.ErrPermission) || outcome.Hint(err) != "" {
 		return err
@@ -97,7 +97,7 @@ func RunTurn(ctx context.Context, p *command.Program, host *hostpipe.Client, ste
 }
 
 // runTurn runs one turn and the turns that its background tasks start. It reports the result only
-// after the session is closed, because then nothing follows.
+// after it has closed the session, so that nothing follows the result.
 func runTurn(ctx context.Context, host *hostpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
 	var res *event.Result
 	err := func() error {
@@ -127,7 +127,7 @@ func runTurn(ctx context.Context, host *hostpipe.Client, a *agent.Agent, input [
 	return command.ExitWith(ctx, res), host.SendEvent(*res)
 }
 
-// insideRequest is the agent that the host describes.
+// insideRequest returns the request for composing the agent that the host describes.
 func insideRequest(p *command.Program, host *hostpipe.Client, spec *hostpipe.Spec, cwd string) *compose.Request {
 	r := &compose.Request{
 		Env: p.Environment(), Spec: &spec.Run, Cwd: cwd, Preloaded: spec.Settings, Model: host.Model(0, spec.Models[0]), InContainer: true, NoShell: !hasShell(),
@@ -159,11 +159,11 @@ func askHost(host *hostpipe.Client, sessions *session.Sessions, id string) func(
 	}
 }
 
-// Steering forwards the host's requests to an agent once it exists.
+// Steering passes the host's requests to an agent as soon as the agent exists.
 type Steering struct {
 	once  sync.Once
 	Ready chan struct{}
-	agent *agent.Agent // nil if there will be no agent
+	agent *agent.Agent // nil if no agent will be created
 }
 
 func (s *Steering) set(a *agent.Agent) {
@@ -173,14 +173,14 @@ func (s *Steering) set(a *agent.Agent) {
 	})
 }
 
-// Interrupt implements [logpipe.Handler].
+// Interrupt implements [hostpipe.Handler].
 func (s *Steering) Interrupt() {
 	if <-s.Ready; s.agent != nil {
 		s.agent.Interrupt()
 	}
 }
 
-// Submit implements [logpipe.Handler].
+// Submit implements [hostpipe.Handler].
 func (s *Steering) Submit(b []byte) error {
 	input, err := hostpipe.DecodeParts(b)
 	if err != nil {

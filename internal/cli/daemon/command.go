@@ -1,5 +1,5 @@
-// Package daemon is `holdfast daemon`: serve runs to many clients, and manage the daemon's tokens,
-// console and systemd units.
+// Package daemon is `holdfast daemon`. It starts the daemon, which runs agents for many clients,
+// and manages the daemon's tokens, console and systemd units.
 package daemon
 
 import (
@@ -30,9 +30,9 @@ func newDaemonTokenCmd(p *command.Program) *command.Command {
 	)
 }
 
-// listenFlags configure the daemon's address and access. A flag that is not given takes its value
-// from a variable HOLDFAST_DAEMON_…, then from the block "daemon" of the user's and the managed
-// settings. Empty variables are ignored.
+// listenFlags configure the daemon's address and access. If a flag is not given, its value comes
+// from a variable HOLDFAST_DAEMON_…, or else from the block "daemon" in the user's settings or the
+// managed settings. Empty variables are ignored.
 type listenFlags struct {
 	Listen      []string
 	TLSCert     string

@@ -45,8 +45,8 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 
 const defaultDrain = 30 * time.Second
 
-// complete sets options that no flag gives, and checks all of them. The certificate is nil without
-// TLS.
+// complete sets the options for which no flag was given, and then checks all options. The returned
+// certificate is nil if TLS is not used.
 func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certificate, error) {
 	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
 	if err != nil {
@@ -79,7 +79,8 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 	return listen.Check(c.Listen, c.TLSCert, c.TLSKey)
 }
 
-// joinWords returns a list from the flags, else from a variable with commas, else from settings.
+// joinWords returns the list in the flags. If there is none, it returns the comma-separated list in
+// an environment variable, or else the list in the settings.
 func joinWords(flags []string, variable string, setting []string) []string {
 	if len(flags) > 0 {
 		return flags
@@ -116,7 +117,8 @@ func (c *listenFlags) completeDrain(p *command.Program, s *settings.Daemon) erro
 	return nil
 }
 
-// logger logs to standard error: text on a terminal, JSON elsewhere by default.
+// logger returns a logger that writes to standard error. By default it writes text to a terminal
+// and JSON to anything else.
 func (c *listenFlags) logger(p *command.Program) *slog.Logger {
 	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
 		return slog.New(slog.NewTextHandler(p.Stderr, nil))

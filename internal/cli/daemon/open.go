@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// startDaemon is the command that starts a daemon for browsers.
+// startDaemon is the command to start a daemon that browsers can use.
 const startDaemon = "holdfast daemon --listen 127.0.0.1:7423"
 
 type openDoc struct {

@@ -148,8 +148,8 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// authOfHome opens the tokens of this home, whether a daemon is running or not. Changes are
-// recorded in the access log.
+// authOfHome opens the tokens of this home folder. It works with and without a running daemon.
+// Changes are recorded in the access log.
 func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 	home, err := p.Home()
 	if err != nil {
@@ -161,14 +161,14 @@ func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 		return nil, nil, err
 	}
 	return a, func() {
-		_ = a.Close() // Close has nothing to record, because this process checks no credentials
+		_ = a.Close() // Close has nothing to record, because this process does not check any credentials
 		if err := log.Close(); err != nil {
 			p.Warn("cannot write the access log: %v", err)
 		}
 	}, nil
 }
 
-// callerText names the process that changes tokens.
+// callerText describes the process that changes tokens, for the access log.
 func callerText() auth.Caller {
 	return auth.Caller{Name: env.Account(), Method: "cli", From: fmt.Sprintf("uid %d pid %d", os.Getuid(), os.Getpid())}
 }

@@ -18,11 +18,12 @@ import (
 
 const (
 	watchPeriod = 15 * time.Millisecond
-	// killDelay lets the tests get half-way before the process is killed.
+	// killDelay is the time for which the tests run before the process is killed, so that they are
+	// half done.
 	killDelay = 300 * time.Millisecond
 )
 
-// child is a second process of this program that runs the agent and prints its run to Stdout.
+// child is a second process of this program. It runs the agent and prints the run to Stdout.
 func (s *demoRun) child(ctx context.Context, args ...string) *exec.Cmd {
 	args = append([]string{
 		"run", "--model", "scripted/" + s.play, "--cwd", s.project, "--store", "sqlite:" + s.db,
@@ -35,7 +36,7 @@ func (s *demoRun) child(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // runUntilKilled runs the agent and kills it without warning while the tool call demo.KillAtUse is
-// running. It reads the store to find that moment.
+// running. It reads the store to find out when that call has started.
 func (s *demoRun) runUntilKilled(ctx context.Context) (pid int, err error) {
 	cmd := s.child(ctx, "--session-id", demoSession, demo.Prompt)
 	if err := cmd.Start(); err != nil {
@@ -70,7 +71,7 @@ func (s *demoRun) waitForStart(ctx context.Context, sessions *session.Sessions) 
 	for after := int64(0); ; {
 		for r, err := range sessions.Records(ctx, demoSession, session.Range{After: after}) {
 			if errors.Is(err, session.ErrNotFound) {
-				break // the child has not started that call yet
+				break // the child has not created the session yet
 			}
 			if err != nil {
 				return err
@@ -86,7 +87,7 @@ func (s *demoRun) waitForStart(ctx context.Context, sessions *session.Sessions) 
 	}
 }
 
-// startOf returns the tool use whose start a record contains.
+// startOf returns the id of the tool use if a record says that the use has started.
 func startOf(r session.Record) (use string, ok bool) {
 	if r.Kind != record.KindToolStarted {
 		return "", false
@@ -96,7 +97,7 @@ func startOf(r session.Record) (use string, ok bool) {
 	return st.Use, err == nil
 }
 
-// resume runs the session to its end in another process.
+// resume runs the session to its end in a new process.
 func (s *demoRun) resume(ctx context.Context) error {
 	args := []string{"--resume", demoSession}
 	if runtime.GOOS != "linux" {

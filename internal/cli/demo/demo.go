@@ -20,8 +20,8 @@ import (
 
 const demoSession = "demo"
 
-// demoRun is one run of the demo: a temporary folder with the project, the script and the store. Nothing
-// outside is touched.
+// demoRun is one run of the demo: a temporary folder with the project, the script and the store.
+// Nothing outside is touched.
 type demoRun struct {
 	p         *command.Program
 	dir       string
@@ -95,7 +95,7 @@ func newDemoRun(p *command.Program) (*demoRun, error) {
 	return s, nil
 }
 
-// cleanup removes the folder or prints its path.
+// cleanup removes the folder and prints its path, if remove is true.
 func (s *demoRun) cleanup(remove bool) error {
 	if !remove {
 		return nil
@@ -122,7 +122,7 @@ func (s *demoRun) withLog(ctx context.Context, do func(context.Context, *session
 	return do(ctx, sessions)
 }
 
-// reportKilled prints what the killed process left in the log.
+// reportKilled prints what the log contains after the process was killed.
 func (s *demoRun) reportKilled(ctx context.Context, sessions *session.Sessions) error {
 	m, err := sessions.Get(ctx, demoSession)
 	if err != nil {

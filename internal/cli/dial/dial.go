@@ -23,9 +23,10 @@ func Daemon(ctx context.Context, p *command.Program) (*client.Client, error) {
 	return client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
 }
 
-// RefuseInsideRun rejects a command with which an agent of this home's daemon would change its own
-// permissions through the files, bypassing the daemon. It stops only well-behaved agents: a process
-// outside the sandbox with the same account could write the files itself.
+// RefuseInsideRun returns an error if an agent of this home folder's daemon runs the command. Such
+// a command would change the agent's own permissions in the files, which would bypass the daemon.
+// This stops only well-behaved agents: a process outside the sandbox that runs under the same
+// account could write the files itself.
 func RefuseInsideRun(p *command.Program, what string) error {
 	home, err := p.Home()
 	if err != nil {
@@ -38,9 +39,10 @@ func RefuseInsideRun(p *command.Program, what string) error {
 	return &outcome.Failure{Message: "an agent of this daemon cannot " + what, Result: outcome.Denied, Advice: "do it in a terminal outside the agent"}
 }
 
-// IsDaemonRunning connects to the daemon of this home if it serves this store and neither a flag
-// nor a variable turns it off; otherwise it returns nil. If no daemon is running, the check takes
-// two system calls. The caller closes the client. other is the store that a daemon serves instead.
+// IsDaemonRunning connects to the daemon of this home folder if the daemon serves this store and no
+// flag or variable turns its use off. Otherwise it returns nil. If no daemon is running, the check
+// takes two system calls. The caller closes the client. other is the store that the daemon serves
+// if it is not the requested one.
 func IsDaemonRunning(ctx context.Context, p *command.Program, store string) (c *client.Client, other string) {
 	if v := p.Getenv("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
 		return nil, ""

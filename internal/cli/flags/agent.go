@@ -98,7 +98,7 @@ func readFlagFile(p *command.Program, flag, name string) (string, error) {
 	return string(b), nil
 }
 
-// setup returns the trigger of the Setup event.
+// setup returns the trigger of the Setup hook event.
 func (c *AgentFlags) setup() string {
 	switch {
 	case c.Init:
@@ -109,7 +109,7 @@ func (c *AgentFlags) setup() string {
 	return ""
 }
 
-// EnvReferences returns the references of --env-from, by variable.
+// EnvReferences returns the references in --env-from, keyed by variable.
 func (c *AgentFlags) EnvReferences() (map[string]string, error) {
 	var from map[string]string
 	for _, pair := range c.EnvFrom {
@@ -125,7 +125,8 @@ func (c *AgentFlags) EnvReferences() (map[string]string, error) {
 	return from, (&runspec.Spec{Environment: runspec.Environment{References: from}}).Check()
 }
 
-// ResolveEnv adds the variables of --env-from to the program's environment.
+// ResolveEnv reads the values of the variables in --env-from and adds them to the program's
+// environment.
 func (c *AgentFlags) ResolveEnv(ctx context.Context, p *command.Program) error {
 	from, err := c.EnvReferences()
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *AgentFlags) ResolveEnv(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// ComposeOptions returns the options from which the agent is composed.
+// ComposeOptions returns the options for composing the agent.
 func (c *AgentFlags) ComposeOptions(p *command.Program, cwd string) (*compose.Request, error) {
 	spec, err := c.AgentSpec(p, cwd)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package flags has the sets of flags that several command groups share, and reads the sessions,
-// settings and agent options that they name. The file flags.go declares them.
+// Package flags has sets of flags that several command groups use. It also reads the sessions,
+// settings and agent options that these flags select. The file flags.go declares them.
 //
 //	type showCmd struct {
 //		flags.SessionArg
@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// AgentFlags describe the agent: the flags of run, some of which mcp serve also has.
+// AgentFlags describe the agent. They are flags of run, and mcp serve has some of them too.
 type AgentFlags struct {
 	Model         string
 	FallbackModel string
@@ -44,7 +44,7 @@ type AgentFlags struct {
 	MaxTurns     int
 	MaxBudgetUSD float64
 
-	spec *runspec.Spec // the spec of the flags; it is read only once, because the named files may be pipes
+	spec *runspec.Spec // the spec from the flags; read only once, because a file that a flag names may be a pipe
 }
 
 func (c *AgentFlags) Declare(b *command.Builder) {
@@ -155,7 +155,7 @@ func (f *SettingsLayerFlags) Declare(b *command.Builder) {
 	b.Exclusive("local", "project", "user")
 }
 
-// SessionArg names one session on the command line.
+// SessionArg is the argument that names one session.
 type SessionArg struct {
 	Session string
 }

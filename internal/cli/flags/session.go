@@ -28,8 +28,8 @@ func (a SessionArg) WithSessionOptions(ctx context.Context, p *command.Program, 
 	return do(sessions, m)
 }
 
-// WithRunSession is WithSession for the session whose log has the policy: for a sub-agent, the
-// session of its run.
+// WithRunSession is WithSession for the session whose log contains the policy. For a sub-agent this
+// is the session of its run.
 func (a SessionArg) WithRunSession(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
 	return a.WithSession(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
 		m, err := sessionpolicy.PolicySession(ctx, s, m)

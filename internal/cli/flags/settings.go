@@ -9,7 +9,7 @@ import (
 )
 
 // Load loads the settings of the folder and the files of --settings. If alone is true, it loads
-// only those files.
+// only the files of --settings.
 func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings, error) {
 	if err := checkMode(f.PermissionMode); err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ form. "untrusted": never trusted. "modified": the hook, or a file that it names,
 you trusted it.`
 }
 
-// trustHooksCmd is `holdfast trust --hooks-only`, and the older `holdfast hooks trust`.
+// trustHooksCmd is `holdfast trust --hooks-only`. The older command `holdfast hooks trust` does the
+// same.
 type trustHooksCmd struct {
 	Dir string
 	Yes bool

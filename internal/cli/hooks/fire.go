@@ -171,7 +171,7 @@ func printFired(p *command.Program, d *eventDoc) {
 	printOutcome(p, d.Hooks, &d.Outcome)
 }
 
-// printOutcome prints an outcome; failures were printed before.
+// printOutcome prints an outcome, except for failures, which were already printed.
 func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	t := p.Out.Style
 	line := func(what, text string) {

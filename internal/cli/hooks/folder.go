@@ -21,7 +21,7 @@ type trustDoc struct {
 	Hooks []settings.TrustedHook `json:"hooks,omitempty"`
 	Texts bool                   `json:"texts,omitempty"`
 
-	foreign bool // whether settings of other programs in the folder are trusted
+	foreign bool // true if settings of other programs in the folder are trusted
 }
 
 func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {

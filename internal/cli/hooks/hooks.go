@@ -80,7 +80,7 @@ func (c *listCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// printHook prints a hook on two lines and, if the hook does not run, the reason on a third line.
+// printHook prints a hook on two lines. If the hook does not run, a third line has the reason.
 func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 	t, d := p.Style, newHookDoc(s, h)
 	style := map[settings.HookStatus]func(string) string{

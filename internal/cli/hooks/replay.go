@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayResult compares the recorded and the current result of one event, in JSON.
+// replayResult has the recorded result and the current result of one event, in JSON.
 type replayResult struct {
 	Seq      int64         `json:"seq"`
 	Tool     string        `json:"tool,omitempty"`
@@ -46,7 +46,7 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// recordedEvent is an event from the log that the hooks get again.
+// recordedEvent is an event in the log that is sent to the hooks again.
 type recordedEvent struct {
 	doc replayResult
 	in  hook.Input

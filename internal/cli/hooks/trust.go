@@ -69,8 +69,8 @@ func trustedHooks(list []*settings.Hook) []settings.TrustedHook {
 	return docs
 }
 
-// showHooks prints everything that would run: commands are not shortened, and invisible characters
-// are shown.
+// showHooks prints everything that the hooks would run. It does not shorten commands, and makes
+// invisible characters visible.
 func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) {
 	t := p.Err.Style
 	for _, h := range list {
@@ -100,7 +100,7 @@ func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) 
 	}
 }
 
-// commandText returns a hook's command line, or its program with the arguments.
+// commandText returns a hook's command line, or its program and arguments.
 func commandText(d *hook.Definition) string {
 	if d.Args == nil {
 		return d.Command
@@ -112,7 +112,7 @@ func commandText(d *hook.Definition) string {
 	return strings.Join(words, " ")
 }
 
-// confirm asks at the terminal. Without a terminal, --yes is required.
+// confirm asks the user at the terminal. Without a terminal, --yes is required.
 func (c *trustHooksCmd) confirm(ctx context.Context, p *command.Program, s *settings.Settings, n int) error {
 	if c.Yes || n == 0 {
 		return nil

@@ -55,7 +55,7 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// input reads the hooks' input and completes it.
+// input reads the input for the hooks and adds the missing fields.
 func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
 	raw := []byte("{}")
 	var err error
@@ -91,8 +91,9 @@ func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Even
 	return addRequests(p, in), nil
 }
 
-// addRequests adds the files and hosts that the call would touch, for the "if" conditions of hooks.
-// If they cannot be determined, such hooks run.
+// addRequests adds the files and hosts that the call would access, so that the "if" conditions of
+// hooks can be checked. If the files and hosts cannot be determined, hooks with such conditions
+// run.
 func addRequests(p *command.Program, in hook.Input) hook.Input {
 	if in.Tool.Name == "" {
 		return in

@@ -15,8 +15,8 @@ type skillsDoc struct {
 	Skills   []*skills.Skill  `json:"skills"`
 	Shadowed []*skills.Skill  `json:"shadowed"`
 	Problems []skills.Problem `json:"problems"`
-	// Untrusted: the project's skills and commands are not used, because their current form is not
-	// trusted.
+	// Untrusted means that the project's skills and commands are not used, because the user has not
+	// trusted them in their current form.
 	Untrusted bool `json:"untrusted"`
 }
 
@@ -64,7 +64,8 @@ func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// skillName returns the name by which a user calls the skill.
+// skillName returns the skill's name and its argument hint. The name begins with a slash if the
+// user can call the skill.
 func skillName(sk *skills.Skill) string {
 	name := sk.Name
 	if sk.UserInvocable {

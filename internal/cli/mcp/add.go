@@ -31,7 +31,8 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	return c.write(p, c.Name, def, c.Replace)
 }
 
-// definition returns the server definition of the flags, with its keys in the usual order.
+// definition returns the server definition that the flags describe, with its keys in the usual
+// order.
 func (c *addCmd) definition() (json.RawMessage, error) {
 	address := strings.HasPrefix(c.Target, "http://") || strings.HasPrefix(c.Target, "https://")
 	kind := c.Type
@@ -93,7 +94,8 @@ func pairsOf(list []string, between, form string) (map[string]string, error) {
 	return pairs, nil
 }
 
-// edit opens the settings file of the scope, and the settings of its project.
+// edit returns the path of the settings file of the selected scope, the scope, and the settings of
+// the folder's project.
 func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
 	if err := dial.RefuseInsideRun(p, "change MCP servers"); err != nil {
 		return "", "", nil, err

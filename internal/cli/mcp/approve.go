@@ -21,7 +21,7 @@ func (c *rejectCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.decide(ctx, p, false, true)
 }
 
-// servers returns the named servers, which must come from a folder.
+// servers returns the named servers. It rejects servers that do not come from a folder.
 func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*settings.MCPServer, error) {
 	var list []*settings.MCPServer
 	for _, name := range c.Names {

@@ -23,7 +23,7 @@ type checkDoc struct {
 	Server   string           `json:"server,omitempty"`
 	Protocol string           `json:"protocol,omitempty"`
 	Tools    []mcp.ToolStatus `json:"tools,omitempty"`
-	Skipped  []string         `json:"left_out,omitempty"` // the reason for Status
+	Skipped  []string         `json:"left_out,omitempty"` // skipped tools with the reasons
 	Error    string           `json:"error,omitempty"`
 	Hint     string           `json:"hint,omitempty"`
 	Stderr   string           `json:"stderr,omitempty"`
@@ -36,7 +36,7 @@ func (d *checkDoc) status() string {
 	return string(d.State)
 }
 
-// checked prints the result of connecting.
+// printChecked prints the result of connecting.
 func printChecked(p *term.Printer, d *checkDoc) {
 	t := p.Style
 	fact := func(name, text string) {
@@ -57,7 +57,8 @@ func printChecked(p *term.Printer, d *checkDoc) {
 	}
 }
 
-// checkServers connects to the approved servers of a list and adds the results to their docs.
+// checkServers connects to the approved servers in list and adds the results to docs, which has one
+// entry for each server.
 func checkServers(ctx context.Context, p *command.Program, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
 	kinds := map[string][]*settings.MCPServer{}
 	for _, srv := range tools.Startable(list) {
@@ -77,7 +78,7 @@ func checkServers(ctx context.Context, p *command.Program, s *settings.Settings,
 	return ctx.Err()
 }
 
-// checkAll connects to approved servers with different names.
+// checkAll connects to approved servers, whose names must differ.
 func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkDoc, error) {
 	opened, err := tools.Check(p.Environment(), s, list)
 	if err != nil {
@@ -106,7 +107,7 @@ func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, lis
 	return checks, nil
 }
 
-// clientOf returns a client of one server and the name of the server in the client. The server must
+// clientOf returns a client for one server, and the server's name in that client. The server must
 // be approved and have a URL.
 func (f *mcpFlags) clientOf(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
 	if err := dial.RefuseInsideRun(p, "log in to MCP servers"); err != nil {

@@ -79,12 +79,12 @@ settings, hooks and sandbox of holdfast run. Calls that need approval are denied
   holdfast mcp serve --http 127.0.0.1:7424`
 }
 
-// agentFlags are the flags for the agents of clients.
+// agentFlags are the flags for the agents that clients use.
 func (c *serveCmd) agentFlags() *flags.AgentFlags {
 	return &flags.AgentFlags{AddDir: c.AddDir, PermissionFlags: c.PermissionFlags, NoContextFiles: true}
 }
 
-// mcpFlags select the folder whose servers are used.
+// mcpFlags select the folder whose MCP servers the command uses.
 type mcpFlags struct {
 	CWD string
 	flags.MCPConfigFlags

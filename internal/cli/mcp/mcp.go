@@ -31,8 +31,8 @@ func (f *mcpFlags) load(p *command.Program) (*settings.Settings, error) {
 	return settings.Load(o)
 }
 
-// findMCP finds the server KIND/NAME, or the run's server of that name, or the only one of
-// sub-agents.
+// findMCP finds the server KIND/NAME. For a name alone, it finds the run's server of that name, or
+// else the server of that name if only one kind of sub-agent has one.
 func findMCP(p *command.Program, s *settings.Settings, name string) (*settings.MCPServer, error) {
 	list, err := tools.Servers(p.Environment(), s)
 	if err != nil {
@@ -71,7 +71,7 @@ type serverDoc struct {
 	Env     []string           `json:"env,omitempty"` // names
 	URL     string             `json:"url,omitempty"`
 	Headers []string           `json:"headers,omitempty"` // names
-	Reads   []string           `json:"reads,omitempty"`   // environment variables that the server can read
+	Reads   []string           `json:"reads,omitempty"`   // the environment variables that the server can read
 	Origin  policy.Origin      `json:"origin"`
 	Digest  string             `json:"digest"`
 	Check   *checkDoc          `json:"check,omitempty"`

@@ -85,7 +85,7 @@ func (c *serveCmd) check(p *command.Program) error {
 	return nil
 }
 
-// agentServer creates the agents of clients.
+// agentServer creates an agent for each client.
 type agentServer struct {
 	c       *serveCmd
 	p       *command.Program
@@ -94,7 +94,7 @@ type agentServer struct {
 	look    []tool.Tool
 }
 
-// agent creates the agent of a client, whose model is the client.
+// agent creates the agent of a client. The client itself answers the agent's model calls.
 func (d *agentServer) agent(ctx context.Context, as model.Model, title string, who compose.Askers) (*compose.Agent, error) {
 	r, err := d.c.agentFlags().ComposeOptions(d.p, d.cwd)
 	if err != nil {
@@ -108,7 +108,7 @@ func (d *agentServer) agent(ctx context.Context, as model.Model, title string, w
 	return d.runtime.Agent(ctx, r, nil, who)
 }
 
-// specs returns the served tools. It composes an agent once, so that errors in the settings are
+// specs returns the served tools. It composes an agent once, so that an error in the settings is
 // reported before a client connects.
 func (d *agentServer) specs(ctx context.Context) ([]tool.Spec, error) {
 	a, err := d.agent(ctx, &mcpserver.ClientSession{}, "", compose.Askers{})
@@ -119,7 +119,7 @@ func (d *agentServer) specs(ctx context.Context) ([]tool.Spec, error) {
 	return a.Parts.Tools.Registry.Specs(), a.Close()
 }
 
-// agentSession is an agent with the asker that answers its approvals, or nil.
+// agentSession is an agent with the asker that answers its approval requests; asker may be nil.
 type agentSession struct {
 	*compose.Agent
 	asker *question.Asker

@@ -52,7 +52,7 @@ func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *sessio
 	return []tool.Tool{list, find, show}, nil
 }
 
-// noRequests is for calls that touch no file and no host.
+// noRequests is for calls that access no file and no host.
 func noRequests[In any](c *tool.Call, _ In) ([]policy.Request, error) {
 	return []policy.Request{{Resource: c.Tool, ReadOnly: true}}, nil
 }
@@ -166,7 +166,7 @@ func (l *sessionTools) show(ctx context.Context, _ *tool.Call, in showInput) (to
 	return tool.Text(b.String()), nil
 }
 
-// writeParts writes the parts of an item, without thinking.
+// writeParts writes the parts of an item, except thinking.
 func writeParts(b *strings.Builder, parts []transcript.Part) {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -40,15 +40,16 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// checkBatch decides the calls in lines of JSON.
+// checkBatch decides about the calls in its input, which has one JSON object per line.
 type checkBatch struct {
 	judge *policycheck.Judge
 
 	lines, bad, firstError int
 }
 
-// run answers the lines of a file, or of standard input for "-". It flushes an answer when no
-// further line is waiting, so that a program at the other end of a pipe can wait for it.
+// run answers the lines of a file, or of standard input for "-". It flushes its output when no
+// further line is waiting, so that a program that sends lines through a pipe can wait for each
+// answer.
 func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) error {
 	in := p.Input(ctx)
 	if name != "-" {
@@ -59,7 +60,7 @@ func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) e
 		defer f.Close()
 		in = f
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(command.StartupGCPercent)) // the batch keeps no data, so everything else is garbage
+	defer debug.SetGCPercent(debug.SetGCPercent(command.StartupGCPercent)) // nearly the whole heap is garbage, because the batch keeps no data between lines
 	lines := jsonlines.New(in)
 	var out []byte
 	for {
@@ -106,7 +107,7 @@ func (b *checkBatch) line(ctx context.Context, out []byte, n int, line []byte, b
 
 // checkCall is one line.
 type checkCall struct {
-	id   []byte // as written in the input
+	id   []byte // the id, as it is written in the input
 	cwd  string
 	mode policy.Mode
 	policycheck.Call
@@ -121,7 +122,7 @@ func (b *checkBatch) decide(ctx context.Context, c *checkCall) (policy.Decision,
 	return d, err
 }
 
-// read parses a line. An invalid line keeps its id if it can be read.
+// read parses a line. For an invalid line the id is kept if it can be read.
 func (c *checkCall) read(line []byte) error {
 	if err := jsontree.Members(line, c.set); err != nil {
 		_ = jsontree.Members(line, func(key string, value []byte) error { // err describes what is wrong with the line
@@ -170,7 +171,7 @@ func (c *checkCall) set(key string, value []byte) error {
 	return err
 }
 
-// appendVerdict appends {id, verdict, reason, by, trace} and a newline.
+// appendVerdict appends an object with the fields id, verdict, reason, by and trace, and a newline.
 func appendVerdict(b, id []byte, d *policy.Decision) []byte {
 	b = append(b, '{')
 	if id != nil {
@@ -224,7 +225,8 @@ func appendField(b []byte, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// escapeID returns an id as written, with terminal control characters escaped.
+// escapeID returns an id as it is written in the input, except that terminal control characters are
+// escaped.
 func escapeID(id []byte) []byte {
 	for _, c := range id {
 		if c < ' ' || c > '~' {

@@ -156,7 +156,7 @@ that were in force during its run. Nothing is run. A call that needed approval i
 even if the call was allowed or denied in the end.`
 }
 
-// ruleFlags are a rule and the settings file for it.
+// ruleFlags has a rule and the settings file that the rule is added to or removed from.
 type ruleFlags struct {
 	Rule string
 	flags.SettingsLayerFlags

@@ -46,7 +46,7 @@ func printDecision(p *term.Printer, v *policycheck.Explanation) {
 	printTrace(p, v, "")
 }
 
-// trace prints the contribution of each link and marks the one that decided.
+// printTrace prints the contribution of each link and marks the one that decided.
 func printTrace(p *term.Printer, v *policycheck.Explanation, indent string) {
 	for i := range v.Trace {
 		step := &v.Trace[i]

@@ -44,7 +44,7 @@ func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
 	return command.End(verdictOutcome(d.Effect))
 }
 
-// call parses the words: TOOL INPUT, or -- COMMAND…
+// call parses the arguments: either TOOL INPUT, or -- COMMAND…
 func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 	words := c.Call
 	bad := func(msg string) (policycheck.Call, error) {

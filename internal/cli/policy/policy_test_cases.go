@@ -161,7 +161,8 @@ func readTable(file, name string) ([]tableCase, error) {
 	return cases, nil
 }
 
-// firstLine returns the line where a node begins; a mapping's own token is its first colon.
+// firstLine returns the line where a node begins. For a mapping in block style it is the line of
+// the first key, because the mapping's own token is its first colon.
 func firstLine(n ast.Node) int {
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
 		return m.Values[0].Key.GetToken().Position.Line

@@ -27,7 +27,7 @@ type replayDoc struct {
 	Differs    bool          `json:"differs"`
 	Recorded   policy.Effect `json:"then"`
 	RecordedBy string        `json:"then_by"`
-	Answer     string        `json:"answer,omitempty"` // the answer to an approval request
+	Answer     string        `json:"answer,omitempty"` // the answer to an approval request, if there was one
 	policycheck.Explanation
 }
 
@@ -99,7 +99,7 @@ type replay struct {
 	cwd           string
 	home          string
 	search        string
-	mode          policy.Mode // "": the mode in force at each call
+	mode          policy.Mode // "" means the mode that was in force at each call
 	currentGuards *settings.Settings
 
 	uses  map[string]transcript.ToolUse
@@ -111,7 +111,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	if err != nil {
 		return nil, err
 	}
-	config.Now, config.NewID = p.Clock, func() string { return "" } // the grants in the log have ids
+	config.Now, config.NewID = p.Clock, func() string { return "" } // no new ids are needed, because the grants in the log have ids
 	if mode != "" {
 		config.Mode = mode
 		if err := today.CheckMode(mode); err != nil {
@@ -125,7 +125,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	}, err
 }
 
-// record reads a record. For a decision it returns what the decision would be now.
+// record reads a record. For a decision in the log it returns what the decision would be now.
 func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bool, error) {
 	if rec.Payload == nil { // erased
 		return nil, false, nil
@@ -181,7 +181,7 @@ func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc
 	if err := r.setMode(then.Mode); err != nil {
 		return nil, err
 	}
-	requests := r.asked[then.Use].Requests // commands are decided in the folder where they started
+	requests := r.asked[then.Use].Requests // commands are decided for the folder in which they started
 	if requests == nil {
 		call := policycheck.Call{Tool: use.Name, Input: use.Input, Cwd: r.cwd, Home: r.home, Search: r.search}
 		if then.Input != nil {
@@ -201,7 +201,7 @@ func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc
 	return d, nil
 }
 
-// askingLink returns the link of the chain that asked.
+// askingLink returns the link of the chain that required approval.
 func askingLink(then *policy.Decision) string {
 	for _, s := range then.Contributions {
 		if s.Effect == policy.Ask {

@@ -19,22 +19,23 @@ import (
 )
 
 // Asker asks the user at the terminal, one approval or question at a time. It shows exactly what
-// would happen and accepts only a clear answer: keys pressed before the request was on the screen
-// are discarded, and Enter is no answer.
+// would happen and accepts only a clear answer. It discards keys that were pressed before the
+// request was on the screen, and Enter alone is not an answer.
 type Asker struct {
 	*term.Prompter
 	now   func() time.Time
 	by    string
-	saver func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) // nil: rules cannot be saved
+	saver func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) // nil if rules cannot be saved
 }
 
-// ViaTerminal is the via of an answer from this terminal.
+// ViaTerminal is the value of the field Via in an answer from this terminal.
 const ViaTerminal = "terminal"
 
-// TerminalClosed is the actor of a denial because the terminal went away.
+// TerminalClosed is the actor of a denial that was recorded because the terminal was closed.
 const TerminalClosed = "nobody"
 
-// NewAsker returns nil if there is no terminal. The caller closes it.
+// NewAsker returns an asker for the program's terminal, or nil if there is none. The caller closes
+// it.
 func NewAsker(p *command.Program) *Asker {
 	prompter := p.Terminal.Ask()
 	if prompter == nil {
@@ -43,8 +44,8 @@ func NewAsker(p *command.Program) *Asker {
 	return &Asker{Prompter: prompter, now: p.Clock, by: cmp.Or(p.Getenv("USER"), "person")}
 }
 
-// Ask shows an approval request and waits for the answer. The error is the cause of ctx: an
-// interrupt, or another client's answer.
+// Ask shows an approval request and waits for the answer. The error is the cause of ctx, which is
+// either an interrupt or the answer of another client.
 func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	done, err := a.Lock(ctx)
 	if err != nil {
@@ -132,7 +133,7 @@ func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
 	}
 }
 
-// scopeText reports whether an answer may apply to the session.
+// scopeText reports whether an answer may apply to the whole session.
 func scopeText(q approval.Request) bool { return !q.OnceOnly() }
 
 // parseKey turns a key into an answer, and reports whether the answer is complete.
@@ -205,7 +206,7 @@ func (a *Asker) allowAlways(ctx context.Context, q approval.Request, layer strin
 	return true, nil
 }
 
-// PrintSaved prints what an answer saved, and where.
+// PrintSaved prints what an answer saved, and in which file.
 func PrintSaved(p *term.Printer, kept *savedrule.Result) {
 	text, _ := strings.CutSuffix(kept.Text, "; "+saverule.NotTrusted)
 	p.Line("%s", p.Dim(term.EscapeStrict(text)))
@@ -214,7 +215,7 @@ func PrintSaved(p *term.Printer, kept *savedrule.Result) {
 	}
 }
 
-// scope asks for the scope of a decision that lasts longer than one call.
+// scope asks for the scope of a decision that applies to more than one call.
 func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
 	if (q.SandboxOpens() != nil || saverule.Hosts(&q) != nil) && len(offered) == 1 {
@@ -283,7 +284,8 @@ func joinMax(n int) string {
 	return fmt.Sprintf("-%d", n)
 }
 
-// Confirm asks a yes-or-no question. Without a terminal it returns an error with the given hint.
+// Confirm asks a yes-or-no question. If there is no terminal, it returns an error with the given
+// hint.
 func Confirm(ctx context.Context, p *command.Program, question, otherwise string) (bool, error) {
 	a := NewAsker(p)
 	if a == nil {

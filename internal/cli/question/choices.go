@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plan prints a whole plan. Its lines are never colored as a diff.
+// printPlan prints a whole plan. Its lines are never colored as a diff.
 func printPlan(p *term.Printer, text string) {
 	for l := range strings.Lines(text) {
 		p.Line("  %s", term.EscapeStrict(strings.TrimRight(l, "\r\n")))
 	}
 }
 
-// choice prints a question of the model with its options.
+// printChoice prints a question of the model with its options.
 func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 	t := p.Style
 	of, letters := "", 0
@@ -40,7 +40,7 @@ func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 	}
 }
 
-// confirmAll asks about a plan and stores the decision in ans.
+// confirmAll asks for the decision about a plan and stores it in ans.
 func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approval.Answer) error {
 	for {
 		a.ShowKeys(term.Key{"y", "allow, ask before each change"}, term.Key{"e", "allow, and edit files without asking"},
@@ -66,7 +66,7 @@ func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approva
 	}
 }
 
-// refuse turns a key into a denial, and reports whether it did.
+// refuse turns a key that denies into a denial, and reports whether it did.
 func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *approval.Answer) (bool, error) {
 	switch key {
 	case 'n':
@@ -90,7 +90,7 @@ func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *appro
 	return true, nil
 }
 
-// ended returns the answer when the terminal goes away.
+// ended returns the answer that is used when the terminal is closed.
 func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 	a.Out.EndLine()
 	if err == nil && !ok {
@@ -99,7 +99,7 @@ func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 	return err
 }
 
-// choose asks the questions of the model, one after the other.
+// choose asks the model's questions, one after the other.
 func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Choice, ans *approval.Answer) error {
 	for {
 		answers := map[string][]string{}
@@ -175,7 +175,7 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 	}
 }
 
-// readNumbers reads several numbers from one line.
+// readNumbers reads several numbers from one line of input.
 func (a *Asker) readNumbers(ctx context.Context, c forms.Choice) ([]string, error) {
 	line, ok, err := a.Prompt(ctx, "numbers, such as 1 3: ")
 	if !ok || err != nil {
@@ -196,7 +196,7 @@ func (a *Asker) readNumbers(ctx context.Context, c forms.Choice) ([]string, erro
 }
 
 // send shows all answers with their questions before they are sent. The result done is true if the
-// user declined instead.
+// user declined instead of sending the answers.
 func (a *Asker) send(ctx context.Context, answers [][2]string, ans *approval.Answer) (again, done bool, err error) {
 	t := a.Out.Style
 	for _, one := range answers {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// FetchServer starts an approved server once with its registry reachable, so that its package is in
-// the project's caches. It returns the server's state and shows its progress.
+// FetchServer starts an approved server once, with access to its package registry, so that its
+// package is then in the project's caches. It returns the server's state and shows its progress.
 func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, hosts []string) (mcp.Status, error) {
 	p.Err.Line("downloading %s (%s)", term.EscapeStrict(srv.Name), term.Escape(ServerLine(srv)))
 	opened, err := tools.OpenForDownload(p.Environment(), s, srv, hosts)
@@ -34,8 +34,8 @@ func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, 
 	return st, nil
 }
 
-// offerFetch asks whether to download a server that was just approved, if its launcher downloads
-// it. It reports a failed download, but returns no error for it.
+// offerFetch asks whether to download a server that was just approved. It asks only if the server's
+// launcher downloads a package. It reports a failed download, but returns no error for it.
 func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error)) error {
 	registry := tools.RegistryOf(srv)
 	if registry == "" {

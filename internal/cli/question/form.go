@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// form prints an MCP form.
+// printForm prints an MCP form.
 func printForm(p *term.Printer, q approval.Request, f *forms.Form) {
 	t := p.Style
 	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
@@ -83,7 +83,7 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 }
 
 // fillFields asks for the fields and shows all values before they are sent. The result done is true
-// if the user has decided.
+// if the user has sent or declined the form.
 func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
 	for {
 		content, ok, err := a.fields(ctx, fields)
@@ -98,7 +98,7 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 		if with.Input, err = Form(&q).Input(content); err != nil {
 			return false, err
 		}
-		if err := q.Check(with); err != nil { // values that are invalid together
+		if err := q.Check(with); err != nil { // fields whose values are not valid together
 			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(term.OneLine(err.Error()))))
 			return false, nil
 		}
@@ -119,8 +119,9 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 	}
 }
 
-// fields asks for one field after the other. An empty line takes the default, or omits an optional
-// field. It returns false if the input ended.
+// fields asks for one field after the other. If the user enters an empty line, the field gets its
+// default. An optional field without a default is omitted. It returns false at the end of the
+// input.
 func (a *Asker) fields(ctx context.Context, fields []forms.Field) (map[string]json.RawMessage, bool, error) {
 	content := map[string]json.RawMessage{}
 	for i := range fields {
@@ -145,7 +146,7 @@ func (a *Asker) fields(ctx context.Context, fields []forms.Field) (map[string]js
 	return content, true, nil
 }
 
-// Form asks the user to fill in an MCP form that is not recorded.
+// Form asks the user to fill in an MCP form. It does not record the answers.
 func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error) {
 	done, err := a.Lock(ctx)
 	if err != nil {
@@ -231,7 +232,7 @@ func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string)
 	return write(line)
 }
 
-// ReadFields builds the content of a form from NAME=VALUE pairs. Fields that are not given keep the
+// ReadFields builds the content of a form from NAME=VALUE pairs. Fields without a pair keep the
 // proposed value.
 func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMessage, error) {
 	fields, err := f.Fields()

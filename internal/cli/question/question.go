@@ -1,5 +1,5 @@
 // Package question prints approval requests, questions and MCP forms, and asks for answers at the
-// terminal. It shows everything that would happen and accepts only a clear answer.
+// terminal. It shows everything that a call would do, and accepts only a clear answer.
 package question
 
 import (
@@ -58,14 +58,14 @@ func PrintQuestion(p *term.Printer, q approval.Request, now time.Time) {
 		fact("in", q.Cwd)
 	}
 	fact("why", ReasonLine(q))
-	if q.SandboxOpens() == nil { // the request names what the sandbox refused
+	if q.SandboxOpens() == nil { // the request already shows what the sandbox refused
 		fact("sandbox", q.Sandbox)
 	}
 	printUntil(p, q, now)
 }
 
-// printForPerson prints a request that only a user can answer: a plan, questions of the model, or an MCP
-// form.
+// printForPerson prints a request that only a user can answer: a plan, questions of the model, or
+// an MCP form.
 func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, plan string, form *forms.Form, now time.Time) {
 	t := p.Style
 	switch {
@@ -84,7 +84,7 @@ func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, pl
 	printUntil(p, q, now)
 }
 
-// printAsks prints that the model has questions.
+// printAsks prints that the model asks questions.
 func printAsks(p *term.Printer, q approval.Request, n int, now time.Time) {
 	of := ""
 	if n > 1 {
@@ -107,7 +107,7 @@ func agentOf(q approval.Request) string {
 	return "  (agent " + term.EscapeStrict(q.Agent) + ")"
 }
 
-// request prints one effect that the call would have.
+// printRequest prints one effect that a call would have.
 func printRequest(p *term.Printer, r policy.Request) {
 	t := p.Style
 	if r.Opens() || r.Confined && r.Operation == policy.OpConnect {
@@ -143,7 +143,7 @@ func printOpening(p *term.Printer, r policy.Request) {
 	}
 	plain := func(s string) string { return s }
 	var in struct{ Command, Refused string }
-	_ = json.Unmarshal(r.Input, &in) // missing fields are not shown
+	_ = json.Unmarshal(r.Input, &in) // missing fields are not printed
 	fact("refused", in.Refused, plain)
 	switch {
 	case r.Address != "":
@@ -170,7 +170,7 @@ func printDiffLine(p *term.Printer, l string) string {
 	return p.Dim(l)
 }
 
-// input prints a call's input, field by field.
+// printInput prints a call's input, field by field.
 func printInput(p *term.Printer, raw json.RawMessage) {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -185,7 +185,8 @@ func printInput(p *term.Printer, raw json.RawMessage) {
 	}
 }
 
-// ReasonLine returns the reason in one line: what requires approval, its location, and the mode.
+// ReasonLine returns the reason for an approval request in one line: the rule or guard that
+// requires approval, where it is defined, and the mode.
 func ReasonLine(q approval.Request) string {
 	why := cmp.Or(q.ReasonText, q.AskedBy)
 	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
@@ -232,7 +233,7 @@ func operationVerb(op policy.Operation) string {
 	return term.EscapeStrict(string(op))
 }
 
-// Subject returns the subject of a request in a few words, for a list.
+// Subject returns in a few words what a request is about, for a list.
 func Subject(q approval.Request) string {
 	if len(q.Requests) == 0 {
 		return q.Tool
@@ -262,7 +263,7 @@ func ScopeText(s approval.Scope) string {
 	return s.Rule + "  " + s.Text
 }
 
-// AnswerText describes an answer in one line: "allow by ann (cli): because".
+// AnswerText describes an answer in one line, such as "allow by ann (cli): because".
 func AnswerText(a approval.Answer) string {
 	s := string(a.Decision) + " by " + cmp.Or(a.Actor, "an unknown user")
 	if a.Via != "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// isProgram returns false for a URL, even if its type is missing.
+// isProgram reports whether a server is a program that is started. A server with only a URL is not,
+// even if its type is missing.
 func isProgram(srv *settings.MCPServer) bool {
 	return srv.Type == settings.MCPStdio && (srv.Command != "" || srv.URL == "")
 }
@@ -29,8 +30,8 @@ func ServerLine(srv *settings.MCPServer) string {
 	return strings.Join(words, " ")
 }
 
-// PrintServer prints a server, except for the values of its environment and headers, which can be
-// secrets. Invisible characters are shown.
+// PrintServer prints a server. It omits the values of its environment variables and headers, which
+// can be secrets. Invisible characters are shown.
 func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	t := p.Style
 	style := map[settings.MCPStatus]func(string) string{
@@ -47,7 +48,8 @@ func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
 }
 
-// printServerFacts prints what is run or connected to, and what the server can read.
+// printServerFacts prints the program that is run or the address that is connected to, and what the
+// server can read.
 func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	fact := func(name, text string) {
 		if text != "" {
@@ -76,7 +78,8 @@ func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	}
 }
 
-// pairNames returns the names, and the references in their values, which are not secret.
+// pairNames returns the names of pairs. It adds a value only if the value contains a reference such
+// as ${TOKEN}, because a reference is not secret.
 func pairNames(pairs map[string]string) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
@@ -97,7 +100,7 @@ func DecideServer(p *command.Program, s *settings.Settings, srv *settings.MCPSer
 	return list.DecideServer(s, srv, approved, p.Clock())
 }
 
-// ApproveServers asks about the servers that are neither approved nor rejected.
+// ApproveServers asks about each server that is neither approved nor rejected.
 func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, list []settings.MCPServer) error {
 	for i := range list {
 		srv := &list[i]

@@ -1,5 +1,5 @@
-// Package run is `holdfast run`: flags become a runspec.Spec, and the run is composed here or
-// started in the daemon.
+// Package run is `holdfast run`. It makes a runspec.Spec from the flags, and runs the spec in this
+// process or in the daemon.
 //
 //	flags ─► Cmd.Spec ─┬─► runtime ─► agent ─► events ─┬─► drive ─► view.View
 //	                   └─► daemon/client.Run ► events ─┘

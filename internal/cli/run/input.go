@@ -14,7 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// stdinTimeout is how long to wait for input from an idle pipe if there is already a prompt.
+// stdinTimeout is how long to wait for input from an idle pipe if the command line already has a
+// prompt.
 const stdinTimeout = 3 * time.Second
 
 // input returns the prompt: the argument, standard input, or both. Without a prompt, a resumed
@@ -59,8 +60,8 @@ func (c *Cmd) noPrompt() error {
 	return outcome.Invalid("no prompt", `holdfast run "what to do"`)
 }
 
-// resumes reports whether the flags name a session. Such a session can have a pending answer or
-// approval.
+// resumes reports whether the flags select a session that can already exist. Such a session can
+// have a pending answer or approval.
 func (c *Cmd) resumes() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
 
 // readInput reads standard input to its end. If optional is true, it gives up on an idle pipe, so
@@ -72,7 +73,7 @@ func readInput(ctx context.Context, p *command.Program, optional bool) (string, 
 	}
 	first := make(chan struct{}, 1)
 	all := make(chan chunk, 1)
-	go func() { // ends with the input, or with the process
+	go func() { // the goroutine ends at the end of the input, or with the process
 		r := io.LimitReader(p.Input(ctx), command.InputLimit+1)
 		var b strings.Builder
 		head := make([]byte, 32<<10)

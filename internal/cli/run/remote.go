@@ -29,7 +29,7 @@ import (
 )
 
 // remote connects to the daemon for the run, or returns nil. It prints a notice if a daemon is
-// running and is not used.
+// running but is not used.
 func (c *Cmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	if c.NoDaemon {
 		return nil
@@ -46,7 +46,8 @@ func (c *Cmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	return d
 }
 
-// localNotice prints in one line why a run is not in the daemon, and what to do.
+// localNotice prints one line that explains why a run is not in the daemon, and what to do about
+// it.
 func (c *Cmd) localNotice(p *command.Program, why, hint string) {
 	if !c.Quiet {
 		p.Notices([]env.Notice{{Text: "this run does not use the daemon: " + why + "; " + hint}})
@@ -56,12 +57,12 @@ func (c *Cmd) localNotice(p *command.Program, why, hint string) {
 // target is the session of a run in the daemon.
 type target struct {
 	id     string
-	meta   *session.Meta // nil: the session is created with the run
-	forked string        // the session it was forked from
+	meta   *session.Meta // nil if the session is created with the run
+	forked string        // the session that this one was forked from
 }
 
-// errRunLocally means that the run belongs in this process: it has no input, and no run of the
-// daemon was interrupted in the session.
+// errRunLocally means that the run must take place in this process, because it has no input and the
+// session has no interrupted run of the daemon.
 var errRunLocally = errors.New("the run happens in this process")
 
 // target finds the session of the run, or an id for a new one.
@@ -103,7 +104,8 @@ func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, 
 	return t, nil
 }
 
-// resumedSession returns the session to resume, or nil if a named session must be created.
+// resumedSession returns the session to resume. It returns nil if the flags name a session that
+// must be created.
 func (c *Cmd) resumedSession(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Workspace) (*session.Meta, error) {
 	var space *workspace.Settings
 	if in != nil {
@@ -193,14 +195,14 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, answers *localAnswers) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		away := context.WithoutCancel(ctx)
-		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // if the daemon is gone, the events end, too
+		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // if the daemon has ended, the stream of events ends too
 		var after int64
 		if t.meta != nil {
 			after = t.meta.Head
 		}
 		for e, err := range run.Events(away, after) {
 			shown := answers.add(e.Event)
-			if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // interrupted by this command
+			if o, ok := shown.(event.SessionOpened); ok && t.forked != "" { // forked by this command
 				o.Forked, o.Created = t.forked, false
 				shown = o
 			}
@@ -214,7 +216,7 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, answ
 	}
 }
 
-// remoteHeader returns the view's header for a run in the daemon, without its mode.
+// remoteHeader returns the header of the view for a run in the daemon. The header has no mode.
 func (c *Cmd) remoteHeader(ctx context.Context, p *command.Program, cwd string, in *compose.Workspace, rules *settings.Settings) (view.Header, error) {
 	if in != nil {
 		r, err := c.ComposeOptions(p, in.Project)
@@ -272,9 +274,9 @@ func (c *Cmd) remoteMode(ctx context.Context, d *client.Client, t *target, rules
 	return mode
 }
 
-// remoteTools adds the tools, sub-agents and skills that the agent has in the daemon, as far as
-// they are known here, and the servers in the settings. It opens nothing but the folders. The
-// agent's own list replaces them when the run starts.
+// remoteTools adds the servers in the settings, and the tools, sub-agents and skills of the agent
+// in the daemon as far as they are known here. It reads only the folders, and starts no server.
+// When the run starts, the list that the agent reports replaces them.
 func (c *Cmd) remoteTools(p *command.Program, cwd string, rules *settings.Settings, s *view.Header) error {
 	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
@@ -289,7 +291,7 @@ func (c *Cmd) remoteTools(p *command.Program, cwd string, rules *settings.Settin
 	return nil
 }
 
-// remoteNotice prints the notices about ignored settings, as for a local run.
+// remoteNotice prints the same notices about ignored settings as a local run.
 func (c *Cmd) remoteNotice(p *command.Program, cwd string, in *compose.Workspace, rules *settings.Settings) error {
 	p.SettingsNotices(rules)
 	if in != nil {
@@ -311,7 +313,8 @@ func (c *Cmd) remoteNotice(p *command.Program, cwd string, in *compose.Workspace
 	return nil
 }
 
-// lostError returns the error for a run that can no longer be followed, with how to resume it.
+// lostError returns the error for a run whose events can no longer be received. The error says how
+// to resume the session.
 func (c *Cmd) lostError(t *target, err error) error {
 	lost, isLost := errors.AsType[*client.Error](err)
 	switch {

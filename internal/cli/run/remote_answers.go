@@ -35,7 +35,8 @@ func (h *localAnswers) answer(ctx context.Context, q approval.Request) (approval
 	return ans, err
 }
 
-// add marks an answer of this terminal, including one for a sub-agent.
+// add returns an event. If the event has an answer that was given at this terminal, also one for a
+// sub-agent, add marks the answer with [question.ViaTerminal].
 func (h *localAnswers) add(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.SubagentEvent:
@@ -54,8 +55,8 @@ func (h *localAnswers) add(e event.Event) event.Event {
 	return e
 }
 
-// remoteAsker answers the approval requests of a run in the daemon, and handles those that no one
-// can answer.
+// remoteAsker returns the function that answers the approval requests of a run in the daemon, or
+// nil. It also returns what the daemon does with requests that this function does not answer.
 func remoteAsker(asker *question.Asker, onAsk settings.UnattendedPolicy) (func(context.Context, approval.Request) (approval.Answer, error), settings.UnattendedPolicy) {
 	switch {
 	case asker != nil:
@@ -76,7 +77,8 @@ func remoteAsker(asker *question.Asker, onAsk settings.UnattendedPolicy) (func(c
 	return nil, settings.UnattendedDeny
 }
 
-// errSuspended ends the run here; its approval stays pending in the daemon.
+// errSuspended returns the error with which this process stops following the run. The approval
+// request stays pending in the daemon.
 func errSuspended(q approval.Request) error {
 	return &outcome.Failure{
 		Message: approval.ErrSuspend.Error(), Cause: approval.ErrSuspend, Result: outcome.Approval,

@@ -128,7 +128,7 @@ func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Reque
 	return out, err
 }
 
-// placeOf returns the location of the settings for a run in a folder or a workspace.
+// placeOf returns the location of the settings for a run, which is in a folder or in a workspace.
 func placeOf(cwd string, in *compose.Workspace) saverule.Target {
 	if in != nil {
 		return saverule.Target{Folder: in.Project, Inside: true}
@@ -146,11 +146,12 @@ func (c *Cmd) header(a *compose.Agent, cwd string) view.Header {
 	return view.Header{
 		Cwd: cwd, Model: info.String(), KeySource: m.Models.KeySource,
 		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), ResumeArgs: c.resumeFlags(),
-		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a model script has no answers for a resumed session
+		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a model script contains no answers for a resumed session
 	}
 }
 
-// runNotices prints which settings are ignored and, with all, which instruction files were read.
+// runNotices prints which settings are ignored. If all is true, it also prints which instruction
+// files were read.
 func runNotices(p *command.Program, a *compose.Agent, all bool) {
 	p.SettingsNotices(a.Settings())
 	if a.Parts == nil {
@@ -163,7 +164,7 @@ func runNotices(p *command.Program, a *compose.Agent, all bool) {
 	p.Notices(b.Notices())
 }
 
-// wireServers returns the states of MCP servers in the form of the stream.
+// wireServers returns the states of MCP servers in the format of the event stream.
 func wireServers(b *tools.Toolbox) []view.WireServer {
 	list := []view.WireServer{}
 	for _, s := range b.ServerStates() {
@@ -181,7 +182,7 @@ func backgroundNotice(p *command.Program, b *agent.Background, quiet bool) {
 	}
 }
 
-// resumeFlags returns the flags that a command to resume the session must repeat.
+// resumeFlags returns the flags that must be repeated in the command that resumes the session.
 func (c *Cmd) resumeFlags() string {
 	var args strings.Builder
 	args.WriteString(command.StoreArg(c.Store))
@@ -201,7 +202,7 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 			return outcome.FromError(err), err
 		}
 		if _, ok := e.(event.UsageUpdated); ok {
-			if answers++; answers == 2 { // most runs that end with the first answer need no garbage collection
+			if answers++; answers == 2 { // a run that ends with the first answer usually needs no garbage collection
 				settle()
 			}
 		}
@@ -229,7 +230,7 @@ func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *co
 	}
 }
 
-// sessionSpec returns the session options of the flags.
+// sessionSpec returns the session options that the flags set.
 func (c *Cmd) sessionSpec() runspec.Session {
 	return runspec.Session{
 		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, ForkAt: c.At, Title: c.Name,

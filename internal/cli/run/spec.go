@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Spec returns the run spec of the flags, in a form that does not depend on this process. The
-// caller fills in the session, which it has chosen.
+// Spec returns the run spec that the flags describe, in a form that does not depend on this
+// process. The caller sets the session, because the caller has chosen it.
 func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	a, err := c.AgentSpec(p, cwd)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	s.Model, s.Workspace = cmp.Or(c.Model, p.Getenv("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	s.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
-	if s.Workspace != "" { // the workspace sets the folder, and its settings can name a model
+	if s.Workspace != "" { // the workspace determines the folder, and its settings can name a model
 		s.Cwd, s.Model = "", c.Model
 	}
 	for _, part := range input {

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// checkSpace rejects flags that cannot be used with a workspace, and flags that need one.
+// checkSpace rejects flags that cannot be used with a workspace. Without a workspace it rejects
+// flags that need one.
 func (c *Cmd) checkSpace() error {
 	if c.Workspace == "" {
 		switch {
@@ -89,7 +90,7 @@ func (c *Cmd) openWorkspace(ctx context.Context, p *command.Program) (*compose.W
 func (c *Cmd) workspaceHeader(m *compose.WorkspaceParts, mode func() policy.Mode) view.Header {
 	return view.Header{
 		Cwd: workspace.WorkFolder, Model: m.Label(), KeySource: m.KeySource(), Mode: mode, ResumeArgs: c.resumeFlags(),
-		Tools:     append([]string{}, m.Options.Inside.Run.Tools...), // the container decides which tools there are
+		Tools:     append([]string{}, m.Options.Inside.Run.Tools...), // the selection of the run; the container decides which tools there are
 		CanResume: c.Store != stores.InMemory && m.Lasting(),
 	}
 }

@@ -11,16 +11,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
 
-// worktreeFlag is --worktree, whose name is optional.
+// worktreeFlag is the flag --worktree. The name of the worktree is optional.
 type worktreeFlag struct {
 	set  bool
-	name string // "": a new one for the session
+	name string // "" means a new worktree for the session
 }
 
-// defaultName is the value of the flag without a name. No worktree can have this name.
+// defaultName is the value of the flag when it is given without a name. No worktree can have this
+// name.
 const defaultName = "/"
 
-// WithoutValue returns the value that means no name.
+// WithoutValue returns the value of the flag when it is given without a name.
 func (f *worktreeFlag) WithoutValue() string { return defaultName }
 
 // SetText sets the name of the worktree.
@@ -33,7 +34,8 @@ func (f *worktreeFlag) SetText(name string) error {
 	return worktree.CheckName(name)
 }
 
-// JoinWorktree joins --worktree and a following word that can be its name.
+// JoinWorktree joins --worktree and the word after it into one argument, if that word can be the
+// name of a worktree.
 func JoinWorktree(args []string) []string {
 	for i, a := range args {
 		if a == "--" {

@@ -22,7 +22,7 @@ type allowedDoc struct {
 	Read  string `json:"read,omitempty"`
 	Host  string `json:"host,omitempty"`
 	command.Written
-	Reason string `json:"reason,omitempty"` // why another layer still refuses it
+	Reason string `json:"reason,omitempty"` // why another layer still refuses this access
 	Hint   string `json:"hint,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 	}
 	var paths []string
-	for _, given := range c.Write { // check all paths before anything is written
+	for _, given := range c.Write { // all paths are checked before anything is written
 		path, err := p.Path(given)
 		if err != nil {
 			return err
@@ -115,7 +115,8 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// check returns the denial of another layer that still applies after the permission was added, and that layer.
+// check returns the denial that still applies after the permission was added, and the other layer
+// that causes it.
 func (d *allowedDoc) check(s *settings.Settings) (*settings.Sandbox, error) {
 	if !d.Counts {
 		return nil, nil
@@ -140,7 +141,7 @@ func (d *allowedDoc) check(s *settings.Settings) (*settings.Sandbox, error) {
 	return nil, nil
 }
 
-// hint returns how to add the permission to the layer that refuses it.
+// hint returns how to add the same permission to the layer that refuses the access.
 func (d *allowedDoc) hint(layer *settings.Sandbox) string {
 	switch l := layer.Origin.Layer; {
 	case d.Write != "":
@@ -152,7 +153,7 @@ func (d *allowedDoc) hint(layer *settings.Sandbox) string {
 	}
 }
 
-// String returns a sentence with the file and the line.
+// String returns a sentence that names the file and the line.
 func (d *allowedDoc) String() string {
 	what := "can be written by sandboxed commands"
 	switch {

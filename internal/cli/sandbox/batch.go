@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// batchAnswer is one line of the answer.
+// batchAnswer is the answer to one line of the batch.
 type batchAnswer struct {
 	ID       json.RawMessage `json:"id,omitempty"`
 	Decision string          `json:"decision"` // allow or deny
@@ -27,7 +27,7 @@ type batchAnswer struct {
 	Rule     string          `json:"rule,omitempty"`
 }
 
-// batch answers line by line. An invalid line is denied, which the exit code reports at the end.
+// batch answers line by line. An invalid line is denied; the exit code reports this at the end.
 func (c *checkCmd) batch(ctx context.Context, p *command.Program, cwd string) error {
 	in := p.Input(ctx)
 	if c.Batch != "-" {
@@ -81,7 +81,7 @@ func (c *checkCmd) batch(ctx context.Context, p *command.Program, cwd string) er
 	return nil
 }
 
-// batch has the data that all lines share.
+// batch has the data that is the same for all lines.
 type batch struct {
 	p        *command.Program
 	cwd      string
@@ -96,7 +96,7 @@ type compiledEntry struct {
 	err  error
 }
 
-// maxCompiled is the maximum number of compiled settings that a batch keeps.
+// maxCompiled is the maximum number of different settings that a batch keeps in compiled form.
 const maxCompiled = 1024
 
 func (b *batch) flush() {
@@ -109,7 +109,7 @@ type batchLine struct {
 	settings               []byte
 }
 
-// answer decides one line. With an error, the result has the line's id.
+// answer decides one line. If there is an error, the result still has the id of the line.
 func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 	var a batchAnswer
 	if err != nil {
@@ -181,8 +181,8 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 	return func(c *sandbox.Checker) error { return c.CheckPath(*l.path, cwd, op) }, nil
 }
 
-// settingsOf returns the sandbox settings for a line: those in the line, or else those of the
-// command line.
+// settingsOf returns the sandbox settings for a line. These are the settings in the line, or else
+// those of the command line.
 func (b *batch) settingsOf(settingsJSON []byte) ([]compiledSettings, error) {
 	if settingsJSON == nil {
 		if b.given == nil {

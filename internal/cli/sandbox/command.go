@@ -1,4 +1,5 @@
-// Package sandbox is `holdfast sandbox`: check and explain commands, and run them confined.
+// Package sandbox is `holdfast sandbox`: it checks and explains commands, and runs them in the
+// sandbox.
 package sandbox
 
 import (
@@ -119,7 +120,7 @@ func (c *checkCmd) Declare(b *command.Builder) {
 }
 
 // execCmd is `holdfast sandbox exec`. Package confine reads the flags and runs the command before
-// this package starts; this package prints the help and the errors.
+// this package is initialized; this package prints the help and the errors.
 type execCmd struct {
 	text  string
 	words []string

@@ -53,7 +53,7 @@ func newCall(p *command.Program, f *confine.Flags) (*confine.Call, error) {
 	}, nil
 }
 
-// commandEnd ends the program as a shell would report the command's end.
+// commandEnd ends the program the way a shell reports the end of the command.
 func commandEnd(s syscall.WaitStatus) error {
 	code := s.ExitStatus()
 	if s.Signaled() {

@@ -11,8 +11,8 @@ import (
 
 type explainDoc struct {
 	Line     string       `json:"line"`
-	Static   bool         `json:"static"` // all commands that it runs are known
-	Safe     bool         `json:"safe"`   // it certainly changes nothing
+	Static   bool         `json:"static"` // true if all commands that the command line runs are known
+	Safe     bool         `json:"safe"`   // true if it certainly changes nothing
 	Unclear  []string     `json:"unclear"`
 	Commands []commandDoc `json:"commands"`
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// quarantineItem is one line of the list.
+// quarantineItem is one quarantined item, as the list shows it.
 type quarantineItem struct {
 	quarantine.Item
 	Content string `json:"content,omitempty"` // where it is stored
@@ -74,7 +74,7 @@ func (c *quarantineCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// change restores an item and returns its path, or removes an item.
+// change restores an item and returns its path, or it removes the item.
 func (c *quarantineCmd) change(store quarantine.Folder) (restored string, err error) {
 	id := c.Restore + c.Remove
 	if c.Remove != "" {

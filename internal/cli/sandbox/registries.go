@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
-// privateRegistries returns the private registries that package managers are configured to use
-// here.
+// privateRegistries returns the private registries that package managers use in the selected
+// folder, according to their configuration.
 func (c *allowCmd) privateRegistries(p *command.Program) ([]registries.Registry, error) {
 	dir, err := p.Folder(c.CWD)
 	if err != nil {
@@ -18,7 +18,8 @@ func (c *allowCmd) privateRegistries(p *command.Program) ([]registries.Registry,
 	return registries.Find(&registries.Locations{Home: p.UserHome(), Dir: dir, Get: p.Getenv}), nil
 }
 
-// addRegistries adds the hosts in the user's own configuration to the hosts to allow.
+// addRegistries adds the registries in the user's own configuration to the hosts to allow. It omits
+// registries that only a file of the project names.
 func (c *allowCmd) addRegistries(list []registries.Registry) error {
 	n := len(c.Host)
 	for _, r := range list {
@@ -32,9 +33,9 @@ func (c *allowCmd) addRegistries(list []registries.Registry) error {
 	return nil
 }
 
-// reportRegistries warns about private registries that this call does not allow. It reports those
-// of a package manager whose public registries are allowed and, with --registries, those of the
-// project.
+// reportRegistries warns about private registries that this call does not allow. It reports the
+// private registries of a package manager if its public registries are allowed. With --registries
+// it also reports those of the project.
 func (c *allowCmd) reportRegistries(p *command.Program, list []registries.Registry) {
 	for _, r := range list {
 		if slices.Contains(c.Host, r.Host) || !slices.Contains(c.Host, r.Name) && !c.Registries {

@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// compiledSettings is the sandbox settings of one file or layer, compiled.
+// compiledSettings has the compiled sandbox settings of one file or layer.
 type compiledSettings struct {
 	checker *sandbox.Checker
 	where   string
 }
 
-// compileLayers returns the settings that apply in cwd: those of --settings, or else the sandbox
+// compileLayers returns the settings that apply in cwd: those in --settings, or else the sandbox
 // blocks of all layers. If there are none it returns an error, because a check without settings
 // would allow everything.
 func compileLayers(p *command.Program, given, cwd string) ([]compiledSettings, error) {
@@ -47,7 +47,8 @@ func compileSettings(s *settings.Settings) []compiledSettings {
 	return list
 }
 
-// compileGiven reads --settings: a file or JSON, either whole settings or only the sandbox block.
+// compileGiven reads the value of --settings, a file or JSON. The value has either complete
+// settings or only the sandbox block.
 func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, error) {
 	source, file, dir := []byte(given), "--settings", cwd
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
@@ -67,7 +68,8 @@ func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, er
 	return []compiledSettings{b}, nil
 }
 
-// readCompiled reads sandbox settings: the block alone, or as part of a settings file.
+// readCompiled reads sandbox settings. They are either the sandbox block alone or a settings file
+// that contains it.
 func readCompiled(p *command.Program, source []byte, file, dir string) (compiledSettings, error) {
 	if confine.InSettingsFile(source) {
 		given := file

@@ -78,7 +78,8 @@ func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// fork forks at an item of the transcript, or at a turn or record as [rewind.Find] reads them.
+// fork forks the session at an item of the transcript, or at a turn or record in the syntax of
+// [rewind.Find].
 func (c *forkCmd) fork(ctx context.Context, s *session.Sessions, m session.Meta) (string, error) {
 	o := session.ForkOptions{ID: c.ID, ItemIndex: c.Index, First: c.First, ItemID: c.Point, Title: c.Name, User: env.Account(), Grants: c.WithGrants}
 	id, err := s.Fork(ctx, m.ID, &o)
@@ -90,19 +91,19 @@ func (c *forkCmd) fork(ctx context.Context, s *session.Sessions, m session.Meta)
 		if isPoint(c.Point) {
 			return "", notFound
 		}
-		return "", err // this error names the nearest item
+		return "", err // this error already names the nearest item
 	}
 	o.ItemID, o.Seq = "", seq
 	return s.Fork(ctx, m.ID, &o)
 }
 
-// isPoint reports whether a text is the number of a record or of a turn.
+// isPoint reports whether a text is the number of a record, or a turn such as turn:3.
 func isPoint(s string) bool {
 	_, err := strconv.ParseInt(strings.TrimPrefix(s, "turn:"), 10, 64)
 	return err == nil
 }
 
-// reportNotInherited prints which decisions of the session do not apply in the fork.
+// reportNotInherited prints which decisions in the session do not apply to the fork.
 func (c *forkCmd) reportNotInherited(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if c.WithGrants {
 		return nil
@@ -130,7 +131,7 @@ func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// confirm asks at the terminal. Without a terminal, --yes is required.
+// confirm asks the user at the terminal. Without a terminal, --yes is required.
 func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, m session.Meta) error {
 	if c.Yes {
 		return nil

@@ -68,7 +68,7 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// explainError adds a hint for a session that cannot be compacted now.
+// explainError adds a hint to the error for a session that cannot be compacted now.
 func explainError(err error) error {
 	if errors.Is(err, agent.ErrRunning) {
 		return outcome.Invalid("the session has a pending approval", "list pending approvals: holdfast approvals list")
@@ -76,7 +76,7 @@ func explainError(err error) error {
 	return err
 }
 
-// agent creates an agent without tools for the session, which only compacts.
+// agent creates an agent for the session. It has no tools, because it only compacts.
 func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
 	files, err := p.SettingsFiles(c.Settings)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.S
 		Permissions: runspec.Permissions{Settings: files},
 	}
 	cwd := m.CWD
-	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // the folder was on another machine, or is gone
+	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // the folder was on another machine, or no longer exists
 		if cwd, err = p.Folder(""); err != nil {
 			return nil, nil, nil, err
 		}

@@ -28,7 +28,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// toFile writes a file. Damaged content is reported after the rest is written.
+// toFile writes a file. Damaged content is reported after the rest was written.
 func (c *exportCmd) toFile(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, format convert.Format) error {
 	path, err := command.WriteFile(p, c.Output, exportName(m, format), func(w io.Writer) (damaged, err error) {
 		if err = convert.Export(ctx, w, s, m.ID, format); errors.Is(err, session.ErrCorrupt) {
@@ -44,7 +44,8 @@ func (c *exportCmd) toFile(ctx context.Context, p *command.Program, s *session.S
 	return err
 }
 
-// exportName returns the file name that the format's program expects.
+// exportName returns the name for the exported file. It is the name that programs which read the
+// format expect.
 func exportName(m session.Meta, f convert.Format) string {
 	switch f {
 	case convert.Claude:

@@ -111,13 +111,14 @@ func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
 		if st, err := os.Stat(cwd); !filepath.IsAbs(cwd) || err != nil || !st.IsDir() {
 			return ""
 		}
-		id, _, _ := project.ID(cwd) // a folder that no longer exists has no project
+		id, _, _ := project.ID(cwd) // a folder that no longer exists belongs to no project
 		return id
 	}
 	return o, nil
 }
 
-// checkProject rejects --project for exports in Holdfast's own format, whose records are imported unchanged.
+// checkProject rejects --project for exports in Holdfast's own format, whose records are imported
+// unchanged.
 func (c *importCmd) checkProject(sources []convert.Source) error {
 	if c.Project == "" {
 		return nil
@@ -261,7 +262,7 @@ func (b *importProgress) stop() {
 	b.s.Detail(nil)
 }
 
-// text returns the line after a duration.
+// text returns the progress line after the given time.
 func (b *importProgress) text(after time.Duration) string {
 	const cells = 20
 	read := b.bytes.Load()

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// printChanged prints the result of a change to a session: its new meta as JSON, or a sentence.
+// printChanged prints the result of a change to a session: the session's new metadata as JSON, or a
+// sentence.
 func printChanged(ctx context.Context, p *command.Program, s *session.Sessions, id string, asJSON bool, sentence string) error {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -31,14 +32,15 @@ const (
 	stateIdle    = "idle"
 	stateRunning = "running"
 	stateWaiting = "waiting" // for an answer
-	stateCrashed = "crashed" // a turn is open, or a run is not finished, and no process runs it
-	stateDamaged = "damaged" // its log or its lease cannot be read
+	stateCrashed = "crashed" // a turn is open or a run is not finished, but no process runs it
+	stateDamaged = "damaged" // the session's log or lease cannot be read
 )
 
-// state returns the session's state. It looks at the last turn and, if that is open, a run is not
-// finished or an approval is pending, at the lease holder. Items without a turn were saved or
-// imported. Records that anyone may append, and records between turns, say nothing about the turn.
-// asking has [session.Sessions.OpenApprovals].
+// state returns the session's state. It looks at the last turn. If that turn is open, a run is not
+// finished or an approval is pending, it also looks at the lease holder. A log that has items but
+// no turn was saved or imported, so the session is idle. Records that anyone may append, and
+// records between turns, do not show the state of a turn. asking is the result of
+// [session.Sessions.OpenApprovals].
 func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
 	runs, asks := m.Run == string(api.StatusRunning), m.OpenApprovals+asking[m.ID] > 0
 	over, wants, given := true, false, map[string]bool{}

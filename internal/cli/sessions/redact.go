@@ -58,8 +58,9 @@ func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.redact(ctx, p, s, m, o)
 }
 
-// redactable finds a session with content to erase. It also finds a session in the trash and, by
-// its whole id, a deleted session that forks still show.
+// redactable finds a session with content to erase. It also finds a session in the trash. If the
+// argument is the whole id of a deleted session, it finds that session as long as forks still show
+// it.
 func redactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
 	m, err := s.Find(ctx, name)
 	if !errors.Is(err, session.ErrNotFound) {
@@ -101,7 +102,7 @@ func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.S
 	return c.print(p, m.ID, did, "erased")
 }
 
-// options returns what to erase.
+// options returns the options that say what to erase.
 func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	o := session.RedactOptions{Reason: c.Reason, By: cmp.Or(p.Getenv("USER"), "person")}
 	ways := 0
@@ -129,7 +130,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 		}
 	default:
 		o.Seqs, err = seqs(c.Seq)
-		o.Skip = len(o.Seqs) > len(c.Seq) // a range may contain records that cannot be erased
+		o.Skip = len(o.Seqs) > len(c.Seq) // a range may include records that cannot be erased
 		return o, err
 	}
 	o.Mask = func(payload json.RawMessage) json.RawMessage {
@@ -139,8 +140,8 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	return o, nil
 }
 
-// newMasker returns the masker for the settings of the current folder, even if they turn masking
-// off.
+// newMasker returns the masker for the settings of the current folder, even if the settings turn
+// masking off.
 func newMasker(p *command.Program) (*secret.Masker, error) {
 	s, err := p.FolderSettings("")
 	if err != nil {
@@ -174,7 +175,7 @@ func seqs(given []string) ([]int64, error) {
 	return list, nil
 }
 
-// isUnattended reports whether there is no terminal.
+// isUnattended reports whether there is no terminal for a confirmation.
 func isUnattended(p *command.Program) bool {
 	a := question.NewAsker(p)
 	if a == nil {
@@ -211,7 +212,7 @@ func (c *redactCmd) amount(r *session.Redaction) string {
 	return "this in " + text
 }
 
-// removed counts the copies that are removed.
+// removed counts the copies of erased content that are removed.
 func removed(r *session.Redaction) (n int) {
 	for _, h := range r.Copies {
 		if h.Stays == "" {
@@ -221,7 +222,8 @@ func removed(r *session.Redaction) (n int) {
 	return n
 }
 
-// rows prints what is erased, one place per line; those of other sessions are below their ids.
+// rows prints what is erased, with one place per line. Places in other sessions are listed below
+// the ids of these sessions.
 func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...any)) {
 	for _, e := range r.Erased {
 		if e.Session != id {
@@ -237,8 +239,8 @@ func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...a
 	}
 }
 
-// row returns one record as a line: the text that will be erased or, for a secret, the text that
-// remains.
+// row returns the line for one record. It shows the text that will be erased or, for a secret, the
+// text that remains.
 func (c *redactCmd) row(e session.Erasure) string {
 	text := e.Record.Payload
 	if c.Secrets || c.Match != "" {
@@ -247,7 +249,7 @@ func (c *redactCmd) row(e session.Erasure) string {
 	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(withContext(string(text)), 160)))
 }
 
-// withContext returns a payload from shortly before the first masked place.
+// withContext returns the part of a payload that begins shortly before the first masked place.
 func withContext(payload string) string {
 	at := -1
 	for _, mark := range []string{"[secret:", record.Erased} {

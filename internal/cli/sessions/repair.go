@@ -13,7 +13,7 @@ import (
 
 type repairDoc struct {
 	Session  string     `json:"session"`
-	OK       bool       `json:"ok"` // there was nothing to repair, or it was repaired
+	OK       bool       `json:"ok"` // there was nothing to repair, or the repair succeeded
 	Rebuilt  bool       `json:"rebuilt,omitempty"`
 	Cut      int64      `json:"cut_bytes,omitempty"`
 	Kept     string     `json:"cut_kept_in,omitempty"`
@@ -21,7 +21,7 @@ type repairDoc struct {
 	Salvaged string     `json:"salvaged_as,omitempty"`
 	Records  int        `json:"salvaged_records,omitempty"`
 	DryRun   bool       `json:"dry_run,omitempty"`
-	Error    string     `json:"error,omitempty"` // why the session could not be checked
+	Error    string     `json:"error,omitempty"` // the reason why the session could not be checked
 }
 
 func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
@@ -42,8 +42,8 @@ func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// eachSession opens the store and calls do for one session, or for all. If do reports a damaged
-// session, the outcome is Corrupt.
+// eachSession opens the store and calls the function do for one session or for all sessions. If the
+// function do reports a damaged session, the outcome is Corrupt.
 func eachSession(ctx context.Context, p *command.Program, store, name string, all bool, hint string, do func(*session.Sessions, session.Meta) (ok bool, err error)) error {
 	if (name == "") != all {
 		return outcome.Invalid("name a session, or use --all", hint)
@@ -62,7 +62,7 @@ func eachSession(ctx context.Context, p *command.Program, store, name string, al
 		list = page.Sessions
 	} else {
 		m, err := sessions.Find(ctx, name)
-		if errors.Is(err, session.ErrCorrupt) { // the session is damaged as a whole, which do will report
+		if errors.Is(err, session.ErrCorrupt) { // the whole session is damaged, and the function do will report that
 			m, err = session.Meta{ID: name}, nil
 		}
 		if err != nil {
@@ -118,14 +118,14 @@ func (c *repairCmd) repair(ctx context.Context, s *session.Sessions, m session.M
 	return d, c.recover(ctx, s, m, d)
 }
 
-// recover opens the log as a run would: the store cuts an incomplete end.
+// recover opens the log as a run would. The store then cuts off an incomplete record at the end.
 func (c *repairCmd) recover(ctx context.Context, s *session.Sessions, m session.Meta, d *repairDoc) error {
 	if m.Trashed != "" {
 		return nil
 	}
 	l, err := s.Open(ctx, m.ID, nil)
 	if errors.Is(err, session.ErrBusy) {
-		return nil // the lease holder has done so already
+		return nil // the lease holder has already repaired the session
 	}
 	if err != nil {
 		return err

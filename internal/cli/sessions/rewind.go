@@ -22,7 +22,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := r.Check(c.Session); err != nil {
 		return err
 	}
-	c.Rewind = r.Rewind // missing flags are filled in
+	c.Rewind = r.Rewind // Check has set the missing flags
 	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		plan, closeFolders, err := r.Plan(ctx, p.Environment(), s, m)
 		if err != nil {
@@ -189,7 +189,7 @@ func (c *rewindCmd) print(p *command.Program, m session.Meta, d *rewind.Report) 
 	return nil
 }
 
-// undoCommand returns the flags that the command to undo must repeat.
+// undoCommand returns the flags that must be repeated in the command to undo the rewind.
 func (c *rewindCmd) undoCommand(p *command.Program) string {
 	var args strings.Builder
 	args.WriteString(command.StoreArg(c.Store))

@@ -64,7 +64,8 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// quotePhrase joins arguments. An argument with a space was quoted in the shell, so it is a phrase.
+// quotePhrase joins arguments. An argument with a space was quoted in the shell, so it is searched
+// for as a phrase.
 func quotePhrase(args []string) string {
 	var b strings.Builder
 	for _, a := range args {

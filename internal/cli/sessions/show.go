@@ -153,7 +153,7 @@ func (c *showCmd) head(p *command.Program, m session.Meta, st string, lease *ses
 	row("owner", m.Owner)
 }
 
-// item prints an item as a run shows it, below its id.
+// item prints an item as a run prints it, below the item's id.
 func (c *showCmd) item(p *command.Program, e transcript.Encoded) {
 	it, err := e.Decode()
 	if err != nil {

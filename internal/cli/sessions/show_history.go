@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// load returns the transcript as it is, or as it was.
+// load returns the transcript in its current form, or in an earlier one.
 func (c *showCmd) load(ctx context.Context, s *session.Sessions, m session.Meta) (*session.Loaded, error) {
 	if c.Seq == 0 {
 		return s.Load(ctx, m.ID, &session.LoadOptions{Limit: c.Tail})

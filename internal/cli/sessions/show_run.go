@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// runs prints the events of the session's run, if it had one.
+// runs prints the events of the session's run, if it had one, and the sessions of the run's agents.
 func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if m.Run == "" {
 		return c.agents(ctx, p, s, m)
@@ -27,7 +27,7 @@ func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessi
 			if !errors.Is(err, session.ErrCorrupt) {
 				return err
 			}
-			continue // was reported with the items
+			continue // the damage was already reported with the items
 		}
 		if text := runText(r); text != "" {
 			if !c.Full {
@@ -39,7 +39,7 @@ func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessi
 	return c.agents(ctx, p, s, m)
 }
 
-// agents prints the sessions of a run's agents, if they have their own.
+// agents prints the sessions of a run's agents, if the agents have sessions of their own.
 func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	page, err := s.List(ctx, session.Query{Owner: m.ID})
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Ses
 	return nil
 }
 
-// runText describes a run.event in one line: what users did to the run and how it ended. It returns
+// runText describes a run.event in one line: what users did to the run, or how it ended. It returns
 // "" for other events.
 func runText(r session.Record) string {
 	var e wire.RunEvent

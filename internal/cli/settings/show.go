@@ -80,7 +80,7 @@ func print(p *command.Program, d *showDoc) {
 	printUnsupported(p, "has no effect here", d.NoEffect)
 }
 
-// printUnsupported prints settings of other programs without an equivalent.
+// printUnsupported prints the settings of other programs that have no equivalent in Holdfast.
 func printUnsupported(p *command.Program, text string, list []settings.UnsupportedSetting) {
 	if len(list) == 0 {
 		return
@@ -93,5 +93,5 @@ func printUnsupported(p *command.Program, text string, list []settings.Unsupport
 	}
 }
 
-// originText names the program that a setting comes from.
+// originText returns the name of the program that a setting comes from.
 func originText(name string) string { return importsettings.Program(name).String() }

@@ -37,7 +37,7 @@ type initDoc struct {
 	Model    string             `json:"model,omitempty"`
 	Project  *projectDoc        `json:"project,omitempty"`
 	Imported *settings.Imported `json:"imported,omitempty"`
-	Checks   []doctor.Check     `json:"checks"` // checks that are not ok
+	Checks   []doctor.Check     `json:"checks"` // the checks whose state is not ok
 	OK       bool               `json:"ok"`
 }
 
@@ -78,7 +78,7 @@ func (w *wizard) load() (err error) {
 	return err
 }
 
-// print prints to the terminal, if there is one.
+// print prints to the terminal, or does nothing if there is none.
 func (w *wizard) print(format string, args ...any) {
 	if w.terminal != nil {
 		w.terminal.Out.Line(format, args...)
@@ -93,10 +93,11 @@ func (w *wizard) heading(n int, text string) {
 	}
 }
 
-// option is one of several answers.
+// option is one of the answers that the user can choose.
 type option struct{ name, about string }
 
-// choose asks for one of several answers. Enter keeps the current one.
+// choose asks the user to choose one of several answers. If the user presses Enter, the current
+// answer is kept.
 func (w *wizard) choose(ctx context.Context, question string, list []option, set int) (int, error) {
 	wide := 0
 	for _, o := range list {
@@ -130,7 +131,7 @@ func (w *wizard) line(ctx context.Context, text string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// write sets a value in the user's settings and prints its location.
+// write sets a value in the user's settings and prints the file and line of that value.
 func (w *wizard) write(value string, path ...string) error {
 	if _, err := os.Lstat(w.file); errors.Is(err, fs.ErrNotExist) { // Holdfast's own file gets "$schema", so that editors know its keys
 		if _, _, err := settings.SetText(layernames.User, w.file, []string{"$schema"}, settings.SchemaID); err != nil {

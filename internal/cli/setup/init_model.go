@@ -77,8 +77,8 @@ func (w *wizard) checkModel(ctx context.Context, name string) error {
 	return nil
 }
 
-// provider asks for the provider. One that has a key already, or runs on this machine, is the
-// default.
+// provider asks for the provider. The default is the current provider, or else one that already has
+// a key, or else one that runs on this machine.
 func (w *wizard) provider(ctx context.Context) (string, error) {
 	e := w.p.Environment()
 	var list []option
@@ -117,7 +117,7 @@ func (w *wizard) provider(ctx context.Context) (string, error) {
 	return list[i].name, err
 }
 
-// answers reports whether something listens at an address of this machine.
+// answers reports whether a program accepts connections at an address of this machine.
 func answers(ctx context.Context, address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -132,7 +132,7 @@ func answers(ctx context.Context, address string) bool {
 	return true
 }
 
-// key asks for the key of a provider that needs one and has none, checks it and stores it.
+// key asks for the key of a provider that needs one and has none. It checks the key and stores it.
 func (w *wizard) key(ctx context.Context, provider string) error {
 	known, ok := providers.Lookup(provider)
 	at, err := models.EndpointOf(w.p.Environment(), provider, w.rules)
@@ -232,7 +232,7 @@ func number(text string, most int) int {
 }
 
 // models returns the models of a provider. If they cannot be listed, it prints a message and
-// returns none.
+// returns no models.
 func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 	e := w.p.Environment()
 	at, err := models.Resolve(ctx, e, provider, "", w.rules)
@@ -253,10 +253,11 @@ func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 	return names
 }
 
-// nonChatNames are parts of the names of models that are not for chat.
+// nonChatNames has the parts of names that show that a model is not for chat.
 var nonChatNames = []string{"embed", "whisper", "tts", "image", "moderation", "dall-e", "transcribe", "realtime", "sora", "rerank", "guard"}
 
-// chatModels returns the models of a list that are for chat, judged by their names.
+// chatModels returns the models that are for chat, judged by their names: it omits each model whose
+// name has a part in nonChatNames.
 func chatModels(names []string) (list []string) {
 	for _, name := range names {
 		if !slices.ContainsFunc(nonChatNames, func(part string) bool { return strings.Contains(name, part) }) {

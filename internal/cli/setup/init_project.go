@@ -44,7 +44,7 @@ var toolchains = []toolchain{
 	{"Makefile", []string{"make test", "make build"}, ""},
 }
 
-// toolsOf returns the commands and registries of a project.
+// toolsOf returns the commands of a project and the package registries that it uses.
 func toolsOf(folder string) (found, commands, registries []string) {
 	has := func(list []string, s string) bool {
 		for _, x := range list {
@@ -117,7 +117,8 @@ func (w *wizard) project(ctx context.Context) error {
 	return w.load()
 }
 
-// projectLayer returns the settings layer that the user chooses, or "".
+// projectLayer returns the settings layer that the user chooses. It returns "" if the user chooses
+// none.
 func (w *wizard) projectLayer(ctx context.Context, folder string, found, commands, registries []string) (string, error) {
 	layers := map[string]string{"me": layernames.Local, "all": layernames.Project, "none": "", "": ""}
 	if w.c.Project != "" || w.terminal == nil {

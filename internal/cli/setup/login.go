@@ -93,8 +93,9 @@ func displayPath(k *keys.Keys, where string) string {
 	return k.File()
 }
 
-// CheckTakesKey rejects a provider that is unknown, that needs no key, or whose server an
-// environment variable replaces: stored keys are not sent to another server.
+// CheckTakesKey rejects a provider that is unknown, a provider that needs no key, and a provider
+// whose server an environment variable replaces, because a stored key is never sent to another
+// server.
 func CheckTakesKey(p *command.Program, provider string, rules *settings.Settings) error {
 	base, _ := rules.Models.Address(provider)
 	known, ok := providers.Lookup(provider)

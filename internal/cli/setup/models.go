@@ -17,9 +17,9 @@ type providerDoc struct {
 	Name    string `json:"name"`
 	API     string `json:"api"`
 	BaseURL string `json:"base_url"`
-	Key     string `json:"key"`               // the variable with the key, keyring, command, login, or none
-	KeyEnv  string `json:"key_env,omitempty"` // the variable for the key
-	Default string `json:"default,omitempty"` // the model of runs, if it is from this provider
+	Key     string `json:"key"`               // source of the key: the name of its variable, keyring, command, login, or none
+	KeyEnv  string `json:"key_env,omitempty"` // the variable that can contain the key
+	Default string `json:"default,omitempty"` // the default model for runs, if it is from this provider
 	Problem string `json:"problem,omitempty"` // why the key cannot be read
 }
 
@@ -79,7 +79,7 @@ func priceOf(price *model.Price) string {
 	return fmt.Sprintf("%s in, %s out", strconv.FormatFloat(price.Input, 'g', 4, 64), strconv.FormatFloat(price.Output, 'g', 4, 64))
 }
 
-// providers lists the providers and the sources of their keys.
+// providers lists the providers, and the source of the key of each.
 func (c *modelsCmd) providers(p *command.Program, rules *settings.Settings) error {
 	e := p.Environment()
 	used := models.Default(e, rules)

@@ -34,7 +34,7 @@ func Headline(name string, input json.RawMessage, cwd string) string {
 	return string(input)
 }
 
-// headers returns the headers of the model's questions.
+// headers returns the headers of the questions that the model asks.
 func headers(input json.RawMessage) string {
 	var in struct {
 		Questions []forms.Choice `json:"questions"`
@@ -49,7 +49,7 @@ func headers(input json.RawMessage) string {
 	return strings.Join(list, ", ")
 }
 
-// headlinesOf returns the fields that describe a tool's calls.
+// headlinesOf returns the names of the fields that describe the calls of a tool.
 func headlinesOf(name string) []string {
 	switch name {
 	case "EnterWorktree":
@@ -62,7 +62,7 @@ func headlinesOf(name string) []string {
 	return headlines
 }
 
-// headlines returns the first existing field that describes a call.
+// headlines lists fields that may describe a call. The first of them that the input has is used.
 var headlines = []string{
 	"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "skill", "taskId", "task_id", "subject", "to", "description",
 }

@@ -12,7 +12,7 @@ func RuleLine(t term.Style, effect policy.Effect, text, where string) string {
 	return fmt.Sprintf("%s %s  %s", EffectText(t, effect), term.Escape(text), t.Dim(term.Escape(where)))
 }
 
-// EffectText returns an effect in its color, padded to six characters.
+// EffectText returns an effect in its color, followed by spaces up to a width of six characters.
 func EffectText(t term.Style, e policy.Effect) string {
 	word := term.Column(string(e), 6)
 	switch e {

@@ -23,7 +23,7 @@ import (
 // one, the result. Holdfast's additional fields are item_id, seq, stop and exit_code.
 type Stream struct {
 	Program   *command.Program
-	All       bool // every event; otherwise only the result
+	All       bool // true to write every event, false to write only the result
 	Partial   bool // stream_event lines
 	StartedAt time.Time
 	scene     Header
@@ -32,8 +32,8 @@ type Stream struct {
 	blocks   partialBlocks
 	answer   string // the text of the last assistant item
 	denials  []wireDenial
-	inputs   map[string]json.RawMessage // tools of running calls, by use
-	running  map[string]string          // input by tool use, for the report of denials
+	inputs   map[string]json.RawMessage // inputs keyed by tool use, for the report of denials
+	running  map[string]string          // tools of the calls that are running, keyed by tool use
 	deferred *wireDeferred
 }
 
@@ -91,8 +91,8 @@ func (v *Stream) Render(e event.Event) error {
 	return nil
 }
 
-// rewritten reports a rewrite of the transcript: as Claude Code's compact_boundary, or as
-// Holdfast's own event if it was no compaction.
+// rewritten reports a rewrite of the transcript. It uses Claude Code's compact_boundary for a
+// compaction, and Holdfast's own event for other rewrites.
 func (v *Stream) rewritten(e event.TranscriptRewritten) error {
 	about := map[string]any{"by": e.Mutator, "pre_items": e.Before, "post_items": e.After}
 	if e.Trigger == "" {
@@ -103,7 +103,7 @@ func (v *Stream) rewritten(e event.TranscriptRewritten) error {
 	return v.system("compact_boundary", map[string]any{"compact_metadata": about})
 }
 
-// withTools returns servers; an approved server that has tools is reported as connected.
+// withTools returns servers in which each approved server with tools is reported as connected.
 func withTools(servers []WireServer, tools []string) []WireServer {
 	list := append([]WireServer{}, servers...)
 	for i := range list {
@@ -146,7 +146,7 @@ func (v *Stream) opened(e event.SessionOpened) error {
 	return err
 }
 
-// listed returns a list that is an array in JSON, even if it is empty.
+// listed returns a list that is encoded as an array in JSON, even if it is empty.
 func listed(names []string) []string { return append([]string{}, names...) }
 
 func (v *Stream) emit(event any) error {
@@ -184,7 +184,7 @@ func (v *Stream) item(e event.ItemAppended) error {
 	return v.message(it, e.Seq, nil)
 }
 
-// detached reports calls that have a result and still run in the background.
+// detached reports calls that already have a result but still run in the background.
 func (v *Stream) detached(uses []string) error {
 	for _, use := range uses {
 		tool, ok := v.running[use]
@@ -199,7 +199,7 @@ func (v *Stream) detached(uses []string) error {
 	return nil
 }
 
-// storeInputs stores the inputs of tool calls, for denials.
+// storeInputs stores the inputs of tool calls, for reports of denials.
 func (v *Stream) storeInputs(e transcript.Encoded) {
 	for _, u := range e.Uses() {
 		v.inputs[u.ID] = u.Input
@@ -220,7 +220,7 @@ func (v *Stream) message(it transcript.Item, seq int64, parent *string) error {
 	return v.emit(w)
 }
 
-// subagent writes a sub-agent's items, approval requests and denials.
+// subagent writes the items, approval requests and denials of a sub-agent.
 func (v *Stream) subagent(e event.SubagentEvent) error {
 	switch of := e.Event.(type) {
 	case event.ItemAppended:
@@ -290,7 +290,7 @@ func (v *Stream) result(r event.Result) error {
 		w.StopReason, w.Deferred = &stop, v.deferred
 	case event.ReasonBudget:
 		w.Subtype, w.IsError = "error_max_budget_usd", true
-		if r.Finish != transcript.FinishToolUse && v.answer != "" { // the last answer exceeded the budget
+		if r.Finish != transcript.FinishToolUse && v.answer != "" { // the cost of the last answer exceeded the budget
 			w.Result = &v.answer
 		}
 	default:
@@ -303,7 +303,7 @@ func (v *Stream) result(r event.Result) error {
 	return v.Program.Out.JSON(w, false)
 }
 
-// RenderError writes the result of a run that failed without one.
+// RenderError writes a result for a run that ended with an error and no result.
 func (v *Stream) RenderError(err error) error {
 	out := outcome.FromError(err)
 	w := wireResult{
@@ -316,7 +316,7 @@ func (v *Stream) RenderError(err error) error {
 		w.PermissionDenials = []wireDenial{}
 	}
 	if werr := v.Program.Out.JSON(w, false); werr != nil {
-		return err // Stdout is closed, so only Stderr is left
+		return err // Stdout is closed, so the caller prints the error to Stderr
 	}
 	return command.End(out)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// hookRan writes a hook_response for each hook that ran, with Claude Code's names, and the hooks'
-// messages to the user.
+// hookRan writes a hook_response for each hook that ran, under Claude Code's event names, and the
+// hooks' messages to the user.
 func (v *Stream) hookRan(e event.HookRan) error {
 	for _, r := range e.Ran.Hooks {
 		if r.Effect == "defer" {

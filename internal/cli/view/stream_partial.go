@@ -5,7 +5,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// partialBlocks makes the provider's streaming events out of deltas:
+// partialBlocks converts deltas to the streaming events of the provider:
 //
 //	message_start, (content_block_start, content_block_delta…, content_block_stop)…, message_delta, message_stop
 type partialBlocks struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The format of Claude Code's stream-json. Holdfast's additional fields come last.
+// These are the types of Claude Code's stream-json format. Holdfast's additional fields come last.
 
 type wireInit struct {
 	Type           string       `json:"type"`
@@ -161,7 +161,7 @@ func assistantMessage(it transcript.Item) wireMessage {
 	return m
 }
 
-// stopReason returns a finish reason in the provider's words.
+// stopReason returns the provider's word for a finish reason.
 func stopReason(f transcript.Finish) string {
 	switch f {
 	case transcript.FinishStop:
@@ -213,8 +213,8 @@ func sourceOf(mime string, data []byte, uri string) *wireSource {
 	return &wireSource{Type: "base64", MediaType: mime, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// itemUUID returns an item's id as a UUID: the same 16 bytes if the id is a ULID, otherwise a UUID
-// derived from it.
+// itemUUID returns an item's id as a UUID. For a ULID the UUID has the same 16 bytes; for any other
+// id it is derived from the id.
 func itemUUID(id string) string {
 	if u, err := ulid.ParseStrict(id); err == nil {
 		return uuid.UUID(u).String()

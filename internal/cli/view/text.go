@@ -18,23 +18,23 @@ import (
 )
 
 // Text shows a run to a user: the answer on Stdout, everything else on Stderr. A terminal gets the
-// answer while it is written. A file or a pipe gets it when it is durable, so that it never
-// contains a discarded answer.
+// answer while the model writes it. A file or a pipe gets the answer only when it is durable, so
+// that it never contains an answer that was discarded.
 type Text struct {
 	Program        *command.Program
 	Quiet, Verbose bool
 	scene          Header
 
 	opened    event.SessionOpened
-	printed   bool // part of the current item is on the screen
-	hasOutput bool // Stdout has part of it
+	printed   bool // part of the current item was already written to the screen
+	hasOutput bool // part of the current item was already written to Stdout
 	thinking  bool
-	open      map[string]string // tools of running calls, by use
-	parallel  bool              // several calls of this round ran at once
-	asked     string            // the tool use of the last approval request
+	open      map[string]string // tools of the calls that are running, keyed by tool use
+	parallel  bool              // several calls of this round ran at the same time
+	asked     string            // the id of the tool use in the last approval request
 	names     map[string]string
 	waiting   map[string]transcript.ToolUse // not shown yet
-	failures  map[record.HookNotice]bool    // the hook failures that were reported
+	failures  map[record.HookNotice]bool    // the hook failures that were already reported
 }
 
 // Start implements [View].
@@ -109,7 +109,7 @@ func (v *Text) Render(e event.Event) error {
 func (v *Text) rewritten(e event.TranscriptRewritten) {
 	v.Program.Err.Progress().Show("")
 	if e.When == "at_start" {
-		return // the notice at the start has reported the repair
+		return // the notice at the start has already reported the repair
 	}
 	if e.Trigger == "" {
 		v.note("the transcript was rewritten by %s: %d items became %d", e.Mutator, e.Before, e.After)
@@ -173,7 +173,7 @@ func (v *Text) endThinking() {
 	}
 }
 
-// item finishes what the deltas started, or prints the item if there were none.
+// item completes the text that the deltas began, or prints the whole item if there were no deltas.
 func (v *Text) item(it transcript.Encoded) {
 	v.endThinking()
 	if it.Role() == transcript.RoleTool {
@@ -197,8 +197,8 @@ func (v *Text) item(it transcript.Encoded) {
 	}
 }
 
-// results shows calls that failed before they started, because of an unknown tool or an invalid
-// input, and calls that continue in the background.
+// results shows calls that failed before they started, because the tool was unknown or the input
+// was invalid. It also shows calls that continue in the background.
 func (v *Text) results(e transcript.Encoded) {
 	it, err := e.Decode()
 	if err != nil {
@@ -226,7 +226,7 @@ func (v *Text) results(e transcript.Encoded) {
 	}
 }
 
-// callPrefix returns a prefix that names a call if several run at once.
+// callPrefix returns a prefix that identifies a call if several calls run at the same time.
 func (v *Text) callPrefix(tool, use string) string {
 	if !v.parallel {
 		return ""
@@ -244,7 +244,7 @@ func (v *Text) toolStarted(e event.ToolStarted) {
 		return
 	}
 	v.call(e.Tool, line)
-	if v.asked != e.Use { // the user has just seen it
+	if v.asked != e.Use { // the user has just seen the call in its approval request
 		for _, l := range v.change(e) {
 			v.Program.Err.Line("    %s", l)
 		}
@@ -288,13 +288,13 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 	}
 }
 
-// remove returns a text without the lines that were printed already.
+// remove returns a text without the lines that were already printed.
 func remove(text string, printed []string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return slices.Contains(printed, l) }), "\n")
 }
 
-// output shows a call's output: its end, or with --verbose all of it.
+// output shows the end of a call's output, or all of it with --verbose.
 func (v *Text) output(text string) {
 	keep := 8
 	if v.Verbose {
@@ -329,7 +329,7 @@ func (v *Text) subagent(e event.SubagentEvent) {
 	}
 }
 
-// block prints text dim and indented, and no more than its last keep lines.
+// block prints the last keep lines of a text, dim and indented.
 func (v *Text) block(text string, keep int) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -347,12 +347,12 @@ func (v *Text) block(text string, keep int) {
 }
 
 func (v *Text) decided(d policy.Decision) {
-	if d.Effect != policy.Deny || v.Quiet || v.open[d.Use] == d.Tool { // a running call reports refusals itself
+	if d.Effect != policy.Deny || v.Quiet || v.open[d.Use] == d.Tool { // a call that is running reports refusals itself
 		return
 	}
 	delete(v.waiting, d.Use)
 	t := v.Program.Err.Style
-	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // the user has just seen it
+	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // the user has just seen the call in its approval request
 		v.call(d.Tool, line)
 	}
 	v.Program.Err.Line("%s %s", t.Yellow("  └ denied:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))

@@ -11,7 +11,7 @@ import (
 // diffLines is the number of lines of a change shown without --verbose.
 const diffLines = 24
 
-// change shows an editing call's change as colored diff lines.
+// change returns the change that an editing call makes, as colored lines of a diff.
 func (v *Text) change(e event.ToolStarted) []string {
 	var in struct {
 		Content string     `json:"content"`

@@ -39,7 +39,8 @@ func (v *Text) hookRan(e event.HookRan) {
 	}
 }
 
-// terminal sends hooks' terminal sequences, which were checked not to move the cursor.
+// terminal writes the terminal sequences of hooks. They were already checked: they do not move the
+// cursor.
 func (v *Text) terminal(e event.TerminalSequences) {
 	if v.Program.Err.TTY && !v.Program.Err.Dumb {
 		for _, seq := range e.Sequences {
@@ -48,8 +49,8 @@ func (v *Text) terminal(e event.TerminalSequences) {
 	}
 }
 
-// notice prints a hook's message. The same failure of a hook is printed in full only once, because
-// a hook that runs at every call would fill the screen.
+// notice prints a hook's message. If the same hook fails in the same way again, the failure is not
+// printed in full, because a hook that runs at every call would fill the screen.
 func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 	if v.Quiet {
 		return
@@ -74,7 +75,8 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 // projectDir matches the variable for the project's folder in hook commands.
 var projectDir = lazyregexp.Must(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
 
-// HookName returns a hook's name without the project's folder, which is the same for all hooks.
+// HookName returns a hook's name without the path of the project's folder, because that path is the
+// same for all hooks.
 func HookName(name string) string {
 	return projectDir().ReplaceAllStringFunc(name, func(s string) string {
 		if strings.HasPrefix(s, `"`) && !strings.HasSuffix(s, `"/`) {
@@ -114,7 +116,7 @@ func (v *Text) notified(e event.Notification) {
 	v.Program.Err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
 }
 
-// reasonOf names the hook and its reason.
+// reasonOf returns the hook event, the name of the hook and the reason that it gave.
 func reasonOf(err error) string {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || e.HookEvent == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// allowHint returns how to allow a denied call.
+// allowHint returns a hint that says how a denied call can be allowed.
 func allowHint(d *policy.Decision) string {
 	hint := "run it in a terminal to be asked"
 	switch {

@@ -2,8 +2,8 @@
 // It also formats calls, hooks and rules for other commands.
 //
 //	var v view.View = &view.Text{Program: p}
-//	v.Begin(view.Scene{…})
-//	for e := range events { v.Show(e) }
+//	v.Start(view.Header{…})
+//	for e := range events { err = v.Render(e) }
 package view
 
 import (
@@ -18,8 +18,8 @@ type View interface {
 	Start(Header)
 	// Render is called with every event in order. Its error stops the run.
 	Render(event.Event) error
-	// RenderError reports an error that ended the run without a result, and returns the error that
-	// remains to be printed.
+	// RenderError reports an error that ended a run without a result. It returns the error that the
+	// command ends with: the same error if it must still be printed.
 	RenderError(error) error
 }
 
@@ -30,6 +30,6 @@ type Header struct {
 	Tools                 []string
 	Servers               []WireServer
 	Offered               tools.Offered
-	CanResume             bool   // whether a later command can resume the session
+	CanResume             bool   // true if a later command can resume the session
 	ResumeArgs            string // the flags that such a command must repeat
 }

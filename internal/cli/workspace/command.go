@@ -35,8 +35,8 @@ func (c *slugArg) Declare(b *command.Builder) {
 	b.Arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
 }
 
-// workspaceFlags are the settings of a workspace. A setting without a flag keeps its value, or its
-// default.
+// workspaceFlags are the settings of a workspace. If there is no flag for a setting, the setting
+// keeps its value or gets its default.
 type workspaceFlags struct {
 	Project     *string
 	Image       *string

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// apply sets the settings of the flags. Lists are replaced as a whole.
+// apply changes the settings for which there are flags. Lists are replaced as a whole.
 func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error {
 	if err := f.places(p, s); err != nil {
 		return err
@@ -80,7 +80,8 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 	return nil
 }
 
-// places returns the folders of this machine as absolute paths without symbolic links.
+// places sets the folders of this machine that the flags name, as absolute paths without symbolic
+// links.
 func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error {
 	if f.Project != nil {
 		s.Project = ""
@@ -108,7 +109,7 @@ func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error
 	return nil
 }
 
-// mount parses HOST:AT or HOST:AT:ro. AT contains no colon; HOST may contain some.
+// mount parses HOST:AT or HOST:AT:ro. AT must not contain a colon; HOST may contain colons.
 func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount, error) {
 	rest, readOnly := strings.CutSuffix(text, ":ro")
 	if !readOnly {

@@ -77,7 +77,7 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspac
 		return outcome.Invalid("cannot ask for confirmation without a terminal", "holdfast workspace delete --yes "+c.Slug)
 	}
 	defer a.Close()
-	if err != nil { // a damaged or half-deleted workspace can be deleted
+	if err != nil { // a damaged or half-deleted workspace can be deleted, too
 		a.Out.Line("workspace %s: %s", c.Slug, term.Escape(term.OneLine(err.Error())))
 	} else {
 		c.describe(ctx, a.Out, w, s)
@@ -92,7 +92,7 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspac
 	return outcome.Invalid("nothing was deleted", "")
 }
 
-// describe prints what is deleted and what is kept.
+// describe prints what will be deleted and what will be kept.
 func (c *deleteCmd) describe(ctx context.Context, out *term.Printer, w *workspace.Workspaces, s *workspace.Settings) {
 	home, project := "", ""
 	if u, err := w.Usage(ctx, c.Slug); err == nil {

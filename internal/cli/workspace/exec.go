@@ -42,8 +42,8 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// terminal gives the command a terminal if this process has one. The function it returns restores
-// the terminal.
+// terminal gives the command a terminal if this process has one. The returned function restores the
+// terminal.
 func (c *execCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restore func(), err error) {
 	restore = func() {}
 	in, isFile := p.Stdin.(*os.File)
@@ -72,7 +72,8 @@ func (c *execCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restor
 
 func clampSize(n int) uint16 { return uint16(min(max(n, 0), 1<<16-1)) }
 
-// execEnd ends as the command did.
+// execEnd returns the error for the end of the command in the workspace. This process exits with
+// the command's exit code.
 func execEnd(exit supervisor.Exit, err error) error {
 	switch {
 	case errors.Is(err, supervisor.ErrNotStarted):

@@ -46,8 +46,8 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// progressOf returns a function that shows the progress of a build: on the progress line of a
-// terminal, otherwise line by line.
+// progressOf returns a function that shows the progress of a build. On a terminal it updates the
+// progress line; otherwise it prints one line per step.
 func (c *imageBuildCmd) progressOf(p *command.Program) func(image.Progress) {
 	line := p.Err.Progress()
 	return func(g image.Progress) {

@@ -61,7 +61,7 @@ func spaceRow(o *workspace.Overview) []string {
 	}
 }
 
-// containerWord returns the state of a container.
+// containerWord returns the word for the state of a container.
 func containerWord(o *workspace.Overview) string {
 	c := o.Container
 	switch {
@@ -91,7 +91,7 @@ func printProblems(p *command.Program, list []workspace.Overview) {
 	}
 }
 
-// rootText returns the text of the sentinel error that an error wraps.
+// rootText returns the text of the sentinel error that a workspace error wraps.
 func rootText(err error) string {
 	if e, ok := errors.AsType[*workspace.Error](err); ok && e.Err != nil {
 		return e.Err.Error()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// withWorkspaces checks the name and calls do.
+// withWorkspaces checks the workspace name and calls the function do.
 func (a slugArg) withWorkspaces(p *command.Program, do func(*workspace.Workspaces) error) error {
 	if err := workspace.CheckSlug(a.Slug); err != nil {
 		return err
@@ -31,7 +31,7 @@ func printWorkspace(ctx context.Context, p *command.Program, w *workspace.Worksp
 	return p.Out.JSON(o, p.Out.TTY)
 }
 
-// agentWords describes the agent of a workspace.
+// agentWords returns a text that describes the agent of a workspace.
 func agentWords(a workspace.AgentSpec) string {
 	if len(a.Command) == 0 {
 		return a.Kind
@@ -43,7 +43,7 @@ func agentWords(a workspace.AgentSpec) string {
 	return a.Kind + ": " + strings.Join(words, " ")
 }
 
-// networkWords describes the network access of a workspace.
+// networkWords returns a text that describes the network access of a workspace.
 func networkWords(n workspace.Network) string {
 	if n.Mode == workspace.NetworkNone {
 		return "none"

@@ -9,7 +9,7 @@ import (
 
 // Driver drives an agent that speaks the Agent Client Protocol.
 type Driver struct {
-	Start []string // the command that starts it; required
+	Start []string // the command that starts the agent; required
 }
 
 // Name implements [vendor.Driver].
@@ -20,8 +20,8 @@ func (d Driver) Command(vendor.Turn) vendor.Command {
 	return vendor.Command{Args: slices.Clone(d.Start)}
 }
 
-// Transcript returns "", because it is unknown where an agent stores its sessions. Whether an agent stores them is
-// known only when one is resumed.
+// Transcript returns "", because it is unknown where an agent stores its sessions. Whether it
+// stores them at all is known only when one is resumed.
 func (Driver) Transcript(string, string) string { return "" }
 
 // Run runs one turn.

@@ -14,13 +14,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// call is a tool call as far as the agent has described it.
+// call is a tool call with everything that the agent has reported about it so far.
 type call struct {
 	callFields
 	content []content
 }
 
-// take merges an update; missing fields keep their values.
+// take adds the fields of an update to the call. Fields that the update does not have keep their
+// values.
 func (c *call) take(u *callFields, list json.RawMessage) {
 	set := func(to *string, s string) {
 		if s != "" {
@@ -48,7 +49,7 @@ func (c *call) take(u *callFields, list json.RawMessage) {
 	}
 }
 
-// arguments are the tool's own arguments, by their exact names.
+// arguments has the tool's own arguments, keyed by their exact names.
 type arguments map[string]json.RawMessage
 
 func (a arguments) text(names ...string) string {
@@ -61,7 +62,7 @@ func (a arguments) text(names ...string) string {
 	return ""
 }
 
-// use converts a tool call to the names and arguments of Claude Code's tools.
+// use converts a tool call to the tool name and arguments that Claude Code would use.
 func (c *call) use() (name string, input any) {
 	var args arguments
 	if json.Unmarshal(c.Input, &args) != nil {
@@ -93,7 +94,7 @@ func (c *call) use() (name string, input any) {
 	return c.byKind()
 }
 
-// byKind converts a call that can be judged only by its kind.
+// byKind converts a call about which only its kind is known.
 func (c *call) byKind() (name string, input any) {
 	in := map[string]any{"title": c.Title}
 	if len(c.Input) > 0 {
@@ -133,7 +134,7 @@ var (
 	plain  = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+$`)
 )
 
-// paths returns the paths of a call, from the call and from its arguments.
+// paths returns the paths that a call names, in the call itself and in its arguments.
 func (c *call) paths(args arguments) []string {
 	var all []string
 	add := func(p string) {
@@ -153,7 +154,7 @@ func (c *call) paths(args arguments) []string {
 	return all
 }
 
-// change converts a call that changes files; name is "" if the files are unknown.
+// change converts a call that changes files. The name is "" if it is unknown which files.
 func (c *call) change(args arguments) (name string, input any) {
 	paths := c.paths(args)
 	target := args.text("destination", "dest", "to", "new_path", "newPath")
@@ -229,7 +230,7 @@ func (c *call) readOnlyUse(args arguments) (name string, input any) {
 	return "Grep", in
 }
 
-// commonDir returns the deepest folder that contains all paths; for one path, that path.
+// commonDir returns the deepest folder that contains all paths. For one path it returns that path.
 func commonDir(paths []string) string {
 	common := path.Clean(paths[0])
 	for _, p := range paths[1:] {
@@ -242,7 +243,8 @@ func commonDir(paths []string) string {
 
 var link = lazyregexp.Must(`https?://[^\s<>"')]+`)
 
-// address returns the URL of a fetch, from the arguments or else from the title.
+// address returns the URL that a fetch call requests. It is taken from the arguments or else from
+// the title.
 func address(given, title string) string {
 	if given == "" {
 		given = link().FindString(title)

@@ -31,7 +31,7 @@ type run struct {
 	session                               string
 
 	text, thought strings.Builder // the streaming text
-	message       string          // the agent's id of the streaming message
+	message       string          // the agent's id of the message that is being streamed
 	lastText      string          // the last complete text
 	calls         map[string]*call
 	plans         int
@@ -91,7 +91,7 @@ func (r *run) finish() error {
 	return nil
 }
 
-// fail ends the turn before it has begun, or with the agent's error.
+// fail ends the turn with an error.
 func (r *run) fail(format string, args ...any) *vendor.End {
 	r.end = &vendor.End{Failure: fmt.Sprintf(format, args...)}
 	return r.end
@@ -146,11 +146,11 @@ func (r *run) begin() {
 	}
 }
 
-// authRequired is the protocol's error code for an agent that is not logged in.
+// authRequired is the protocol's error code for an agent that requires a login first.
 const authRequired = -32000
 
-// began handles the opened session and sets its options. Updates received before a session/load response are the
-// replayed history.
+// began handles the response that contains the opened session, and sets the options of the session.
+// Updates that arrive before the response to session/load are a replay of the history.
 func (r *run) began(m *jsonrpc.Message) error {
 	if m.Error != nil {
 		return r.unopened(m.Error)
@@ -178,7 +178,7 @@ func (r *run) began(m *jsonrpc.Message) error {
 	return nil
 }
 
-// unopened ends the turn because there is no session.
+// unopened ends the turn because no session could be opened.
 func (r *run) unopened(why *jsonrpc.Error) error {
 	if why.Code != authRequired {
 		r.fail("%v", why).ResumeFailed = r.turn.Resume
@@ -197,8 +197,8 @@ func isValidID(id string) bool {
 	return id != "" && len(id) <= 512 && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// askModeID is the id of the mode in which agents ask before they act. The agent can write its own configuration,
-// which may select another mode.
+// askModeID is the id of the mode in which agents ask before they act. The agent can change its own
+// configuration, and the configuration may select another mode.
 const askModeID = "default"
 
 func (r *run) neverAsks() bool {
@@ -214,7 +214,7 @@ func (r *run) neverAsks() bool {
 	return false
 }
 
-// choose selects the model, if one was set.
+// choose selects the model, if the turn names one, and then sends the input.
 func (r *run) choose() {
 	id := sdk.SessionId(r.session)
 	if r.turn.Model == "" {
@@ -243,8 +243,8 @@ func (r *run) ask() {
 	})
 }
 
-// input returns the user's input in the protocol's form. The protocol has no field for instructions, so a new
-// session gets them as the first text.
+// input returns the user's input in the protocol's form. The protocol has no field for
+// instructions, so they are sent as the first text of a new session.
 func (r *run) input() []sdk.ContentBlock {
 	var out []sdk.ContentBlock
 	if r.turn.System != "" && !r.turn.Resume {
@@ -269,7 +269,8 @@ func (r *run) input() []sdk.ContentBlock {
 	return out
 }
 
-// resumeTrouble are parts of error messages that a new session may avoid.
+// resumeTrouble has parts of error messages. If a message contains one of them, a new session may
+// avoid the error.
 var resumeTrouble = []string{"session not found", "no such session", "unknown session", "prompt is too long", "context length", "context window"}
 
 // prompted ends the turn.

@@ -15,13 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ignoredUpdates are updates without needed information.
+// ignoredUpdates has the types of updates that the driver does not need.
 var ignoredUpdates = []string{
 	"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
 	"session_info_update", "usage_update",
 }
 
-// notification handles a notification. Before the turn has begun it is replayed history.
+// notification handles a notification. An update that arrives before the turn has begun is replayed
+// history.
 func (r *run) notification(m *jsonrpc.Message) error {
 	switch m.Method {
 	case sdk.ClientMethodSessionUpdate:
@@ -58,7 +59,8 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	}
 }
 
-// chunk handles a piece of text or thinking. It also means that the agent does not wait for a running command.
+// chunk handles a piece of text or of thinking. It also means that the agent does not wait for a
+// command that is still running.
 func (r *run) chunk(u *update) error {
 	if u.Message == "" || u.Message != r.message {
 		r.uses.Settle()
@@ -91,7 +93,7 @@ func (r *run) chunk(u *update) error {
 	return r.sink.Delta(vendor.Delta{Text: text.Text})
 }
 
-// flush emits the accumulated text as an item.
+// flush emits the text so far as an item.
 func (r *run) flush() error {
 	r.uses.Think(r.thought.String())
 	r.thought.Reset()
@@ -124,7 +126,8 @@ func (r *run) called(f *callFields, list json.RawMessage) error {
 		parts, isError := c.result()
 		return r.uses.Result(c.ID, parts, isError)
 	case sdk.ToolCallStatusInProgress:
-		// Some agents report a call as running and then ask. A call with content is running.
+		// Some agents report that a call is running and only then ask for permission. If a call has
+		// content, it is running.
 		if len(list) > 0 && u.IsPending() && f.Title == "" {
 			return r.uses.Run(c.ID)
 		}
@@ -168,8 +171,8 @@ func (r *run) planned(entries []planEntry) error {
 	return r.uses.Result(id, toolqueue.Text("noted"), false)
 }
 
-// request answers the agent's requests. Files and terminals are not offered, because the agent has its own in the
-// container.
+// request answers the agent's requests. The driver does not offer access to files and terminals,
+// because the agent uses those in its container.
 func (r *run) request(m *jsonrpc.Message) error {
 	if m.Method != sdk.ClientMethodSessionRequestPermission {
 		r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
@@ -198,7 +201,8 @@ func (r *run) request(m *jsonrpc.Message) error {
 	return r.permit(m, &q, vendor.Permission{Use: c.ID, Tool: name, Input: raw, Detail: c.Title})
 }
 
-// delegated reports whether a sub-agent runs. The agent does not report which calls are the sub-agent's.
+// delegated reports whether a sub-agent runs. The agent does not report which of the calls a
+// sub-agent makes.
 func (r *run) delegated() bool {
 	for id, c := range r.calls {
 		u := r.uses.Use(id)
@@ -212,7 +216,8 @@ func (r *run) delegated() bool {
 	return false
 }
 
-// permit has a call decided. It selects only "allow once" to allow it.
+// permit requests the decision about a call. To allow the call, it selects only the option "allow
+// once".
 func (r *run) permit(m *jsonrpc.Message, q *permission, p vendor.Permission) error {
 	id := slices.Clone(m.ID)
 	yes, no := q.choose(sdk.PermissionOptionKindAllowOnce), q.choose(sdk.PermissionOptionKindRejectOnce)

@@ -122,7 +122,7 @@ type permission struct {
 	} `json:"options"`
 }
 
-// choose returns the option of a kind, or "".
+// choose returns the id of the option with the given kind, or "" if there is none.
 func (p *permission) choose(kind sdk.PermissionOptionKind) string {
 	for _, o := range p.Options {
 		if o.Kind == string(kind) {

@@ -24,8 +24,8 @@ func (Driver) Name() string { return "claude" }
 // ReportsCost implements [vendor.CostReporter].
 func (Driver) ReportsCost() {}
 
-// Command returns the command line. It never contains a session id twice: the program rejects an id for a new
-// session together with one to resume.
+// Command returns the command line. It never contains two session ids, because the program rejects
+// an id for a new session together with the id of a session to resume.
 func (d Driver) Command(t vendor.Turn) vendor.Command {
 	args := slices.Clone(d.Start)
 	if len(args) == 0 {
@@ -33,7 +33,7 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	}
 	args = append(args, "-p", "--verbose", "--output-format", "stream-json", "--input-format", "stream-json",
 		"--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", "default",
-		"--disallowed-tools", "AskUserQuestion") // the user would not see its questions
+		"--disallowed-tools", "AskUserQuestion") // the user would not see the questions of this tool
 	if t.Model != "" {
 		args = append(args, "--model", t.Model)
 	}
@@ -53,11 +53,12 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 
 var nonNameChars = lazyregexp.Must(`[^a-zA-Z0-9]`)
 
-// longestFolder is the length beyond which Claude Code shortens a folder name in ~/.claude/projects with a hash.
+// longestFolder is the maximum length of a folder name in ~/.claude/projects. Claude Code shortens
+// longer names with a hash.
 const longestFolder = 200
 
-// Transcript returns the path of the session file of a session started in dir; "" if the folder's name cannot be
-// computed.
+// Transcript returns the path of the session file for a session that was started in dir. It returns
+// "" if the folder's name cannot be computed.
 func (Driver) Transcript(session, dir string) string {
 	folder := nonNameChars().ReplaceAllString(dir, "-")
 	if len(folder) > longestFolder {
@@ -99,13 +100,14 @@ func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor
 	}
 }
 
-// resumeTrouble are parts of error messages that a new session may avoid.
+// resumeTrouble has parts of error messages. If a message contains one of them, a new session may
+// avoid the error.
 var resumeTrouble = []string{
 	"no conversation found", "failed to resume", "session id", "prompt is too long", "context limit",
 	"tool_use", "tool_result", "invalid_request_error", "messages.",
 }
 
-// isResumeError reports whether a failure concerns the resumed session.
+// isResumeError reports whether a new session, instead of the resumed one, may avoid an error.
 func isResumeError(failure string) bool {
 	failure = strings.ToLower(failure)
 	return slices.ContainsFunc(resumeTrouble, func(w string) bool { return strings.Contains(failure, w) })

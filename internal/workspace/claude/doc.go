@@ -7,12 +7,12 @@
 //	◄ assistant, user ─► Item       ◄ control_request can_use_tool ─► Permit
 //	► control_response              ◄ result ─► End
 //
-// Claude Code requests permission only if its own settings require it, and the agent can write those. So the
-// driver adds a hook that returns "ask" for every tool use. Each use, including reads, then arrives as
-// can_use_tool, and Holdfast's guards decide about all.
+// Claude Code requests permission only if its own settings require it, and the agent can change
+// those settings. Therefore the driver adds a hook that returns "ask" for every tool use. Each tool
+// use, including reads, then arrives as can_use_tool, and Holdfast's guards decide about it.
 //
-// The usage and cost of a result are those of its process, and each turn has its own process: a resumed session
-// does not count earlier turns again (verified with 2.1.197).
+// The usage and cost in a result are those of the process. Each turn has its own process, so a
+// resumed session does not count earlier turns again (verified with 2.1.197).
 //
 // The protocol is that of version 2.1.197, from recordings. Unknown event types are reported as notices and
 // skipped.

@@ -24,17 +24,17 @@ type run struct {
 	out  *lineio.Writer
 	end  *vendor.End
 
-	open    *transcript.Item // the message whose blocks are arriving
+	open    *transcript.Item // the message whose blocks are being received
 	id      string           // id of that message
 	usage   usage            // its usage so far
 	counted string           // the last message whose usage was added to an item
 	began   bool
-	trouble string // an error text that the program sent as a model message
+	trouble string // an error text that the program sent as if it were a message of the model
 
 	waiting  sync.WaitGroup // pending permission requests
 	mu       sync.Mutex
 	permits  map[string]context.CancelFunc // cancels by request id
-	reported map[string]bool               // unknown event types already reported
+	reported map[string]bool               // unknown event types that were already reported
 }
 
 func (r *run) send(v any) {
@@ -50,7 +50,7 @@ func (r *run) handle(line []byte) error {
 	var e event
 	err := json.Unmarshal(line, &e)
 	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd && e.Type == "result" {
-		err = nil // the turn must end even if a number has an unexpected type
+		err = nil // the turn must end even if a number in the result has an unexpected type
 	}
 	if err != nil || e.Type == "" {
 		return r.sink.Notice("not an event: " + lineio.Truncate(string(line), 200))
@@ -88,7 +88,7 @@ func (r *run) handle(line []byte) error {
 	return r.unknown("unknown event type: " + lineio.Truncate(e.Type, 80))
 }
 
-// unknown reports an unknown type once.
+// unknown reports an event of an unknown type, once for each type.
 func (r *run) unknown(what string) error {
 	if r.reported[what] {
 		return nil
@@ -108,7 +108,7 @@ func (r *run) system(e *event) error {
 	return nil
 }
 
-// stream handles an event of the API's stream: deltas and usage.
+// stream handles an event of the API's stream, which has deltas or usage.
 func (r *run) stream(e *event) error {
 	ev := e.Event
 	if ev == nil || e.Parent != "" {
@@ -139,7 +139,8 @@ func (r *run) stream(e *event) error {
 	return nil
 }
 
-// spend adds a part of a message's usage; each event reports another part.
+// spend merges a report of a message's usage into the usage so far. Each event reports other
+// fields, so it keeps the largest value of each field.
 func (r *run) spend(u *usage) {
 	if u == nil {
 		return
@@ -164,11 +165,11 @@ func finishOf(stop string) transcript.Finish {
 	return ""
 }
 
-// synthetic is the model name of messages from the program itself.
+// synthetic is the model name in messages that the program itself has written.
 const synthetic = "<synthetic>"
 
-// assistant handles blocks of a message. Blocks with one id form one item, unless permission for one of its tools
-// is requested before the last block arrives.
+// assistant handles blocks of a message. Blocks with the same id form one item, unless permission
+// for one of its tools is requested before the last block arrives.
 func (r *run) assistant(e *event) error {
 	m := e.Message
 	if m == nil || e.Parent != "" { // a sub-agent's text is not part of the transcript
@@ -216,7 +217,7 @@ func (r *run) flush() error {
 	return r.sink.Item(*it)
 }
 
-// user handles tool results. Other user messages repeat the driver's input.
+// user handles tool results. Other user messages only repeat the driver's input.
 func (r *run) user(e *event) error {
 	if e.Message == nil || e.Parent != "" {
 		return nil
@@ -281,7 +282,7 @@ func (r *run) result(e *event) error {
 	return nil
 }
 
-// request answers the program's requests; requests for a tool are decided by the guards.
+// request answers the program's requests. The guards decide about requests for a tool.
 func (r *run) request(e *event) error {
 	q := e.Request
 	switch {
@@ -305,7 +306,7 @@ func (r *run) request(e *event) error {
 	return r.unknown("unknown request type: " + lineio.Truncate(q.Subtype, 80))
 }
 
-// permit requests the decision about a tool use while reading continues.
+// permit requests the decision about a tool use on a new goroutine, so that reading continues.
 func (r *run) permit(id string, p vendor.Permission) {
 	ctx, stop := context.WithCancel(r.ctx)
 	r.mu.Lock()

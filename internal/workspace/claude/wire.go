@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// askHook is the id of the hook that requests permission for every tool use.
+// askHook is the id of the hook that makes Claude Code request permission for every tool use.
 const askHook = "ask"
 
 func initialize() any {
@@ -37,7 +37,7 @@ func refusal(id, why string) any {
 	}}
 }
 
-// event is a line of the protocol, with the fields that are used.
+// event is a line of the protocol, with only the fields that are used here.
 type event struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
@@ -69,7 +69,7 @@ type message struct {
 	Usage   *usage          `json:"usage"`
 }
 
-// streamed is an event of the API's own stream.
+// streamed is an event of the API's stream.
 type streamed struct {
 	Type    string   `json:"type"`
 	Message *message `json:"message"`
@@ -96,7 +96,7 @@ func (u *usage) tokens() transcript.Usage {
 	return transcript.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 }
 
-// request is a control_request of the program.
+// request is a control_request that the program sends.
 type request struct {
 	Subtype  string          `json:"subtype"`
 	Tool     string          `json:"tool_name"`
@@ -107,7 +107,7 @@ type request struct {
 	Callback string          `json:"callback_id"`
 }
 
-// reply is a control_response of the program.
+// reply is a control_response that the program sends.
 type reply struct {
 	Subtype   string `json:"subtype"`
 	RequestID string `json:"request_id"`

@@ -18,16 +18,16 @@ type Driver struct {
 // Name implements [vendor.Driver].
 func (Driver) Name() string { return "codex" }
 
-// Command returns the command that starts the app server. A key in the turn's environment is used only for this
-// process and is not stored in the agent's home.
+// Command returns the command that starts the app server. An API key in the turn's environment is
+// used only for this process. It is not stored in the agent's home folder.
 func (d Driver) Command(t vendor.Turn) vendor.Command {
 	args := slices.Clone(d.Start)
 	if len(args) == 0 {
 		args = []string{"codex"}
 	}
 	args = append(args, "app-server", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false",
-		"-c", "features.unbounded_connection_retries=false", // an unreachable model ends the turn
-		"-c", "features.shell_snapshot=false") // it contains the environment with credentials, and is stored in the home
+		"-c", "features.unbounded_connection_retries=false", // a model that cannot be reached ends the turn
+		"-c", "features.shell_snapshot=false") // a snapshot would store the environment, with its credentials, in the home folder
 	if key(t.Env) != "" {
 		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
 	}
@@ -37,15 +37,16 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	return vendor.Command{Args: args}
 }
 
-// baseVariable has the address of a model server other than the vendor's, and provider is its name in Codex. A
-// session belongs to its provider: it cannot be resumed with another.
+// baseVariable is the environment variable with the address of a model server that is not the
+// vendor's. provider is the name of that server in Codex's configuration. A session belongs to its
+// provider and cannot be resumed with another one.
 const (
 	baseVariable = "OPENAI_BASE_URL"
 	provider     = "holdfast"
 )
 
-// server configures another model server. Few of them support the websocket of the vendor's server, and without an
-// answer Codex waits 15 seconds for it.
+// server returns the configuration of another model server, without the websocket of the vendor's
+// server. Few other servers support it, and Codex would wait 15 seconds for an answer on it.
 func server(base string) string {
 	return "{name=" + tomlString(baseVariable) + ",base_url=" + tomlString(base) +
 		`,wire_api="responses",requires_openai_auth=true,supports_websockets=false}`
@@ -57,7 +58,7 @@ func tomlString(s string) string {
 	return string(b)
 }
 
-// key returns the API key in an environment, or "".
+// key returns the API key in an environment, or "" if there is none.
 func key(env []string) string {
 	if k := variable(env, "CODEX_API_KEY"); k != "" {
 		return k
@@ -77,8 +78,8 @@ func variable(env []string, name string) string {
 // threadID matches Codex's session ids.
 var threadID = lazyregexp.Must(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// Transcript returns a pattern for [vendor.Find]: the folders and the beginning of the file's name are the start
-// time of the session.
+// Transcript returns a pattern for [vendor.Find], because the folders and the file's name contain
+// the start time of the session. It returns "" for an invalid session id.
 func (Driver) Transcript(session, _ string) string {
 	if !threadID().MatchString(session) {
 		return ""

@@ -11,12 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ignored has the item types that only repeat known information or have none that is needed.
+// ignored has the item types that the driver does not need.
 var ignored = map[string]bool{
 	"userMessage": true, "hookPrompt": true, "subAgentActivity": true, "functionCallOutput": true, "sleep": true,
 }
 
-// item handles a started or completed item. For a sub-agent only items that need permission matter.
+// item handles a started or completed item. Of a sub-agent's items it handles only tool uses,
+// because they may need permission.
 func (r *run) item(it *item, ownThread, whole bool) error {
 	if ignored[it.Type] {
 		return nil
@@ -69,7 +70,7 @@ func (r *run) printedBy(u *toolqueue.Use) string {
 	return ""
 }
 
-// used handles a started or ended tool use.
+// used handles a tool use that has started or ended.
 func (r *run) used(it *item, name string, input any, ownThread, whole bool) error {
 	if it.ID == "" {
 		return r.uses.Notice("tool use without an id: " + name)
@@ -114,7 +115,8 @@ func (r *run) use(it *item) (name string, input any, ok bool) {
 	return "", nil, false
 }
 
-// command returns the arguments of a command as its shell gets it.
+// command returns the arguments of the Bash tool for a command: the script that the shell runs, and
+// the folder if it is not the turn's.
 func (r *run) command(line, cwd string) map[string]any {
 	in := map[string]any{"command": script(line)}
 	if cwd != "" && cwd != r.turn.Dir {
@@ -135,7 +137,7 @@ func patch(changes []change) map[string]any {
 	return map[string]any{"changes": list}
 }
 
-// object returns a tool's arguments as an object, which the guards expect.
+// object returns a tool's arguments as a JSON object, because the guards expect one.
 func object(raw json.RawMessage) any {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -146,7 +148,7 @@ func object(raw json.RawMessage) any {
 	return raw
 }
 
-// result is the result of a tool use.
+// result returns the result of a tool use.
 func result(it *item) (content []transcript.Part, isError bool) {
 	isError = it.Status == "failed" || it.Status == "declined"
 	switch it.Type {
@@ -178,7 +180,7 @@ func result(it *item) (content []transcript.Part, isError bool) {
 	return toolqueue.Text(outcome(it)), isError
 }
 
-// outcome describes how a use ended, in one word.
+// outcome describes in a few words how a tool use ended.
 func outcome(it *item) string {
 	if it.Exit != nil {
 		return fmt.Sprintf("exit code %d", *it.Exit)

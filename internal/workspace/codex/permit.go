@@ -37,7 +37,8 @@ func (r *run) unreadable(m *jsonrpc.Message) error {
 	return r.uses.Notice("invalid request")
 }
 
-// ask gets the decision about a tool use and answers with one of Codex's decisions: accept once, or decline.
+// ask gets the decision about a tool use and answers with one of Codex's decisions: accept for this
+// use only, decline, or cancel.
 func (r *run) ask(m *jsonrpc.Message, p vendor.Permission) error {
 	id := slices.Clone(m.ID)
 	return r.uses.Ask(string(id), p, func(a vendor.Answer) {
@@ -74,10 +75,10 @@ func (r *run) askCommand(m *jsonrpc.Message) error {
 	}
 	u := r.uses.Use(q.Item)
 	if u != nil && u.IsPending() && !additional && u.Name == p.Tool && q.Command != "" {
-		u.Input = p.Input // the decision is about the requested arguments
+		u.Input = p.Input // the decision applies to the arguments in the request
 	}
 	if u != nil && u.IsPending() && additional {
-		// The use itself is already running; this request is for an additional permission.
+		// The tool use itself is already running, and this request is for an additional permission.
 		if err := r.uses.Run(q.Item); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (r *run) askChange(m *jsonrpc.Message) error {
 	return r.ask(m, vendor.Permission{Use: q.Item, Tool: u.Name, Input: u.Input, Detail: q.Reason})
 }
 
-// same reports whether two tools' arguments are equal JSON.
+// same reports whether the arguments of two tool uses are equal as JSON.
 func same(a, b json.RawMessage) bool {
 	if len(b) == 0 {
 		b = json.RawMessage("{}")
@@ -106,8 +107,8 @@ func same(a, b json.RawMessage) bool {
 	return jsonscan.Equal(a, b)
 }
 
-// askServer gets the decision about a use of an MCP server's tool. Other requests of the server are not shown to
-// the user.
+// askServer gets the decision about a use of an MCP server's tool. Other requests of an MCP server
+// are declined and not shown to the user.
 func (r *run) askServer(m *jsonrpc.Message) error {
 	var q elicitation
 	if err := m.Decode(&q); err != nil {

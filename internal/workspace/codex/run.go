@@ -28,7 +28,7 @@ type run struct {
 
 	lastText string // the last message
 	output   map[string]*tail
-	trouble  string // the last error without a retry
+	trouble  string // the last error after which Codex did not try again
 	base     *counts
 	total    counts
 	calls    int
@@ -101,7 +101,8 @@ func (r *run) answer(m *jsonrpc.Message) error {
 	return nil
 }
 
-// refused ends the turn when Codex rejects a required call.
+// refused handles the rejection of one of the driver's calls. It ends the turn if the turn needs
+// the call.
 func (r *run) refused(m *jsonrpc.Message) error {
 	end := &vendor.End{Failure: m.Error.Error()}
 	switch {
@@ -117,8 +118,8 @@ func (r *run) refused(m *jsonrpc.Message) error {
 	return nil
 }
 
-// open starts or resumes the session. It overrides the approval and sandbox settings of the agent's own
-// configuration.
+// open starts or resumes the session. It replaces the approval and sandbox settings in the agent's
+// own configuration.
 func (r *run) open() {
 	p := map[string]any{
 		"cwd": r.turn.Dir, "approvalPolicy": "untrusted", "approvalsReviewer": "user", "sandbox": "danger-full-access",
@@ -182,7 +183,7 @@ func input(parts []transcript.Part) []map[string]any {
 	return out
 }
 
-// ignoredNotifications are notifications without needed information.
+// ignoredNotifications has the prefixes of notifications that the driver does not need.
 var ignoredNotifications = []string{
 	"account/", "app/", "attestation/", "fs/", "fuzzyFileSearch/", "hook/", "externalAgentConfig/", "item/plan/delta",
 	"item/autoApprovalReview/", "item/commandExecution/terminalInteraction", "item/fileChange/", "item/mcpToolCall/",
@@ -232,7 +233,8 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	return r.uses.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
 }
 
-// resolved withdraws a request that the driver answered, or that is obsolete.
+// resolved withdraws a permission request that the driver has answered, or that is no longer
+// needed.
 func (r *run) resolved(m *jsonrpc.Message) error {
 	var q struct {
 		ID json.RawMessage `json:"requestId"`
@@ -256,7 +258,7 @@ func (r *run) delta(m *jsonrpc.Message) error {
 	return r.sink.Delta(vendor.Delta{Thinking: d.Delta})
 }
 
-// printed handles the output of a command, which therefore runs.
+// printed handles output of a command. The output shows that the command runs.
 func (r *run) printed(m *jsonrpc.Message, id string) error {
 	var d struct {
 		Delta string `json:"delta"`
@@ -274,8 +276,8 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 	return r.uses.Run(id)
 }
 
-// spent handles the session's usage so far. Codex reports it after each model answer with its tool calls, and once
-// for the earlier turns of a resumed session.
+// spent handles the session's usage so far. Codex reports it after each model answer with its tool
+// calls. For a resumed session it also reports once the usage of the earlier turns.
 func (r *run) spent(m *jsonrpc.Message, id string) error {
 	var u usageEvent
 	if err := m.Decode(&u); err != nil {
@@ -331,7 +333,7 @@ func (r *run) warned(m *jsonrpc.Message) error {
 	}
 	text := cmp.Or(w.Message, w.Summary)
 	if strings.Contains(text, "bubblewrap") {
-		return nil // about its own sandbox, which is off
+		return nil // the message is about Codex's own sandbox, which is turned off
 	}
 	if w.Details != "" {
 		text += ": " + w.Details
@@ -366,12 +368,12 @@ func (r *run) completed(m *jsonrpc.Message) error {
 	return nil
 }
 
-// isResumeError reports whether a new session may avoid the error.
+// isResumeError reports whether a new session may avoid an error.
 func isResumeError(info string) bool {
 	return strings.Contains(info, "contextWindowExceeded") || strings.Contains(info, "badRequest")
 }
 
-// maxTail is the number of bytes kept of a running command's output.
+// maxTail is the maximum number of bytes that are kept of a running command's output.
 const maxTail = 16 << 10
 
 // tail is the last part of a command's output.

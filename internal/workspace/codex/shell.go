@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// script returns the script of `bash -lc '…'`, the text between the quotes, which rules and users refer to. It
-// returns any other line unchanged.
+// script returns the script in `bash -lc '…'`. This is the text between the quotes, which is what
+// rules and users mean by the command. It returns any other line unchanged.
 func script(line string) string {
 	words, ok := split(line)
 	if ok && len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") &&
@@ -20,7 +20,8 @@ func script(line string) string {
 // special are characters with a meaning to a shell outside of quotes.
 const special = "|&;<>()$`*?[]#~=%!{}\n\r\t"
 
-// split splits a shell line into its quoted words. ok is false if the line contains more than words.
+// split splits a shell line into its quoted words. ok is false if the line contains something other
+// than words.
 func split(line string) (words []string, ok bool) {
 	var word strings.Builder
 	in := false // inside a word

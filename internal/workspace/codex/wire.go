@@ -2,7 +2,7 @@ package codex
 
 import "encoding/json"
 
-// The types are those of `codex app-server generate-ts`, with the fields that are used.
+// The types are those of `codex app-server generate-ts`, with only the fields that are used here.
 
 type thread struct {
 	Thread struct {
@@ -18,7 +18,7 @@ type turn struct {
 
 type turnError struct {
 	Message string          `json:"message"`
-	Info    json.RawMessage `json:"codexErrorInfo"` // a name, or an object with one
+	Info    json.RawMessage `json:"codexErrorInfo"` // a name, or an object that contains the name
 	Details string          `json:"additionalDetails"`
 }
 
@@ -88,7 +88,7 @@ type change struct {
 		Type string `json:"type"` // add, delete, update
 		Move string `json:"move_path"`
 	} `json:"kind"`
-	Diff string `json:"diff"` // for an added or deleted file, its content
+	Diff string `json:"diff"` // the content of an added or deleted file
 }
 
 // approval is a permission request for a command or a file change.
@@ -106,7 +106,8 @@ type approval struct {
 	Root string `json:"grantRoot"`
 }
 
-// elicitation is a request of an MCP server, or for one of its tools.
+// elicitation is a request that an MCP server sends, or a request for permission to use one of its
+// tools.
 type elicitation struct {
 	event
 	Server  string `json:"serverName"`
@@ -118,7 +119,7 @@ type elicitation struct {
 	} `json:"_meta"`
 }
 
-// counts are Codex's token counts: cached tokens are part of the input.
+// counts has the token counts of Codex, in which cached tokens are part of the input tokens.
 type counts struct {
 	Input      int64 `json:"inputTokens"`
 	Cached     int64 `json:"cachedInputTokens"`

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// newClient returns a client for an address: unix:///PATH, tcp://HOST:PORT or, on Windows, npipe:////./pipe/NAME.
-// It sends nothing. A tcp address uses TLS if DOCKER_CERT_PATH is set.
+// newClient returns a client for an address: unix:///PATH, tcp://HOST:PORT or, on Windows,
+// npipe:////./pipe/NAME. It sends nothing. For a tcp address TLS is used if DOCKER_CERT_PATH is
+// set.
 func newClient(scheme, rest string, env func(string) string) (*client, error) {
 	c := &client{
 		transport: &http.Transport{MaxIdleConns: 6, IdleConnTimeout: 30 * time.Second, DisableCompression: true},

@@ -24,7 +24,8 @@ type client struct {
 	api       string // API version, set by ping
 }
 
-// A statusError is an unsuccessful response, or an invalid request that was not sent.
+// A statusError describes a response that reports an error, or an invalid request that was not
+// sent.
 type statusError struct {
 	code int
 	text string // the engine's message
@@ -37,14 +38,15 @@ type connectError struct{ error }
 
 func (e connectError) Unwrap() error { return e.error }
 
-// maxErrorBody is the maximum number of bytes read from an unsuccessful response.
+// maxErrorBody is the maximum number of bytes that are read from a response that reports an error.
 const maxErrorBody = 64 << 10
 
-// send sends a request under the API version's path. It returns only successful responses, whose body the caller
-// closes; others are a [*statusError]. It follows no redirects.
+// send sends a request under the API version's path. It returns only responses that report success,
+// and the caller closes their body. For any other response it returns a [*statusError]. It follows
+// no redirects.
 func (c *client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		if part == "" || part == "." || part == ".." { // the engine would use another path
+		if part == "" || part == "." || part == ".." { // the engine would take this for a different path
 			return nil, &statusError{http.StatusBadRequest, "a name or one of its parts is empty, \".\" or \"..\""}
 		}
 	}
@@ -85,7 +87,7 @@ func (c *client) roundTrip(ctx context.Context, method, path string, query url.V
 	return nil, connectError{err}
 }
 
-// refusal returns the error of an unsuccessful response.
+// refusal returns the error for a response that does not report success.
 func refusal(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if err != nil {
@@ -113,7 +115,8 @@ func (c *client) get(ctx context.Context, path string, query url.Values, answer 
 	return decode(res, answer)
 }
 
-// post sends a JSON body, which may be nil, and decodes the JSON response unless answer is nil.
+// post sends a JSON body, which may be nil. It decodes the JSON response into answer unless answer
+// is nil.
 func (c *client) post(ctx context.Context, path string, query url.Values, question, answer any) error {
 	body, header, err := encode(question)
 	if err != nil {
@@ -135,7 +138,7 @@ func (c *client) delete(ctx context.Context, path string, query url.Values) erro
 	return decode(res, nil)
 }
 
-// upload sends a tar and returns the response stream. The caller closes it.
+// upload sends a tar archive and returns the response stream. The caller closes it.
 func (c *client) upload(ctx context.Context, path string, query url.Values, tar io.Reader) (io.ReadCloser, error) {
 	res, err := c.send(ctx, http.MethodPost, path, query, http.Header{"Content-Type": {"application/x-tar"}}, tar)
 	if err != nil {
@@ -144,8 +147,8 @@ func (c *client) upload(ctx context.Context, path string, query url.Values, tar 
 	return res.Body, nil
 }
 
-// upgrade sends a JSON request and returns the connection, on which both sides then write. The context ends only
-// the request.
+// upgrade sends a JSON request and returns the connection. Both sides can then write to it. The end
+// of the context ends only the request, not the connection.
 func (c *client) upgrade(ctx context.Context, path string, question any) (io.ReadWriteCloser, error) {
 	body, header, err := encode(question)
 	if err != nil {
@@ -179,7 +182,7 @@ func encode(question any) (io.Reader, http.Header, error) {
 func decode(res *http.Response, answer any) error {
 	defer res.Body.Close()
 	if answer == nil {
-		_, _ = io.CopyN(io.Discard, res.Body, 512) // the status already reported success
+		_, _ = io.CopyN(io.Discard, res.Body, 512) // the status code has already reported success
 		return nil
 	}
 	b, err := io.ReadAll(res.Body)
@@ -192,7 +195,8 @@ func decode(res *http.Response, answer any) error {
 	return nil
 }
 
-// filters are the API's filter conditions. Any one value of a key must match, except for "label", where all must.
+// filters are the API's filter conditions. A container matches a key if it has any one of the key's
+// values, except that it must have all values of "label".
 type filters map[string]map[string]bool
 
 func (f filters) add(key string, values ...string) filters {
@@ -212,11 +216,11 @@ func (f filters) labels(labels map[string]string) filters {
 	return f
 }
 
-// query returns the query parameter with the filters, none if there are no filters.
+// query returns the query parameter with the filters. It returns none if there are no filters.
 func (f filters) query() url.Values {
 	if len(f) == 0 {
 		return url.Values{}
 	}
-	b, _ := json.Marshal(f) // only strings and booleans: cannot fail
+	b, _ := json.Marshal(f) // the value has only strings and booleans, so encoding cannot fail
 	return url.Values{"filters": {string(b)}}
 }

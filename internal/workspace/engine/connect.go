@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Time limits of calls, in addition to their context.
+// Time limits of calls, in addition to the limit of their context.
 const (
 	shortTimeout = 10 * time.Second // calls that only read
-	longTimeout  = time.Minute      // calls that create, start and remove
+	longTimeout  = time.Minute      // calls that create, start or remove
 	dialTime     = 3 * time.Second  // connecting to a socket
 )
 
@@ -35,9 +35,10 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Connect finds an engine and asks for its version. If a host is named by the argument, DOCKER_HOST,
-// DOCKER_CONTEXT or Docker's settings, only that host is tried. Otherwise the usual sockets are tried, Docker's
-// before Podman's. The error is an [*Error] around [ErrNoEngine], with a hint.
+// Connect finds an engine and asks for its version. If the argument, DOCKER_HOST, DOCKER_CONTEXT or
+// Docker's settings name a host, only that host is tried. Otherwise the usual sockets are tried.
+// Docker's sockets are tried before Podman's. The error is an [*Error] that wraps [ErrNoEngine] and
+// has a hint.
 func Connect(ctx context.Context, host string) (*Engine, error) {
 	if host == "" {
 		named, err := namedHost(os.Getenv)
@@ -160,7 +161,8 @@ func details(list []error) string {
 	return strings.Join(all, "; ")
 }
 
-// usualHosts lists the addresses where engines usually listen, for an operating system and a user.
+// usualHosts lists the addresses at which engines usually listen, for a given operating system and
+// user.
 func usualHosts(system string, env func(string) string, uid int) []string {
 	home, runtimeDir := env("HOME"), env("XDG_RUNTIME_DIR")
 	if system == "windows" {
@@ -196,8 +198,8 @@ func usualHosts(system string, env func(string) string, uid int) []string {
 	return hosts
 }
 
-// Sockets returns the paths on which engines of this machine may listen. A process that can connect to one
-// controls the machine.
+// Sockets returns the paths on which engines of this machine may listen. A process that can connect
+// to one of them has full control of the machine.
 func Sockets() []string {
 	hosts := usualHosts(runtime.GOOS, os.Getenv, os.Getuid())
 	if named, err := namedHost(os.Getenv); err == nil {

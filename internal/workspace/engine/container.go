@@ -15,7 +15,7 @@ import (
 // State is the state of a container.
 type State string
 
-// The states, as the engine names them.
+// These are the states, with the names that the engine uses.
 const (
 	Created    State = "created"
 	Running    State = "running"
@@ -23,7 +23,7 @@ const (
 	Restarting State = "restarting"
 	Removing   State = "removing"
 	Exited     State = "exited"
-	Dead       State = "dead" // it could not be removed
+	Dead       State = "dead" // the container could not be removed
 )
 
 // Container describes a container, as the engine reports it.
@@ -33,16 +33,17 @@ type Container struct {
 	Image    string // its id
 	Labels   map[string]string
 	Mounts   []string // mounted host paths, absolute
-	PID      int      // of its first process, as the engine's machine numbers it; 0 if it does not run
+	PID      int      // process id of the first process on the machine of the engine; 0 if it does not run
 	ExitCode int      // of the first process, if it has ended
-	// OOMKilled means that a process in the container was killed for lack of memory since it started. The engine
-	// reports it for a stopped container, which may have stopped for another reason.
+	// OOMKilled means that a process in the container was killed for lack of memory since it
+	// started. The engine reports it for a stopped container, which may have stopped for another
+	// reason.
 	OOMKilled bool
-	Error     string // why it did not start
+	Error     string // the reason why it did not start
 }
 
-// Create creates a container and does not start it. It pulls no image: a missing one is [ErrNoImage]. A name in
-// use is [ErrConflict].
+// Create creates a container and does not start it. It pulls no image: a missing one is
+// [ErrNoImage]. If the name is in use, the error is [ErrConflict].
 func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
@@ -62,7 +63,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
 	return made.ID, nil
 }
 
-// Inspect returns the container with a name or id.
+// Inspect returns the container with this name or id.
 func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -91,7 +92,8 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 	return c, nil
 }
 
-// InspectRaw returns the engine's full response, in JSON: what every user with access to the engine can read.
+// InspectRaw returns the engine's complete response in JSON. Every user with access to the engine
+// can read it.
 func (e *Engine) InspectRaw(ctx context.Context, name string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -136,7 +138,7 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Containe
 		if len(s.Names) > 0 {
 			c.Name = strings.TrimPrefix(s.Names[0], "/")
 		}
-		if has(c.Labels, labels) { // some engines ignore part of the filter
+		if has(c.Labels, labels) { // some engines ignore a part of the filter
 			list = append(list, c)
 		}
 	}
@@ -185,7 +187,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	switch status(err) {
 	case http.StatusNotFound:
 		return nil
-	case http.StatusConflict: // another process is removing it
+	case http.StatusConflict: // another process is already removing it
 		return e.awaitRemoved(ctx, limited, id)
 	}
 	return e.fail(ctx, "remove container", id, err)

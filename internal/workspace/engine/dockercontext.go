@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// namedHost returns the address chosen for Docker's own programs: DOCKER_HOST, the context of DOCKER_CONTEXT, or
-// the one set by `docker context use`. It is "" if none is chosen.
+// namedHost returns the address chosen for Docker's own programs: DOCKER_HOST, the context of
+// DOCKER_CONTEXT, or the one set by `docker context use`. It is "" if no address was chosen.
 func namedHost(env func(string) string) (string, error) {
 	if host := env("DOCKER_HOST"); host != "" {
 		return host, nil
@@ -51,7 +51,7 @@ func namedHost(env func(string) string) (string, error) {
 	return host, nil
 }
 
-// readJSON reads one of Docker's files. A missing file is empty.
+// readJSON reads one of the files that Docker's programs write. A missing file is empty.
 func readJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Errors of this package, wrapped in an [*Error].
+// These are the errors of this package. They are wrapped in an [*Error].
 var (
-	ErrNoEngine = errors.New("no container engine answers") // there is none, or none that can be used
+	ErrNoEngine = errors.New("no container engine answers") // there is no engine, or none that can be used
 	ErrNotFound = errors.New("no such container")
 	ErrConflict = errors.New("not possible in its current state") // a name in use, or a removal in progress
 	ErrNoImage  = errors.New("no such image")
@@ -22,9 +22,9 @@ var (
 // Error is an error of an engine call.
 type Error struct {
 	Op     string // "create container", "build image", …
-	Name   string // of the container or image, may be empty
+	Name   string // name of the container or image, may be empty
 	Detail string // the engine's message, may be empty
-	Advice string // how to fix it, may be empty
+	Advice string // how the user can fix it, may be empty
 	Err    error
 }
 
@@ -47,8 +47,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Advice }
 
-// fail converts a client error to an [*Error]. ctx is the caller's context, which distinguishes its end from the
-// call's time limit.
+// fail converts a client error to an [*Error]. ctx is the context of the caller. It is needed to
+// distinguish the end of this context from the time limit of the call.
 func (e *Engine) fail(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func (e *Engine) fail(ctx context.Context, op, name string, err error) error {
 	return out
 }
 
-// status returns the status of an unsuccessful response, or 0.
+// status returns the status of a response that does not report success, or 0 if there is none.
 func status(err error) int {
 	if no, ok := errors.AsType[*statusError](err); ok {
 		return no.code
@@ -85,7 +85,7 @@ func status(err error) int {
 	return 0
 }
 
-// unless returns "" for a detail that repeats the error.
+// unless returns the detail, or "" if the detail only repeats the error.
 func unless(detail, text string) string {
 	if strings.Contains(strings.ToLower(detail), text) {
 		return ""

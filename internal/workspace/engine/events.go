@@ -16,9 +16,9 @@ type Event struct {
 	Time     time.Time
 }
 
-// Watch yields the future events of containers that have all the labels, until the context or the loop ends. It
-// ends with an error when the connection to the engine ends; a caller that reconnects should list the containers
-// first.
+// Watch yields the future events of containers that have all the labels, until the context or the
+// loop ends. It ends with an error when the connection to the engine ends. A caller that connects
+// again should first list the containers.
 func (e *Engine) Watch(ctx context.Context, labels map[string]string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Stream is the input and output of a process started by [Engine.Exec]. Reading returns its standard output;
-// [Stream.Stderr] returns its standard error.
+// Stream is the input and output of a process started by [Engine.Exec]. Reading from it returns the
+// process's standard output. [Stream.Stderr] returns its standard error.
 //
-// The process does not end with the stream: only its input ends, at once. If the engine crashes, the input does
-// not end either.
+// The end of the stream does not end the process. It ends only the input of the process,
+// immediately. If the engine crashes, the input does not end either.
 type Stream struct {
 	conn   io.ReadWriteCloser
 	out    *io.PipeReader
@@ -28,7 +28,8 @@ type ExecSpec struct {
 	Dir     string
 }
 
-// Exec starts a process in a container, in addition to the first one. The context ends only the start.
+// Exec starts a process in a container, in addition to the first one. After the process was
+// started, the end of the context has no effect.
 func (e *Engine) Exec(ctx context.Context, id string, s ExecSpec) (*Stream, error) {
 	if s.User == "" {
 		return nil, &Error{Op: "exec in container", Name: id, Err: ErrRefused, Detail: "no user given"}
@@ -54,7 +55,7 @@ func (e *Engine) Exec(ctx context.Context, id string, s ExecSpec) (*Stream, erro
 	st := &Stream{conn: conn, out: out, done: make(chan struct{})}
 	go func() {
 		defer close(st.done)
-		_ = in.CloseWithError(split(in, (*tail)(st), conn)) // nil is the end of the output
+		_ = in.CloseWithError(split(in, (*tail)(st), conn)) // nil means the end of the output
 	}()
 	return st, nil
 }

@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// The content of a frame, in its first byte. Three zero bytes and the size of the frame follow.
+// The kinds of content in a frame. The kind is the first byte of the frame. Three zero bytes and
+// the size of the content follow.
 const (
 	frameInput  = 0 // no engine sends it; treated as output
 	frameOutput = 1
@@ -15,8 +16,9 @@ const (
 	frameEngine = 3 // a message of the engine itself
 )
 
-// split separates a process's output and errors from the frames of an engine's stream. An end between two frames
-// is the end; one within a frame is [io.ErrUnexpectedEOF].
+// split copies the output and the errors of a process to two writers, from the frames of an
+// engine's stream. It returns nil if the stream ends between two frames. Within a frame, the error
+// is [io.ErrUnexpectedEOF].
 func split(output, errors io.Writer, frames io.Reader) error {
 	r := bufio.NewReaderSize(frames, 32<<10)
 	buf := make([]byte, 32<<10)

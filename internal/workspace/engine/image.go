@@ -20,7 +20,7 @@ type Image struct {
 	Tags     []string
 	Labels   map[string]string
 	Platform string   // "linux/amd64"
-	User     string   // the user its creator set
+	User     string   // the user that the creator of the image set
 	Volumes  []string // folders that would become volumes, by name
 	Size     int64    // bytes
 	Created  time.Time
@@ -49,7 +49,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 		return Image{}, e.failImage(ctx, "inspect image", ref, err)
 	}
 	img := Image{ID: r.ID, Tags: r.RepoTags, Platform: r.Os + "/" + r.Architecture, Size: r.Size}
-	img.Created, _ = time.Parse(time.RFC3339Nano, r.Created) // the zero time if the image has none
+	img.Created, _ = time.Parse(time.RFC3339Nano, r.Created) // the zero time if the image has no creation time
 	img.Labels, img.User = r.Config.Labels, r.Config.User
 	img.Volumes = slices.Sorted(maps.Keys(r.Config.Volumes))
 	return img, nil
@@ -78,15 +78,15 @@ func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image,
 	return list, nil
 }
 
-// RemoveImage removes an image, or one of its names if it has several.
+// RemoveImage removes an image. If the image has several names, it removes only the given name.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.failImage(ctx, "remove image", ref, e.api.delete(limited, "/images/"+ref, nil))
 }
 
-// Import creates an image of one layer from a tar of its files. The changes are lines of a Dockerfile: ENTRYPOINT,
-// ENV, LABEL, USER, WORKDIR. Only the context limits its time.
+// Import creates an image that has one layer, from a tar archive of its files. The changes are
+// lines of a Dockerfile: ENTRYPOINT, ENV, LABEL, USER, WORKDIR. Only the context limits its time.
 func (e *Engine) Import(ctx context.Context, tar io.Reader, ref string, changes []string) (id string, err error) {
 	if _, err := parseReference(ref); err != nil {
 		return "", e.failImage(ctx, "import image", ref, err)
@@ -113,7 +113,7 @@ func (e *Engine) Import(ctx context.Context, tar io.Reader, ref string, changes 
 // BuildOptions configures [Engine.Build].
 type BuildOptions struct {
 	Ref        string
-	Dockerfile string // its path in the tar; "" is Dockerfile
+	Dockerfile string // path of the Dockerfile in the tar archive; "" is Dockerfile
 	Labels     map[string]string
 	Args       map[string]string
 	Fresh      bool // ignore the build cache
@@ -123,9 +123,10 @@ type BuildOptions struct {
 	Progress func(line string)
 }
 
-// Build builds an image from a tar with a Dockerfile and the files it copies. Only the context limits its time. A
-// missing base image is [ErrNoImage]. The image gets its name here, after it is complete, because the engine
-// notices a canceled request late: a canceled build never changes the meaning of the name.
+// Build builds an image from a tar archive with a Dockerfile and the files that it copies. Only the
+// context limits its time. A missing base image is [ErrNoImage]. Build itself names the image after
+// it is complete. The engine may notice late that a request was canceled, and could otherwise give
+// the name to the image of a canceled build.
 func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id string, err error) {
 	r, err := e.api.upload(ctx, "/build", o.query(), tar)
 	if err != nil {
@@ -143,7 +144,7 @@ func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id s
 
 // query returns the API's query parameters.
 func (o BuildOptions) query() url.Values {
-	query := url.Values{"forcerm": {"1"}} // removes the containers of the steps, however the build ends
+	query := url.Values{"forcerm": {"1"}} // removes the containers of the build steps, also if the build fails
 	set := func(key, value string) {
 		if value != "" {
 			query.Set(key, value)
@@ -169,7 +170,7 @@ func (o BuildOptions) query() url.Values {
 	return query
 }
 
-// failImage is fail for calls where the missing object is an image or the base of one.
+// failImage is like fail, for calls in which the missing object is an image or its base.
 func (e *Engine) failImage(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -194,7 +195,7 @@ type streamError struct{ text string }
 
 func (e *streamError) Error() string { return strings.TrimSpace(e.text) }
 
-// result is the content of the last messages of a stream.
+// result is the information in the last messages of a stream.
 type result struct{ status, id string }
 
 // message is one message of a running engine operation.
@@ -219,10 +220,10 @@ func messages(r io.Reader, progress func(string)) (result, error) {
 		if m.Detail != nil {
 			return last, &streamError{m.Detail.Message}
 		}
-		if m.Error != "" { // an engine that does not send errorDetail
+		if m.Error != "" { // for engines that do not send errorDetail
 			return last, &streamError{m.Error}
 		}
-		var aux struct{ ID string } // in other messages it has another form
+		var aux struct{ ID string } // other messages have this field with a different type
 		if m.Aux != nil && json.Unmarshal(m.Aux, &aux) == nil && aux.ID != "" {
 			last.id = aux.ID
 		}

@@ -25,8 +25,9 @@ type Info struct {
 	// Seccomp is the required [Spec.Seccomp] so that system calls are filtered: "" if they are filtered by
 	// default.
 	Seccomp string
-	// Unusable says why the engine lacks a requirement of workspaces: equal uids inside and outside, resource
-	// limits, a system call filter. It is "" if the engine has them all. Advice says how to fix it.
+	// Unusable says why the engine lacks a requirement of workspaces: equal uids inside and
+	// outside, resource limits, a system call filter. It is "" if the engine meets all
+	// requirements. Advice says how the user can fix this.
 	Unusable, Advice string
 }
 
@@ -81,7 +82,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	case remapped:
 		info.UserNS = "host"
 	}
-	switch { // features that the engine would silently ignore
+	switch { // features that the engine would ignore without an error
 	case info.Unusable != "":
 	case !r.MemoryLimit:
 		info.Unusable, info.Advice = "the engine cannot enforce memory limits", "start the kernel with the parameters cgroup_enable=memory swapaccount=1"

@@ -42,8 +42,8 @@ func (e *Engine) tag(ctx context.Context, ref, name string) error {
 	return e.api.post(ctx, "/images/"+ref+"/tag", url.Values{"repo": {to.name}, "tag": {to.tag}}, nil, nil)
 }
 
-// PruneImages removes the images that have all the labels, have no name, are not the base of another and are not
-// used by a container.
+// PruneImages removes each image that has all the labels, has no name, is not the base of another
+// image, and is not used by a container.
 func (e *Engine) PruneImages(ctx context.Context, labels map[string]string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()

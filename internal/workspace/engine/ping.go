@@ -14,8 +14,8 @@ const (
 	maxAPI = "1.56"
 )
 
-// ping connects and negotiates the API version: the engine's newest, at most maxAPI. system is the operating
-// system of the engine's containers, "" if unknown.
+// ping connects and negotiates the API version: the engine's newest, at most maxAPI. system is the
+// operating system of the engine's containers, or "" if it is unknown.
 func (c *client) ping(ctx context.Context) (system string, err error) {
 	header, err := c.greeting(ctx)
 	if err != nil {
@@ -33,8 +33,8 @@ func (c *client) ping(ctx context.Context) (system string, err error) {
 	return header.Get("Ostype"), nil
 }
 
-// greeting sends the request that every API version has: HEAD, or GET to an engine that does not support HEAD. GET
-// also returns an error message.
+// greeting sends the request that every API version has. The method is HEAD, or GET if the engine
+// does not support HEAD. Only the response to GET contains an error message.
 func (c *client) greeting(ctx context.Context) (http.Header, error) {
 	const path = "/_ping"
 	if res, err := c.roundTrip(ctx, http.MethodHead, path, nil, nil, nil); err == nil {

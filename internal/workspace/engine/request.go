@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// The container create request, in the API's names. Missing fields mean the engine's zero values.
+// The request that creates a container, with the names of the API. A field of the API that is
+// missing here has its zero value in the engine.
 type (
 	createRequest struct {
 		Image, User, Hostname, WorkingDir string
@@ -44,7 +45,7 @@ type (
 	}
 )
 
-// request returns the create request with everything that locks the container down.
+// request returns the request that creates the container, with everything that restricts it.
 func (s Spec) request() createRequest {
 	logBytes := s.LogBytes
 	if logBytes == 0 {
@@ -62,7 +63,7 @@ func (s Spec) request() createRequest {
 		LogConfig:      logConfig{Type: "json-file", Config: map[string]string{"max-size": fmt.Sprint(logBytes), "max-file": "1"}},
 		Tmpfs:          map[string]string{},
 		Memory:         s.Memory,
-		MemorySwap:     s.Memory, // including swap: processes beyond the limit are killed, not swapped
+		MemorySwap:     s.Memory, // includes swap: if processes exceed the limit they are killed, not swapped
 		NanoCPUs:       s.NanoCPUs,
 		PidsLimit:      max(s.PIDs, 0),
 		Ulimits:        []ulimit{{Name: "core"}}, // a core dump would contain the memory of a process

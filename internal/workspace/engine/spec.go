@@ -5,16 +5,17 @@ import (
 	"io/fs"
 )
 
-// Spec describes a container to create. Everything it does not name is locked down.
+// Spec describes a container to create. The restrictions in the package's documentation always
+// apply.
 type Spec struct {
 	Name     string            `json:"name"`
-	Image    string            `json:"image"` // an id, because a name may later mean another image
+	Image    string            `json:"image"` // an id, because a name may later belong to another image
 	Labels   map[string]string `json:"labels"`
 	Command  []string          `json:"command"` // replaces the image's entrypoint and command
 	User     string            `json:"user"`    // "uid:gid"
 	Hostname string            `json:"hostname"`
 	Dir      string            `json:"dir"` // the command's working folder
-	Env      []string          `json:"env"` // every user who may inspect the container can read it
+	Env      []string          `json:"env"` // every user who may inspect the container can read these values
 	Mounts   []Mount           `json:"mounts"`
 	Tmpfs    []Tmpfs           `json:"tmpfs"`
 	Memory   int64             `json:"memory"`  // bytes, without swap; 0 is no limit
@@ -24,12 +25,12 @@ type Spec struct {
 	UserNS   string            `json:"userns"`  // "", "host" or "keep-id", see [Info.UserNS]
 	Seccomp  string            `json:"seccomp"` // "" or "builtin", see [Info.Seccomp]
 	Remove   bool              `json:"remove"`  // the engine removes the container when it ends
-	LogBytes int64             `json:"logSize"` // how much output the engine keeps; 0 is 1 MiB
+	LogBytes int64             `json:"logSize"` // maximum size of the output that the engine keeps; 0 is 1 MiB
 }
 
 // Mount is a folder or socket of the host.
 type Mount struct {
-	Source   string `json:"source"` // absolute; the engine follows links, so the caller must check it
+	Source   string `json:"source"` // absolute; the engine follows links, so the caller must check the path
 	Target   string `json:"target"`
 	ReadOnly bool   `json:"readonly"`
 }
@@ -38,7 +39,7 @@ type Mount struct {
 type Tmpfs struct {
 	Target string      `json:"target"`
 	Size   int64       `json:"size"` // bytes; 0 is half of the machine's memory
-	Mode   fs.FileMode `json:"mode"` // for a folder that the image lacks; otherwise the image's mode is used
+	Mode   fs.FileMode `json:"mode"` // for a folder that the image does not have; otherwise the image's mode is used
 	UID    int         `json:"uid"`
 	GID    int         `json:"gid"`
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// config is the configuration of an image, in Docker's format.
+// config is the configuration of an image in Docker's format.
 type config struct {
 	Architecture string    `json:"architecture"`
 	OS           string    `json:"os"`
@@ -37,8 +37,9 @@ type run struct {
 	Labels     map[string]string `json:"Labels,omitempty"`
 }
 
-// archive writes an image of one layer in the format of `docker save`. The same files and configuration give the
-// same bytes and therefore the same id. The configuration is written last because it contains the layer's digest.
+// archive writes an image of one layer in the format of `docker save`. The same files and the same
+// configuration produce the same bytes, and therefore the same id. The configuration is written
+// last because it contains the layer's digest.
 func archive(w io.Writer, files layer, c config, tags []string) error {
 	size, err := files.length()
 	if err != nil {

@@ -23,10 +23,11 @@ type binary struct {
 	made time.Time
 }
 
-// machines are the supported processors.
+// machines has the processors that are supported.
 var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
 
-// openBinary checks a program: it must be a static ELF file for Linux, and holdfast. "" is the running program.
+// openBinary opens a program and checks it: it must be holdfast, as a static ELF file for Linux. ""
+// is the running program.
 func openBinary(path, arch string) (*binary, error) {
 	isSelf := path == ""
 	if isSelf {
@@ -65,7 +66,7 @@ func openBinary(path, arch string) (*binary, error) {
 	return b, nil
 }
 
-// inspect returns why a program does not fit, or "".
+// inspect returns the reason why a program cannot be used, or "".
 func (b *binary) inspect(f io.ReaderAt) string {
 	e, err := elf.NewFile(f)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// recipe is the version of the build steps of this package.
+// recipe is the version of the build steps in this package.
 const recipe = 1
 
 // Build builds an image and returns its id. Progress, which may be nil, is called from one goroutine at a time. An
 // existing image with the same input is reused, unless the spec has NoCache. Errors: [ErrInvalid], [ErrBinary],
 // [ErrNoBase], [ErrPackage], [ErrNoImage] for a base that the engine does not have.
 //
-// Concurrent builds of the same name, in one process or in many processes of one user, run one after the other. A
-// canceled or failed build leaves the name on its old image.
+// Concurrent builds of the same name, in one process or in many processes of one user, run one
+// after the other. If a build is canceled or fails, the name stays on the old image.
 func Build(ctx context.Context, e *engine.Engine, s Spec, progress func(Progress)) (id string, err error) {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -106,13 +106,13 @@ func (b *build) scratch(ctx context.Context) (string, error) {
 	return b.finish(ctx, labels, err)
 }
 
-// The users of the scratch image, for programs that look up their user.
+// These are the users in the scratch image, for programs that look up their user.
 const (
 	passwd = "root:x:0:0:root:/:/sbin/nologin\nagent:x:4711:4711:agent:/home/agent:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n"
 	group  = "root:x:0:\nagent:x:4711:\nnogroup:x:65534:\n"
 )
 
-// ownFiles are the files in every image.
+// ownFiles returns the files in every image.
 func (b *build) ownFiles() []file {
 	home := folder(strings.TrimPrefix(Home, "/"), 0o700)
 	home.uid, home.gid = UID, UID
@@ -137,7 +137,7 @@ func (b *build) env() []string {
 	return env
 }
 
-// labels describe the image and its input.
+// labels returns the labels that describe the image and its input.
 func (b *build) labels(base string) map[string]string {
 	out := map[string]string{
 		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Current().Version,
@@ -157,7 +157,8 @@ func (b *build) labels(base string) map[string]string {
 	return out
 }
 
-// existingImage finds an image with the same input and gives it its names again, or returns "".
+// existingImage finds an image that was built from the same input, and gives it its names again. It
+// returns "" if there is none.
 func (b *build) existingImage(ctx context.Context, labels map[string]string) (string, error) {
 	if b.spec.NoCache {
 		return "", nil
@@ -172,7 +173,7 @@ func (b *build) existingImage(ctx context.Context, labels map[string]string) (st
 	return img.ID, b.name(ctx, img.ID, "is up to date")
 }
 
-// name gives the image its other names and reports the end of the build.
+// name gives the image its other names, and reports that the build has ended.
 func (b *build) name(ctx context.Context, id, text string) error {
 	tags := b.spec.tags()
 	for _, t := range tags[1:] {
@@ -194,14 +195,14 @@ func (b *build) load(ctx context.Context, files layer, c config, tags []string) 
 		func(r io.Reader) error { return b.engine.Load(ctx, r, b.engineMessages) })
 }
 
-// engineMessages reports the engine's messages, without the ids of intermediate images.
+// engineMessages reports the messages of the engine, but not the ids of intermediate images.
 func (b *build) engineMessages(line string) {
 	if !strings.HasPrefix(line, " --->") && !strings.HasPrefix(line, "Removing intermediate") {
 		b.progress(Progress{Stage: Make, Text: line})
 	}
 }
 
-// send connects a writer of a tar with the engine's reader and reports the progress.
+// send passes a tar archive from its writer to the engine, and reports the progress.
 func (b *build) send(ctx context.Context, total int64, write func(io.Writer) error, read func(io.Reader) error) error {
 	out, in := io.Pipe()
 	written := make(chan error, 1)
@@ -223,7 +224,7 @@ func (b *build) send(ctx context.Context, total int64, write func(io.Writer) err
 	return err
 }
 
-// meter reports about once a second how many bytes were read.
+// meter reports about once a second how many bytes it has read.
 type meter struct {
 	io.Reader
 	n, total int64

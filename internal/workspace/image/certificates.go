@@ -11,8 +11,8 @@ import (
 // maxCertificates is the maximum size of a certificate file in bytes; a system's file has 250 kB.
 const maxCertificates = 16 << 20
 
-// readCertificates reads a PEM file that contains only certificates. A key in it would be readable by every user
-// of the image.
+// readCertificates reads a PEM file that contains only certificates. A private key in it would be
+// readable by every user of the image.
 func readCertificates(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// debootstrap builds a Debian system in the build's folder and returns its files.
+// debootstrap builds a Debian system in the folder of the build, and returns the system's files.
 func (b *build) debootstrap(ctx context.Context) (layer, error) {
 	if os.Getuid() != 0 {
 		return nil, b.noBase("debootstrap needs root")
@@ -50,16 +50,16 @@ func (b *build) debootstrap(ctx context.Context) (layer, error) {
 	return tree(root)
 }
 
-// watch runs a program in separate namespaces, so that its processes and mounts end with it or with this process.
-// It reports the program's output lines and returns the last warnings.
+// watch runs a program in separate namespaces, so that its processes and mounts end with it or with
+// this process. It reports the lines that the program prints, and returns the last warnings.
 func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:   syscall.CLONE_NEWPID, // when it ends, all its processes end
-		Unshareflags: syscall.CLONE_NEWNS,  // and removes their mounts
+		Cloneflags:   syscall.CLONE_NEWPID, // when this program ends, all its processes end
+		Unshareflags: syscall.CLONE_NEWNS,  // and the kernel removes their mounts
 		Setpgid:      true,
 		Pdeathsig:    syscall.SIGKILL,
 	}
-	runtime.LockOSThread() // the kernel signals the death of this thread
+	runtime.LockOSThread() // the kernel sends the signal when this thread ends
 	defer runtime.UnlockOSThread()
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -88,7 +88,8 @@ func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	return strings.Join(last, "; "), cmd.Wait()
 }
 
-// lookSystem finds an administrator's program; users often lack its folder on their PATH.
+// lookSystem finds a program for administrators, whose folder is often missing in the PATH of
+// users.
 func lookSystem(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	for _, dir := range []string{"/usr/sbin", "/sbin"} {
@@ -100,7 +101,8 @@ func lookSystem(name string) (string, error) {
 	return path, err
 }
 
-// systemEnv is the environment of debootstrap and apt: nothing of the user's except the proxy.
+// systemEnv is the environment of debootstrap and apt. It contains nothing from the user's
+// environment except the proxy.
 func systemEnv() []string {
 	env := []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME=/root", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"}
 	for _, name := range []string{"http_proxy", "https_proxy", "no_proxy"} {
@@ -111,7 +113,7 @@ func systemEnv() []string {
 	return env
 }
 
-// aptMirror returns apt's mirror for a suite of Debian, or Debian's main address.
+// aptMirror returns the mirror that apt uses for a suite of Debian, or Debian's main address.
 func aptMirror(ctx context.Context, suite string) string {
 	const debian = "http://deb.debian.org/debian"
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -131,8 +133,8 @@ func aptMirror(ctx context.Context, suite string) string {
 	return debian
 }
 
-// excludedFiles are files of a new Debian that are specific to this machine or to one build: package lists, logs,
-// the machine's identity, caches.
+// excludedFiles matches the files of a new Debian system that belong only to this machine or to one
+// build: package lists, logs, the machine's identity, caches.
 var excludedFiles = lazyregexp.Must(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
 	`^var/(lib/dbus/machine-id|cache/ldconfig/aux-cache|cache/apt/[^/]*\.bin|cache/debconf/.*-old|lib/dpkg/.*-old)\z|` +
 	`^var/(lib/apt/lists|cache/apt/archives)/.|^var/log/.*\.log|\.pyc\z`)
@@ -173,7 +175,7 @@ func tree(root string) (layer, error) {
 			}
 			links[[2]uint64{st.Dev, st.Ino}] = name
 		default:
-			return nil // a device or a socket, which images do not contain
+			return nil // a device or a socket, which are not allowed in images
 		}
 		out = append(out, f)
 		return err

@@ -8,9 +8,9 @@
 //		fmt.Println(p)
 //	})
 //
-// A build pulls no image and runs no command. Files are sent to the engine as they are read, sorted, owned by root
-// and without times, so that the same input gives the same layers. An existing image with the same input is
-// reused.
+// A build pulls no image and runs no command. Files are sent to the engine as they are read. They
+// are sorted, belong to root and have no times, so that the same input produces the same layers. An
+// existing image with the same input is reused.
 //
 // docs/workspaces.md describes the content of the images and how to build others. The package starts no
 // containers; package workspace does.

@@ -11,13 +11,13 @@ import (
 var (
 	ErrInvalid = errors.New("cannot be built")                 // the [Spec] is invalid
 	ErrBinary  = errors.New("not a static holdfast for Linux") // the program of the image
-	ErrNoBase  = errors.New("no base image")                   // the engine has none, and none can be built
+	ErrNoBase  = errors.New("no base image")                   // the engine has no base image, and none can be built
 	ErrPackage = errors.New("the package is not available")    // of an agent
 	ErrNoImage = engine.ErrNoImage
 )
 
-// Error is an error of an image operation; Name is that of the image or of a file. It has the format of an engine
-// error.
+// Error is an error of an image operation. Name is the name of the image or of a file. The text has
+// the format of an engine error.
 type Error engine.Error
 
 func (e *Error) Error() string { return (*engine.Error)(e).Error() }

@@ -13,14 +13,14 @@ import (
 
 // The labels of holdfast's images.
 const (
-	labelImage    = "dev.holdfast.image"    // the name it was built for
+	labelImage    = "dev.holdfast.image"    // the name for which the image was built
 	labelVariant  = "dev.holdfast.variant"  // [Scratch] or [Debian]
-	labelVersion  = "dev.holdfast.version"  // of holdfast that built it
-	labelBinary   = "dev.holdfast.binary"   // sha256 of holdfast in it
-	labelProtocol = "dev.holdfast.protocol" // protocol version of its supervisor
+	labelVersion  = "dev.holdfast.version"  // version of the holdfast that built the image
+	labelBinary   = "dev.holdfast.binary"   // sha256 of the holdfast in the image
+	labelProtocol = "dev.holdfast.protocol" // protocol version of the supervisor in the image
 	labelWith     = "dev.holdfast.with"     // "claude@2.1.197 codex@0.169.0"
 	labelBase     = "dev.holdfast.base"     // id of the base
-	labelInput    = "dev.holdfast.input"    // sha256 of the complete input
+	labelInput    = "dev.holdfast.input"    // sha256 of the complete input of the build
 )
 
 // Image is an image built by Build.
@@ -37,8 +37,8 @@ type Image struct {
 	Created  time.Time `json:"created,omitzero"` // for a scratch image: build time of its program
 }
 
-// Find returns an image: by name, by id, or "" for [Latest]. The error is [ErrNoImage] if it does not exist or was
-// not built by holdfast.
+// Find returns an image: by name, by id, or "" for [Latest]. The error is [ErrNoImage] if the image
+// does not exist, or if holdfast has not built it.
 func Find(ctx context.Context, e *engine.Engine, ref string) (*Image, error) {
 	img, err := e.Image(ctx, cmp.Or(ref, Latest))
 	if err != nil {
@@ -54,7 +54,7 @@ func Find(ctx context.Context, e *engine.Engine, ref string) (*Image, error) {
 	return &out, nil
 }
 
-// List lists the images that Build built and that have a name, by name.
+// List lists the images that Build has built and that have a name, sorted by name.
 func List(ctx context.Context, e *engine.Engine) ([]Image, error) {
 	var out []Image
 	for _, variant := range []string{Scratch, Debian} {

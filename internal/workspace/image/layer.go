@@ -18,7 +18,7 @@ import (
 type file struct {
 	name     string // without a leading or trailing slash
 	typ      byte   // tar.TypeReg, TypeDir, TypeSymlink or TypeLink
-	mode     int64  // permissions and the sticky bit
+	mode     int64  // the permissions and the sticky bit
 	uid, gid int
 	link     string // target of a link; for TypeLink a name of the layer
 	size     int64
@@ -34,8 +34,8 @@ func text(name, content string) file {
 	}
 }
 
-// disk returns a file of the host that is read when the image is written. A file whose size has changed by then is
-// an error.
+// disk returns a file of the host. The file is read when the image is written. If the size of the
+// file has changed by then, this is an error.
 func disk(name, from string, mode, size int64) file {
 	return file{
 		name: name, typ: tar.TypeReg, mode: mode, size: size,
@@ -43,7 +43,7 @@ func disk(name, from string, mode, size int64) file {
 	}
 }
 
-// layer is the files of an image sorted by name, with their parent folders.
+// layer has the files of an image, sorted by name, and their parent folders.
 type layer []file
 
 // sorted sorts files and adds missing parent folders. Of two files with the same name the first is kept.
@@ -67,8 +67,8 @@ func sorted(files ...file) layer {
 	return out
 }
 
-// write writes the files as a tar. If content is false it writes zeros instead of the files' content, to compute
-// the tar's size.
+// write writes the files as a tar. If content is false, it writes zeros in place of the content of
+// the files, to compute the size of the tar archive.
 func (l layer) write(w io.Writer, content bool) error {
 	t := tar.NewWriter(w)
 	for i := range l {
@@ -111,7 +111,7 @@ func (f *file) write(t *tar.Writer, below string, content bool) error {
 	return errors.Join(err, body.Close())
 }
 
-// length returns the size of the tar from write, in bytes.
+// length returns the size in bytes of the tar archive that write produces.
 func (l layer) length() (int64, error) {
 	var n counter
 	err := l.write(&n, false)

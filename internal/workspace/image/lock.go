@@ -57,7 +57,8 @@ func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, err
 	return h, nil
 }
 
-// release removes the folder and releases the lock. The lock's file stays: removing it would allow two holders.
+// release removes the folder and releases the lock. The lock's file is kept, because two processes
+// could hold the lock if it were removed.
 func (h *buildLock) release() error {
 	err := os.RemoveAll(h.dir)
 	diskfile.Unlock(h.file)

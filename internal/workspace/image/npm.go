@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// download gets a package with npm and this user's npm settings: registry, proxy. It runs no script of the package
-// and ignores the settings of the current folder.
+// download gets a package with npm. It uses this user's npm settings for the registry and the
+// proxy. It runs no script of the package and ignores the settings of the current folder.
 func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	spec := t.spec(t.version, nodeCPU[b.arch])
 	fail := func(why, hint string) error {
@@ -54,7 +54,7 @@ func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	return nil
 }
 
-// npmError returns the error in npm's output.
+// npmError returns the error message in the output of npm.
 func npmError(out []byte) string {
 	var report struct {
 		Error struct{ Code, Summary string }

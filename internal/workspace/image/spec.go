@@ -18,11 +18,11 @@ const (
 
 // The default names of images.
 const (
-	Repository = "holdfast/workspace" // with the variant as its tag
+	Repository = "holdfast/workspace" // the tag is the name of the variant
 	Latest     = Repository + ":latest"
 )
 
-// The paths in an image.
+// These are paths in an image.
 const (
 	Program = "/usr/local/bin/holdfast"
 	Home    = "/home/agent"
@@ -41,22 +41,24 @@ type Spec struct {
 	Tag string `json:"tag,omitempty"`
 	// Binary is the path of a static holdfast for Linux and the engine's processor; "" is the running program.
 	Binary string `json:"binary,omitempty"`
-	// Base is an image of the engine, for [Debian]. "" is one built by debootstrap, which needs root, Linux and a
-	// Debian mirror; it is kept and reused.
+	// Base is an image that the engine has, for [Debian]. "" is one built by debootstrap, which
+	// needs root, Linux and a Debian mirror; it is kept and reused.
 	Base string `json:"base,omitempty"`
-	// Agents are agents for [Debian], "claude" and "codex", each with an optional "@" and version; the default is
-	// the version that holdfast was tested with. npm downloads them unless they are cached.
+	// Agents are agents for [Debian], "claude" and "codex", each with an optional "@" and version;
+	// the default is the version that holdfast was tested with. npm downloads the packages that are
+	// not cached.
 	Agents []string `json:"with,omitempty"`
-	// Certificates is a PEM file of trusted certificate authorities. "" keeps those of the base; [Scratch] has
-	// none.
+	// Certificates is the path of a PEM file with trusted certificate authorities. "" keeps those
+	// of the base; a [Scratch] image then has none.
 	Certificates string `json:"certificates,omitempty"`
-	// Suite and Mirror are for debootstrap: the defaults are bookworm and apt's mirror.
+	// Suite and Mirror are used by debootstrap. The defaults are bookworm and the mirror that apt
+	// uses.
 	Suite  string `json:"suite,omitempty"`
 	Mirror string `json:"mirror,omitempty"`
-	// NoCache rebuilds existing images, including the Debian base.
+	// NoCache also rebuilds images that exist, including the Debian base.
 	NoCache bool `json:"fresh,omitempty"`
-	// Folder holds the lock and the temporary files of builds; "" is a folder in the user's cache. It is created
-	// if missing.
+	// Folder has the lock and the temporary files of builds; "" is a folder in the user's cache. It
+	// is created if missing.
 	Folder string `json:"-"`
 	// Packages is the folder of cached npm packages; "" is "packages" in Folder.
 	Packages string `json:"-"`
@@ -73,12 +75,12 @@ type Progress struct {
 
 // The stages of a build.
 const (
-	Wait    = "wait"    // waiting for another build of the same name
+	Wait    = "wait"    // another build of the same name must end first
 	Base    = "base"    // debootstrap is running
 	Package = "package" // npm is downloading a package
 	Send    = "send"    // files are being sent to the engine
 	Make    = "make"    // a message of the engine
-	Done    = "done"    // the image has its names
+	Done    = "done"    // the image has all its names
 )
 
 // String returns one line for users.
@@ -105,7 +107,7 @@ func (s *Spec) tags() []string {
 }
 
 var (
-	// tagPattern is stricter than engines are: host and port, folders, name, tag.
+	// tagPattern accepts less than engines do: host and port, folders, name, tag.
 	tagPattern = lazyregexp.Must(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9]+([._/-]{1,2}[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\z`)
 	// basePattern also allows an id and a digest.
 	basePattern  = lazyregexp.Must(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,300}\z`)

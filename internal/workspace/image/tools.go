@@ -19,18 +19,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// npmAgent is an agent from an npm package that contains a native program and needs no Node.
+// npmAgent is an agent in an npm package that contains a native program and does not need Node.
 type npmAgent struct {
 	name    string
 	version string
 	// spec returns the package for a version and a processor in Node's notation.
 	spec func(version, cpu string) string
-	// pinned are the digests of the package of the tested version, by processor in Go's notation. For other
-	// versions npm provides the digest.
+	// pinned are the digests of the package of the tested version, by processor in Go's notation.
+	// For other versions the digest comes from npm.
 	pinned map[string]string
-	// place returns where a file of the package goes below /opt/NAME, or "" to skip it.
+	// place returns the path below /opt/NAME for a file of the package, or "" to omit the file.
 	place   func(name string) string
-	program string // below /opt/NAME; /usr/local/bin/NAME links to it
+	program string // path below /opt/NAME; /usr/local/bin/NAME is a link to it
 	env     []string
 }
 
@@ -217,7 +217,8 @@ func (b *build) putTool(t *tar.Writer, l *npmAgent, below string) error {
 	return err
 }
 
-// putFolders writes a folder and its missing parents: an engine would create them with the current time.
+// putFolders writes a folder and the parents that are missing, because an engine would create them
+// with the current time.
 func putFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
 	if made[dir] {
 		return nil
@@ -230,8 +231,8 @@ func putFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
 	return f.write(t, below, true)
 }
 
-// unpack yields the files of a package one by one. It accepts only regular files, as npm creates them, with names
-// inside the package.
+// unpack yields the files in a package one after the other. It accepts only regular files, as npm
+// creates them, with names inside the package.
 func unpack(r io.Reader, each func(name string, mode, size int64, body io.Reader) error) error {
 	bad := func(err error) error { return &Error{Op: "read package", Err: ErrPackage, Detail: err.Error()} }
 	z, err := gzip.NewReader(r)

@@ -1,5 +1,5 @@
-// Package jsonrpc implements JSON-RPC in lines, as drivers need it: one goroutine reads all messages in order, and
-// any goroutine may send.
+// Package jsonrpc implements JSON-RPC with one message per line, as drivers need it. One goroutine
+// reads all messages in order, and any goroutine may send.
 //
 //	process ◄──lines──► Conn ──Next──► Message: a response, a request, or a notification
 //
@@ -8,7 +8,7 @@
 //	id := c.Call("initialize", params)
 //	m, err := c.Next() // m.IsResponse(id)
 //
-// It does not dispatch messages and knows no methods.
+// The package does not call handlers for messages, and does not define any methods.
 package jsonrpc
 
 import (
@@ -86,7 +86,8 @@ type Options struct {
 	Version bool // each message contains "jsonrpc":"2.0"
 }
 
-// Conn is a connection to a process. Next may be called by one goroutine at a time, the other methods by any.
+// Conn is a connection to a process. Only one goroutine at a time may call Next. Any goroutine may
+// call the other methods.
 type Conn struct {
 	in  *lineio.Reader
 	out *lineio.Writer
@@ -102,8 +103,10 @@ func New(r io.Reader, w io.WriteCloser, o Options) *Conn {
 	return &Conn{in: lineio.NewReader(r), out: lineio.NewWriter(w), opt: o, open: map[string]bool{}}
 }
 
-// Next returns the next message. An invalid line is a [*BrokenError], and so is a response to no call or a second
-// one to the same call. The end of the stream is [io.ErrUnexpectedEOF], because it never ends a turn properly.
+// Next returns the next message. For an invalid line the error is a [*BrokenError]. The same error
+// is returned for a response to a call that was never made or that already has a response. At the
+// end of the stream the error is [io.ErrUnexpectedEOF], because a turn does not end properly this
+// way.
 func (c *Conn) Next() (*Message, error) {
 	line, err := c.in.Next()
 	switch {
@@ -125,7 +128,8 @@ func (c *Conn) Next() (*Message, error) {
 	return &m, nil
 }
 
-// answered removes a call from the open ones. It returns false for an unknown or answered call.
+// answered removes a call from the calls that wait for a response. It returns false for a call that
+// is unknown or was already answered.
 func (c *Conn) answered(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +138,7 @@ func (c *Conn) answered(id string) bool {
 	return waits
 }
 
-// Call sends a request and returns its id, which the response will have.
+// Call sends a request and returns its id. The response will have the same id.
 func (c *Conn) Call(method string, params any) (id string) {
 	c.mu.Lock()
 	c.last++

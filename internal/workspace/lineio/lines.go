@@ -7,7 +7,7 @@
 //	out.Send(message)
 //	line, err := in.Next()
 //
-// It does not interpret the lines.
+// The package does not interpret the lines.
 package lineio
 
 import (
@@ -31,7 +31,7 @@ func Truncate(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// Reader reads lines of up to [Max] bytes. It is for one goroutine.
+// Reader reads lines of up to [Max] bytes. A Reader must be used by only one goroutine.
 type Reader struct{ r *bufio.Reader }
 
 // NewReader returns a reader of r.
@@ -60,8 +60,8 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Writer writes lines on a separate goroutine, so that a program that does not read cannot block its reader. Its
-// methods may be called from any goroutine.
+// Writer writes lines on a separate goroutine, so that a program that does not read its input
+// cannot block the goroutine that reads its output. Any goroutine may call its methods.
 type Writer struct {
 	to   io.WriteCloser
 	done chan struct{}
@@ -89,7 +89,7 @@ func (w *Writer) run() {
 			return
 		}
 		if _, err := w.to.Write(line); err != nil {
-			return // the process is gone, which its output shows
+			return // the process has ended, which its output shows
 		}
 	}
 }
@@ -127,6 +127,6 @@ func (w *Writer) Close() {
 	w.ended, w.queue = true, nil
 	w.more.Signal()
 	w.mu.Unlock()
-	_ = w.to.Close() // the program may be gone already
+	_ = w.to.Close() // the program may have ended already
 	<-w.done
 }

@@ -22,7 +22,7 @@ type block struct {
 	} `json:"resource"`
 }
 
-// Content parses a list of content blocks. It keeps an invalid block as text.
+// Content parses a list of content blocks. It keeps a block that is invalid as text.
 func Content(raw json.RawMessage) []transcript.Part {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {

@@ -12,7 +12,8 @@
 //	t.AddUse(&toolqueue.Use{ID: "call_1", Name: "Bash", Input: input})
 //	err := t.Ask("request 7", vendor.Permission{Use: "call_1"}, reply)
 //
-// It knows no protocol. All methods are for the driver's one goroutine; Ask replies on another.
+// The package does not depend on a protocol. Only one goroutine, the driver's, may call the
+// methods; Ask replies on another one.
 package toolqueue
 
 import (
@@ -27,20 +28,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Use is a tool use as the protocol announced it.
+// Use is a tool use, as the protocol has announced it.
 type Use struct {
 	ID, Name string
 	Input    json.RawMessage
-	// Sub marks a sub-agent's use. The use is a part of the running use, if one is running.
+	// Sub marks a tool use of a sub-agent. It is a part of the tool use that runs the sub-agent.
 	Sub    bool
-	Parent string // the use that it is a part of, if known
+	Parent string // id of the tool use that runs the sub-agent, if it is known
 
 	state       state
-	settled     bool // the model has answered since it started
-	detached    bool // it got a result while it still ran
+	settled     bool // true if the model has answered since the use started
+	detached    bool // true if the use got a result while it was still running
 	permissions int
 	order       int
-	open        atomic.Int32 // undecided permission requests for it
+	open        atomic.Int32 // number of undecided permission requests for the use
 	refused     atomic.Bool
 }
 
@@ -48,9 +49,9 @@ type state uint8
 
 const (
 	held      state = iota // nothing was emitted for it
-	announced              // the sink has the item
+	announced              // the sink has received the item
 	ended                  // and its result
-	absorbed               // it was decided as part of another use
+	absorbed               // part of another use, under which it was decided
 )
 
 // Turn is one turn of a driver.
@@ -101,7 +102,7 @@ func (s *Turn) Emit(parts ...transcript.Part) error {
 	return s.sink.Item(transcript.Item{Role: transcript.RoleAssistant, Parts: parts})
 }
 
-// Use returns the use with an id, or nil. Its exported fields may be changed while it is pending.
+// Use returns the use with an id, or nil. Its exported fields may be changed until it is emitted.
 func (s *Turn) Use(id string) *Use { return s.uses[id] }
 
 // Find returns the first pending use that matches, or nil.
@@ -117,13 +118,13 @@ func (s *Turn) Find(fits func(*Use) bool) *Use {
 // IsPending reports whether nothing was emitted for a use yet.
 func (u *Use) IsPending() bool { return u.state == held }
 
-// Ended reports whether a use has its result, or needs none.
+// Ended reports whether a use already has its result, or needs none.
 func (u *Use) Ended() bool { return u.state >= ended }
 
-// Detached reports whether a use got its result while it still ran.
+// Detached reports whether a use got its result while it was still running.
 func (u *Use) Detached() bool { return u.detached }
 
-// AddUse adds a use. A known use is updated while it is pending.
+// AddUse adds a use. A use that is already known is updated as long as it is pending.
 func (s *Turn) AddUse(u *Use) {
 	old := s.uses[u.ID]
 	switch {
@@ -184,13 +185,13 @@ func (s *Turn) running() *Use {
 	return newest
 }
 
-// Ask requests the decision about a use, and replies on a new goroutine. The request is the protocol's id of the
-// permission request, for [Turn.Withdraw]. If permission for the use was already requested, or the use runs, the
-// request is for an additional permission.
+// Ask requests the decision about a use, and replies on a new goroutine. The request is the id that
+// the protocol gives to the permission request, for [Turn.Withdraw]. If permission for the use was
+// already requested, or the use runs, the request is for an additional permission.
 func (s *Turn) Ask(request string, p vendor.Permission, reply func(vendor.Answer)) error {
 	u := s.uses[p.Use]
 	switch {
-	case u == nil: // later reports of it are covered by this decision
+	case u == nil: // this decision also applies to later reports of the use
 		s.uses[p.Use] = &Use{ID: p.Use, Name: p.Tool, Input: p.Input, state: absorbed, order: len(s.uses)}
 		if p.Parent == "" {
 			if above := s.running(); above != nil {
@@ -214,7 +215,8 @@ func (s *Turn) Ask(request string, p vendor.Permission, reply func(vendor.Answer
 	return nil
 }
 
-// parentUse returns the use that a sub-agent's use is a part of, if that runs.
+// parentUse returns the running use of which a sub-agent's use is a part: the one that Parent
+// names, or else the newest one. It returns nil if no use is running.
 func (s *Turn) parentUse(u *Use) *Use {
 	if p := s.uses[u.Parent]; p != nil && p.state == announced {
 		return p
@@ -252,7 +254,7 @@ func (s *Turn) question(request string, p vendor.Permission, u *Use, reply func(
 	})
 }
 
-// Withdraw withdraws a permission request: no one waits for its answer.
+// Withdraw withdraws a permission request, because no one waits for its answer.
 func (s *Turn) Withdraw(request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +264,7 @@ func (s *Turn) Withdraw(request string) {
 	}
 }
 
-// RunAll reports that all uses without a pending permission request run.
+// RunAll reports that every use without a pending permission request runs.
 func (s *Turn) RunAll() error {
 	for _, u := range s.ordered() {
 		if err := s.Run(u.ID); err != nil {
@@ -280,13 +282,14 @@ func (s *Turn) Settle() {
 	}
 }
 
-// Advance marks the beginning of the model's next answer. Uses that it did not wait for get a result that says so.
+// Advance marks the beginning of the model's next answer. If the model did not wait for a use, the
+// use gets a result that says so.
 func (s *Turn) Advance(sofar func(*Use) string) error {
 	for _, u := range s.ordered() {
 		if u.state != announced || !u.settled {
 			continue
 		}
-		if u.refused.Load() { // it never ran, and its denial was already reported
+		if u.refused.Load() { // it never ran, and the denial was already reported
 			u.state = ended
 			continue
 		}
@@ -318,7 +321,7 @@ func (s *Turn) ordered() []*Use {
 	return all
 }
 
-// maxNotices limits the notices about unknown messages.
+// maxNotices is the maximum number of notices about unknown messages.
 const maxNotices = 100
 
 // Notice sends a notice to the user.
@@ -342,7 +345,7 @@ func (s *Turn) NoticeOnce(text string) error {
 	return s.Notice(text)
 }
 
-// Text returns content with one text part, or no content if the text is empty.
+// Text returns content with one text part. If the text is empty, it returns no content.
 func Text(text string) []transcript.Part {
 	if text == "" {
 		return nil

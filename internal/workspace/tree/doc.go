@@ -4,9 +4,9 @@
 //	            down: by name, never through a link, never onto another mount
 //	            up:   "..", and only if that is the folder it came from
 //
-// A tree may be as deep as the file system allows, and a walk keeps only few files open. Moving, replacing or
-// linking files during the walk cannot lead it elsewhere. Links, FIFOs, devices and sockets are never opened. The
-// shortest use:
+// A tree may be as deep as the file system allows, but a walk keeps only a few files open. Even if
+// files are moved, replaced or linked during the walk, it does not leave the tree. Links, FIFOs,
+// devices and sockets are never opened. The shortest use:
 //
 //	removed, err := tree.Remove(ctx, parent, "home")
 //	size, err := tree.Measure(ctx, parent, "home", nil)
@@ -21,21 +21,21 @@ import (
 )
 
 var (
-	// ErrMounted is returned for a folder that is a mount point.
+	// ErrMounted is the reason for a folder that was not entered because it is a mount point.
 	ErrMounted = errors.New("it is a mount point")
-	// ErrWriting is returned for a folder that grows as fast as it is emptied.
+	// ErrWriting is returned if entries are added to a folder as fast as they are removed.
 	ErrWriting = errors.New("the folder is still being written")
 )
 
 // Removed is the result of Remove.
 type Removed struct {
-	Entries int64 // files, folders and everything else
+	Entries int64 // number of removed files, folders and other entries
 }
 
 // RemainingError lists what could not be removed or measured.
 type RemainingError struct {
 	Count int     // number of remaining entries
-	Paths []error // the first errors, *fs.PathError with paths below the parent
+	Paths []error // the first errors, each an *fs.PathError with a path below the parent
 }
 
 func (e *RemainingError) Error() string {
@@ -58,9 +58,10 @@ const maxPaths = 5
 
 // Size is the size of a tree.
 type Size struct {
-	// Bytes is the space on disk, at least [MinBytes] for each entry, so that many small files are not free.
+	// Bytes is the space on disk. Each entry counts as at least [MinBytes], so that many small
+	// files are not free.
 	Bytes   int64
-	Files   int64 // everything except folders; a file with several names is counted once
+	Files   int64 // number of entries except folders; a file with several names is counted once
 	Folders int64 // below the top
 	// Unreadable is the number of folders that could not be read, or were moved during the walk.
 	Unreadable int64
@@ -84,8 +85,9 @@ func (s *Size) Add(o Size) {
 type Options struct {
 	// Unlock makes unreadable folders readable for their owner, if permitted.
 	Unlock bool
-	// MaxBytes ends the measuring soon after more than this many bytes were found, which is not an error; 0 is no
-	// limit. With a limit, measuring ends even if a process writes faster than it reads.
+	// MaxBytes ends the measurement soon after more than this many bytes were found. This is not an
+	// error; 0 is no limit. With a limit the measurement ends even if a process writes faster than
+	// the measurement reads.
 	MaxBytes int64
 }
 

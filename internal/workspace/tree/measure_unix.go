@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Measure measures what is below name, one component, in an open folder. It opens only folders. Changes during the
-// measuring may or may not be counted. It returns the context's error, or an error if name itself is not a
-// readable folder; name may be a mount point.
+// Measure measures what is below name, one component, in an open folder. It opens only folders.
+// Changes during the measurement may or may not be counted. It returns the context's error, or an
+// error if name itself is not a folder that can be read. It accepts a mount point as name.
 func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Size, error) {
 	m := &meter{seen: map[inode]bool{}}
 	if o != nil {

@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRounds is the maximum number of passes when entries appear during the removal.
+// maxRounds is the maximum number of passes if new entries appear during the removal.
 const maxRounds = 100
 
-// Remove removes name, one component, from an open folder, with everything below it. Links are removed and never
-// followed, only folders are opened, and a mount point stops it ([ErrMounted]). It adds missing permissions to
-// folders. What cannot be removed is a [*RemainingError]; everything else is then gone. A missing name is not an
-// error. If entries appear as fast as they are removed the error is [ErrWriting].
+// Remove removes name, one component, from an open folder, with everything below it. Links are
+// removed and never followed, only folders are opened, and mount points are not entered
+// ([ErrMounted]). It adds missing permissions to folders. If some entries cannot be removed, it
+// removes everything else, and the error is a [*RemainingError]. It is not an error if name does
+// not exist. If new entries appear as fast as entries are removed, the error is [ErrWriting].
 func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) {
 	r := &remover{}
 	dir := int(parent.Fd())
@@ -75,7 +76,7 @@ func (r *remover) round(ctx context.Context, dir int, name string) (bool, error)
 	return errors.Is(err, fs.ErrNotExist), nil
 }
 
-// soleError returns the error if nothing below name was visited.
+// soleError returns a [*RemainingError] with only this error.
 func (r *remover) soleError(name string, err error) error {
 	r.failures = failures{op: "remove"}
 	r.failed(name, err)
@@ -94,7 +95,7 @@ func (r *remover) entry(dir int, name string) (folder bool, err error) {
 	case errors.Is(err, unix.EISDIR):
 		return true, nil
 	}
-	// Not every system reports that it is a folder.
+	// Not every system reports that the entry is a folder.
 	if st, lerr := lstat(dir, name); lerr == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return true, nil
 	}
@@ -107,7 +108,7 @@ func (r *remover) locked(dir int, name string) bool { return unlock(dir, name, 0
 func (r *remover) entered(dir int) {
 	var st unix.Stat_t
 	if unix.Fstat(dir, &st) == nil && st.Mode&0o700 != 0o700 {
-		_ = unix.Fchmod(dir, 0o700) // a failed removal is reported later
+		_ = unix.Fchmod(dir, 0o700) // if this fails, the failed removals are reported later
 	}
 }
 
@@ -118,7 +119,7 @@ func (r *remover) exitDir(dir int, name string) error {
 	case err == nil:
 		r.removed++
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST), gone(err):
-		return nil // the next pass removes it, or its entries were reported
+		return nil // the next pass removes it, or its entries were already reported
 	}
 	return err
 }

@@ -16,9 +16,9 @@ import (
 
 // visitor receives the entries of a walk. Names are single components; dir is open.
 type visitor interface {
-	// entry visits a name and reports whether it is a folder to enter.
+	// entry visits a name, and reports whether it is a folder that the walk should enter.
 	entry(dir int, name string) (folder bool, err error)
-	// locked is called for a folder that cannot be opened, and reports whether to try again.
+	// locked is called for a folder that cannot be opened. It reports whether to try again.
 	locked(dir int, name string) bool
 	// entered is called for a folder before its entries are read.
 	entered(dir int)
@@ -31,23 +31,24 @@ type visitor interface {
 // maxOpen is the maximum number of open folders on the current path.
 const maxOpen = 16
 
-// walker walks through a tree. It keeps the top and the last folders of the current path open.
+// walker walks through a tree. It keeps only the top folder and the last folders of the current
+// path open.
 type walker struct {
 	ctx   context.Context
 	v     visitor
-	stack []frame // from the top to the current folder
-	open  int     // index of the first open frame, not counting the top
+	stack []frame // the frames from the top to the current folder
+	open  int     // index of the first frame that is open, not counting the top
 }
 
 // frame is a folder on the path from the top to the current folder.
 type frame struct {
-	name string // its name in the parent
+	name string // the name of the folder in its parent
 	id   place
-	file *os.File // nil if it is not open
+	file *os.File // nil if the folder is not open
 	rest []string // subfolders still to visit
 }
 
-// walk visits everything below an open folder. It ends early with the context.
+// walk visits everything below an open folder. It ends early if the context ends.
 func walk(ctx context.Context, top *os.File, v visitor) error {
 	id, err := placeOf(int(top.Fd()))
 	if err != nil {
@@ -79,7 +80,8 @@ func walk(ctx context.Context, top *os.File, v visitor) error {
 // current returns the current folder.
 func (w *walker) current() *os.File { return w.stack[len(w.stack)-1].file }
 
-// push makes an open folder the current one. If too many are open it closes the highest one.
+// push makes an open folder the current one. If too many folders are open, it closes the one
+// nearest to the top.
 func (w *walker) push(f frame) {
 	w.stack = append(w.stack, f)
 	if len(w.stack)-w.open > maxOpen {
@@ -143,7 +145,7 @@ func (w *walker) read() error {
 	}
 }
 
-// down enters a subfolder. It skips one that cannot be entered.
+// down enters a subfolder. It skips a folder that cannot be entered.
 func (w *walker) down(name string) error {
 	dir := int(w.current().Fd())
 	next, id, err := enter(dir, name, w.stack[0].id)
@@ -160,8 +162,8 @@ func (w *walker) down(name string) error {
 	return w.read()
 }
 
-// up returns to the parent folder, if that is still the one it came from. Otherwise the walk continues in the
-// deepest folder that is still in its place.
+// up returns to the parent folder, if that is still the folder from which the walk came. Otherwise
+// the walk continues in the deepest folder of the path that is still in its place.
 func (w *walker) up() error {
 	last := len(w.stack) - 1
 	name, above := w.stack[last].name, &w.stack[last-1]
@@ -203,7 +205,8 @@ func (w *walker) reopen() error {
 	return w.ctx.Err()
 }
 
-// enter opens the folder name in dir. It must not be a link, and must be on the mount of top.
+// enter opens the folder name in dir. The folder must not be a link, and must be on the same mount
+// as top.
 func enter(dir int, name string, top place) (*os.File, place, error) {
 	f, err := openFolder(dir, name)
 	if err != nil {

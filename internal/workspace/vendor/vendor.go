@@ -23,14 +23,14 @@ type Driver interface {
 	Name() string
 	// Command returns how to start the process of a turn in the container.
 	Command(t Turn) Command
-	// Run runs one turn of a started process. It returns when the vendor has ended the turn, or the connection
-	// broke (an error: [io.ErrUnexpectedEOF] if the output ended), and after all its goroutines have ended. It
-	// does not wait for the process. When ctx ends, the caller kills the process, so that reads end; a driver
-	// needs to watch ctx only in Permit.
+	// Run runs one turn of a started process. It returns after the vendor has ended the turn or the
+	// connection was lost, and after all its goroutines have ended. A lost connection is an error:
+	// [io.ErrUnexpectedEOF] if the output ended. Run does not wait for the process. When ctx ends,
+	// the caller kills the process, so that reads end; a driver needs to watch ctx only in Permit.
 	Run(ctx context.Context, t Turn, p Process, s Sink) (End, error)
-	// Transcript returns the path of the vendor's session file, relative to the agent's home and with slashes; ""
-	// if resuming needs no file of a known path. In a path element "*" matches any text: the file is one that
-	// matches.
+	// Transcript returns the path of the vendor's session file, relative to the agent's home and
+	// with slashes. It returns "" if a resume needs no file, or if the path is unknown. In a path
+	// element "*" matches any text; the session file is then a file that matches.
 	Transcript(session, dir string) string
 }
 
@@ -44,9 +44,10 @@ type Turn struct {
 	Session string
 	// Resume resumes Session; otherwise the vendor starts a new one.
 	Resume bool
-	// Input is the user's input, preceded by the history if it is injected. It contains texts and images.
+	// Input is the user's input. The history comes before it, as text, if the vendor's session does
+	// not contain it. Input contains texts and images.
 	Input  []transcript.Part
-	Model  string // the vendor's name of the model, "" is its default
+	Model  string // name of the model as the vendor knows it; "" is the vendor's default
 	System string // added to the vendor's system prompt
 	Dir    string // in the container, absolute
 	Home   string // the agent's home in the container, absolute

@@ -10,9 +10,10 @@
 // the same guards decide about its tool uses, and a tool call is recorded as started before the agent learns that
 // it may run it.
 //
-// A vendor agent stores its own session in a file. That file is an optimization; the log is authoritative.
-// [VendorAgent] resumes the vendor's session if possible and otherwise starts a new one with the history. It never
-// repeats a turn that has produced any output or action.
+// A vendor agent stores its own session in a file. That file is an optimization; the log is
+// authoritative. [VendorAgent] resumes the vendor's session if possible. Otherwise it starts a new
+// session that gets the history as text. It never repeats a turn that has produced output or an
+// action.
 //
 // The shortest use:
 //
@@ -20,5 +21,5 @@
 //	a, err := agent.New(g, g.Agent(agent.Options{Sessions: sessions}))
 //	g.Attach(a)
 //
-// The package starts no process itself and knows neither containers nor protocols.
+// The package does not start processes itself, and does not depend on containers or protocols.
 package vendoragent

@@ -6,11 +6,12 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// TurnError reports a failed turn, in the vendor's words or with the end of its process.
+// TurnError reports a failed turn. Detail is the vendor's error text, or says how the process
+// ended.
 type TurnError struct {
 	Vendor string
 	Detail string
-	err    *model.Error // with the output so far
+	err    *model.Error // contains the output so far
 }
 
 func (e *TurnError) Error() string { return e.Vendor + ": " + e.Detail }

@@ -7,18 +7,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The limits of an injected history.
+// These are the limits of the history that is sent as text.
 const (
 	historyTokens   = 20_000
-	bytesPerToken   = 3 // fewer than in most texts, so that the estimate is safe
+	bytesPerToken   = 3 // most texts have more bytes per token, so the estimate is safe
 	historyPartSize = 4 << 10
 )
 
 const historyIntro = "The conversation so far is between the tags below. It is background, not a new request. " +
 	"Its tool calls have already run. Angle brackets in it are written as entities.\n"
 
-// historyText renders a transcript as text for an agent that does not know it: the newest part within a number of
-// tokens. Content cannot close its block, and omitted items are counted. ok is false if there is no history.
+// historyText returns a transcript as text for an agent that does not know it. It contains the
+// newest part of the transcript, up to a number of tokens. No text inside the history can end the
+// block that contains it, and the text says how many items were omitted. ok is false if there is no
+// history.
 func historyText(items []transcript.Encoded, tokens int) (text string, ok bool) {
 	if tokens <= 0 {
 		tokens = historyTokens
@@ -37,7 +39,7 @@ func historyText(items []transcript.Encoded, tokens int) (text string, ok bool) 
 	return b.String(), true
 }
 
-// inputOf returns items as input for the vendor: users' items unchanged, the program's as texts.
+// inputOf returns the parts of items as input for the vendor. Structured parts become texts.
 func inputOf(items []transcript.Encoded) []transcript.Part {
 	var parts []transcript.Part
 	for _, e := range items {
@@ -61,7 +63,8 @@ func inputOf(items []transcript.Encoded) []transcript.Part {
 	return parts
 }
 
-// asks reports whether an item is input for the vendor: from a user or from the program.
+// asks reports whether an item is input for the vendor, that is, whether it comes from a user or
+// from the program.
 func asks(e transcript.Encoded) bool {
 	switch e.Role() {
 	case transcript.RoleUser, transcript.RoleNotification, transcript.RoleContext, transcript.RoleDeveloper:

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// patch returns the requests of a change to several files: each file, and the target of each move.
+// patch returns the requests for a change to several files: one for each file, and one for the
+// target of each move.
 func (p PathMap) patch(f fields) ([]policy.Request, error) {
 	var changes []fields
 	if err := json.Unmarshal(f["changes"], &changes); err != nil || len(changes) == 0 {
@@ -46,7 +47,7 @@ func (p PathMap) patch(f fields) ([]policy.Request, error) {
 	return out, nil
 }
 
-// folder returns the folder in the container where the command of a use runs.
+// folder returns the folder in the container in which the command of a tool use runs.
 func (p PathMap) folder(f fields) (string, error) {
 	cwd, err := f.text("cwd")
 	switch {

@@ -17,23 +17,24 @@ type PathMapping struct {
 	Inside string // in the container, absolute
 }
 
-// PathMap maps the agent's paths to the host's. Paths are checked and shown as host paths, which rules and users
-// refer to; the agent uses its own.
+// PathMap maps the agent's paths to the host's. Paths are checked and shown as host paths, because
+// rules and users refer to those. The agent uses the paths in the container.
 type PathMap struct {
 	Work string // the agent's working folder in the container
 	Home string // the agent's home in the container
 	All  []PathMapping
 }
 
-// sorted returns the mappings with the deepest first, so that the first match is the right one.
+// sorted returns the mappings with the deepest folders first, so that the first mapping that
+// matches a path is the right one.
 func (p PathMap) sorted(by func(PathMapping) string) []PathMapping {
 	all := slices.Clone(p.All)
 	slices.SortFunc(all, func(a, b PathMapping) int { return len(by(b)) - len(by(a)) })
 	return all
 }
 
-// Host returns the host path of a container path. ok is false for paths that exist only in the container; they
-// keep their name.
+// Host returns the host path of a container path. ok is false for a path that exists only in the
+// container. Such a path is returned unchanged.
 func (p PathMap) Host(at string) (host string, ok bool) {
 	at = path.Clean(at)
 	for _, m := range p.sorted(func(m PathMapping) string { return m.Inside }) {
@@ -44,7 +45,8 @@ func (p PathMap) Host(at string) (host string, ok bool) {
 	return at, false
 }
 
-// Inside returns the container path of a host path. ok is false if the container cannot see it.
+// Inside returns the container path of a host path. ok is false if the path is not visible in the
+// container.
 func (p PathMap) Inside(host string) (at string, ok bool) {
 	host = filepath.Clean(host)
 	for _, m := range p.sorted(func(m PathMapping) string { return m.Host }) {
@@ -55,7 +57,7 @@ func (p PathMap) Inside(host string) (at string, ok bool) {
 	return host, false
 }
 
-// below returns the part of p below a folder: "" for the folder itself.
+// below returns the part of p below a folder, or "" if p is the folder itself.
 func below(p, folder string) (rest string, ok bool) {
 	if p == folder {
 		return "", true
@@ -64,12 +66,13 @@ func below(p, folder string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// maxLinks is the maximum number of links to follow in a path.
+// maxLinks is the maximum number of links that are followed in a path.
 const maxLinks = 40
 
-// Locate resolves a path of the agent without links, as the agent would follow them: a link to /etc points into
-// the container. named is the path before links are resolved. A path that exists only in the container keeps its
-// name; the host's file of that name is a different one.
+// Locate returns the host path of a path of the agent, with all links resolved. It resolves links
+// as the agent would: a link to /etc leads to the /etc of the container. named is the host path
+// before its links are resolved. A path that exists only in the container is returned unchanged;
+// the host's file with that path is a different one.
 func (p PathMap) Locate(name string) (resource, named string) {
 	if !path.IsAbs(name) {
 		if rest, ok := below(name, "~"); ok {
@@ -84,7 +87,7 @@ func (p PathMap) Locate(name string) (resource, named string) {
 	return resource, named
 }
 
-// follow resolves the links of a container path where the host can see them.
+// follow resolves the links in a container path as far as the host can see them.
 func (p PathMap) follow(name string) string {
 	done, todo := "/", strings.Split(strings.TrimPrefix(name, "/"), "/")
 	for links := 0; len(todo) > 0; {
@@ -112,8 +115,8 @@ func (p PathMap) follow(name string) string {
 // plain matches paths that need no quotes in a command.
 var plain = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+\z`)
 
-// Command returns a command line with host paths in place of container paths, for rules and for the approver. The
-// agent runs the original.
+// Command returns a command line in which container paths are replaced by host paths, for rules and
+// for the approver. The agent runs the original command.
 func (p PathMap) Command(line string) string {
 	var names []string
 	hosts := map[string]string{}
@@ -133,5 +136,5 @@ func (p PathMap) Command(line string) string {
 			return m[1] + hosts[m[2]] + m[3]
 		})
 	}
-	return replace(replace(line)) // twice: neighbors share the character between them
+	return replace(replace(line)) // twice, because two adjacent matches share the character between them
 }

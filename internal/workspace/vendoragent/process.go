@@ -10,12 +10,12 @@ import (
 // Process is a vendor agent's process in its container. Its methods may be called from any goroutine.
 type Process interface {
 	vendor.Process
-	// Wait returns when the process has ended. It returns an error when ctx ends or the process's state cannot be
-	// determined.
+	// Wait returns when the process has ended. It returns an error when ctx ends, or if the state
+	// of the process cannot be determined.
 	Wait(ctx context.Context) (Exit, error)
-	// Kill ends the process and everything it started.
+	// Kill ends the process and all processes that it has started.
 	Kill(ctx context.Context) error
-	// Close releases the process and kills it if it still runs.
+	// Close releases the process. If the process still runs, it is killed.
 	Close() error
 }
 
@@ -30,10 +30,10 @@ type Spec struct {
 // Exit says how a process ended.
 type Exit struct {
 	Code   int
-	Signal string // the signal that ended it, or ""
+	Signal string // the signal that ended the process, or ""
 	OOM    bool   // the container ran out of memory, and the kernel killed this process
-	Detail string // why it ended, as text with its last output; "" means this package's text
-	Err    error  // why it ended, as an error that callers can compare, or nil
+	Detail string // why the process ended, with its last output; "" means this package's text
+	Err    error  // why the process ended, as an error that callers can compare, or nil
 }
 
 func (e Exit) String() string {

@@ -12,15 +12,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Mapping is the payload of a vendor.mapped record: from here on this id is the vendor's session for the Holdfast session.
-// Each generation has an id that was never used before.
+// Mapping is the payload of a vendor.mapped record. It says that from this record on the vendor's
+// session with this id belongs to the Holdfast session. Each generation has a new id, which was
+// never used before.
 type Mapping struct {
 	Vendor      string `json:"vendor"`
-	Session     string `json:"session"` // the vendor's id; "" until the vendor reports it
+	Session     string `json:"session"` // the vendor's id of its session; "" until the vendor reports it
 	Generation  int    `json:"generation"`
 	Workspace   string `json:"workspace,omitempty"`
 	WorkspaceID string `json:"workspace_id,omitempty"`
-	// Reason says why there is a new one: "new", or what was wrong with the old one.
+	// Reason says why there is a new session of the vendor: "new", or what was wrong with the
+	// previous one.
 	Reason string `json:"reason"`
 }
 
@@ -28,7 +30,7 @@ type Mapping struct {
 const (
 	EventResumeFailed = "resume_failed" // the vendor's session could not be resumed
 	EventVendorEnded  = "vendor_ended"  // the vendor's process ended during a turn
-	EventDeleted      = "deleted"       // the workspace was deleted; the session stays
+	EventDeleted      = "deleted"       // the workspace was deleted; the session was kept
 )
 
 // Event is the payload of a workspace.event record.
@@ -39,12 +41,12 @@ type Event struct {
 	Vendor      string `json:"vendor,omitempty"`
 	Session     string `json:"session,omitempty"` // the vendor's id
 	Reason      string `json:"reason,omitempty"`
-	OOM         bool   `json:"oom,omitempty"`    // it ran out of memory
-	Stderr      string `json:"stderr,omitempty"` // the end of its standard error
+	OOM         bool   `json:"oom,omitempty"`    // the container ran out of memory
+	Stderr      string `json:"stderr,omitempty"` // the last part of the process's standard error
 }
 
-// readMapping reads a record's mapping. ok is false for other records, including those left by an import of a
-// vendor's files.
+// readMapping reads a record's mapping. ok is false for any other record, including a record that
+// an import of a vendor's files has written.
 func readMapping(r *session.Record) (m Mapping, ok bool) {
 	if r.Kind != record.KindVendorMapped || r.Payload == nil || json.Unmarshal(r.Payload, &m) != nil {
 		return Mapping{}, false
@@ -52,15 +54,17 @@ func readMapping(r *session.Record) (m Mapping, ok bool) {
 	return m, m.Generation > 0
 }
 
-// vendorSessions is what a session's log says about the vendor's sessions.
+// vendorSessions has the information about the vendor's sessions in a session's log.
 type vendorSessions struct {
-	last     *Mapping // of this vendor in this workspace, nil if there is none
-	changed  bool     // the transcript was rewritten since then
-	newest   int      // latest generation of any vendor and workspace
+	last     *Mapping // the newest mapping, or nil if it is not of this vendor and workspace
+	changed  bool     // true if the transcript was rewritten after that mapping
+	newest   int      // the latest generation, of any vendor and any workspace
 	sessions map[string]bool
 }
 
-// readKnown reads only a session's own records: inherited records of a fork describe the parent's vendor session.
+// readKnown reads what a session's log says about the vendor's sessions. It reads only the
+// session's own records. The records that a fork inherits describe the vendor session of the
+// parent.
 func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID string) (vendorSessions, error) {
 	k := vendorSessions{sessions: map[string]bool{}}
 	if s == nil || id == "" {
@@ -96,18 +100,20 @@ func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID
 	return k, nil
 }
 
-// metadataKey is the metadata key under which an item names the vendor's session that has it.
+// metadataKey is the metadata key under which an item names the vendor's session that contains the
+// item.
 const metadataKey = "vendor"
 
 // vendorMark is the value of metadataKey in an item's metadata.
 type vendorMark struct {
 	Name    string `json:"name"`
 	Session string `json:"session"`
-	// FileBytes is the size of the vendor's session file at that time. The file only grows.
+	// FileBytes is the size that the vendor's session file had when the item was marked. The file
+	// only grows.
 	FileBytes int64 `json:"kept,omitempty"`
 }
 
-// stamp marks an item with the vendor's session that has it.
+// stamp marks an item with the vendor's session that contains the item.
 func (m vendorMark) stamp(it *transcript.Item) {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -118,7 +124,7 @@ func (m vendorMark) stamp(it *transcript.Item) {
 	it.Metadata = meta
 }
 
-// markOf reads an item's mark; the zero mark if it has none.
+// markOf returns the mark of an item, or the zero mark if the item has none.
 func markOf(e transcript.Encoded) (m vendorMark) {
 	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("metadata")).Field(metadataKey)
 	if raw == nil || json.Unmarshal(raw, &m) != nil {

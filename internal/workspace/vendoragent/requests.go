@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// fields are a tool's arguments by their exact names. A decoder that accepts "Command" for "command" could check
-// another call than the one the agent makes.
+// fields has the arguments of a tool, keyed by their exact names. A decoder that also accepts
+// "Command" as "command" could check a different call than the agent makes.
 type fields map[string]json.RawMessage
 
 func readFields(input json.RawMessage) (fields, error) {
@@ -26,7 +26,7 @@ func readFields(input json.RawMessage) (fields, error) {
 	return f, nil
 }
 
-// text returns a string argument; "" if it is missing.
+// text returns an argument that is a string, or "" if it is missing.
 func (f fields) text(name string) (string, error) {
 	raw, ok := f[name]
 	if !ok || string(raw) == "null" {
@@ -39,7 +39,7 @@ func (f fields) text(name string) (string, error) {
 	return s, nil
 }
 
-// display returns an argument of any type as text for the approver.
+// display returns an argument of any type as text that the approver can read.
 func (f fields) display(name string) string {
 	if s, err := f.text(name); err == nil {
 		return s
@@ -47,7 +47,7 @@ func (f fields) display(name string) string {
 	return string(f[name])
 }
 
-// readOnly are tools that change nothing and access no named resource.
+// readOnly has the tools that change nothing and access no resource with a name.
 var readOnly = map[string]bool{
 	"TodoWrite": true, "TodoRead": true, "WebSearch": true, "ToolSearch": true,
 	"TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
@@ -55,14 +55,14 @@ var readOnly = map[string]bool{
 	"AskUserQuestion": true,
 }
 
-// sideBySide are tools whose calls a vendor agent may run in parallel.
+// sideBySide has the tools whose calls a vendor agent may run in parallel.
 var sideBySide = map[string]bool{
 	"Read": true, "Glob": true, "Grep": true, "LS": true, "NotebookRead": true, "WebFetch": true, "WebSearch": true,
 	"Task": true, "Agent": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
 }
 
-// requests returns, in the host's terms, what a use of the agent's tool would access. An error means invalid
-// arguments; it is returned to the agent.
+// requests returns what a use of the agent's tool would access, with the paths of the host. An
+// error means that the arguments are invalid. It is returned to the agent.
 func (p PathMap) requests(tool string, input json.RawMessage) ([]policy.Request, error) {
 	f, err := readFields(input)
 	if err != nil {
@@ -136,7 +136,8 @@ func (p PathMap) file(op policy.Operation, f fields, field, shown string) ([]pol
 	return []policy.Request{r}, nil
 }
 
-// glob returns the request for the folder a pattern begins in: "/etc/*.conf" accesses /etc, whatever path is.
+// glob returns the request for the folder in which a pattern begins. For example, "/etc/*.conf"
+// accesses /etc, whatever the path argument is.
 func (p PathMap) glob(f fields) ([]policy.Request, error) {
 	pattern, err := f.text("pattern")
 	if err != nil {
@@ -178,7 +179,7 @@ func connect(f fields) ([]policy.Request, error) {
 	return []policy.Request{{Operation: policy.OpConnect, Resource: u.Hostname(), ReadOnly: true}}, nil
 }
 
-// shownLines is the maximum number of lines of a change shown to the approver.
+// shownLines is the maximum number of lines of a change that the approver sees.
 const shownLines = 200
 
 func added(text string) string   { return prefixed("+ ", text) }
@@ -203,8 +204,8 @@ func prefixed(mark, text string) string {
 	return b.String()
 }
 
-// unseen returns why an allowed use cannot work: it names a host path that the agent sees under another name or
-// not at all.
+// unseen returns the reason why a tool use cannot work although it is allowed: it names a host path
+// that has another name in the container, or that does not exist there.
 func (p PathMap) unseen(tool string, input json.RawMessage) string {
 	var field string
 	switch tool {

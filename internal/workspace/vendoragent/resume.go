@@ -14,12 +14,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// begin starts a turn in the first way that works (see [VendorAgent]), and returns it once it has produced output
-// or the last way has failed.
+// begin starts a turn in the first way that works (see [VendorAgent]). It returns when the turn has
+// produced output, or when the last way has failed.
 func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, system string, notify func(string) bool) (*vendorTurn, error) {
 	if x := g.current(); x != nil {
 		select {
-		case <-x.gone: // two processes must never write to one session
+		case <-x.gone: // two processes must never write to the same session
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -61,10 +61,11 @@ func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, sys
 	return x, err
 }
 
-// continueText is the input of an agent that resumes without new input from the user.
+// continueText is the input for an agent that resumes its session although the user has sent no new
+// input.
 const continueText = "Continue where you were interrupted."
 
-// learn reads, once, the log's records about the vendor's sessions.
+// learn reads the records about the vendor's sessions in the log. It does so only once.
 func (g *VendorAgent) learn(ctx context.Context) error {
 	if g.known != nil {
 		return nil
@@ -81,8 +82,8 @@ func (g *VendorAgent) learn(ctx context.Context) error {
 	return nil
 }
 
-// split splits a transcript into the part the vendor's session has (or gets as history) and the input for this
-// turn.
+// split splits a transcript into two parts: the part that the vendor's session contains (or that
+// the agent gets as history), and the input for this turn.
 func (g *VendorAgent) split(items []transcript.Encoded) (before, input []transcript.Encoded) {
 	at := len(items)
 	for at > 0 && asks(items[at-1]) {
@@ -97,10 +98,10 @@ func (g *VendorAgent) split(items []transcript.Encoded) (before, input []transcr
 	return items[:at:at], append(input, items[at:]...)
 }
 
-// sessionName matches valid names of a vendor's session.
+// sessionName matches the valid names of a vendor's session.
 var sessionName = lazyregexp.Must(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// stale returns why the vendor's session cannot be resumed, or "".
+// stale returns the reason why the vendor's session cannot be resumed, or "".
 func (g *VendorAgent) stale(before []transcript.Encoded) string {
 	last := g.known.last
 	switch {
@@ -108,7 +109,7 @@ func (g *VendorAgent) stale(before []transcript.Encoded) string {
 		return "ephemeral"
 	case last == nil:
 		return "new"
-	case !sessionName().MatchString(last.Session): // the agent chose the name, which is used as an argument and in a path
+	case !sessionName().MatchString(last.Session): // the agent has chosen the name, which is used as an argument and in a path
 		return "the agent gave its session an invalid name"
 	case g.known.changed:
 		return "the transcript was rewritten since then"
@@ -120,14 +121,14 @@ func (g *VendorAgent) stale(before []transcript.Encoded) string {
 	switch size, err := g.sessionFileSize(last.Session); {
 	case err != nil:
 		return err.Error()
-	case size < newest.FileBytes: // the agent would resume with less and not report it
+	case size < newest.FileBytes: // the agent would resume without the missing part and not report it
 		return fmt.Sprintf("the file of the agent's session has %d bytes, but had %d", size, newest.FileBytes)
 	}
 	return ""
 }
 
-// sessionFileSize checks the file of a vendor's session and returns its size in bytes: the maximum if there is no
-// file or no check.
+// sessionFileSize checks the file of a vendor's session and returns its size in bytes. It returns
+// the maximum size if there is no file, or if no check is set.
 func (g *VendorAgent) sessionFileSize(session string) (int64, error) {
 	file := g.opt.Vendor.Transcript(session, g.opt.Places.Work)
 	if file == "" || g.opt.Ready == nil {
@@ -146,7 +147,7 @@ func newestMark(items []transcript.Encoded) vendorMark {
 	return vendorMark{}
 }
 
-// stepDown records why the vendor's session is not resumed.
+// stepDown records the reason why the vendor's session is not resumed.
 func (g *VendorAgent) stepDown(ctx context.Context, why string, notify func(string) bool) error {
 	if err := g.note(ctx, record.KindWorkspaceEvent, Event{
 		Event: EventResumeFailed, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID,
@@ -160,7 +161,8 @@ func (g *VendorAgent) stepDown(ctx context.Context, why string, notify func(stri
 	return nil
 }
 
-// renew gives the turn a new vendor session, recorded before the vendor learns of it.
+// renew starts a new vendor session for the turn. The session is recorded before the vendor is told
+// its id.
 func (g *VendorAgent) renew(ctx context.Context, t *vendor.Turn, why string) error {
 	id := g.opt.NewID()
 	for g.known.sessions[id] {
@@ -191,8 +193,9 @@ func (g *VendorAgent) note(ctx context.Context, k session.Kind, payload any) err
 	return g.agent.Note(ctx, d)
 }
 
-// attempt starts the agent and waits until it produces output or ends. The result failed says why it ended before
-// any output or action, if another session may fix that; otherwise it is "", even if the turn failed.
+// attempt starts the agent, and waits until the agent produces output or ends. The result failed is
+// not "" if the agent ended before any output or action and another session may prevent that. It
+// then says why the agent ended. Otherwise it is "", even if the turn failed.
 func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[string]bool) (x *vendorTurn, failed string, err error) {
 	c := g.opt.Vendor.Command(t)
 	p, err := g.opt.Start(ctx, Spec{ID: t.Session, Args: c.Args, Env: append(c.Env, t.Env...), Dir: t.Dir})
@@ -200,7 +203,7 @@ func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[stri
 		return nil, "", err
 	}
 	x = newTurn(g.opt.Vendor, t, p, taken, g.opt.NewID)
-	x.silence = g.opt.Silence // set before any reader exists
+	x.silence = g.opt.Silence // set before anything reads it
 	g.replace(x)
 	patience := g.opt.Silence
 	if t.Resume {
@@ -229,7 +232,8 @@ func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[stri
 	return x, "", nil
 }
 
-// confirm records the id that the vendor gave its session, if it differs from the requested one.
+// confirm records the id that the vendor has given to its session, if it differs from the requested
+// id.
 func (g *VendorAgent) confirm(ctx context.Context, x *vendorTurn) error {
 	id := x.sessionID()
 	if id == "" || g.known.last == nil || id == g.known.last.Session {
@@ -256,7 +260,8 @@ func (g *VendorAgent) recordCrash(x *vendorTurn) {
 	if wire == nil {
 		return
 	}
-	// The turn fails with the same text. A log that cannot be written reports its own error.
+	// The error of the turn has the same text. If the log cannot be written, the log reports that
+	// error itself.
 	_ = g.note(context.Background(), record.KindWorkspaceEvent, Event{
 		Event: EventVendorEnded, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Vendor: g.opt.Vendor.Name(),
 		Session: g.sessionOf(x), Reason: x.failure(), OOM: exit.OOM, Stderr: x.proc.Stderr(),
@@ -273,8 +278,8 @@ func usesOf(items []transcript.Encoded) map[string]bool {
 	return taken
 }
 
-// awaitFirst waits until the turn produces output or is over. It ends a turn that has not begun within
-// [Options].Patience; after that, the agent may be silent longer.
+// awaitFirst waits until the turn produces output or is over. It ends a turn that has not begun
+// within patience. A turn that has begun may be silent for the time in [Options].Silence.
 func (x *vendorTurn) awaitFirst(ctx context.Context, patience time.Duration) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -313,7 +318,7 @@ func (x *vendorTurn) sessionID() string {
 	return x.session
 }
 
-// conclude records that the loop knows how the turn ended, or no longer needs to know.
+// conclude records that the loop knows how the turn ended, or does not need to know it.
 func (x *vendorTurn) conclude() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -14,20 +14,20 @@ import (
 
 // use is a vendor agent's tool use in progress.
 type use struct {
-	id, name string // the vendor's id; loopID differs if the transcript already contains it
+	id, name string // the vendor's id; loopID is different if the transcript already contains that id
 	loopID   string
 	input    []byte
 
-	asked  chan *request // receives the vendor's permission request for this use
-	nested chan *request // receives requests for calls within this use
-	denied chan struct{} // closed when the loop denied the use
+	asked  chan *request // receives the vendor's permission request for this tool use
+	nested chan *request // receives requests for calls that are made within this tool use
+	denied chan struct{} // closed when the loop has denied the tool use
 	done   chan struct{} // closed when there is a result
 
-	running bool   // the vendor runs it without asking
+	running bool   // true if the vendor runs the tool without asking
 	asking  bool   // the vendor has asked
-	allowed bool   // the vendor was allowed to run it
+	allowed bool   // true if the vendor was allowed to run the tool
 	begun   bool   // loopID has started
-	refusal string // set before denied is closed
+	refusal string // set before the channel denied is closed
 	result  transcript.ToolResult
 }
 
@@ -45,15 +45,15 @@ func newUse(id string) *use {
 	}
 }
 
-// The limits of what a vendor can make the host store.
+// These are the limits for what a vendor can make the host store.
 const (
-	maxName      = 512     // of a session, in bytes
+	maxName      = 512     // length of a session's id in bytes
 	maxNotices   = 100     // of a turn
 	maxQuestions = 1000    // pending at once
-	useSize      = 1 << 10 // estimated size of a tool use without its arguments
+	useSize      = 1 << 10 // estimated size of a tool use in bytes, without its arguments
 )
 
-// errSink is returned to a driver that violates the protocol.
+// errSink is the error that a driver gets if it violates the protocol.
 var errSink = errors.New("the agent violated its protocol")
 
 // sink passes a driver's output to a turn.
@@ -73,7 +73,7 @@ func (s sink) Delta(d vendor.Delta) error {
 	return s.x.put(message{delta: &d, size: len(d.Text) + len(d.Thinking) + 64})
 }
 
-// Notice passes on a limited number of notices, so that an unknown protocol cannot flood the user.
+// Notice forwards notices up to a limit, so that an unknown protocol cannot flood the user.
 func (s sink) Notice(text string) error {
 	s.x.mu.Lock()
 	s.x.notices++
@@ -95,8 +95,8 @@ func (s sink) Running(id string) error {
 	return nil
 }
 
-// newUse returns the use with one of the vendor's ids, a new one if the last use with this id has its result. The
-// caller holds x.mu.
+// newUse returns the tool use with one of the vendor's ids. If the last use with this id already
+// has its result, it returns a new use. The caller holds x.mu.
 func (x *vendorTurn) newUse(id string) *use {
 	u := x.uses[id]
 	if u != nil {
@@ -113,7 +113,7 @@ func (x *vendorTurn) newUse(id string) *use {
 	return u
 }
 
-// Item takes the results out of an item and queues the rest.
+// Item removes the results from an item and queues the rest.
 func (s sink) Item(it transcript.Item) error {
 	var parts []transcript.Part
 	size := 64
@@ -149,7 +149,7 @@ func (s sink) Item(it transcript.Item) error {
 	return s.x.put(message{item: &it, size: size})
 }
 
-// used records a tool use and returns the loop's id for it.
+// used records a tool use, and returns the id under which the loop knows it.
 func (x *vendorTurn) used(p transcript.ToolUse) (loopID string, err error) {
 	if p.ID == "" {
 		return "", fmt.Errorf("%w: a tool use without an id", errSink)
@@ -185,7 +185,7 @@ func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
 	x.active = true
 	u.result = r
 	close(u.done)
-	early := u.asking && !u.allowed && u.refusal == "" && !r.IsError // it did not wait for the answer
+	early := u.asking && !u.allowed && u.refusal == "" && !r.IsError // the vendor did not wait for the answer
 	if !u.asking || early {
 		u.running = true
 		x.abortRefused(u)
@@ -195,7 +195,7 @@ func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
 
 var ended = vendor.Answer{Message: "not allowed: the tool use that this call belongs to has ended"}
 
-// Permit waits for the decision about a use, or about a call within one.
+// Permit waits for the decision about a tool use, or about a call that is made within one.
 func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
 	x := s.x
 	q := &request{ctx: ctx, p: p, answer: make(chan vendor.Answer, 1)}
@@ -241,7 +241,7 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 		return a, nil
 	case <-u.denied:
 		return x.denial(u), nil
-	case <-u.done: // no one receives the request
+	case <-u.done: // no one receives the request any longer
 		return ended, nil
 	case <-ctx.Done():
 		return vendor.Answer{}, context.Cause(ctx)
@@ -262,7 +262,8 @@ func (x *vendorTurn) denial(u *use) vendor.Answer {
 	return vendor.Answer{Message: u.refusal}
 }
 
-// parent finds the use a request belongs to: the one it names, or the only running one. The caller holds x.mu.
+// parent finds the tool use to which a request belongs. This is the use that the request names, or
+// else the only use that is running. The caller holds x.mu.
 func (x *vendorTurn) parent(id string) *use {
 	if u := x.uses[id]; id != "" && u != nil && u.loopID != "" {
 		return u

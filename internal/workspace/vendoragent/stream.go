@@ -12,7 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Stream yields the agent's next output: it starts a turn or continues the running one.
+// Stream yields the next output of the agent. It starts a turn, or continues the turn that is
+// running.
 func (g *VendorAgent) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		items, err := itemsOf(req.Messages)
@@ -73,7 +74,7 @@ func (g *VendorAgent) hasNewInput() bool {
 	return slices.ContainsFunc(g.late, func(e transcript.Encoded) bool { return e.Role() == transcript.RoleUser })
 }
 
-// listen yields deltas and returns the next complete item, or the turn's error.
+// listen yields deltas, and returns the next complete item or the error of the turn.
 func (g *VendorAgent) listen(ctx context.Context, x *vendorTurn, yield func(model.Event, error) bool) (model.Answer, error) {
 	for {
 		m, ok, err := x.peek(ctx)
@@ -124,7 +125,7 @@ func (g *VendorAgent) emit(m message, yield func(model.Event, error) bool) bool 
 func (g *VendorAgent) sign(x *vendorTurn, it *transcript.Item) *transcript.Item {
 	m := vendorMark{Name: g.opt.Vendor.Name(), Session: g.sessionOf(x)}
 	if !g.opt.Ephemeral && sessionName().MatchString(m.Session) {
-		// Problems of the file are reported when the session is resumed.
+		// Problems with the file are reported when the session is resumed.
 		if size, err := g.sessionFileSize(m.Session); err == nil && size < math.MaxInt64 {
 			m.FileBytes = size
 		}
@@ -138,7 +139,7 @@ func (g *VendorAgent) sign(x *vendorTurn, it *transcript.Item) *transcript.Item 
 	return it
 }
 
-// release returns the item that was held back because it might be the last.
+// release returns the item that was held back because it could have been the last one.
 func (g *VendorAgent) release(more bool) model.Answer {
 	it := *g.held
 	g.held = nil
@@ -148,7 +149,7 @@ func (g *VendorAgent) release(more bool) model.Answer {
 	return model.Answer{Item: it, More: more}
 }
 
-// last returns the answer of a turn that is over.
+// last returns the answer of a turn that has ended.
 func (g *VendorAgent) last(x *vendorTurn) (model.Answer, error) {
 	end, exit, _, wire := x.outcome()
 	if wire != nil || end.Failure != "" {
@@ -183,7 +184,7 @@ func (g *VendorAgent) last(x *vendorTurn) (model.Answer, error) {
 	return a, nil
 }
 
-// paid returns the vendor's cost for its turn, or nil if this vendor reports none.
+// paid returns the cost that the vendor reports for its turn, or nil if the vendor reports none.
 func (g *VendorAgent) paid(end vendor.End) *float64 {
 	if end.Cost <= 0 && !g.Info().Reported {
 		return nil
@@ -191,8 +192,8 @@ func (g *VendorAgent) paid(end vendor.End) *float64 {
 	return new(max(end.Cost, 0))
 }
 
-// mostTokens is more than any model uses in a turn. A vendor's counts are clamped between 0 and this value, so
-// that sums do not overflow.
+// mostTokens is a number of tokens that no model reaches in a turn. A vendor's counts are limited
+// to values from 0 to this number, so that sums do not overflow.
 const mostTokens = 1 << 40
 
 func validUsage(u transcript.Usage) transcript.Usage {

@@ -16,22 +16,23 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// toolProxy represents a vendor agent's tool in the loop: it computes the requests of a use, and running it allows
-// the vendor agent to run it.
+// toolProxy represents a vendor agent's tool in the loop. It computes the requests for a use of the
+// tool. Its Run allows the vendor agent to run the tool.
 type toolProxy struct {
 	g    *VendorAgent
 	name string
 }
 
-// Spec describes the tool. Only the vendor agent uses it, so no model gets its description.
+// Spec describes the tool. Only the vendor agent uses the tool, so its description is not sent to
+// any model.
 func (t toolProxy) Spec() tool.Spec { return tool.Spec{Name: t.name, ReadOnly: sideBySide[t.name]} }
 
-// Requests returns what a use would access, in the host's terms.
+// Requests returns what a tool use would access, with the paths of the host.
 func (t toolProxy) Requests(c *tool.Call) ([]policy.Request, error) {
 	return t.g.opt.Places.requests(t.name, c.Input)
 }
 
-// RunsWithoutApproval names the agent if it runs a use without asking.
+// RunsWithoutApproval returns the name of the agent if the agent runs a tool use without asking.
 func (t toolProxy) RunsWithoutApproval(c *tool.Call) string {
 	x, u := t.g.find(c.ID)
 	if u == nil {
@@ -45,7 +46,8 @@ func (t toolProxy) RunsWithoutApproval(c *tool.Call) string {
 	return t.g.opt.Vendor.Name()
 }
 
-// Void signals the end of the agent that requested a use: its pending approval is void.
+// Void returns a channel that is closed when the agent that requested a tool use has ended. Its
+// pending approval request is then void, and why returns the reason.
 func (t toolProxy) Void(c *tool.Call) (lapsed <-chan struct{}, why func() string) {
 	x, u := t.g.find(c.ID)
 	if u == nil {
@@ -59,10 +61,10 @@ func (t toolProxy) Void(c *tool.Call) (lapsed <-chan struct{}, why func() string
 	}
 }
 
-// lost is the result of a use whose agent has ended.
+// lost is the result of a tool use whose agent has ended.
 const lost = "not run: the agent that requested it has ended; request it again if it is still needed"
 
-// Run lets the vendor agent run a use and waits for the result.
+// Run allows the vendor agent to run a tool use, and waits for the result.
 func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	x, u := t.g.find(c.ID)
 	if u == nil {
@@ -72,7 +74,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	u.begun = true
 	x.mu.Unlock()
 	allowed := false
-	late := time.NewTimer(x.silence) // for a use that was announced but neither requested nor run
+	late := time.NewTimer(x.silence) // for a tool use that was announced, but neither requested nor run
 	defer late.Stop()
 	for {
 		select {
@@ -91,7 +93,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 			u.allowed = u.allowed || allowed
 			x.mu.Unlock()
 			q.answer <- a
-		case q := <-u.nested: // this means that it runs
+		case q := <-u.nested: // a nested request means that the tool is running
 			late.Stop()
 			go func() { q.answer <- t.decideNested(c, q) }()
 		case <-u.done:
@@ -112,7 +114,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 
 var errInterrupted = errors.New("interrupted")
 
-// unfinished describes a use whose agent ended before its result.
+// unfinished describes a tool use whose agent ended before there was a result.
 func unfinished(x *vendorTurn, u *use, allowed bool) string {
 	why := x.failure()
 	if why == "" {
@@ -126,8 +128,8 @@ func unfinished(x *vendorTurn, u *use, allowed bool) string {
 	return "interrupted, the outcome is unknown: " + why
 }
 
-// permit answers the agent's permission request for a use that was allowed. The answer contains the arguments that
-// were allowed, even if the agent's request has other ones.
+// permit answers the agent's permission request for a use that was allowed. The answer contains the
+// arguments that were allowed, even if the arguments in the agent's request are different.
 func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.Answer {
 	if why := t.g.opt.Places.unseen(t.name, c.Input); why != "" {
 		return vendor.Answer{Message: why}
@@ -139,19 +141,20 @@ func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.An
 	return a
 }
 
-// sameRequest reports whether the agent's request matches the decided call in everything that a guard and an
-// approver see; programs may add other arguments.
+// sameRequest reports whether the agent's request matches the decided call in everything that a
+// guard and an approver can see. Programs may add other arguments.
 func (t toolProxy) sameRequest(allowed, asked json.RawMessage) bool {
 	if len(asked) == 0 || bytes.Equal(jsonscan.Compact(allowed), jsonscan.Compact(asked)) {
 		return true
 	}
 	a, errA := t.g.opt.Places.requests(t.name, allowed)
 	b, errB := t.g.opt.Places.requests(t.name, asked)
-	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the arguments of the other tools are opaque
+	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the arguments of other tools are not interpreted
 	return errA == nil && errB == nil && named && reflect.DeepEqual(a, b)
 }
 
-// decideNested decides about a call within the running use, as a request of that use.
+// decideNested decides about a call that is made within the running tool use. It treats the call as
+// a request of that use.
 func (t toolProxy) decideNested(c *tool.Call, q *request) vendor.Answer {
 	if c.Ask == nil {
 		return vendor.Answer{Message: "no one can approve this"}

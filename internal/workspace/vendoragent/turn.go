@@ -13,15 +13,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Time limits for the end of a process: exitTimeout after its turn is over, and drainTimeout after its output
-// ended without the end of the turn, because its exit explains why.
+// Time limits for the end of a process. exitTimeout applies after its turn is over. drainTimeout
+// applies if its output has ended before the turn, because the way the process exits explains why.
 const (
-	exitTimeout  = 2 * time.Second // it may take longer after it was asked to end
+	exitTimeout  = 2 * time.Second // the process may take longer after it was asked to end
 	drainTimeout = 3 * time.Second
-	killTimeout  = 10 * time.Second // until all its processes have ended after they were killed
+	killTimeout  = 10 * time.Second // the time until all its processes have ended after they were killed
 )
 
-// maxQueued limits the agent's queued output while a tool runs or an approval is pending, in bytes.
+// maxQueued is the maximum number of bytes of the agent's output that are queued while a tool runs
+// or an approval request is pending.
 const maxQueued = 256 << 20
 
 // message is one output of the agent: exactly one field is set.
@@ -44,11 +45,11 @@ type vendorTurn struct {
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 
-	silence time.Duration // the maximum silence
+	silence time.Duration // how long the agent may send nothing
 
-	changed chan struct{} // has one element when the queue has changed
-	over    chan struct{} // closed when the vendor has ended the turn, or the connection broke
-	gone    chan struct{} // closed when the process has ended as well
+	changed chan struct{} // has one element if the queue has changed
+	over    chan struct{} // closed when the vendor has ended the turn or the connection was lost
+	gone    chan struct{} // closed when the process has also ended
 
 	mu          sync.Mutex // guards the fields below
 	queue       []message
@@ -57,19 +58,20 @@ type vendorTurn struct {
 	questions   int             // number of pending requests
 	uses        map[string]*use // by the vendor's id
 	byID        map[string]*use // by the loop's id
-	taken       map[string]bool // ids that the transcript already contains
-	session     string          // as the vendor confirmed it
-	active      bool            // it has produced output or an action
+	taken       map[string]bool // the ids that the transcript already contains
+	session     string          // the id of the session, as the vendor has confirmed it
+	active      bool            // true if the agent has produced output or an action
 	end         vendor.End
-	err         error // of the connection; nil if the vendor ended the turn
-	killed      error // why the process was killed, or nil
-	abortReason error // the violation for which it was stopped, or nil
+	err         error // the error of the connection; nil if the vendor has ended the turn
+	killed      error // the reason why the process was killed, or nil
+	abortReason error // the violation because of which the turn was stopped, or nil
 	exit        Exit
 	waited      bool // exit is set
-	endKnown    bool // the loop knows how it ended, or no longer needs to know
+	endKnown    bool // true if the loop knows how the turn ended, or does not need to know it
 }
 
-// newTurn runs a started process through a turn. The map taken has the ids of tool uses in the transcript.
+// newTurn runs a started process through a turn. The map taken has the ids of the tool uses in the
+// transcript.
 func newTurn(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, newID func() string) *vendorTurn {
 	x := &vendorTurn{
 		driver: d, turn: t, proc: p, newID: newID, taken: taken,
@@ -87,7 +89,7 @@ func (x *vendorTurn) runDriver() {
 	end, err := x.drive()
 	_ = x.proc.Stdin().Close()
 	if err != nil {
-		x.await(drainTimeout) // the exit explains more than the connection's error
+		x.await(drainTimeout) // the way the process exits explains more than the error of the connection
 	}
 	x.mu.Lock()
 	x.end, x.err = end, err
@@ -107,7 +109,7 @@ func (x *vendorTurn) drive() (end vendor.End, err error) {
 	return x.driver.Run(x.ctx, x.turn, x.proc, sink{x})
 }
 
-// await waits for the process to end, and kills it if that takes longer than patience.
+// await waits for the process to end. If this takes longer than patience, it kills the process.
 func (x *vendorTurn) await(patience time.Duration) {
 	x.mu.Lock()
 	waited := x.waited
@@ -153,7 +155,8 @@ func (x *vendorTurn) kill(why error) {
 	<-x.gone
 }
 
-// abortRefused ends the turn when a use is denied that the agent runs without asking. The caller holds x.mu.
+// abortRefused ends the turn if the loop denies a tool use that the agent runs without asking. The
+// caller holds x.mu.
 func (x *vendorTurn) abortRefused(u *use) {
 	if u.running && u.refusal != "" && x.abortReason == nil {
 		x.abortReason = fmt.Errorf("it was stopped: it ran %s without asking, which was not allowed", u.name)
@@ -182,7 +185,7 @@ func (x *vendorTurn) put(m message) error {
 // isSilent returns the error for a turn that was ended because the agent was silent.
 func (x *vendorTurn) isSilent() error { return fmt.Errorf("it sent nothing for %v", x.silence) }
 
-// peek waits for a message. ok is false if the turn is over and all messages were taken.
+// peek waits for a message. ok is false if the turn is over and no messages are left.
 func (x *vendorTurn) peek(ctx context.Context) (m message, ok bool, err error) {
 	late := time.NewTimer(x.silence)
 	defer late.Stop()
@@ -229,7 +232,7 @@ func (x *vendorTurn) ended() bool {
 	}
 }
 
-// outcome returns how a turn that is over ended.
+// outcome returns how the turn ended, after it is over.
 func (x *vendorTurn) outcome() (end vendor.End, exit Exit, active bool, wire error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

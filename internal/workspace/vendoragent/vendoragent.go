@@ -22,35 +22,36 @@ type Options struct {
 	Vendor vendor.Driver
 	// Start starts a process in the container.
 	Start func(ctx context.Context, s Spec) (Process, error)
-	// Ready is called before a session of the vendor is resumed. It checks that the vendor's session file (see
-	// [vendor.Driver].Transcript) is safe to use, not a link, a FIFO or too large, and returns its size in bytes.
-	// Nil accepts every file.
+	// Ready is called before a session of the vendor is resumed. It checks that the vendor's
+	// session file (see [vendor.Driver].Transcript) is safe to use: it must not be a link, a FIFO
+	// or too large. It returns the file's size in bytes. A nil Ready accepts every file.
 	Ready  func(file string) (size int64, err error)
 	Places PathMap
 
-	Sessions    *session.Sessions // nil: earlier turns are unknown
-	Workspace   string            // its name and id, for records
+	Sessions    *session.Sessions // nil means that earlier turns are unknown
+	Workspace   string            // the name and id of the workspace, for records
 	WorkspaceID string
 
-	Model string   // the vendor's name of the model; "" is its default
+	Model string   // the name of the model as the vendor knows it; "" is the vendor's default
 	Env   []string // of the process, including credentials: "NAME=value"
 	// Ephemeral agents keep no files: every turn gets the history.
 	Ephemeral bool
-	// History is the maximum number of history tokens for an agent that does not know the session; default 20,000.
+	// History is the maximum number of tokens of history for an agent that does not know the
+	// session; default 20,000.
 	History int
-	// Patience is how long an agent may take to resume its session; default one minute. Then it is ended, and a
-	// new session is started.
+	// Patience is how long an agent may take to resume its session; default one minute. After this
+	// time the agent is ended, and a new session is started.
 	Patience time.Duration
-	// Silence is how long an agent may send nothing while none of its tools runs and no approval is pending;
-	// default half an hour. Then it is ended, and the turn fails.
+	// Silence is how long an agent may send nothing while none of its tools runs and no approval is
+	// pending; default half an hour. After this time the agent is ended, and the turn fails.
 	Silence time.Duration
 	NewID   func() string // generates the vendor's session ids; default random UUIDs
 }
 
-// VendorAgent is an agent of another vendor. To package agent it is a model. Stream may be called by one goroutine
-// at a time, as the loop does.
+// VendorAgent is an agent of another vendor. Package agent uses it as a model. Stream may be called
+// by one goroutine at a time, as the loop does.
 //
-// At the first call of a turn, it tries these ways in their order:
+// At the first call of a turn, it tries these ways in this order:
 //
 //	the vendor's session is known, its file exists, nothing was rewritten ─► resume it
 //	   │ it ended before any output or action
@@ -63,12 +64,12 @@ type VendorAgent struct {
 	opt   Options
 	agent *agent.Agent
 
-	// Used only by the goroutine that streams.
+	// These fields are used only by the goroutine that streams.
 	known       *vendorSessions // once read
 	held        *transcript.Item
-	late        []transcript.Encoded // input that arrived during the turn, for the next one
-	turnUsage   transcript.Usage     // of the items of this turn
-	pendingText string               // text that is streaming, not yet an item
+	late        []transcript.Encoded // input that arrived during the turn and is sent in the next one
+	turnUsage   transcript.Usage     // the usage of the items in this turn
+	pendingText string               // the text that is being streamed and is not an item yet
 	thinking    string               // and thinking
 
 	mu   sync.Mutex
@@ -95,10 +96,10 @@ func New(o Options) (*VendorAgent, error) {
 	return &VendorAgent{opt: o}, nil
 }
 
-// Agent completes the options of the loop: it adds the agent's tools and the observers it needs. Compaction is
-// left to the vendor.
+// Agent completes the options of the loop: it adds the agent's tools and the observers it needs.
+// The vendor's agent compacts its own session.
 func (g *VendorAgent) Agent(o agent.Options) agent.Options {
-	none, _ := tool.NewRegistry() // tool names are unique, so this cannot fail
+	none, _ := tool.NewRegistry() // this cannot fail without tools
 	o.Tools = none.WithFallback(func(name string) (tool.Tool, bool) { return toolProxy{g, name}, name != "" })
 	o.Compact = agent.Compact{Disabled: true}
 	o.Model.Retry = agent.Retry{Max: -1} // a turn is never repeated
@@ -111,7 +112,7 @@ func (g *VendorAgent) Agent(o agent.Options) agent.Options {
 // Attach sets the loop that runs the agent.
 func (g *VendorAgent) Attach(a *agent.Agent) { g.agent = a }
 
-// Close ends running processes and waits for them. Call it after the agent was closed.
+// Close ends the processes that are running and waits for them. Call it after the agent was closed.
 func (g *VendorAgent) Close() {
 	if x := g.current(); x != nil {
 		x.kill(errEnded)
@@ -128,7 +129,8 @@ func (g *VendorAgent) Info() model.Info {
 	return model.Info{Provider: g.opt.Vendor.Name(), Model: name, API: "holdfast-guest", Reported: reports}
 }
 
-// Encode returns an item unchanged. Later, only items that the vendor does not know are sent to it.
+// Encode returns an item unchanged. Later only the items that the vendor does not know are sent to
+// it.
 func (g *VendorAgent) Encode(e transcript.Encoded) (model.EncodedItem, error) {
 	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
@@ -145,7 +147,8 @@ func (g *VendorAgent) replace(x *vendorTurn) {
 	g.turn = x
 }
 
-// find returns the use with an id of the loop, or nil if no process waits for it.
+// find returns the tool use to which the loop has given an id. It returns nil if no process waits
+// for the use.
 func (g *VendorAgent) find(loopID string) (*vendorTurn, *use) {
 	x := g.current()
 	if x == nil {
@@ -169,7 +172,8 @@ func (g *VendorAgent) RenameUse(from, to string) {
 	delete(x.byID, from)
 }
 
-// refusals observes the recorded results of uses that did not run, and reports the denial to the vendor.
+// refusals observes the results of tool uses that did not run, and reports each denial to the
+// vendor when it is recorded.
 type refusals struct{ g *VendorAgent }
 
 // ItemAppended reports a denial once it is durable.
@@ -204,7 +208,7 @@ func resultText(e transcript.Encoded, id string) string {
 	return "not allowed"
 }
 
-// endings observes the end of a turn in the loop and ends the vendor's turn.
+// endings observes the end of a turn in the loop, and then ends the vendor's turn.
 type endings struct{ g *VendorAgent }
 
 // Observe ends running processes when the loop's turn is over.
@@ -218,6 +222,6 @@ func (e endings) Observe(_ string, ev event.Event) {
 	}
 	x.conclude()
 	if !x.ended() {
-		go x.kill(errInterrupted) // Close and the next turn wait for it
+		go x.kill(errInterrupted) // Close and the next turn wait for the end
 	}
 }

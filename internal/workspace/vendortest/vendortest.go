@@ -7,8 +7,9 @@
 //	end, err := codex.Driver{}.Run(t.Context(), turn, vendortest.Replay(t, "testdata/allow.wire"), n)
 //	n.Expect("began …", "use call_1 Bash {…}", "permit call_1", "result call_1 …")
 //
-// In a wire file, lines that begin with "< " are the program's output, and those with "> " its input: the driver's
-// next line must have the same method, or be the same response. It is for tests only.
+// In a wire file, lines that begin with "< " are the output of the program, and lines that begin
+// with "> " are its input. The next line that the driver sends must have the same method as the
+// input line, or be the same response. The package is for tests only.
 package vendortest
 
 import (
@@ -33,7 +34,7 @@ import (
 // RecordingSink is a sink that records its calls, one line each, and checks the rules of [vendor.Sink].
 type RecordingSink struct {
 	t testing.TB
-	// Decide decides about tool uses; nil allows all of them.
+	// Decide makes the decision about each tool use; nil allows all of them.
 	Decide func(ctx context.Context, p vendor.Permission) (vendor.Answer, error)
 
 	mu      sync.Mutex
@@ -62,7 +63,7 @@ func (n *RecordingSink) Lines() []string {
 	return slices.Clone(n.lines)
 }
 
-// Expect fails the test if other lines were recorded, ignoring deltas.
+// Expect fails the test if the recorded lines are different, ignoring deltas.
 func (n *RecordingSink) Expect(lines ...string) {
 	n.t.Helper()
 	got := slices.DeleteFunc(n.Lines(), func(l string) bool { return strings.HasPrefix(l, "delta ") })
@@ -186,7 +187,8 @@ type Process struct {
 	end func()
 }
 
-// End waits a while for a real program whose input was closed, and then kills it with its children.
+// End waits for a while until a real program whose input was closed has ended. It then kills the
+// program with its children.
 func (p *Process) End() { p.end() }
 
 // Stdin implements [vendor.Process].
@@ -245,7 +247,7 @@ type message struct {
 
 func play(t testing.TB, wire string, in io.Reader, out io.Writer) {
 	input := bufio.NewReader(in)
-	ids := map[string]json.RawMessage{} // the recorded id and the current one
+	ids := map[string]json.RawMessage{} // the id in the recording and the current id
 	for line := range strings.Lines(wire) {
 		line = strings.TrimSuffix(line, "\n")
 		text, ok := strings.CutPrefix(line, "< ")
@@ -294,7 +296,7 @@ func same(a, b json.RawMessage) bool {
 	return bytes.Equal(left, right)
 }
 
-// renumber replaces the id of a response by that of the driver's call.
+// renumber replaces the id of a response by the id of the driver's call.
 func renumber(line string, ids map[string]json.RawMessage) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal([]byte(line), &m) != nil || m["method"] != nil || m["id"] == nil {
@@ -312,7 +314,7 @@ func renumber(line string, ids map[string]json.RawMessage) string {
 	return string(b)
 }
 
-// tail keeps the last 8 KiB written to it.
+// tail keeps the last 8 KiB that were written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -340,9 +342,9 @@ const exitTimeout = 10 * time.Second
 // Start starts a real program and kills it with its children when the test ends.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // it outlives the test's context, so that it can exit by itself
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // the program outlives the test's context, so that it can exit by itself
 	cmd.Dir, cmd.Env = dir, env
-	cmd.WaitDelay = time.Second // its orphaned children may hold its output open
+	cmd.WaitDelay = time.Second // children that it leaves behind may hold its output open
 	group(cmd)
 	p := &Process{err: &tail{}}
 	cmd.Stderr = p.err

@@ -19,10 +19,11 @@
 //	eat N               uses N MB of memory
 //	wait                answers "working", and then waits to be killed
 //
-// It stores a session in a file as Claude Code does, rejects an id in use, and fails to resume a missing session.
-// It logs its arguments and input in calls.jsonl in its home.
+// It stores a session in a file as Claude Code does, rejects an id that is in use, and reports an
+// error if the session to resume is missing. It logs its arguments and input in calls.jsonl in its
+// home.
 //
-// The shortest use, in the TestMain of a package that starts itself again:
+// This is the shortest use, in the TestMain of a package whose test program starts itself again:
 //
 //	if claudetest.IsStandIn() {
 //		os.Exit(claudetest.Main())
@@ -44,7 +45,8 @@ import (
 	"time"
 )
 
-// Variable makes a program that calls [Main] act as the fake.
+// Variable is the entry of the environment that makes a program act as the fake, if it calls
+// [Main].
 const Variable = "HOLDFAST_TEST_CLAUDE=1"
 
 // IsStandIn reports whether this process should act as the fake.
@@ -53,10 +55,10 @@ func IsStandIn() bool { return os.Getenv("HOLDFAST_TEST_CLAUDE") == "1" }
 // Call is one start, as logged in calls.jsonl.
 type Call struct {
 	Args []string `json:"args"`
-	Text string   `json:"text"` // all texts of the input
+	Text string   `json:"text"` // all texts in the input
 }
 
-// Calls reads the logged starts of a home.
+// Calls reads the starts that were logged in a home folder.
 func Calls(home string) ([]Call, error) {
 	b, err := os.ReadFile(filepath.Join(home, "calls.jsonl"))
 	if os.IsNotExist(err) {
@@ -103,7 +105,7 @@ func Main() int {
 	p.session, p.resumed = resume+fresh, resume != ""
 	cwd, _ := os.Getwd()
 	folder := filepath.Join(os.Getenv("HOME"), ".claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(cwd, "-"))
-	if dir := os.Getenv("HOLDFAST_TEST_CLAUDE_CWD"); dir != "" { // the folder it would have in a container
+	if dir := os.Getenv("HOLDFAST_TEST_CLAUDE_CWD"); dir != "" { // the path that the folder would have in a container
 		folder = filepath.Join(os.Getenv("HOME"), ".claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(dir, "-"))
 	}
 	p.file = filepath.Join(folder, p.session+".jsonl")
@@ -116,7 +118,7 @@ func Main() int {
 	return p.do(word, rest)
 }
 
-// input reads up to the first message, and continues to read responses.
+// input reads the input up to the first message. It then continues to read responses.
 func (p *program) input(args []string) string {
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -334,12 +336,13 @@ func (p *program) do(word, rest string) int {
 // use announces a tool use.
 func (p *program) use(tool string, input any) string {
 	p.n++
-	id := fmt.Sprintf("toolu_%d", p.n) // the same in every process
+	id := fmt.Sprintf("toolu_%d", p.n) // this value is the same in every process
 	p.message(map[string]any{"type": "tool_use", "id": id, "name": tool, "input": input})
 	return id
 }
 
-// askPermission requests permission for a use, and returns the arguments to run it with.
+// askPermission requests permission for a tool use, and returns the arguments with which the tool
+// may run.
 func (p *program) askPermission(id, tool string, input any) (in map[string]string, refusal string) {
 	h := "hook-" + id
 	p.say(map[string]any{"type": "control_request", "request_id": h, "request": map[string]any{"subtype": "hook_callback", "callback_id": "ask", "tool_use_id": id}})
@@ -418,7 +421,7 @@ func (p *program) both(rest string) int {
 		id := fmt.Sprintf("toolu_%d_%d", p.n, i)
 		input := map[string]string{"command": cmd}
 		p.part(msg, map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": input})
-		wg.Go(func() { // both are requested before either has run
+		wg.Go(func() { // permission for both is requested before either has run
 			in, refused := p.askPermission(id, "Bash", input)
 			out := refused
 			if refused == "" {
@@ -435,7 +438,7 @@ func (p *program) both(rest string) int {
 	return p.result("done")
 }
 
-// subagent requests permission for a sub-agent's use while the parent use runs.
+// subagent requests permission for a tool use of a sub-agent while the parent's tool use runs.
 func (p *program) subagent(rest string) int {
 	id := p.use("Task", map[string]string{"prompt": "do it"})
 	if _, refused := p.askPermission(id, "Task", map[string]string{"prompt": "do it"}); refused != "" {
