@@ -7,9 +7,10 @@
 //
 //	for e, err := range m.Stream(ctx, &model.Request{Items: items}) { … }
 //
-// Encoding is separate from sending, so that a long session is encoded only once: a request reuses the
-// encoded items, and a resumed session sends the same bytes. The package has no adapters; packages
-// anthropic, openai and scripted do. It does not retry; the caller does.
+// Encoding is separate from sending, so that a long session is encoded only once. A request reuses
+// the items that are already encoded, and a resumed session sends the same bytes. The package has
+// no adapters; they are in the packages anthropic, openai and scripted. It does not retry calls;
+// that is done by the caller.
 package model
 
 import (
@@ -31,9 +32,10 @@ type Model interface {
 	// bytes. An item that is not sent to this provider has a zero EncodedItem.
 	Encode(item transcript.Encoded) (EncodedItem, error)
 
-	// Stream sends a request and yields the events of the answer as they arrive. The last event is an
-	// [Answer], or the error is an [*Error]; if ctx ended, it wraps the error of ctx. If deltas came
-	// before the error, Error.Partial has what arrived. Stream makes one attempt; the caller retries.
+	// Stream sends a request and yields the events of the answer as they arrive. The last event is
+	// an [Answer], or the iteration ends with an [*Error]. If ctx ended, the error wraps the error
+	// of ctx. If deltas came before the error, Error.Partial has what arrived. Stream makes one
+	// attempt; the caller retries.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
@@ -49,10 +51,11 @@ type Info struct {
 	Reported bool
 }
 
-// Priced reports whether the cost of a call is known, from a price or from the answers.
+// Priced reports whether the cost of a call is known, from a price or because answers contain it.
 func (i Info) Priced() bool { return i.Price != nil || i.Reported }
 
-// Cost returns the cost of a call in US dollars. The provider's figure takes precedence over the price.
+// Cost returns the cost of a call in US dollars. A cost that the provider reports takes precedence
+// over the price.
 func (i Info) Cost(u transcript.Usage, reported *float64) float64 {
 	if reported != nil {
 		return max(*reported, 0)
@@ -62,8 +65,8 @@ func (i Info) Cost(u transcript.Usage, reported *float64) float64 {
 
 func (i Info) String() string { return i.Provider + "/" + i.Model }
 
-// EncodedItem is an item in the JSON of one provider's adapter. Only that adapter reads JSON; others may
-// hash it and count its bytes.
+// EncodedItem is an item in the form that one provider's adapter sends. Only that adapter
+// interprets the field JSON; other code may hash it and count its bytes.
 type EncodedItem struct {
 	Role string
 	JSON json.RawMessage
@@ -100,8 +103,8 @@ type ThinkingDelta struct {
 	Text string `json:"text"`
 }
 
-// ToolInputDelta is a piece of the unfinished input of the tool use Use. The first piece may have an
-// empty JSON.
+// ToolInputDelta is a piece of the unfinished input of the tool use Use. The JSON of the first
+// piece may be empty.
 type ToolInputDelta struct {
 	Use  string `json:"use_id"`
 	Tool string `json:"tool"`
@@ -117,14 +120,16 @@ type Notice struct {
 // native form.
 type Answer struct {
 	Item transcript.Item
-	// More means that the model wants to continue its answer: send another request, although the
-	// transcript does not call for an answer. It is not set with tool uses.
+	// More means that the model wants to continue its answer: the caller sends another request,
+	// although the transcript would not require an answer. More is never set together with tool
+	// uses.
 	More bool
-	// Cost is the cost of the answer in US dollars from the provider; nil if the provider reports none.
+	// Cost is the cost of the answer in US dollars, as the provider reports it; nil if the provider
+	// reports no cost.
 	Cost *float64
 }
 
-// Type returns the event's name in JSON, which package event uses.
+// Type returns the name of the event in JSON, which package event uses.
 func (TextDelta) Type() string { return "text_delta" }
 
 // Type is like that of [TextDelta].
@@ -153,9 +158,9 @@ const (
 	ErrorNotFound   ErrorKind = "not_found"        // no such model or address
 	ErrorRateLimit  ErrorKind = "rate_limit"       // retry after a while
 	ErrorOverloaded ErrorKind = "overloaded"       // the provider is overloaded; retry
-	ErrorNetwork    ErrorKind = "network"          // no answer, or it broke off; retry
+	ErrorNetwork    ErrorKind = "network"          // no answer, or the answer was interrupted; retry
 	ErrorMalformed  ErrorKind = "malformed_answer" // the answer is not valid
-	ErrorRefused    ErrorKind = "refused"          // the provider will not answer this
+	ErrorRefused    ErrorKind = "refused"          // the provider refuses to answer this request
 	ErrorCancelled  ErrorKind = "cancelled"        // ctx ended; Err is its error
 )
 
@@ -187,8 +192,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed later, by the provider's advice, otherwise by
-// the kind.
+// Retryable reports whether the same request may succeed later. Retry decides if it is set,
+// otherwise the kind.
 func (e *Error) Retryable() bool {
 	if e.Retry != nil {
 		return *e.Retry && e.Kind != ErrorCancelled
@@ -196,8 +201,8 @@ func (e *Error) Retryable() bool {
 	return e.Unavailable()
 }
 
-// Unavailable reports whether the provider's state, and not the request, caused the error, so that
-// another model may answer.
+// Unavailable reports whether the state of the provider, and not the request, caused the error. In
+// that case, another model may answer.
 func (e *Error) Unavailable() bool {
 	return e.Kind == ErrorRateLimit || e.Kind == ErrorOverloaded || e.Kind == ErrorNetwork || e.Kind == ErrorMalformed
 }

@@ -13,14 +13,14 @@ type Price struct {
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
 
-	// Long is the price of a complete call whose input, including cached tokens, is longer than LongFrom
-	// tokens; nil: the price does not depend on the length.
+	// Long is the price of a complete call whose input, including cached tokens, is longer than
+	// LongFrom tokens. If it is nil, the price does not depend on the length.
 	Long     *Price `json:"long,omitempty"`
-	LongFrom int64  `json:"above,omitempty"` // tokens above which Long applies
+	LongFrom int64  `json:"above,omitempty"` // number of tokens above which the price Long applies
 }
 
-// Cost returns the cost of one call in US dollars. A nil price is free. The usage of several calls may be
-// summed up first only if the price has no Long.
+// Cost returns the cost of one call in US dollars. A nil price is free. The usage of several calls
+// may be added up before this call only if the price has no Long.
 func (p *Price) Cost(u transcript.Usage) float64 {
 	if p == nil {
 		return 0
@@ -33,7 +33,8 @@ func (p *Price) Cost(u transcript.Usage) float64 {
 		float64(u.CacheRead)*read + float64(u.CacheWrite)*write) / 1e6
 }
 
-// Unpriced returns the error for a budget in US dollars with a model whose price is not known.
+// Unpriced returns the error for a budget in US dollars that is used with a model whose price is
+// unknown.
 func (i Info) Unpriced() error { return &priceError{i.String()} }
 
 type priceError struct{ model string } // PROVIDER/MODEL

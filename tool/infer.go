@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// inferSchema returns the schema of a Go type. Only its text is created immediately: a run sends some
-// thirty schemas to its model before its first request, and resolves only those of the tools that the
-// model calls.
+// inferSchema returns the schema of a Go type. Only the text of the schema is created immediately.
+// A run sends some thirty schemas to its model before its first request, but resolves only the
+// schemas of the tools that the model calls.
 func inferSchema[In any]() (*schema, error) {
 	infer := sync.OnceValues(func() (*jsonschema.Schema, error) {
 		s, err := jsonschema.For[In](nil)
@@ -44,8 +44,8 @@ func inferSchema[In any]() (*schema, error) {
 	return out, err
 }
 
-// tighten removes "or null" from inferred lists and optional pointers: providers and models work better
-// with one type per field.
+// tighten removes "or null" from the inferred types of lists and optional pointers, because
+// providers and models work better with one type per field.
 func tighten(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -62,9 +62,9 @@ func tighten(s *jsonschema.Schema) {
 	}
 }
 
-// plainSchema returns the schema that the library would infer of a struct, tightened, as JSON, and the
-// names of its optional fields. It is ten times as fast, but supports only plain values, and lists and
-// structs of them. ok is false for other types.
+// plainSchema returns the tightened schema that the library would infer from a struct, as JSON, and
+// the names of the optional fields. It is ten times as fast as the library, but supports only plain
+// values and lists and structs of plain values. ok is false for other types.
 func plainSchema(t reflect.Type) (text json.RawMessage, optional []string, ok bool) {
 	if t.Kind() != reflect.Struct {
 		return nil, nil, false
@@ -159,7 +159,7 @@ func (w *plainWriter) object(t reflect.Type, about string, depth int) (optional 
 		}
 		w.value(typ, tag, depth+1)
 	}
-	if len(names) == 0 { // the library distinguishes a struct without fields from one without visible fields
+	if len(names) == 0 { // the library treats a struct without fields differently from a struct without visible fields
 		w.unknown = w.unknown || t.NumField() > 0
 	} else {
 		w.b = append(w.b, '}')
@@ -178,7 +178,8 @@ func (w *plainWriter) object(t reflect.Type, about string, depth int) (optional 
 	return optional
 }
 
-// flat adds a struct's fields to a list, with those of embedded structs in their place.
+// flat adds the fields of a struct to a list. The fields of an embedded struct are added at the
+// place of the embedded struct.
 func flat(t reflect.Type, list []reflect.StructField) []reflect.StructField {
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Anonymous && f.Type.Kind() == reflect.Struct {
@@ -203,7 +204,7 @@ func fieldName(f reflect.StructField) (name string, may, ok bool) {
 	return name, may, f.IsExported() && !f.Anonymous && name != "-"
 }
 
-// text writes a string as encoding/json does.
+// text writes a string in the same way as encoding/json.
 func (w *plainWriter) text(s string) {
 	special := func(r rune) bool {
 		return r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029'

@@ -21,8 +21,8 @@ type funcTool[In any] struct {
 // maxName limits a tool's name in bytes.
 const maxName = 128
 
-// validName reports whether every provider accepts a tool's name. It is not a regular expression, because
-// compiling one takes most of a millisecond at every start of a program.
+// validName reports whether every provider accepts a tool's name. It is not a regular expression,
+// because compiling one takes almost a millisecond at every start of a program.
 func validName(name string) bool {
 	for _, c := range []byte(name) {
 		switch {
@@ -36,17 +36,18 @@ func validName(name string) bool {
 
 // New makes a tool from a Go function.
 //
-// The input schema is inferred from In, a struct: json tags name the fields,
-// omitempty makes one optional, jsonschema tags describe them. If the Spec has its own Input, that is the schema
-// instead (In may then be a map or json.RawMessage). Every call is checked before it is decoded: unknown and
-// repeated fields, missing ones, strings for numbers, fractions for integers and integers beyond 2^53 are refused
-// with a text that starts with "Failed to decode input:" and names the field. Null for an optional field counts as
+// The input schema is inferred from In, which is a struct: json tags name the fields, omitempty
+// makes a field optional, and jsonschema tags describe the fields. If the Spec has its own Input,
+// that is the schema instead. In may then be a map or json.RawMessage. Every call is checked before
+// it is decoded. Unknown, repeated and missing fields, strings for numbers, fractions for integers
+// and integers beyond 2^53 are rejected. The text of the error starts with
+// "Failed to decode input:" and names the field. Null for an optional field means that the field is
 // absent.
 //
-// Requests says what a call would touch. Tool, session and input of its requests
-// are filled in when empty, and ReadOnly when the spec says so. If Requests is nil, a call has one request that
-// only names the tool, so the user is asked in modes that ask about a tool. Run and requests must be safe for
-// concurrent use.
+// The function requests returns what a call would touch. In its requests, an empty tool, session or
+// input is filled in, and ReadOnly is set if the spec is read-only. If requests is nil, a call has
+// one request that contains only the name of the tool. The user is then asked in the modes that ask
+// about a tool. The functions run and requests must be safe for concurrent use.
 func New[In any](
 	spec Spec,
 	run func(context.Context, *Call, In) (Result, error),
@@ -75,7 +76,8 @@ func New[In any](
 // Spec describes the tool.
 func (t *funcTool[In]) Spec() Spec { return t.spec }
 
-// Requests returns what the call would touch. An invalid input is the error of [Call.InvalidInput].
+// Requests returns what the call would touch. The error for an invalid input is that of
+// [Call.InvalidInput].
 func (t *funcTool[In]) Requests(call *Call) ([]policy.Request, error) {
 	in, err := t.decode(call)
 	if err != nil {
@@ -120,8 +122,8 @@ func (t *funcTool[In]) decode(call *Call) (In, error) {
 	return in, nil
 }
 
-// InvalidInput returns the error of [Tool.Requests] for an input that does not match the tool's schema;
-// err has the reason. Its text is for the model.
+// InvalidInput returns the error of [Tool.Requests] for an input that does not match the schema of
+// the tool; err contains the reason. Its text is intended for the model.
 func (c *Call) InvalidInput(err error) error { return &inputError{err} }
 
 type inputError struct{ err error }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Registry contains the tools of a session by name. It is immutable, so it is safe for concurrent use;
-// [Registry.Select] and [Registry.Exclude] return smaller ones. A tool that is not in the registry cannot
-// be run through it.
+// Registry contains the tools of a session by name. It is immutable and therefore safe for
+// concurrent use. [Registry.Select] and [Registry.Exclude] return smaller registries. A tool that
+// is not in the registry cannot be run through it.
 type Registry struct {
 	tools  []Tool
 	byName map[string]Tool
@@ -40,9 +40,9 @@ func (r *Registry) Lookup(name string) (Tool, bool) {
 	return t, ok
 }
 
-// WithFallback returns a registry with the tools of this one that calls find for any other name. The tools that
-// find returns are not offered to a model, which must learn their names in another way; find must be safe for
-// concurrent use and handle any name.
+// WithFallback returns a registry with the tools of this registry. Lookup of any other name calls
+// find. The tools that find returns are not offered to a model, which must learn their names in
+// another way. find must be safe for concurrent use and accept any name.
 func (r *Registry) WithFallback(find func(name string) (Tool, bool)) *Registry {
 	out := r.filter(func(string) bool { return true })
 	out.other = find
@@ -67,8 +67,8 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Select returns a registry with only the named tools, in this registry's order. Unknown names are
-// ignored: they allow nothing.
+// Select returns a registry that contains only the named tools, in the order of this registry.
+// Unknown names are ignored; they never make a tool available.
 func (r *Registry) Select(names ...string) *Registry {
 	return r.filter(func(name string) bool { return slices.Contains(names, name) })
 }

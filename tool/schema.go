@@ -18,13 +18,13 @@ import (
 
 const (
 	maxDepth   = 64      // nesting of an input
-	maxInteger = 1 << 53 // above it, JSON numbers lose digits in other programs
+	maxInteger = 1 << 53 // above this number, JSON numbers lose digits in other programs
 )
 
 // schema is a tool's input schema. It is immutable.
 type schema struct {
 	shown    json.RawMessage // for the model
-	optional []string        // top-level fields for which null means absent
+	optional []string        // top-level fields for which null means that they are absent
 	resolve  func() (*jsonschema.Resolved, error)
 }
 
@@ -56,8 +56,8 @@ func newSchema(s *jsonschema.Schema) (*schema, error) {
 	return out, nil
 }
 
-// check validates an input and returns it as JSON that decodes into the tool's type: integers written as
-// 5.0 become 5. If nothing changes, it returns the given bytes.
+// check validates an input and returns it as JSON that can be decoded into the tool's type: an
+// integer written as 5.0 becomes 5. If nothing changes, it returns the given bytes.
 func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 	r := reader{dec: json.NewDecoder(bytes.NewReader(raw))}
 	r.dec.UseNumber()
@@ -95,8 +95,8 @@ func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// reader parses JSON into plain values, strictly: no duplicate fields, which two programs could read
-// differently, and no numbers that lose digits.
+// reader parses JSON strictly into plain values. It rejects duplicate fields, which two programs
+// could read differently, and numbers that would lose digits.
 type reader struct {
 	dec     *json.Decoder
 	path    []string
@@ -139,7 +139,7 @@ func (r *reader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := token.(string) // the decoder returns only strings for keys
+		key := token.(string) // the decoder returns only strings as keys
 		if _, twice := object[key]; twice {
 			return nil, fmt.Errorf("duplicate field %q", key)
 		}
@@ -164,7 +164,7 @@ func (r *reader) number(s string) (any, error) {
 		return nil, fmt.Errorf("%s: invalid number %s", at, truncate.String(s, 40))
 	case f != math.Trunc(f):
 		return f, nil
-	case math.Abs(f) >= maxInteger: // not above the limit, but possibly rounded
+	case math.Abs(f) >= maxInteger: // also the limit itself: a larger number may have been rounded to it
 		return nil, fmt.Errorf("%s: %s is larger than 2^53", at, truncate.String(s, 40))
 	}
 	r.changed = true

@@ -4,13 +4,13 @@
 //	Registry ──Lookup──► Tool ──Requests──► policy ──► Run ──► Result
 //
 // [New] makes a tool from a Go function. It infers the input schema from the function's input type
-// and checks every call against it, so an invalid input from a model becomes an error result and
-// never reaches the function.
+// and checks every call against it. An invalid input from a model therefore becomes an error result
+// and never reaches the function.
 //
 //	echo, err := tool.New(tool.Spec{Name: "Echo"}, run, nil)
 //	registry, err := tool.NewRegistry(echo)
 //
-// The package decides nothing about permissions (package policy) and has no tools itself.
+// The package makes no decisions about permissions (see package policy), and contains no tools.
 package tool
 
 import (
@@ -27,26 +27,26 @@ import (
 
 // Tool is something a model can call. It is safe for concurrent use.
 type Tool interface {
-	// Spec describes the tool. It does no I/O and always returns the same.
+	// Spec describes the tool. It does no I/O, and always returns the same value.
 	Spec() Spec
 
 	// Requests returns what the call would touch, without touching it. An error means that the
 	// input is invalid; its text is sent to the model.
 	Requests(call *Call) ([]policy.Request, error)
 
-	// Run runs the call. A failure that the model should see (a missing file, a
-	// command that exits 1) is a Result with IsError; an error means that the
-	// tool itself broke, and the model reads "tool execution failed".
+	// Run runs the call. A failure that the model should see (a missing file, a command that exits
+	// with 1) is a Result with IsError. An error means that the tool itself failed; the model then
+	// reads "tool execution failed".
 	Run(ctx context.Context, call *Call) (Result, error)
 }
 
 // Detacher is a [Tool] whose calls can continue as background tasks, if the agent allows them.
 type Detacher interface {
-	// Detach returns how long a turn waits for a call before the call continues in the background:
-	// 0 means not at all, a negative value means until it ends.
+	// Detach returns how long a turn waits for a call before the call continues in the background.
+	// If it is 0, the turn does not wait; if it is negative, the turn waits until the call ends.
 	Detach(call *Call) time.Duration
-	// Awaited reports whether the agent's work is incomplete while the call runs in the
-	// background. A server, for example, is not awaited.
+	// Awaited reports whether the agent's work is complete only after the call has ended, although
+	// the call runs in the background. A server, for example, is not awaited.
 	Awaited(call *Call) bool
 }
 
@@ -58,7 +58,7 @@ type Spec struct {
 	ReadOnly    bool            // it changes nothing, so calls may run in parallel
 }
 
-// ErrUndecided is returned by Ask and Fill of a [Call] if no person decided: no one was available,
+// ErrUndecided is the error of Ask and Fill of a [Call] if no person decided: no one was available,
 // the request timed out, or the turn ended.
 var ErrUndecided = errors.New("no one decided")
 
@@ -69,31 +69,31 @@ type Call struct {
 	Tool    string
 	Input   json.RawMessage
 	// Resumed is true if the call was approved before a restart and would still touch exactly what
-	// the approver saw. If the log does not say that the model has read a file, the approval counts as having read
-	// it.
+	// the approver saw. If the log does not show that the model has read the file, the approval has
+	// the same effect as reading it.
 	Resumed bool
-	// OriginalInput is the input that the approver saw before replacing it with Input; nil if the
-	// approver replaced nothing. No model, hook or policy sets it.
+	// OriginalInput is the input that the approver saw, if the approver replaced it with Input;
+	// otherwise it is nil. No model, hook or policy sets it.
 	OriginalInput json.RawMessage
 
-	// Ask requests permission for an effect that only shows while the call runs, such as a
-	// connection. Nil means allowed; an error says why not. It waits for the decision, until ctx
-	// or the call ends, and is safe for concurrent use. If Ask is nil, no one can be asked, so the
-	// effect is denied.
+	// Ask requests permission for an effect that becomes known only while the call runs, such as a
+	// connection. Nil means that the effect is allowed; an error contains the reason for the
+	// denial. It waits for the decision until ctx or the call ends, and is safe for concurrent use.
+	// If Ask is nil, there is no one to ask, and the effect is denied.
 	Ask func(ctx context.Context, r policy.Request) error
 
-	// Fill shows a form to the user: r.Input is the object to show, and Fill returns the object
-	// that the user put in its place, whose content fits the schema. No model, hook or policy
-	// answers it. An error means that there is no such object: [ErrUndecided] if no person decided. Otherwise it
-	// is like Ask.
+	// Fill shows a form to the user. r.Input is the object to show. Fill returns the object that
+	// the user has entered instead; its content matches the schema. No model, hook or policy can
+	// answer it. If there is no such object, it returns an error: [ErrUndecided] if no person
+	// decided. Otherwise it is like Ask.
 	Fill func(ctx context.Context, r policy.Request) (json.RawMessage, error)
 
-	// Save stores the content of a file durably before the call changes it; nil if nothing stores
-	// it. If Save fails, the call must change nothing. It is safe for concurrent use.
+	// Save stores the content of a file durably before the call changes the file; nil if contents
+	// are not stored. If Save fails, the call must change nothing. It is safe for concurrent use.
 	Save func(ctx context.Context, before Image) error
 
-	// Output gets the output of the call while it runs, for readers of background tasks; nil if
-	// there is none. It is for one goroutine at a time.
+	// Output gets the output of the call while the call runs, for readers of background tasks; nil if there are
+	// no readers. Only one goroutine at a time may use it.
 	Output io.Writer
 }
 
@@ -102,10 +102,10 @@ type Result struct {
 	Content    []transcript.Part  `json:"-"` // Text, Media, File or Structured
 	IsError    bool               `json:"is_error,omitempty"`
 	ExitCode   *int               `json:"exit_code,omitempty"` // of a command
-	Notes      []string           `json:"notes,omitempty"`     // for the user: what the sandbox refused. The model reads it in Content
+	Notes      []string           `json:"notes,omitempty"`     // for the user: what the sandbox refused; Content tells it to the model
 	Changes    []FileChange       `json:"changes,omitempty"`   // files that the tool changed
-	FilesShown []record.FileShown `json:"seen,omitempty"`      // files that Content shows, or a part of them, by the SHA-256 of their whole content
-	Cwd        string             `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
+	FilesShown []record.FileShown `json:"seen,omitempty"`      // the files that the model sees in Content, completely or in part; each with the SHA-256 of the whole file
+	Cwd        string             `json:"cwd,omitempty"`       // the new current directory, if the call has changed it
 }
 
 // Text returns a result of one text.

@@ -26,10 +26,10 @@ type Task struct {
 	Ledger   string   // the ledger's path
 	Work     string   // "agent", "log", "reopen" (log, with the store opened for each round), "ask", "answer", "life", "check", "contend" or "fault"
 	Sessions []string // used in parallel
-	Run      int      // differs for each child, so that ids never repeat
+	Run      int      // differs for each child, so that ids are never repeated
 	Rounds   int      // number of prompts
-	NoSync   bool     // make fsync and fdatasync do nothing
-	Early    bool     // report an acknowledgement before the store gives it
+	NoSync   bool     // makes fsync and fdatasync do nothing
+	Early    bool     // report an acknowledgement before the store returns it
 	Person   bool     // an approver in the child answers approval requests
 	Report   string   // a file to report to, instead of descriptor 3
 	Past     string   // for "check": a file with the reports of earlier children
@@ -37,8 +37,8 @@ type Task struct {
 	Mount    string
 }
 
-// Child runs a child's task if this process is a child, and then does not return. Call it
-// first in TestMain.
+// Child runs the task of a child, if this process is a child. In that case it does not return. Call
+// it first in TestMain.
 func Child() {
 	text := os.Getenv(childVar)
 	if text == "" {
@@ -145,7 +145,7 @@ func (t Task) inStore(ctx context.Context, work func(context.Context, job) error
 	return group.Wait()
 }
 
-// check compares the store with earlier reports and reports the differences.
+// check compares the store with earlier reports, and reports the differences.
 func (t Task) check(ctx context.Context, store session.Store, report *Reporter) error {
 	f, err := os.Open(t.Past)
 	if err != nil {
@@ -175,5 +175,5 @@ type job struct {
 	report   *Reporter
 }
 
-// use returns an id of a tool use that no other child makes.
+// use returns a tool use id that no other child creates.
 func (j job) use(n int) string { return fmt.Sprintf("use-%s-%d-%d", j.id, j.run, n) }

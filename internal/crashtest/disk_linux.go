@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk is a small ext4 file system on a loop device whose power can be cut. The process needs
-// its own mount namespace. Use it from one goroutine.
+// Disk is a small ext4 file system on a loop device. Its power can be cut. The process needs its
+// own mount namespace. Use it from one goroutine.
 type Disk struct {
 	Dir   string // where it is mounted
 	image string
@@ -48,8 +48,8 @@ const (
 	noLogFlush = 2
 )
 
-// Cut cuts the power: everything that was not synced is lost, and every later call on the file
-// system fails until [Disk.Restart].
+// Cut cuts the power: everything that was not synced is lost. Every later call on the file system
+// fails until [Disk.Restart].
 func (d *Disk) Cut() error {
 	f, err := os.Open(d.Dir)
 	if err != nil {
@@ -63,7 +63,7 @@ func (d *Disk) Cut() error {
 	return errors.Join(err, f.Close())
 }
 
-// Restart restores the power: the journal is replayed. No process may have a file of the disk
+// Restart restores the power. The journal is then replayed. No process may have a file of the disk
 // open.
 func (d *Disk) Restart(ctx context.Context) error {
 	if err := unix.Unmount(d.Dir, 0); err != nil {

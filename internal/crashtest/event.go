@@ -10,13 +10,13 @@ import (
 const (
 	Leased    = "leased"   // Numbers: the epoch
 	Erased    = "erased"   // Numbers: the seqs
-	Deleting  = "deleting" // from now on the session may be deleted
+	Deleting  = "deleting" // from this event on, the session may be deleted
 	Deleted   = "deleted"
-	TakenOver = "over"    // the work is done; its disk is unmounted next
-	Refused   = "refused" // an operation failed; Text: why
+	TakenOver = "over"    // the work is done; next, its disk is unmounted
+	Refused   = "refused" // an operation failed; Text contains the reason
 )
 
-// Event is something besides an append that a child reports.
+// Event is a report of a child about something other than an append.
 type Event struct {
 	What    string
 	Session string  `json:",omitempty"`
@@ -38,7 +38,8 @@ func (r *Reporter) json(word string, v any) {
 	r.line(word, "%s", b)
 }
 
-// Acknowledged is everything that a store acknowledged, to be compared with its content.
+// Acknowledged is everything that a store acknowledged. It is compared with the content of the
+// store.
 type Acknowledged struct {
 	Acked    Evidence
 	Leases   map[string]int64 // the highest epoch, by session

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Ledger is a file in which tools note that they ran, by use id. It is outside the store, and
-// a note survives the end of the process that wrote it.
+// Ledger is a file in which tools record that they ran, by tool use id. It is outside the store,
+// and an entry survives the end of the process that wrote it.
 type Ledger struct{ f *os.File }
 
 // OpenLedger opens or creates the ledger at path. The caller closes it.
@@ -20,11 +20,11 @@ func OpenLedger(path string) (*Ledger, error) {
 	return &Ledger{f}, nil
 }
 
-// noteSize is the length of a note. A kill can end a write at a page boundary; notes of this
-// size never cross one.
+// noteSize is the length of an entry. A kill can interrupt a write at a page boundary; entries of
+// this size are always within one page.
 const noteSize = 64
 
-// Note records that the tool use ran, completely or not at all.
+// Note records that the tool use ran. The entry is written completely or not at all.
 func (l *Ledger) Note(session, use string) error {
 	note := fmt.Sprintf("%s %s %d", session, use, time.Now().UnixNano())
 	if len(note) >= noteSize {
@@ -37,13 +37,13 @@ func (l *Ledger) Note(session, use string) error {
 // Close closes the file.
 func (l *Ledger) Close() error { return l.f.Close() }
 
-// Runs is what a ledger contains about one tool use.
+// Runs is the information in a ledger about one tool use.
 type Runs struct {
 	Times int
 	Late  bool // after the kill had begun: the log may or may not contain it
 }
 
-// ReadLedger counts the notes in the ledger at path: by session, by use.
+// ReadLedger counts the entries in the ledger at path, by session and by tool use.
 func ReadLedger(path string) (map[string]map[string]Runs, error) {
 	out := map[string]map[string]Runs{}
 	return out, eachNote(path, func(id, use string, at int64) {
@@ -57,10 +57,10 @@ func ReadLedger(path string) (map[string]map[string]Runs, error) {
 	})
 }
 
-// late replaces the time of a note that was made after the kill had begun.
+// late replaces the time of an entry that was written after the kill had begun.
 const late = 0
 
-// MarkLate marks the notes in the ledger at path that were made at or after a time, in
+// MarkLate marks the entries in the ledger at path that were written at or after a time, in
 // nanoseconds since 1970.
 func MarkLate(path string, since int64) error {
 	var b strings.Builder

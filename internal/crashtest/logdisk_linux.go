@@ -11,15 +11,15 @@ import (
 )
 
 // LogDisk is a folder that this process serves. It contains disks whose writes and flushes are
-// logged, to be mounted through loop devices, and a file for notes.
+// logged, and a file for notes. The disks are mounted through loop devices.
 //
 //	ext4 ─► loop device ─► a file in the folder ─► FUSE ─► Image
 //	                                                └────► WriteLog ◄── notes
 //
-// Only processes with their own mount namespace may mount them. A mount in this process's
-// namespace would be removed when this process ends, and the removal would wait forever for an
-// answer of this process. A page fault on it could wait for a garbage collection that waits
-// for the page fault.
+// Only processes with their own mount namespace may mount them. A mount in this process's namespace
+// would be removed when this process ends, and the removal would wait forever for an answer from
+// this process. A page fault on a file of such a mount could wait for a garbage collection that
+// itself waits for the page fault.
 type LogDisk struct {
 	Dir    string // the folder
 	root   *fs.Inode
@@ -48,7 +48,7 @@ func (d *LogDisk) Add(name string, m *Image, log *WriteLog) string {
 	return d.add(name, &diskNode{image: m, log: log})
 }
 
-// AddNotes adds a file to the folder. What is written to it is added to log as notes before
+// AddNotes adds a file to the folder. Data that is written to it is added to log as notes before
 // the write returns.
 func (d *LogDisk) AddNotes(name string, log *WriteLog) string {
 	return d.add(name, &notesNode{log: log})

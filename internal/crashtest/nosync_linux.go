@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ignoreSync makes fsync, fdatasync, sync_file_range and msync of this process succeed without
-// any effect until it ends: a seccomp filter returns error number 0 for them. It is the
+// ignoreSync makes fsync, fdatasync, sync_file_range and msync of this process succeed without any
+// effect until it ends: a seccomp filter returns error number 0 for them. It is used for the
 // control of the power-cut trials.
 func ignoreSync() error {
 	const (

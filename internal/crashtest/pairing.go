@@ -6,9 +6,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// CheckPairing returns the error that a strict provider would return for a transcript: every
-// use must be answered once, by the items right after it, and every result must have a use. It
-// shares no code with the rule that it checks.
+// CheckPairing returns the error that a strict provider would return for a transcript: every use
+// must be answered once, by the items right after it, and every result must have a use. It shares
+// no code with the code that it checks.
 func CheckPairing(items []transcript.Encoded) error {
 	seen := map[string]bool{}
 	var open []string

@@ -25,20 +25,20 @@ type Ack struct {
 type Report struct {
 	Ready    bool
 	Done     bool          // it finished its work
-	Took     time.Duration // from the start of its work to its end
+	Took     time.Duration // duration from the start of its work to its end
 	Acks     []Ack
 	Resumed  int      // sessions whose transcript a model would accept
 	Cut      []string // torn tails that were cut and reported
 	Events   []Event  // other acknowledgements
-	Faults   []string // violations found by the child itself
-	KilledAt int64    // when the kill began, in nanoseconds since 1970; 0 without one
+	Faults   []string // violations that the child itself found
+	KilledAt int64    // time when the kill began, in nanoseconds since 1970; 0 if there was none
 	Found    Finding  // of a check: its numbers
-	Failed   []string // errors that stopped the child; expected once the power is cut
+	Failed   []string // errors that stopped the child; they are expected after the power was cut
 }
 
-// Split separates the acks reported before the kill began from later ones. Cutting the power
-// takes some time, in which the kernel may let a sync succeed whose transaction it drops; with
-// a real power cut, no one would have received those acks.
+// Split separates the acks reported before the kill began from later ones. Cutting the power takes
+// some time. In that time, the kernel may let a sync succeed although it drops the sync's
+// transaction. With a real power cut, no one would have received those acks.
 func (r *Report) Split() (before, late []Ack) {
 	if r.KilledAt == 0 {
 		return r.Acks, nil
@@ -53,7 +53,7 @@ func (r *Report) Split() (before, late []Ack) {
 	return before, late
 }
 
-// Reporter is the child's end of the pipe. It is safe for concurrent use; a line is written
+// Reporter is the child's end of the pipe. It is safe for concurrent use. A line is written
 // completely or, if the child is killed, not at all.
 type Reporter struct {
 	mu sync.Mutex
@@ -67,7 +67,7 @@ func (r *Reporter) line(word, format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / ")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// The parent may have ended; then the child is killed soon.
+	// The parent may have ended; in that case this process is killed soon.
 	_, _ = io.WriteString(r.w, word+" "+text+"\n")
 }
 
@@ -77,7 +77,7 @@ func (r *Reporter) Ready() { r.line("ready", "") }
 // Done reports that the child has finished its work.
 func (r *Reporter) Done() { r.line("done", "") }
 
-// Acked reports acknowledged records, all in one write.
+// Acked reports acknowledged records. All of them are reported in one write.
 func (r *Reporter) Acked(id string, recs []session.Record) {
 	var b strings.Builder
 	now := time.Now().UnixNano()
@@ -92,7 +92,8 @@ func (r *Reporter) Acked(id string, recs []session.Record) {
 // Resumed reports that a session's transcript was accepted.
 func (r *Reporter) Resumed(id string) { r.line("resumed", "%s", id) }
 
-// Recovered reports what had to be repaired to open a log, if anything.
+// Recovered reports what had to be repaired to open a log; it reports nothing if nothing had to be
+// repaired.
 func (r *Reporter) Recovered(rec *session.Recovery) {
 	if rec != nil {
 		r.line("cut", "%d bytes after seq %d of %s, kept in %s", rec.CutBytes, rec.Head, rec.Session, rec.TailFile)
@@ -102,7 +103,8 @@ func (r *Reporter) Recovered(rec *session.Recovery) {
 // Fault reports a violation.
 func (r *Reporter) Fault(format string, args ...any) { r.line("fault", format, args...) }
 
-// Found reports how much a verification read and did not find.
+// Found reports the numbers of a verification: records that it read, that are lost, and that were
+// not acknowledged.
 func (r *Reporter) Found(f *Finding) { r.line("found", "%d %d %d", f.Records, f.Lost, f.Unacked) }
 
 // Failed reports the error that stopped the child.

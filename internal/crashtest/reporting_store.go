@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// reportingStore reports everything that the inner store acknowledged, and each delete also
+// reportingStore reports everything that the inner store acknowledged. It also reports each delete
 // before it begins.
 type reportingStore struct {
 	reportingAppends

@@ -62,7 +62,7 @@ type reportingAppends struct {
 	session.Store
 
 	report *Reporter
-	early  bool // report before the append is done: the control of the kill trials
+	early  bool // report before the append is done: this is the control of the kill trials
 }
 
 func (a reportingAppends) Unwrap() session.Store { return a.Store }

@@ -5,17 +5,17 @@ import "fmt"
 // Totals are the totals of a series of trials.
 type Totals struct {
 	Trials  int
-	Killed  int // trials in which the child had not finished
+	Killed  int // trials in which the child had not finished before the kill
 	Acked   int // records
-	Late    int // of them after the kill had begun; they are not checked
+	Late    int // of these, records reported after the kill had begun; they are not checked
 	Lost    int // of the others
 	Broken  int // trials after which something acknowledged was lost or unreadable
 	Unacked int // stored records without an ack
 	Resumed int // resumes that were accepted
 	Cut     int // torn tails that were cut and reported
 	Ran     int // tool uses
-	Reran   int // of them, those that ran more than once
-	Unknown int // interrupted tool uses, whose outcome is unknown
+	Reran   int // how many of them ran more than once
+	Unknown int // interrupted tool uses whose outcome is unknown
 }
 
 func (t *Totals) String() string {

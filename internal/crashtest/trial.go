@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Launch starts a child, calls kill after the delay, kills the child with SIGKILL and
-// returns its report. The delay starts when the child starts its work. If the child finishes
-// earlier, kill is called then. With a negative delay, Launch waits for the end of the child
-// and does not call kill.
+// Launch starts a child, calls kill after the delay, kills the child with SIGKILL and returns its
+// report. The delay starts when the child starts its work. If the child finishes earlier, kill is
+// called at that time. With a negative delay, Launch waits for the end of the child and does not
+// call kill.
 func Launch(ctx context.Context, t Task, delay time.Duration, kill func() error) (*Report, error) {
 	task, err := json.Marshal(t)
 	if err != nil {
@@ -53,10 +53,10 @@ func Launch(ctx context.Context, t Task, delay time.Duration, kill func() error)
 	}()
 	at, err := killTime(ready, over, delay, kill)
 	if delay >= 0 {
-		_ = cmd.Process.Kill() // it may have ended already
+		_ = cmd.Process.Kill() // the process may have ended already
 	}
 	<-over
-	_ = cmd.Wait() // killed, or the reason is in its report
+	_ = cmd.Wait() // killed, or the report contains the reason
 	switch {
 	case err != nil:
 		return nil, err
@@ -69,7 +69,8 @@ func Launch(ctx context.Context, t Task, delay time.Duration, kill func() error)
 	return report, nil
 }
 
-// killTime waits for the time of the kill, calls kill, and returns when that began.
+// killTime waits for the time of the kill and calls kill. It returns the time at which that call
+// began.
 func killTime(ready, over chan struct{}, delay time.Duration, kill func() error) (at int64, err error) {
 	select {
 	case <-ready:
@@ -100,7 +101,7 @@ func firstLines(s string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
-// run runs a program and waits for its end.
+// run runs a program and waits until it ends.
 func run(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

@@ -28,7 +28,7 @@ func (e Evidence) Add(acks []Ack) {
 type Finding struct {
 	Records int      // records read
 	Lost    int      // acknowledged records that are missing or different
-	Unacked int      // stored records that were not reported: the ack was lost with the child
+	Unacked int      // stored records that were not reported, because the report was lost when the child was killed
 	Reran   int      // tool uses that ran or started more than once
 	Unknown int      // tool uses whose result says that the outcome is unknown
 	Problem []string // a description of each fault
@@ -38,7 +38,7 @@ func (f *Finding) wrong(format string, args ...any) {
 	f.Problem = append(f.Problem, fmt.Sprintf(format, args...))
 }
 
-// Verify reads every session from a store and compares it with the evidence and with the
+// Verify reads every session from a store and compares it with the child's reports and with the
 // ledger at path. It does not change the store.
 func Verify(ctx context.Context, store session.Store, acked Evidence, ledger string) (*Finding, error) {
 	ran, err := ReadLedger(ledger)
@@ -86,7 +86,7 @@ func (f *Finding) compare(id string, recs []session.Record, acked map[int64]Ack)
 	}
 }
 
-// read returns a session's records up to the first damaged one.
+// read returns the records of a session up to the first damaged record.
 func read(ctx context.Context, sessions *session.Sessions, id string) ([]session.Record, error) {
 	var recs []session.Record
 	prev := &session.Record{}
@@ -103,7 +103,7 @@ func read(ctx context.Context, sessions *session.Sessions, id string) ([]session
 	return recs, nil
 }
 
-// meta compares the stored metadata with the metadata that the records fold to.
+// meta compares the stored metadata with the metadata that results from the records.
 func (f *Finding) meta(ctx context.Context, sessions *session.Sessions, id string, recs []session.Record) {
 	if len(recs) == 0 {
 		return

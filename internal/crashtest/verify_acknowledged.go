@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// VerifyPast compares a store with everything that it acknowledged: records, erasures,
-// deletions, leases. Then it appends to each remaining session and compares again.
+// VerifyPast compares a store with everything that it acknowledged: records, erasures, deletions,
+// leases. After that, it appends to each remaining session and compares again.
 func VerifyPast(ctx context.Context, store session.Store, p *Acknowledged) *Finding {
 	f := &Finding{}
 	sessions := session.New(store, nil)
@@ -87,7 +87,7 @@ func (f *Finding) report(ctx context.Context, sessions *session.Sessions, id str
 	}
 }
 
-// leases acquires a lease and compares its epoch with earlier ones.
+// leases acquires a lease and compares its epoch with the epochs of earlier leases.
 func (f *Finding) leases(ctx context.Context, store session.Store, p *Acknowledged, id string) {
 	leaser, ok := session.As[session.Leaser](store)
 	if !ok || p.Deleting[id] && !p.Deleted[id] {

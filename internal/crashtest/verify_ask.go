@@ -18,7 +18,7 @@ type ApprovalState struct {
 	Question approval.Request
 	Answers  []approval.Answer // more than one is a fault
 	Started  int               // number of starts of its tool use
-	Early    bool              // one of them before the answer
+	Early    bool              // the tool use started before the answer
 	Result   string            // the result that the model received, or ""
 	Runs     Runs
 }
@@ -36,11 +36,12 @@ func (a *ApprovalState) Stage() string {
 	return "open"
 }
 
-// ReadApprovals reads all approval requests of a session from a store, and the ledger at path.
-// run is the session whose log has the requests: the session that it works for, or itself. unasked
-// are the tool uses whose approval request was prevented by a kill: a model's answer is recorded
-// before its approval requests, in a separate append (in another log for a sub-agent). Such a call
-// must not have run; if it did, that is an error.
+// ReadApprovals reads all approval requests of a session from a store, and the ledger at path. run
+// is the session whose log contains the requests: the session for which this one works, or the
+// session itself. unasked are the tool uses for which a kill prevented the approval request. This
+// is possible because a model's answer is recorded before its approval requests, in a separate
+// append (for a sub-agent, in another log). Such a call must not have run; if it ran, that is an
+// error.
 func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger string) (list []*ApprovalState, unasked []string, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
@@ -82,7 +83,7 @@ func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger str
 type asking struct {
 	list        []*ApprovalState
 	byUse, byID map[string]*ApprovalState
-	answered    map[string]time.Time // time of the first answer by id of the approval request
+	answered    map[string]time.Time // time of the first answer, by the id of the approval request
 	unasked     []string
 }
 
@@ -172,8 +173,8 @@ func (r *asking) item(rec session.Record) error {
 	return nil
 }
 
-// Check returns an error if an approval request was handled wrongly. Over means that the
-// session has ended since: then every request must have an answer and a result.
+// Check returns an error if an approval request was not handled correctly. Over means that the
+// session has ended. In that case, every request must have an answer and a result.
 func (a *ApprovalState) Check(over bool) error {
 	use := a.Question.Use
 	switch {

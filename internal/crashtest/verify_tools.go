@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// tools compares the tool uses in the log with the calls that ran: none ran twice, none ran
-// without a recorded start, and each result given to the model is true.
+// tools compares the tool uses in the log with the calls that ran. No call may have run twice or
+// without a recorded start, and each result that the model got must be true.
 func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 	started := map[string]int{}
 	for i := range recs {

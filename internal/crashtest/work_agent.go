@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workAgent runs an agent on the session: a model that checks what it receives, and tools that
-// leave a note.
+// workAgent runs an agent on the session. The agent has a model that checks what it receives, and
+// tools that add an entry to the ledger.
 func workAgent(ctx context.Context, j job) (err error) {
 	tools, err := j.tools()
 	if err != nil {
@@ -62,8 +62,8 @@ func (j job) prompt(ctx context.Context, a *agent.Agent) error {
 	return nil
 }
 
-// tools returns a tool that runs alone and one whose calls run in parallel. Both leave a note
-// in the ledger when they run.
+// tools returns two tools: one that runs alone, and one whose calls run in parallel. Both add an
+// entry to the ledger when they run.
 func (j job) tools() (*tool.Registry, error) {
 	type input struct {
 		N int `json:"n"`
@@ -82,8 +82,8 @@ func (j job) tools() (*tool.Registry, error) {
 	return tool.NewRegistry(effect, look)
 }
 
-// checkingModel is a model that reports transcripts that break the pairing rule. It answers a
-// prompt with rounds of tool calls and a text.
+// checkingModel is a model that reports transcripts in which tool uses and results do not form
+// pairs. It answers a prompt with rounds of tool calls and a text.
 type checkingModel struct {
 	job
 	round  []string // the tools that it calls
@@ -131,7 +131,8 @@ func (m *checkingModel) check(req *model.Request) ([]transcript.Encoded, error) 
 	return items, CheckPairing(items)
 }
 
-// answer counts the rounds of results since the last prompt.
+// answer returns the next answer of the model, which depends on the number of rounds of results
+// since the last prompt.
 func (m *checkingModel) answer(items []transcript.Encoded, text string) transcript.Item {
 	rounds := 0
 	for i := len(items) - 1; i >= 0 && items[i].Role() != transcript.RoleUser; i-- {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workLog appends to the log directly what an agent would: two rounds of tool calls and an
-// answer for every prompt.
+// workLog appends directly to the log the records that an agent would append: two rounds of tool
+// calls and an answer for every prompt.
 func workLog(ctx context.Context, j job) (err error) {
 	restored, err := j.sessions.Restore(ctx, session.RestoreOptions{SessionID: j.id})
 	if err != nil {

@@ -19,10 +19,10 @@ type Command struct {
 	Do       string // "create", "open", "append", "change" or "close"
 	Session  string
 	Takeover bool           // open: also from a live holder
-	Patient  bool           // open: again and again while it is busy
+	Patient  bool           // open: retry while the session is busy
 	TTL      time.Duration  // of the lease; 0 means the default
 	Times    int            // append: number of batches; 0 means until one fails
-	Head     int64          // change: append a shared record right after this one
+	Head     int64          // change: append a shared record right after the record with this seq
 	Digest   session.Digest // change: its digest
 }
 
@@ -69,7 +69,7 @@ type contender struct {
 	log   *session.Log
 }
 
-// contend executes commands, one JSON line each, until the input ends.
+// contend executes commands, which are one JSON line each, until the input ends.
 func contend(ctx context.Context, store session.Store, orders io.Reader, report *Reporter) error {
 	c := contender{store: store}
 	lines := bufio.NewScanner(orders)

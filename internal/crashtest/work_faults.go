@@ -12,9 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workFault changes a session in several steps while system calls fail, and reports each
-// error. It stays on one thread, so that calls can be counted. After a write that failed
-// permanently it checks that the store also fails the next one, and opens it again.
+// workFault changes a session in several steps while system calls fail. It reports each error. It
+// stays on one thread, so that its system calls can be counted. After a write that failed
+// permanently, it checks that the store also rejects the next write, and then opens the store
+// again.
 func (t Task) workFault(ctx context.Context, report *Reporter) {
 	runtime.LockOSThread()
 	f := &faulty{task: t, report: report, made: map[string]bool{}}
@@ -63,7 +64,7 @@ func (f *faulty) open() error {
 	if err != nil {
 		return err
 	}
-	// A lease that could not be released has expired when the store is opened again.
+	// If a lease could not be released, it has expired when the store is opened again.
 	f.later += time.Hour
 	later := f.later
 	clock := func() time.Time { return time.Now().Add(later) }
@@ -78,7 +79,7 @@ func (f *faulty) close() {
 	}
 }
 
-// refused reports an error and whether there was one.
+// refused reports an error, and returns whether there was one.
 func (f *faulty) refused(ctx context.Context, op string, err error) bool {
 	if err == nil {
 		return false
@@ -106,9 +107,9 @@ func (f *faulty) refused(ctx context.Context, op string, err error) bool {
 	return true
 }
 
-// follows reports whether an error is the expected result of an earlier failure: the session
-// was never created; it was created, or deleted, although the first attempt failed with an
-// unknown outcome; or its lease could not be released.
+// follows reports whether an error is the expected result of an earlier failure. The session was
+// never created; or it was created or deleted although the first attempt failed with an unknown
+// outcome; or its lease could not be released.
 func (f *faulty) follows(op, kind string) bool {
 	switch kind {
 	case "not found":

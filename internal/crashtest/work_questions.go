@@ -41,7 +41,7 @@ func workAsk(ctx context.Context, j job) (err error) {
 	return j.prompt(ctx, a)
 }
 
-// ask is the approver in the child: it answers at once, or never.
+// ask is the approver in the child: it answers immediately, or never.
 func (j job) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	if j.person {
 		return Choice(q, "person"), nil
@@ -50,8 +50,8 @@ func (j job) ask(ctx context.Context, q approval.Request) (approval.Answer, erro
 	return approval.Answer{}, context.Cause(ctx)
 }
 
-// Choice returns the answer of an actor to an approval request: always the same for the same
-// actor, but not the same for all actors.
+// Choice returns the answer of an actor to an approval request. It is always the same for the same
+// actor, but may differ between actors.
 func Choice(q approval.Request, by string) approval.Answer {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(q.ID + by))
@@ -83,7 +83,7 @@ func (s slowTool) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	return r, err
 }
 
-// workAnswer answers the open approval requests, as another program does.
+// workAnswer answers the open approval requests in the same way as a separate program.
 func workAnswer(ctx context.Context, j job) error {
 	open, err := approval.Pending(ctx, j.sessions, j.id)
 	if err != nil {

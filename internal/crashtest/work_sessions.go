@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// workLife takes sessions through everything that can happen to one: they are created,
-// appended to, forked, renamed, redacted and deleted, forks before and after their parents.
+// workLife applies to sessions everything that can happen to one: they are created, extended,
+// forked, renamed, redacted and deleted. Forks are deleted both before and after their parents.
 func workLife(ctx context.Context, j job) error {
 	for round := range j.rounds {
 		l := sessionPair{job: j, name: fmt.Sprintf("%s-%d-%d", j.id, j.run, round), round: round}
@@ -44,7 +44,7 @@ func (l sessionPair) run(ctx context.Context) error {
 		func() error { return l.redact(ctx, l.name) },
 		func() error { return l.extend(ctx, l.name, 1) },
 	}
-	switch l.round % 3 { // sessions left in the third round stay until the end
+	switch l.round % 3 { // the sessions of every third round are not deleted
 	case 0:
 		steps = append(steps, func() error { return l.sessions.Delete(ctx, l.name) }, func() error { return l.extend(ctx, fork, 1) })
 	case 1:

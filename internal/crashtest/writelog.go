@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// sector is the unit that a disk writes completely or not at all, in bytes; block is the unit
-// in which an [Image] stores changes.
+// sector is the size in bytes of the unit that a disk writes completely or not at all. block is the
+// size of the unit in which an [Image] stores changes.
 const (
 	sector = 512
 	block  = 4096
 )
 
-// WriteLog contains everything that was done to a disk, in order: writes, flushes, and notes
-// of its users. It is safe for concurrent use.
+// WriteLog contains, in order, everything that was done to a disk: writes, flushes, and notes of
+// the programs that use it. It is safe for concurrent use.
 type WriteLog struct {
 	mu      sync.Mutex
 	entries []entry
@@ -33,7 +33,7 @@ func (l *WriteLog) Write(b []byte, off int64) {
 	l.add(entry{off: off, data: append([]byte{}, b...)})
 }
 
-// Flush adds a flush: everything written before it is on the medium.
+// Flush adds a flush: after it, everything written before it is on the medium.
 func (l *WriteLog) Flush() { l.add(entry{}) }
 
 // Note adds a note.
@@ -63,9 +63,9 @@ func (l *WriteLog) Notes(n int) string {
 	return b.String()
 }
 
-// Point picks a position for a crash after the first from entries: a random one, or right
-// after a note, where a missing flush does most harm, or right before a flush, when the cache
-// is fullest.
+// Point picks a position for a crash after the first entries; from is the number of these entries.
+// The position is random, or right after a note, where a missing flush does most harm, or right
+// before a flush, when the cache is fullest.
 func (l *WriteLog) Point(rng *rand.Rand, from int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,15 +85,15 @@ func (l *WriteLog) Point(rng *rand.Rand, from int) int {
 // Crash describes what a crash left of a disk's cache.
 type Crash struct {
 	At        int // number of entries before the crash
-	Unflushed int // number of those writes that no flush followed
-	Kept      int // of those: on the medium, completely or in part
-	Torn      int // of those: in part
+	Unflushed int // number of writes in these entries that no flush followed
+	Kept      int // number of the unflushed writes that are on the medium, completely or in part
+	Torn      int // number of the unflushed writes that are on the medium in part
 }
 
-// Crash applies to a base what is on the medium if the power fails after n entries: all
-// flushed writes, and any of the others. A disk may write them in any order, so any subset of
-// their sectors may be there; but a sector that was written twice never has the older content
-// if the newer was written. With ignoresFlush the disk ignores all flushes.
+// Crash applies to a base the writes that are on the medium if the power fails after n entries: all
+// flushed writes, and any selection of the other writes. A disk may write them in any order, so any
+// subset of their sectors may be on the medium. A sector that was written twice never has the older
+// content if the newer content was written. If ignoresFlush is true, the disk ignores all flushes.
 func (l *WriteLog) Crash(rng *rand.Rand, base []byte, n int, ignoresFlush bool) (*Image, Crash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,11 +142,11 @@ type Image struct {
 	blocks map[int64][]byte
 }
 
-// NewImage returns an image with the content of base, a multiple of 4,096 bytes, which must
-// not be changed afterwards.
+// NewImage returns an image with the content of base. The size of base must be a multiple of 4,096
+// bytes, and base must not be changed afterwards.
 func NewImage(base []byte) *Image { return &Image{base: base, blocks: map[int64][]byte{}} }
 
-// tear writes some of a write's sectors and returns their size in bytes.
+// tear writes some of the sectors of a write and returns their size in bytes.
 func (m *Image) tear(rng *rand.Rand, e *entry, keep float64) (kept int) {
 	for at := 0; at < len(e.data); {
 		n := min(sector-int((e.off+int64(at))%sector), len(e.data)-at)
@@ -159,7 +159,7 @@ func (m *Image) tear(rng *rand.Rand, e *entry, keep float64) (kept int) {
 	return kept
 }
 
-// WriteAt implements [io.WriterAt]. It ignores what is outside of the disk.
+// WriteAt implements [io.WriterAt]. It ignores data that is outside of the disk.
 func (m *Image) WriteAt(b []byte, off int64) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,7 +197,8 @@ func (m *Image) ReadAt(b []byte, off int64) (n int, err error) {
 // Size returns the size of the disk in bytes.
 func (m *Image) Size() int64 { return int64(len(m.base)) }
 
-// After returns the number of entries up to the first note that begins with a word, or of all.
+// After returns the number of entries up to the first note that begins with a word, or of all
+// entries if there is no such note.
 func (l *WriteLog) After(word string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,7 +210,7 @@ func (l *WriteLog) After(word string) int {
 	return len(l.entries)
 }
 
-// Cut drops all entries after the first n.
+// Cut removes all entries after the first n.
 func (l *WriteLog) Cut(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HasContent reports whether a file is exactly as [WriteUnsynced] would leave it: with this
-// content, this mode and only this name. Another user who can change the folder cannot make it
-// block or read another file.
+// HasContent reports whether a file is exactly in the state in which [WriteUnsynced] would leave
+// it: with this content, this mode and only this name. If another user can change the folder, that
+// user can still not make the function block or read a different file.
 func HasContent(path string, text []byte) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// LivenessLocks show other processes which lease holders are alive, by locks of the operating
-// system: one byte of a file for each name and number. The system releases them when the process
-// ends, however it ends. The file stays empty.
+// LivenessLocks show other processes which lease holders are alive. They use locks of the operating
+// system: one byte of a file for each combination of name and number. The system releases them when
+// the process ends, for whatever reason. The file stays empty.
 //
-// On systems without such locks nothing is locked and nothing is known.
+// On systems without such locks, nothing is locked and nothing is known about other processes.
 type LivenessLocks struct {
 	open func() (*os.File, error)
 
@@ -23,13 +23,13 @@ type LivenessLocks struct {
 	locked map[int64]bool
 }
 
-// NewLivenessLocks returns the locks in the file that open opens for reading and writing. open is
-// called on first use.
+// NewLivenessLocks returns locks in a file. The function open opens that file for reading and
+// writing. It is called when a lock is first used.
 func NewLivenessLocks(open func() (*os.File, error)) *LivenessLocks {
 	return &LivenessLocks{open: open, locked: map[int64]bool{}}
 }
 
-// Lock takes the lock of a name and a number. Only this process may hold it.
+// Lock takes the lock that belongs to a name and a number. Only this process may hold the lock.
 func (h *LivenessLocks) Lock(name string, n int64) error {
 	at := place(name, n)
 	h.mu.Lock()
@@ -48,7 +48,7 @@ func (h *LivenessLocks) Lock(name string, n int64) error {
 		case ok:
 			h.locked[at] = true
 			return nil
-		case tries == 100: // a process that failed to begin releases it at once
+		case tries == 100: // a process that failed to start releases it immediately
 			return errors.New(f.Name() + ": the lock of a new lease is taken")
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -66,7 +66,8 @@ func (h *LivenessLocks) Unlock(name string, n int64) {
 	}
 }
 
-// IsLocked reports whether a process holds a lock. known is false if the system cannot tell.
+// IsLocked reports whether a process holds a lock. known is false if the system cannot determine
+// it.
 func (h *LivenessLocks) IsLocked(name string, n int64) (held, known bool) {
 	at := place(name, n)
 	h.mu.Lock()

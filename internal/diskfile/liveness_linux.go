@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The locks belong to open files (open file description locks), not to a thread or process:
-// closing another descriptor of the file keeps them.
+// The locks belong to open files (open file description locks), not to a thread or process. If
+// another descriptor of the file is closed, they remain.
 
 func lockByte(f *os.File, at int64) (bool, error) {
 	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, byteAt(unix.F_WRLCK, at))

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock locks a file for this open file; it returns false if another open file has the lock.
-// The lock ends with [Unlock], when the file is closed, and with the process. If the system
-// has no locks, the error is [errors.ErrUnsupported].
+// TryLock locks a file for this open file. It returns false if another open file has the lock. The
+// lock ends when [Unlock] is called, when the file is closed, and when the process ends. If the
+// system has no locks, the error is [errors.ErrUnsupported].
 func TryLock(f *os.File) (bool, error) { return try(f, unix.LOCK_EX) }
 
 // TryRLock takes a shared lock of a file and replaces the lock that this open file has, if

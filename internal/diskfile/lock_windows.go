@@ -13,7 +13,7 @@ func TryLock(f *os.File) (bool, error) { return try(f, windows.LOCKFILE_EXCLUSIV
 // TryRLock takes a shared lock of a file and replaces the lock that this open file has, if
 // any. It returns false if another open file has an exclusive lock.
 func TryRLock(f *os.File) (bool, error) {
-	Unlock(f) // a second lock would be added to the first one
+	Unlock(f) // a second lock of the same file would be added to the first one
 	return try(f, 0)
 }
 

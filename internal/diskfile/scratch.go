@@ -18,7 +18,7 @@ import (
 // If the system or the disk cannot lock folders, the folder of a killed process is not
 // removed.
 type ScratchDir struct {
-	Path string // absolute if the parent is
+	Path string // absolute if the parent folder is absolute
 
 	lock   *os.File // nil without locks
 	remove func(string) error
@@ -26,16 +26,17 @@ type ScratchDir struct {
 }
 
 var (
-	// errRemoved means that another process removed the folder as unused before it was locked.
+	// errRemoved means that the folder looked unused, and another process removed it before it was
+	// locked.
 	errRemoved = errors.New("the new folder was removed as unused")
 	// errNoLock means that this disk or system cannot lock folders.
 	errNoLock = errors.New("folders cannot be locked here")
 )
 
-// OpenScratch makes a folder (0700) in parent, or in the system's temporary folder if parent
-// is "". In the background it removes this user's folders with this prefix whose process has
-// ended; Close waits for that. remove removes one folder: [os.RemoveAll], or [os.Remove] to
-// keep folders that are not empty.
+// OpenScratch makes a folder (0700) in parent, or in the system's temporary folder if parent is "".
+// In the background, it removes other folders of this user with this prefix whose process has
+// ended. Close waits until that is done. remove is the function that removes one folder:
+// [os.RemoveAll], or [os.Remove] to keep folders that are not empty.
 func OpenScratch(parent, prefix string, remove func(path string) error) (*ScratchDir, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -49,7 +50,7 @@ func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratc
 		s := &ScratchDir{Path: path, remove: remove}
 		s.lock, err = lockFolder(path, TryRLock)
 		switch {
-		case err == nil, errors.Is(err, errNoLock): // other processes cannot lock it either, so they do not remove it
+		case err == nil, errors.Is(err, errNoLock): // other processes cannot lock it either, and therefore do not remove it
 			s.swept.Go(func() { sweep(parent, prefix, remove) }) // parent may contain thousands of names
 			return s, nil
 		case !errors.Is(err, errRemoved):
@@ -69,8 +70,8 @@ func (s *ScratchDir) Close() error {
 	return err
 }
 
-// sweep removes folders whose process has ended. What cannot be removed is left for the next
-// sweep.
+// sweep removes folders whose process has ended. Folders that cannot be removed are left for the
+// next sweep.
 func sweep(parent, prefix string, remove func(string) error) {
 	entries, _ := os.ReadDir(parent)
 	for _, e := range entries {
@@ -85,8 +86,8 @@ func sweep(parent, prefix string, remove func(string) error) {
 	}
 }
 
-// lockFolder opens and locks a folder of this user. It fails if another process has locked it
-// or if it no longer exists.
+// lockFolder opens and locks a folder of this user. It fails if another process has locked the
+// folder, or if the folder no longer exists.
 func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error) {
 	named, err := os.Lstat(path)
 	if err != nil {
@@ -114,8 +115,8 @@ func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error)
 	return nil, errors.Join(err, f.Close())
 }
 
-// IsSameFile reports whether an open folder is still the one at path: it may have been removed
-// and recreated.
+// IsSameFile reports whether an open folder is still the folder at path. The folder at path may
+// have been removed and recreated.
 func IsSameFile(f *os.File, path string) bool {
 	was, err := f.Stat()
 	if err != nil {

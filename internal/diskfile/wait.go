@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// WaitLock creates a lock file (0600) and its folder (0700) if necessary, waits until it can lock the file,
-// and returns the function that unlocks it. If ctx ends first, the error is its cause. The file is never
-// removed, because then two programs could have the lock. On systems without locks it returns at once without
-// a lock.
+// WaitLock creates a lock file (mode 0600) and its folder (mode 0700) if necessary. It waits until
+// it can lock the file, and returns the function that unlocks the file. If ctx ends first, the
+// error is the cause of ctx. The file is never removed, because otherwise two programs could have
+// the lock. On systems without locks it returns immediately, without a lock.
 func WaitLock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func WaitLock(ctx context.Context, path string) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(pause): // the kernel has no lock with a timeout
+		case <-time.After(pause): // the kernel has no lock call with a timeout
 		}
 	}
 }

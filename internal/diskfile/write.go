@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// Write atomically writes a file (0600): after a crash the file has the old or the new
+// Write atomically writes a file (mode 0600): after a crash, the file has either the old or the new
 // content. The caller syncs the folder if the name must be durable.
 func Write(path string, data []byte) error { return write(path, data, (*New).Sync) }
 
-// WriteUnsynced is [Write] without a sync, for files that can be recreated: after a crash the file may
-// be empty.
+// WriteUnsynced does the same as [Write], but without a sync. It is for files that can be
+// recreated: after a crash, the file may be empty.
 func WriteUnsynced(path string, data []byte) error {
 	return write(path, data, func(*New) error { return nil })
 }
@@ -29,8 +29,9 @@ func write(path string, data []byte, sync func(*New) error) error {
 	return n.Place(path)
 }
 
-// New is a written file (0600) without its final name: [Write] in steps, for callers that sync
-// several files in parallel. Call Place or Discard once.
+// New is a written file (mode 0600) that does not have its final name yet. It does what [Write]
+// does in separate steps, for callers that sync several files in parallel. Call either Place or
+// Discard, and only once.
 type New struct{ f *os.File }
 
 // Begin writes a file that will be placed in a folder.

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Decode strictly decodes one JSON text into v, a pointer to a struct. What [Parse] rejects, a
-// field that v does not have, a key that differs in case, null, and a value of another type
-// are errors: an *[Error] with the position and the path of the value.
+// Decode strictly decodes one JSON text into v, a pointer to a struct. The following are errors:
+// whatever [Parse] rejects, a field that v does not have, a key that differs in case, null, and a
+// value of a different type. The error is an *[Error] with the position and the path of the value.
 func Decode(source []byte, v any) error {
 	root, err := Parse(source)
 	if err != nil {
@@ -22,7 +22,7 @@ func Decode(source []byte, v any) error {
 	return root.Decode(source, v)
 }
 
-// Decode decodes one value of a parsed text, like the function Decode.
+// Decode decodes one value of a parsed text, in the same way as the function Decode.
 func (n *Node) Decode(source []byte, v any) error {
 	if err := n.fits(reflect.TypeOf(v).Elem(), ""); err != nil {
 		return err
@@ -37,7 +37,8 @@ func (n *Node) Decode(source []byte, v any) error {
 	return nil
 }
 
-// fits compares the structure of a value with that of a type. path is the path of the value.
+// fits compares the structure of a value with the structure of a type. path is the path of the
+// value.
 func (n *Node) fits(t reflect.Type, path string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -85,7 +86,7 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// kindOf returns the kind of JSON value that a type is decoded from; "" if the type decodes
+// kindOf returns the kind of JSON value from which a type is decoded, or "" if the type decodes
 // itself.
 func kindOf(t reflect.Type) Kind {
 	p := reflect.PointerTo(t)

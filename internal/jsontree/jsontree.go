@@ -1,5 +1,6 @@
-// Package jsontree strictly parses JSON into a tree whose values have their positions in the
-// text, so that an error can point to one. It can also decode the tree into Go values.
+// Package jsontree strictly parses JSON. The result is a tree whose values contain their positions
+// in the text, so that an error can refer to the position. It can also decode the tree into Go
+// values.
 //
 //	{"deny": ["Bash", 5]}
 //	││       ││       └ 18  a number
@@ -11,8 +12,8 @@
 //	root, err := jsontree.Parse(source)
 //	err = jsontree.Decode(source, &v)
 //
-// It is for texts that people write: duplicate keys and half a surrogate pair are errors. It
-// does not interpret values.
+// It is for texts that people write. Duplicate keys, and one half of a surrogate pair without the
+// other, are errors. It does not interpret values.
 package jsontree
 
 import (
@@ -23,9 +24,9 @@ import (
 // Node is a value with its position in the source.
 type Node struct {
 	Kind    Kind
-	At, End int      // byte offsets: of its first byte, and after its last
+	At, End int      // byte offset of its first byte, and byte offset after its last byte
 	Text    string   // the decoded text; other values as they are written; "" for an object and a list
-	Members []Member // of an object, in their order
+	Members []Member // of an object, in their order in the text
 	Items   []Node   // of a list
 }
 
@@ -36,7 +37,7 @@ type Member struct {
 	Value Node
 }
 
-// Kind is the kind of a value, as named in errors.
+// Kind is the kind of a value, by the name that errors use.
 type Kind string
 
 // The kinds of values.
@@ -49,7 +50,8 @@ const (
 	Null   Kind = "null"
 )
 
-// Show returns the value as an error shows it: its text, or its kind if it may be long.
+// Show returns the value in the form for error messages: its text, or its kind if the text may be
+// long.
 func (n *Node) Show() string {
 	switch n.Kind {
 	case Text:

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Members calls the function each for every member of one JSON object, in order, without creating a tree. It
-// returns an error for a duplicate key and for anything that is not an object.
+// Members calls the function each for every member of one JSON object, in order. It does not create
+// a tree. It returns an error for a duplicate key, and for a value that is not an object.
 func Members(object []byte, each func(key string, value []byte) error) error {
 	if !json.Valid(object) || !utf8.Valid(object) {
 		var v any

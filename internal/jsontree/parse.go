@@ -12,17 +12,17 @@ import (
 // maxDepth is the maximum nesting depth of a text.
 const maxDepth = 64
 
-// ErrDeep is wrapped by an [Error] for a text that is nested too deep.
+// ErrDeep is the error that an [Error] wraps for a text that is nested too deeply.
 var ErrDeep = errors.New("nested too deep")
 
-// ErrType is wrapped by an [Error] for a value that does not fit the Go type.
+// ErrType is the error that an [Error] wraps for a value that does not match the Go type.
 var ErrType = errors.New("wrong type")
 
 // Error describes what is wrong with a text, and where.
 type Error struct {
 	Offset int    // in bytes
 	Path   string // path of a value that does not fit, such as a.b[0]; "" for the whole text
-	What   string // the detail; with a Path, it follows the name of the value
+	What   string // the detail; if there is a Path, the detail follows the name of the value
 	Hint   string // how to fix it, or ""
 	Err    error  // a *[json.SyntaxError], [ErrType], [ErrDeep] or nil
 }
@@ -31,8 +31,8 @@ func (e *Error) Error() string { return strings.TrimPrefix(e.Path+" "+e.What, " 
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Parse parses one JSON text: UTF-8, no comments, no duplicate keys, nothing after it, a depth
-// of at most 64. Errors are *[Error].
+// Parse parses one JSON text. The text must be UTF-8, without comments, duplicate keys or text
+// after it, and its depth may be at most 64. Errors are *[Error].
 func Parse(source []byte) (Node, error) {
 	if at := invalidUTF8(source); at >= 0 {
 		return Node{}, &Error{Offset: at, What: "not UTF-8", Hint: "save the file as UTF-8"}
@@ -112,10 +112,10 @@ func (r *reader) value(depth int) (Node, error) {
 	return n, err
 }
 
-// replacement is U+FFFD. The decoder returns it for half of a surrogate pair.
+// replacement is U+FFFD. The decoder returns it for one half of a surrogate pair.
 const replacement = string(utf8.RuneError)
 
-// written counts how often a text itself contains U+FFFD, as a character or as an escape.
+// written counts how many times the text itself contains U+FFFD, as a character or as an escape.
 func written(text []byte) int {
 	n := bytes.Count(text, []byte(replacement))
 	for i := 0; i < len(text); i++ {

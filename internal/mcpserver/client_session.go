@@ -48,13 +48,13 @@ type ClientSession struct {
 // call is a tools/call that waits for its result.
 type call struct {
 	use    transcript.ToolUse
-	tell   func(string) // reports what it waits for; may be nil
+	tell   func(string) // called with what the call waits for; may be nil
 	result chan transcript.ToolResult
 	gone   bool // the client no longer waits
 }
 
-// NewClientSession returns the session of a named client. open creates the agent with the session as its
-// model; it is called for the first call. The caller closes the session.
+// NewClientSession returns the session of a named client. open creates the agent with the session
+// as its model. It is called when the first call arrives. The caller closes the session.
 func NewClientSession(client string, open func(ctx context.Context, m model.Model) (Agent, error)) *ClientSession {
 	ctx, stop := context.WithCancelCause(context.Background())
 	d := &ClientSession{
@@ -64,7 +64,7 @@ func NewClientSession(client string, open func(ctx context.Context, m model.Mode
 	return d
 }
 
-// Close ends running calls, and the agent.
+// Close ends the running calls and the agent.
 func (d *ClientSession) Close() {
 	d.stop(ErrClosed)
 	<-d.done
@@ -77,9 +77,9 @@ func (d *ClientSession) Session() string {
 	return d.session
 }
 
-// Call runs a tool call and waits for its result. If ctx ends, a waiting call is dropped and a running
-// one is interrupted. The function tell is called on another goroutine with a text that says what the call waits
-// for.
+// Call runs a tool call and waits for its result. If ctx ends, a call that waits is dropped, and a
+// call that runs is interrupted. The function tell is called on another goroutine with a text that
+// says what the call waits for.
 func (d *ClientSession) Call(ctx context.Context, name string, input json.RawMessage, tell func(string)) (transcript.ToolResult, error) {
 	c := &call{
 		use:  transcript.ToolUse{ID: "mcp_" + ulid.Make().String(), Name: name, Input: input},
@@ -169,7 +169,7 @@ func (d *ClientSession) work(open func(context.Context, model.Model) (Agent, err
 	}
 }
 
-// turn runs one turn of the agent, which lasts as long as the client is connected, unless it is
+// turn runs one turn of the agent. The turn lasts as long as the client is connected, unless it is
 // interrupted.
 func (d *ClientSession) turn(a Agent) error {
 	before := d.rounds
@@ -205,7 +205,8 @@ func (d *ClientSession) emit(use, what string) {
 	}
 }
 
-// drop ends the calls of an interrupted round. If the session has ended, waiting calls end, too.
+// drop ends the calls of an interrupted round. If the session has ended, the waiting calls end as
+// well.
 func (d *ClientSession) drop(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -252,8 +253,8 @@ func (d *ClientSession) Encode(item transcript.Encoded) (model.EncodedItem, erro
 	return model.EncodedItem{Role: string(item.Role()), JSON: item.JSON}, nil
 }
 
-// Stream implements [model.Model]: it delivers results to their callers, and answers with the calls that
-// have arrived meanwhile, or with the next one.
+// Stream implements [model.Model]. It delivers results to their callers. It answers with the calls
+// that have arrived in the meantime, or waits for the next call and answers with that.
 func (d *ClientSession) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		err := d.deliver(req.Messages)
@@ -270,7 +271,7 @@ func (d *ClientSession) Stream(ctx context.Context, req *model.Request) iter.Seq
 	}
 }
 
-// deliver passes results, which follow the last answer, to their callers.
+// deliver passes the results after the last answer to their callers.
 func (d *ClientSession) deliver(messages []model.EncodedItem) error {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == string(transcript.RoleAssistant) {

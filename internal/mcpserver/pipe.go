@@ -9,8 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// graceTransport is a transport whose input may end while calls are running. It reports the end only
-// after they are answered, because the SDK then cancels unanswered calls.
+// graceTransport is a transport whose input may end while calls are running. It reports the end of
+// the input only after all calls are answered, because at the end the SDK cancels calls that are
+// not.
 type graceTransport struct {
 	mcp.Transport
 	grace time.Duration
@@ -36,7 +37,7 @@ type pipeConn struct {
 	open map[jsonrpc.ID]bool // unanswered requests
 }
 
-// listening is a request that stays unanswered until the client unsubscribes.
+// listening is a request that is not answered until the client unsubscribes.
 const listening = "subscriptions/listen"
 
 // Read implements [mcp.Connection].
@@ -85,7 +86,7 @@ func (c *pipeConn) Close() error {
 	return c.Connection.Close()
 }
 
-// settle waits until every request is answered, up to a limit.
+// settle waits until every request is answered, for a limited time.
 func (c *pipeConn) settle(ctx context.Context) {
 	late := time.NewTimer(c.grace)
 	defer late.Stop()

@@ -29,8 +29,8 @@ const Path = "/mcp"
 type Options struct {
 	Version string
 	Tools   []tool.Spec // the offered tools
-	// Open creates a client's agent with the given model. The agent must have Tools, and only users may
-	// answer its approvals.
+	// Open creates a client's agent with the given model. The agent must have Tools, and its
+	// approvals may be answered only by users.
 	Open func(ctx context.Context, client string, m model.Model) (Agent, error)
 	Log  *slog.Logger // may be nil
 }
@@ -79,7 +79,7 @@ func describe(spec tool.Spec) *mcp.Tool {
 	return &mcp.Tool{Name: spec.Name, Description: spec.Description, InputSchema: spec.Input, Annotations: a}
 }
 
-// Close ends all calls, and the agents.
+// Close ends all calls and all agents.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -91,12 +91,12 @@ func (s *Server) Close() {
 	}
 }
 
-// grace is how long calls may continue after the client has closed its input, because it may still read
-// their results.
+// grace is the time for which calls may continue after the client has closed its input, because the
+// client may still read their results.
 const grace = 30 * time.Second
 
-// Serve serves one client over a pair of streams until the client has closed its input and received its
-// answers, or ctx ends. Then it closes the server.
+// Serve serves one client over a pair of streams. It ends when the client has closed its input and
+// received its answers, or when ctx ends. After that, it closes the server.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	defer s.Close()
 	defer context.AfterFunc(ctx, s.Close)() // without it, the SDK would wait for the calls
@@ -110,12 +110,12 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 // sessionTimeout is how long a client of an older protocol version may be idle.
 const sessionTimeout = time.Hour
 
-// Handler serves HTTP at [Path] for callers with a token that has the scope run. The calls of a
-// connection end with it; the agent of a token stays until the server closes.
+// Handler serves HTTP at [Path] for callers with a token that has the scope run. When a connection
+// ends, its calls end. The agent of a token remains until the server closes.
 func (s *Server) Handler(a *auth.Auth) http.Handler { return guarded(a, s.mcp, s.o.Log) }
 
-// guarded adds authentication to the HTTP handler: it checks Host and Origin, requires a token, and binds
-// an MCP session to its caller.
+// guarded adds authentication to the HTTP handler. It checks Host and Origin, requires a token, and
+// allows only the caller that began an MCP session to use it.
 func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 	get := func(*http.Request) *mcp.Server { return server }
 	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
@@ -135,7 +135,7 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 	return a.Handler(mux)
 }
 
-// who returns the authenticated caller for the SDK, which separates sessions by it.
+// who returns the authenticated caller for the SDK, which uses it to separate sessions.
 func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
 	c, ok := auth.CallerFrom(ctx)
 	if !ok || !c.HasScope(api.ScopeRun) {
@@ -167,7 +167,7 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	return result(&r), nil
 }
 
-// progress reports to the client what a call waits for, if the client asked for it.
+// progress reports to the client what a call waits for, if the client has requested that.
 func progress(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	token := req.Params.GetProgressToken()
 	if token == nil {

@@ -11,7 +11,7 @@ import (
 
 // Options configures a client.
 type Options struct {
-	Network  string // "tcp" or "unix"; "" is "tcp"
+	Network  string // "tcp" or "unix"; "" means "tcp"
 	Addr     string // host:port, or the path of a socket
 	User     string
 	Password string
@@ -19,17 +19,18 @@ type Options struct {
 	TLS      *tls.Config // nil: no TLS
 	// Key selects the slot of a client of a cluster; "" means no cluster.
 	Key string
-	// Dial is the time limit for connecting, Timeout for sending, and then for reading the reply; 0 is no limit.
+	// Dial is the time limit for connecting. Timeout is the time limit for sending, and again for
+	// reading the reply. 0 means no limit.
 	Dial, Timeout time.Duration
-	// Size is the maximum number of connections in use; 0 is 10 for each processor. A caller waits for a free one
-	// for Timeout plus one second.
+	// Size is the maximum number of connections in use; 0 means 10 for each processor. A caller
+	// waits for a free connection for Timeout plus one second.
 	Size int
 	// Admit checks each new connection before it is used, and may reject it.
 	Admit func(context.Context, *Conn) error
 }
 
-// Client holds connections to a server, or to the server of a cluster that owns a slot. It is safe for concurrent
-// use. The caller closes it.
+// Client holds connections to one server, or in a cluster to the server that owns a slot. It is
+// safe for concurrent use. The caller closes it.
 type Client struct {
 	opt  Options
 	slot int
@@ -39,10 +40,10 @@ type Client struct {
 	pools  map[string]*pool
 	owner  string   // in a cluster, the owner of the slot; "" if unknown
 	known  []string // in a cluster, the addresses of its servers
-	lost   string   // in a cluster, the last owner: other servers are asked first
+	lost   string   // in a cluster, the previous owner, which is asked after all other servers
 }
 
-// New returns a client. It connects on first use.
+// New returns a client. The client connects on first use.
 func New(o Options) *Client {
 	if o.Network == "" {
 		o.Network = "tcp"
@@ -53,7 +54,7 @@ func New(o Options) *Client {
 	return &Client{opt: o, slot: Slot(o.Key), pools: map[string]*pool{}}
 }
 
-// Clustered reports whether the client is one of a cluster.
+// Clustered reports whether the client is a client of a cluster.
 func (c *Client) Clustered() bool { return c.opt.Key != "" }
 
 // Do sends a command and returns its reply: a string, an int64, a list ([]any), or nil. The error is an [Error] if
@@ -69,8 +70,9 @@ func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
 	return replies[0], nil
 }
 
-// Pipeline sends commands at once, on one connection, and returns their replies. An error of the server is an
-// [Error] in place of a reply. In a cluster whose slot is moving, all commands may be sent again.
+// Pipeline sends commands together, on one connection, and returns their replies. If the server
+// returns an error for a command, the reply is an [Error]. In a cluster whose slot is moving, all
+// commands may be sent again.
 func (c *Client) Pipeline(ctx context.Context, commands ...Command) ([]any, error) {
 	if c.Clustered() {
 		return c.follow(ctx, commands)
@@ -87,7 +89,7 @@ func (c *Client) ask(ctx context.Context, addr string, commands []Command) ([]an
 		}
 		conn, err := p.get(ctx)
 		if errors.Is(err, ErrClosed) {
-			continue // the pool was retired or the client closed: then there is no connection
+			continue // the pool was retired or the client was closed: there is no connection in that case
 		}
 		if err != nil {
 			return nil, err
@@ -97,7 +99,8 @@ func (c *Client) ask(ctx context.Context, addr string, commands []Command) ([]an
 	}
 }
 
-// maxServers is the number of servers with pools: the owner of the slot, and those the slot is moving to.
+// maxServers is the maximum number of servers with pools: the owner of the slot, and the servers to
+// which the slot is moving.
 const maxServers = 4
 
 func (c *Client) pool(addr string) (*pool, error) {
@@ -151,7 +154,7 @@ func (c *Client) greeted(ctx context.Context, addr string) (*Conn, error) {
 	return conn, nil
 }
 
-// keepOnly closes the connections to other servers. The caller holds the lock.
+// keepOnly closes the connections to all servers except the one at addr. The caller holds the lock.
 func (c *Client) keepOnly(addr string) {
 	for other, p := range c.pools {
 		if other != addr {

@@ -15,8 +15,8 @@ import (
 
 const slots = 16384
 
-// Slot returns the slot of a key: the hash of the part between its first { and the next }, if it is not empty,
-// else of the whole key.
+// Slot returns the slot of a key: the hash of the part between its first { and the next }, if that
+// part is not empty, otherwise the hash of the whole key.
 func Slot(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -37,12 +37,14 @@ func Slot(key string) int {
 	return int(crc) % slots
 }
 
-// redirects is the maximum number of times a command is sent to another server of a cluster, or again.
+// redirects is the maximum number of times that a command is sent again, to the same or another
+// server of a cluster.
 const redirects = 3
 
-// follow sends commands to the owner of the slot, wherever it is.
+// follow sends commands to the owner of the slot. If the slot moves, it sends them to the new
+// owner.
 func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) {
-	to := "" // a server for this attempt only
+	to := "" // a server that is used only for this attempt
 	for try := 0; ; try++ {
 		addr, send := to, commands
 		if to != "" {
@@ -84,7 +86,8 @@ func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) 
 	}
 }
 
-// asking puts ASKING before each command: it makes a server execute commands for a slot that it is importing.
+// asking puts ASKING before each command. It makes a server execute commands for a slot that the
+// server is importing.
 func asking(commands []Command) []Command {
 	out := make([]Command, 0, 2*len(commands))
 	for _, command := range commands {
@@ -101,8 +104,8 @@ func odd(replies []any) []any {
 	return out
 }
 
-// refused returns the first error reply that another server, or the same one a little later, would not return; ""
-// if there is none.
+// refused returns the first error reply that may not occur on another server, or on the same server
+// a little later; "" if there is none.
 func refused(replies []any) Error {
 	for _, r := range replies {
 		e, ok := r.(Error)
@@ -121,7 +124,8 @@ func refused(replies []any) Error {
 	return ""
 }
 
-// redirect parses "MOVED 3999 127.0.0.1:6381" and "ASK …". A missing host means the host of the sender.
+// redirect parses "MOVED 3999 127.0.0.1:6381" and "ASK …". If the host is missing, it is the host
+// of the server that sent the reply.
 func redirect(e Error, from string) (moved, ask bool, addr string) {
 	words := strings.Fields(string(e))
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
@@ -175,7 +179,8 @@ func (c *Client) find(ctx context.Context) (string, error) {
 	return "", first
 }
 
-// places returns the servers to ask for the owner, in order. The caller holds the lock.
+// places returns the servers that can be asked for the owner of the slot, in order. The caller
+// holds the lock.
 func (c *Client) places() []string {
 	out := slices.Clone(c.known)
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
@@ -188,8 +193,9 @@ func (c *Client) places() []string {
 	return out
 }
 
-// look asks a server for the slot's owner and the other servers. A server that may not answer is taken for the
-// owner: if it is not, it names the right one.
+// look asks a server for the slot's owner and the other servers. If the server answers with an
+// error, for example because the user must not run CLUSTER SLOTS, it is assumed to be the owner. If
+// it is not, its next reply names the owner.
 func (c *Client) look(ctx context.Context, addr string) (owner string, known []string, err error) {
 	conn, err := c.greeted(ctx, addr)
 	if err != nil {
@@ -233,7 +239,8 @@ func (c *Client) look(ctx context.Context, addr string) (owner string, known []s
 	return owner, known, nil
 }
 
-// nodeAddr returns the host and port of a server, as seen from the server that reported it.
+// nodeAddr returns the host and port of a server, from the point of view of the server that
+// reported it.
 func nodeAddr(node any, from string) (string, bool) {
 	n, _ := node.([]any)
 	if len(n) < 2 {
@@ -260,7 +267,7 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// moved makes another server the owner, and asks it for the others.
+// moved makes another server the owner, and requests the addresses of the other servers from it.
 func (c *Client) moved(ctx context.Context, addr string) {
 	_, known, err := c.look(ctx, addr)
 	if err != nil {
@@ -280,7 +287,7 @@ func (c *Client) settle(owner string, known []string) {
 	c.keepOnly(owner)
 }
 
-// lose forgets the owner of the slot, if it was this one.
+// lose forgets the owner of the slot, if the owner was this server.
 func (c *Client) lose(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

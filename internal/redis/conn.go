@@ -14,13 +14,13 @@ import (
 // bufferSize is the size of the read and the write buffer.
 const bufferSize = 16 << 10
 
-// Conn is a connection to one server. One caller uses it at a time.
+// Conn is a connection to one server. Only one caller may use it at a time.
 type Conn struct {
 	net     net.Conn
 	r       *bufio.Reader
 	w       *bufio.Writer
 	timeout time.Duration
-	used    time.Time // when it was returned to the pool
+	used    time.Time // time when it was returned to the pool
 	broken  bool
 
 	mu          sync.Mutex
@@ -47,7 +47,8 @@ func newConn(c net.Conn, timeout time.Duration) *Conn {
 	return &Conn{net: c, r: bufio.NewReaderSize(c, bufferSize), w: bufio.NewWriterSize(c, bufferSize), timeout: timeout}
 }
 
-// greet authenticates and selects the database. Servers before Redis 6 do not know HELLO, and may know AUTH.
+// greet authenticates and selects the database. Servers before Redis 6 do not know HELLO, but may
+// know AUTH.
 func (c *Conn) greet(ctx context.Context, o *Options) error {
 	hello := Command{"HELLO", 2}
 	if o.Password != "" {
@@ -91,7 +92,8 @@ func (c *Conn) Do(ctx context.Context, args ...any) (any, error) {
 	return replies[0], nil
 }
 
-// exchange sends commands at once and reads a reply to each. After an error the connection is broken.
+// exchange sends commands together and reads one reply for each. After an error the connection is
+// broken.
 func (c *Conn) exchange(ctx context.Context, commands []Command) (replies []any, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -144,7 +146,7 @@ func (c *Conn) deadline(ctx context.Context) time.Time {
 	return at
 }
 
-// interrupt ends reads and writes of the connection.
+// interrupt makes all reads and writes of the connection fail, including those that are running.
 func (c *Conn) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

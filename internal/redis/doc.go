@@ -1,5 +1,5 @@
-// Package redis is a client for Redis and Valkey servers with the features that a session store needs: commands,
-// pipelines, scripts, and subscriptions.
+// Package redis is a client for Redis and Valkey servers. It has the features that a session store
+// needs: commands, pipelines, scripts, and subscriptions.
 //
 //	client := redis.New(redis.Options{Addr: "127.0.0.1:6379", Timeout: 10 * time.Second})
 //	defer client.Close()
@@ -9,11 +9,11 @@
 //	   │                       a connection with a partly read reply is closed
 //	   └─► Subscriber ──► Conn one connection that listens
 //
-// In a cluster a client works in one slot, that of [Options.Key]: it finds the server that owns the slot and
-// follows it. Commands for other slots fail.
+// In a cluster, a client works in one slot, that of [Options.Key]. It finds the server that owns
+// the slot, and finds the new owner if the slot moves. Commands for other slots fail.
 //
-// A command is never sent twice after a lost connection: only the caller knows whether that is safe. The protocol
-// is RESP2.
+// A command is never sent again after a lost connection, because only the caller knows whether that
+// is safe. The protocol is RESP2.
 //
 // Source: Redis serialization protocol specification, Redis cluster specification.
 package redis

@@ -10,13 +10,14 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// is reports whether the error has this code, its first word. Some servers put "ERR " in front of it.
+// is reports whether the code of the error, its first word, is this one. Some servers put "ERR "
+// before the code.
 func (e Error) is(code string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(string(e), "ERR "), code)
 	return ok && (rest == "" || rest[0] == ' ')
 }
 
-// HasCode reports whether an error is an [Error] with this code, its first word.
+// HasCode reports whether an error is an [Error] whose code, its first word, is this one.
 func HasCode(err error, code string) bool {
 	e, ok := errors.AsType[Error](err)
 	return ok && e.is(code)
@@ -27,6 +28,6 @@ var (
 	ErrClosed = errors.New("the client is closed")
 	// ErrBusy is the error of a call for which no connection became free in time.
 	ErrBusy = errors.New("all connections to the server are in use")
-	// ErrProtocol is the error of a reply that violates the protocol or is too long.
+	// ErrProtocol is the error for a reply that violates the protocol or is too long.
 	ErrProtocol = errors.New("the server's reply violates the Redis protocol")
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// idleLimit is how long an unused connection is kept.
+// idleLimit is the time for which an unused connection is kept.
 const idleLimit = 30 * time.Minute
 
 // pool holds the connections to one server.
@@ -143,7 +143,7 @@ func (p *pool) drop(c *Conn) {
 	c.close()
 }
 
-// retire closes idle connections. Connections in use are closed when they are returned.
+// retire closes idle connections. Connections that are in use are closed when they are returned.
 func (p *pool) retire() {
 	p.end()
 	p.mu.Lock()

@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// Limits of a reply. Announced sizes are not trusted: memory is allocated as bytes arrive.
+// Limits of a reply. Announced sizes are not trusted: memory is allocated only as bytes arrive.
 const (
 	maxLine  = 64 << 10  // bytes of a status, an error or a number
-	maxBulk  = 512 << 20 // bytes of one string; Redis has the same limit
+	maxBulk  = 512 << 20 // limit in bytes of one string; Redis has the same limit
 	maxDepth = 16        // lists in lists
 	maxReply = 1 << 30   // estimated bytes of a reply in memory
 	perValue = 64        // estimated bytes of a value besides its content
 )
 
-// Command is the name of a command and its arguments: strings, bytes, integers, booleans
-// (1 and 0).
+// Command is the name of a command, followed by its arguments: strings, bytes, integers, and booleans (sent as
+// 1 and 0).
 type Command []any
 
 // write writes a command as a list of strings.
@@ -28,7 +28,7 @@ func (c Command) write(w *bufio.Writer) error {
 		switch v := arg.(type) {
 		case string:
 			writeLen(w, '$', len(v))
-			_, _ = w.WriteString(v) // the writer keeps its error
+			_, _ = w.WriteString(v) // the writer keeps its first error
 		case []byte:
 			writeLen(w, '$', len(v))
 			_, _ = w.Write(v)
@@ -70,9 +70,9 @@ func writeInt(w *bufio.Writer, n int64) {
 	_, _ = w.Write(append(b, text...))
 }
 
-// readReply reads a reply: a string, an int64, an [Error], a list of them ([]any), or nil. budget is the maximum
-// number of bytes in memory. An [Error] is a value here; the returned error is that of the connection, which is
-// then unusable.
+// readReply reads a reply: a string, an int64, an [Error], a list of them ([]any), or nil. budget
+// is the maximum number of bytes in memory. An [Error] is returned as a value. The returned error
+// is an error of the connection, which can then no longer be used.
 func readReply(r *bufio.Reader, budget int) (any, error) {
 	return (&decoder{r: r, left: budget}).value(0)
 }
@@ -125,7 +125,8 @@ func (d *decoder) value(depth int) (any, error) {
 	return nil, protocol("%.50q does not begin a reply", line)
 }
 
-// line reads up to the end of the line, which has at least one byte. It is valid until the next read.
+// line reads up to the end of the line. A line has at least one byte. The line is valid until the
+// next read.
 func (d *decoder) line() ([]byte, error) {
 	line, err := d.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

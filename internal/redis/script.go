@@ -15,8 +15,8 @@ func NewScript(source string) *Script {
 	return &Script{source, hex.EncodeToString(sum[:])}
 }
 
-// Call returns the command that runs the script, by its digest or, for a server that replied NOSCRIPT, by its
-// source.
+// Call returns the command that runs the script. The command contains the script's digest or, for a
+// server that replied NOSCRIPT, the script's source.
 func (s *Script) Call(bySource bool, key string, args []any) Command {
 	command := make(Command, 0, 4+len(args))
 	if bySource {

@@ -9,9 +9,9 @@ import (
 // maxMessage is the maximum size of a message in memory, in bytes.
 const maxMessage = 1 << 20
 
-// Subscriber receives messages published on channels, over a separate connection. After a lost connection,
-// [Subscriber.Next] opens another; messages in between are lost. It is safe for concurrent use, Next by one
-// goroutine at a time.
+// Subscriber receives messages published on channels, over a separate connection. After a lost
+// connection, [Subscriber.Next] opens a new one. Messages in between are lost. It is safe for
+// concurrent use, except that only one goroutine at a time may call Next.
 type Subscriber struct {
 	client *Client
 	life   context.Context // ends with Close
@@ -29,7 +29,8 @@ func (c *Client) Subscriber() *Subscriber {
 	return s
 }
 
-// Subscribe adds a channel. If the server cannot be reached now, it is added on the next connection.
+// Subscribe adds a channel. If the server cannot be reached now, the channel is subscribed on the
+// next connection.
 func (s *Subscriber) Subscribe(channel string) { s.change("SUBSCRIBE", channel, true) }
 
 // Unsubscribe removes a channel.
@@ -66,8 +67,8 @@ func (c *Conn) send(command Command) error {
 	return c.w.Flush()
 }
 
-// Next waits for an event of a channel: a message, or the beginning of the subscription. After an error it may be
-// called again, a little later; [ErrClosed] is the last one.
+// Next waits for an event of a channel: a message or the start of the subscription. After an error
+// it may be called again, after a short delay. After [ErrClosed] it returns no more events.
 func (s *Subscriber) Next() (channel string, err error) {
 	for {
 		conn, err := s.connected()

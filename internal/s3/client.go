@@ -1,12 +1,12 @@
-// Package s3 is a client for Amazon S3 and compatible servers, with the calls that a session store needs: get,
-// conditional put, delete, list, and whether a bucket keeps versions.
+// Package s3 is a client for Amazon S3 and compatible servers. It has the calls that a session
+// store needs: get, conditional put, delete, list, and whether a bucket keeps versions.
 //
 //	client, err := s3.New(s3.Options{Bucket: "b", Endpoint: "https://minio.example:9000", Keys: keys})
 //	_, err = client.Put(ctx, "key", body, s3.IfNone)
 //
-// It buffers whole objects, does no multipart uploads and manages no buckets. A request that may not have reached
-// the server, or that the server cannot serve now, is sent again. After a put whose response was lost, the caller
-// must check whether it took effect.
+// It buffers whole objects, does no multipart uploads and manages no buckets. A request is sent
+// again if it may not have reached the server, or if the server cannot process it now. After a put
+// whose response was lost, the caller must check whether the put took effect.
 //
 // Source: Amazon Simple Storage Service API reference, version 2006-03-01.
 package s3
@@ -30,23 +30,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// Options configures a client: the bucket, its location and the identity.
+// Options configures a client: the bucket, its location and the keys.
 type Options struct {
 	Bucket   string
 	Endpoint string // scheme and host; "" means Amazon S3 over HTTPS
-	Region   string // "" is that of the endpoint's name, or else the one reported by the server
+	Region   string // "" means the region in the endpoint's name, or otherwise the region that the server reports
 	Style    Style
 	Keys     *credentials.Chain
-	// Transport sends the requests; nil uses a new one. Tries is the maximum number of times a request is sent; 0
-	// is 4.
+	// Transport sends the requests; nil uses a new one. Tries is the maximum number of times that a
+	// request is sent; 0 means 4.
 	Transport http.RoundTripper
 	Tries     int
 }
 
-// Style says where the bucket's name goes.
+// Style determines where in the URL the bucket's name is.
 type Style int
 
-// The styles. Auto uses the host name at Amazon, Google and Alibaba, else the path.
+// The styles. Auto uses the host name for Amazon, Google and Alibaba, and otherwise the path.
 const (
 	Auto Style = iota
 	InPath
@@ -116,8 +116,8 @@ type call struct {
 	hash        string // of body
 }
 
-// do sends a request, with retries, and returns the response if it has one of the statuses. The date is that of
-// the last response, even an error.
+// do sends a request, with retries. It returns the response if the response has one of the
+// statuses. The date is the date of the last response, even if it was an error.
 func (c *Client) do(ctx context.Context, a call, statuses ...int) (resp *http.Response, date time.Time, err error) {
 	a.hash = sigv4.EmptyHash
 	if len(a.body) > 0 {
@@ -159,7 +159,8 @@ func (c *Client) do(ctx context.Context, a call, statuses ...int) (resp *http.Re
 	}
 }
 
-// keys returns the keys to sign with; without an ID, requests are not signed.
+// keys returns the keys with which requests are signed. If the keys have no ID, requests are not
+// signed.
 func (c *Client) keys(ctx context.Context) (sigv4.Keys, error) {
 	if c.opt.Keys == nil {
 		return sigv4.Keys{}, nil
@@ -220,7 +221,7 @@ func worthRetrying(err error) bool {
 		return e.Temporary()
 	}
 	if _, ok := errors.AsType[*credentials.Error](err); ok {
-		return false // the search for keys already took long enough
+		return false // the search for keys has already taken long enough
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return false

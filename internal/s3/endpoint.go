@@ -15,12 +15,13 @@ type endpoint struct {
 	scheme  string
 	address string // host and port; "" means the host of Amazon S3 in the region
 	service string // as it is signed
-	region  string // from the host name, else us-east-1
+	region  string // from the host name, otherwise us-east-1
 	named   bool   // the bucket may be part of the host name
 }
 
-// parseEndpoint parses a scheme and a host. Amazon's general hosts are replaced by the dual-stack host of the
-// region, which also supports IPv6; hosts for a purpose (FIPS, VPCs) are kept.
+// parseEndpoint parses a scheme and a host. The general hosts of Amazon are replaced by the
+// dual-stack host of the region, which also supports IPv6. Hosts for a special purpose, such as
+// FIPS or VPCs, are not replaced.
 func parseEndpoint(address string) (endpoint, error) {
 	e := endpoint{scheme: "https", service: "s3", region: "us-east-1", named: true}
 	if address == "" {
@@ -61,8 +62,8 @@ func parseEndpoint(address string) (endpoint, error) {
 	return e, nil
 }
 
-// amazonHost reports whether a host is S3's own (s3.amazonaws.com, s3.REGION.…, s3-REGION.…,
-// s3.dualstack.REGION.…), and of which region.
+// amazonHost reports whether a host belongs to S3 itself (s3.amazonaws.com, s3.REGION.…,
+// s3-REGION.…, s3.dualstack.REGION.…), and returns its region.
 func amazonHost(host string) (region string, ok bool) {
 	name, ok := strings.CutSuffix(strings.TrimSuffix(host, ".cn"), ".amazonaws.com")
 	if !ok {
@@ -80,7 +81,8 @@ func amazonHost(host string) (region string, ok bool) {
 	return "", false
 }
 
-// namedRegion returns the region in a special AWS host: its last part that looks like a region.
+// namedRegion returns the region in a special AWS host. The region is the last part that looks like
+// a region.
 func namedRegion(host string) (region string) {
 	for part := range strings.SplitSeq(host, ".") {
 		if n := strings.Count(part, "-"); n >= 2 && n <= 3 && validRegion(part) && !strings.HasPrefix(part, "s3") && !strings.HasPrefix(part, "vpce") {
@@ -104,7 +106,7 @@ func (e endpoint) host(region string) string {
 
 const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// validRegion reports whether a region is a single word, because it becomes part of host names.
+// validRegion reports whether a region is a single word. Regions become part of host names.
 func validRegion(region string) bool {
 	return region != "" && len(region) <= 40 && strings.Trim(region, alphanumeric+"-_") == ""
 }

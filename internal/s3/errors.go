@@ -24,11 +24,11 @@ type Error struct {
 	// went to a server of another region.
 	Region      string
 	WrongRegion bool
-	// Unsigned says that there were no keys to sign the request.
+	// Unsigned is true if there were no keys to sign the request.
 	Unsigned bool
-	// Location is where the server redirects the request.
+	// Location is the address to which the server redirects the request.
 	Location string
-	// Skew is how far the server's clock is ahead of this machine's.
+	// Skew is how far the server's clock is ahead of the clock of this machine.
 	Skew time.Duration
 }
 
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 	return "the server returned " + e.Code
 }
 
-// temporary are codes of errors that a retry may avoid.
+// temporary are the codes of errors after which a retry may succeed.
 var temporary = []string{
 	"RequestError", "RequestTimeout", "Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled",
 	"InternalError", "ExpiredToken", "ExpiredTokenException", "SlowDown", "SlowDownWrite", "SlowDownRead",
@@ -55,7 +55,7 @@ func (e *Error) Temporary() bool {
 	return slices.Contains(temporary, e.Code)
 }
 
-// errorLimit is the maximum number of bytes read of an error response.
+// errorLimit is the maximum number of bytes that are read from an error response.
 const errorLimit = 1 << 20
 
 // readError reads an error response and closes it.
@@ -97,7 +97,7 @@ func (c *Client) readError(resp *http.Response, key, region string) *Error {
 	return e
 }
 
-// codeOf returns the code for a response without one.
+// codeOf returns the code for an error response that contains no code.
 func codeOf(resp *http.Response, key string) string {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
@@ -130,7 +130,8 @@ func plainText(body []byte) string {
 	return text
 }
 
-// Pauses before a request is sent again: random, up to 200 ms, 400 ms, 800 ms and then one second.
+// Pauses before a request is sent again. Each is random, up to 200 ms, 400 ms, 800 ms and then one
+// second.
 const (
 	firstPause = 200 * time.Millisecond
 	lastPause  = time.Second

@@ -21,12 +21,12 @@ type Listed struct {
 	Modified time.Time // by the server's clock, in whole milliseconds
 }
 
-// listLimit is the maximum size of a page of a listing: 1,000 keys of 1,024 bytes, each of which may be encoded as
-// three.
+// listLimit is the maximum size of a page of a listing: 1,000 keys of 1,024 bytes, each of which
+// may be encoded as three bytes.
 const listLimit = 16 << 20
 
-// List yields the objects whose keys begin with a prefix, in the order of their keys, only those after a key if it
-// is not "".
+// List yields the objects whose keys begin with a prefix, in the order of their keys. If after is
+// not "", it yields only the objects after that key.
 func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
 		for token := ""; ; {
@@ -106,7 +106,7 @@ func (o content) listed(encoding, prefix string) (Listed, error) {
 	if !strings.HasPrefix(key, prefix) {
 		return Listed{}, errors.New("the server listed keys that were not requested")
 	}
-	// A caller that removes old objects must not take an invalid time for a very old one.
+	// A caller that removes old objects must not mistake an invalid time for a very old one.
 	modified, err := time.Parse(time.RFC3339, o.LastModified)
 	if err != nil {
 		return Listed{}, fmt.Errorf("invalid time in a list: %w", err)

@@ -19,8 +19,9 @@ var IfNone = Condition{"If-None-Match", "*"}
 // IfETag requires that the object has an entity tag.
 func IfETag(etag string) Condition { return Condition{"If-Match", `"` + etag + `"`} }
 
-// Put writes an object, under a condition unless it is the zero one. If the condition fails, the error has the
-// code PreconditionFailed or ConditionalRequestConflict, or NoSuchKey if the object with the entity tag is gone.
+// Put writes an object. If on is not the zero value, the object is written only if that condition
+// holds. If it does not hold, the error has the code PreconditionFailed or
+// ConditionalRequestConflict, or NoSuchKey if the object with the entity tag is gone.
 func (c *Client) Put(ctx context.Context, key, contentType string, body []byte, on Condition) (Info, error) {
 	header := http.Header{"Content-Type": {contentType}}
 	if on.header != "" {
@@ -34,7 +35,8 @@ func (c *Client) Put(ctx context.Context, key, contentType string, body []byte, 
 	return Info{ETag: trimETag(resp.Header.Get("ETag")), Date: date}, nil
 }
 
-// Delete deletes an object. A missing one is not an error on most servers, and NoSuchKey on some.
+// Delete deletes an object. If the object does not exist, most servers return no error, and some
+// return NoSuchKey.
 func (c *Client) Delete(ctx context.Context, key string) error {
 	resp, _, err := c.do(ctx, call{method: http.MethodDelete, key: key}, http.StatusNoContent, http.StatusOK)
 	if err == nil {
@@ -46,8 +48,8 @@ func (c *Client) Delete(ctx context.Context, key string) error {
 // objectLimit is the largest object that one put can write.
 const objectLimit = 5 << 30
 
-// Get reads a range of bytes of an object, both ends included, or all of it if last is less than 0. The object may
-// end earlier.
+// Get reads a range of bytes of an object, including the bytes first and last. If last is less than
+// 0, it reads the whole object. The object may end before last.
 func (c *Client) Get(ctx context.Context, key string, first, last int64) ([]byte, Info, error) {
 	a := call{method: http.MethodGet, key: key}
 	limit := int64(objectLimit)
@@ -86,7 +88,7 @@ func (c *Client) Get(ctx context.Context, key string, first, last int64) ([]byte
 	return b.Bytes(), info, nil
 }
 
-// wrap returns the context's error if it has ended, else the read error.
+// wrap returns the context's error if the context has ended, otherwise the read error.
 func wrap(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// transport returns net/http's default transport with more connections per host. It disables compression, because
-// the exact bytes are needed, and uses HTTP/1.1.
+// transport returns the default transport of net/http, but with more connections per host. It
+// disables compression, because the exact bytes are needed. It uses HTTP/1.1.
 func transport(secure bool) (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

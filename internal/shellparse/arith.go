@@ -8,12 +8,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The shell evaluates the text of the variables in an arithmetic expression again, and the variables in
-// those texts: if x is "a[$(cmd)]", ((x)) runs cmd. An expression is clear only if each text that is
-// evaluated is known, or is a number.
+// In an arithmetic expression, the shell also evaluates the value of each variable as an
+// expression, and so on recursively: if x is "a[$(cmd)]", ((x)) runs cmd. An expression is clear
+// only if each text that is evaluated is known or is a number.
 
-// arith parses an arithmetic expression: its substitutions run, and its assigned variables are numbers
-// afterwards.
+// arith parses an arithmetic expression. The substitutions in it run, and the variables that it
+// assigns are numbers afterwards.
 func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
 	if x == nil {
 		return
@@ -22,7 +22,8 @@ func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
 	f.evaluate(s, x)
 }
 
-// evaluate records what an expression evaluates and assigns. Its substitutions have been parsed before.
+// evaluate records what an expression evaluates and assigns. The substitutions in it have been
+// parsed before.
 func (f *frame) evaluate(s *scope, x syntax.ArithmExpr) {
 	switch x := x.(type) {
 	case nil:
@@ -60,7 +61,7 @@ func (f *frame) evaluate(s *scope, x syntax.ArithmExpr) {
 	}
 }
 
-// evaluateOperand is evaluate for an operand of [[ -eq ]].
+// evaluateOperand does the same as evaluate, for an operand of [[ -eq ]].
 func (f *frame) evaluateOperand(s *scope, x syntax.TestExpr) {
 	if w, ok := x.(*syntax.Word); ok {
 		f.evaluate(s, w)
@@ -80,7 +81,7 @@ func assigns(op syntax.BinAritOperator) bool {
 	return strings.HasSuffix(op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op.String())
 }
 
-// target sets the variable that an arithmetic word names to a number.
+// target records that the variable in an arithmetic word becomes an unknown number.
 func (f *frame) target(s *scope, x syntax.ArithmExpr) {
 	w, ok := x.(*syntax.Word)
 	if !ok || len(w.Parts) == 0 {
@@ -115,7 +116,7 @@ func (f *frame) evaluateText(s *scope, w *word) {
 	f.expression(s, text)
 }
 
-// nameEnd is the suffix of a shape that is the name of a variable.
+// nameEnd is the suffix of a shape if the shape is the name of a variable.
 const nameEnd = digitsUnknown
 
 // name returns the value as the name of a variable, which may have a subscript.
@@ -156,7 +157,7 @@ func (f *frame) expression(s *scope, text string) {
 	}
 }
 
-// evaluates reports whether everything is known that the shell evaluates for an expression.
+// evaluates reports whether all texts that the shell evaluates for an expression are known.
 func (f *frame) evaluates(s *scope, text string, seen map[string]bool) bool {
 	f.substituting(text)
 	if strings.ContainsAny(text, "`\\'\"") {
@@ -211,7 +212,7 @@ func (f *frame) substituting(text string) {
 	}
 }
 
-// evaluatesArguments records what a builtin evaluates in its arguments.
+// evaluatesArguments records the texts that a builtin evaluates in its arguments.
 func (f *frame) evaluatesArguments(s *scope, name string, args []word, names []word) {
 	for i := range names {
 		f.evaluateName(s, &names[i])
@@ -268,8 +269,8 @@ func (f *frame) assigned(s *scope, w *syntax.Word) {
 	}
 }
 
-// integers records that a variable has the attribute integer, or that a trap sets a variable to unknown
-// text. The shell evaluates the text if both are the same variable.
+// integers records that a variable has the attribute integer, or that a trap sets a variable to
+// unknown text. If both are the same variable, the shell evaluates the text.
 func (f *frame) integers(later bool) {
 	f.ints, f.later = f.ints || !later, f.later || later
 	if f.ints && f.later {
@@ -279,7 +280,8 @@ func (f *frame) integers(later bool) {
 
 func (w *word) unknown() bool { _, ok := w.evaluable(); return !ok && !w.static }
 
-// testArguments records which subscript the -v of test evaluates. An unknown argument may be -v.
+// testArguments records the subscripts that the shell evaluates because of test -v NAME[SUBSCRIPT].
+// An unknown argument may be the option -v.
 func (f *frame) testArguments(s *scope, args []word) {
 	for i := range args {
 		w := &args[i]

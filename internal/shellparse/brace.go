@@ -23,7 +23,7 @@ func braces(w *syntax.Word) ([][]syntax.WordPart, bool) {
 	return spread(split.Parts), true
 }
 
-// maybeBraces reports whether the parts may have braces to expand.
+// maybeBraces reports whether the parts may contain braces that are expanded.
 func maybeBraces(parts []syntax.WordPart) bool {
 	for _, p := range parts {
 		if l, ok := p.(*syntax.Lit); ok && strings.IndexByte(l.Value, '{') >= 0 {
@@ -33,7 +33,8 @@ func maybeBraces(parts []syntax.WordPart) bool {
 	return false
 }
 
-// countBraces returns how many words the parts produce, or any number above maxBraces.
+// countBraces returns the number of words that the parts produce, or any number above maxBraces if
+// there are more.
 func countBraces(parts []syntax.WordPart) int {
 	n := 1
 	for _, p := range parts {
@@ -58,7 +59,7 @@ func countBraces(parts []syntax.WordPart) int {
 	return n
 }
 
-// spread produces every combination; the last braces change fastest.
+// spread produces every combination of values; the values of the last braces change fastest.
 func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 	out := [][]syntax.WordPart{nil}
 	for _, p := range parts {

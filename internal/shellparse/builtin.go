@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ofShell reports whether a command may be a shell builtin: its name has no folder.
+// ofShell reports whether a command may be a builtin of the shell: its name contains no folder.
 func ofShell(c *command) bool { return strings.IndexByte(c.words[0].text, '/') < 0 }
 
 // builtin applies the effects of shell builtins to the shell's state.
@@ -63,7 +63,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 				f.unclear("cannot determine what alias defines: " + a.text)
 			}
 		}
-	case "source", ".": // may set any variable; its target is not followed
+	case "source", ".": // may set any variable; the file that it runs is not parsed
 		for v := range s.vars {
 			s.forget(v)
 		}
@@ -78,7 +78,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 	}
 }
 
-// evaluators evaluate the subscript of a variable whose name they get.
+// evaluators are builtins that get the names of variables and evaluate the subscripts in them.
 var evaluators = []string{
 	"test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "readonly", "wait", "mapfile", "readarray", "getopts", "let",
 }
@@ -94,7 +94,7 @@ func (s *scope) leave(name string, counted bool) {
 		at = nil
 	}
 	if at == nil && name != "exit" {
-		return // nothing to leave: the shell reports an error and continues
+		return // there is no loop or function to leave: the shell reports an error and continues
 	}
 	for ; at != nil; at = at.outer {
 		at.scopes = append(at.scopes, s.fork())
@@ -106,7 +106,7 @@ func (s *scope) leave(name string, counted bool) {
 	s.dirs, s.fail = []string{}, []string{}
 }
 
-// shifted returns the parameters after set and shift.
+// shifted returns the parameters after the builtins set and shift.
 func shifted(s *scope, name string, args []word) *[]word {
 	static := !slices.ContainsFunc(args, func(w word) bool { return !w.static || w.glob })
 	if name == "set" {
@@ -126,7 +126,7 @@ func shifted(s *scope, name string, args []word) *[]word {
 	return &params
 }
 
-// chdir changes the shell's folder. It may fail; then the folder stays.
+// chdir changes the shell's folder. The change may fail; in that case the folder remains the same.
 func (f *frame) chdir(s *scope, to *word) {
 	from := s.dirs
 	if _, ok := s.vars["CDPATH"]; (ok || s.lost) && to.static && to.text != "" && !path.IsAbs(to.text) && !strings.HasPrefix(to.text, ".") {

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Canonical writes words as one line that bash parses back to these words: separated by single spaces,
-// each quoted only if necessary, always in the same way.
+// Canonical writes words as one line that bash parses back to the same words. The words are
+// separated by single spaces, are quoted only if necessary, and are always quoted in the same way.
 func Canonical(words ...string) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -61,7 +61,8 @@ func lineOf(words []word, source string) string {
 	return b.String()
 }
 
-// shown returns a word as it appears in a line: a pattern keeps its special characters.
+// shown returns a word in the form in which it appears in a line: a pattern keeps its special
+// characters.
 func shown(w word, first bool) string {
 	if !w.static {
 		return w.text
@@ -89,8 +90,8 @@ func shown(w word, first bool) string {
 	return b.String()
 }
 
-// quote writes a word so that bash parses it back unchanged: bare if possible, in $” if it contains
-// something that a terminal would not show, otherwise in ”.
+// quote writes a word so that bash parses it back unchanged: without quotes if possible, as $'…' if
+// it contains characters that a terminal would not show, otherwise as '…'.
 func quote(b *strings.Builder, w string, first bool) {
 	switch {
 	case isUnquoted(w, first):
@@ -134,7 +135,7 @@ func quote(b *strings.Builder, w string, first bool) {
 	}
 }
 
-// isUnquoted reports whether a word means itself without quotes.
+// isUnquoted reports whether a word has the same meaning without quotes.
 func isUnquoted(w string, first bool) bool {
 	if w == "" {
 		return false
@@ -152,7 +153,7 @@ func isUnquoted(w string, first bool) bool {
 		case c == '^' || c == '#' && i > 0:
 		case c == '=':
 			if first {
-				return false // it could be an assignment
+				return false // the word could be an assignment
 			}
 		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRuneInString(w[i:])
@@ -186,7 +187,7 @@ func reserved(w string) bool {
 	return syntax.IsKeyword(w)
 }
 
-// plainByte marks the bytes that mean themselves everywhere in a word.
+// plainByte marks the bytes that have no special meaning anywhere in a word.
 var plainByte = func() (t [256]bool) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-" {
 		t[c] = true

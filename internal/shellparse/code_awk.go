@@ -2,8 +2,8 @@ package shellparse
 
 import "strings"
 
-// awkCode parses an awk program: system("…"), pipes to and from commands, and files that are written with
-// print or read with getline.
+// awkCode parses an awk program: calls of system("…"), pipes to and from commands, files written
+// with print, and files read with getline.
 func (c *call) awkCode(w word) {
 	c.opaque("runs awk code")
 	if !w.static {

@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// maxEx limits the number of consecutive vi commands in a line.
+// maxEx is the maximum number of consecutive vi commands in a line.
 const maxEx = 64
 
 // exCode parses a command of vi's command line: "!cmd", "r file", "w !cmd".
@@ -17,7 +17,7 @@ func (c *call) exCode(w word, depth int) {
 	}
 }
 
-// exHarmless are commands that move, show, edit the text and quit.
+// exHarmless are commands that move the cursor, show or edit the text, or quit.
 const exHarmless = `q qa quit qall q! qa! quit! qall! cq cq! noh nohlsearch e edit bn bp bd n next N prev last first rew sort retab join j d delete y yank pu put t m co copy move k mark p print P l list nu number = z u undo red redo
 	> < help h version ve syntax syn filetype filet colorscheme colo hi highlight split sp vsplit vs only on tabnew tabe set se setlocal setl echo ec echom wincmd winc close clo bdelete`
 

@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// code finds the commands that code of a language starts, and the files that it names.
+// code finds the commands that the code of a language starts, and the files that it names.
 func (c *call) code(w word, l *language) {
 	via := l.name + " code"
 	c.opaque("runs " + via)
@@ -40,7 +40,7 @@ func (c *call) code(w word, l *language) {
 		return
 	}
 	all = all || l == langLisp
-	for i := 0; i < len(ts); i++ { // the started commands; if they cannot be determined, all candidates
+	for i := 0; i < len(ts); i++ { // the commands that are started; if they cannot be determined, all candidates
 		if ts[i].kind != tokenString || !all && !l.handedOver(ts, i) {
 			continue
 		}
@@ -83,7 +83,8 @@ func (l *language) handedOver(ts []token, i int) bool {
 	return false
 }
 
-// scan reports whether code has calls that start programs, and which of its words cannot be followed.
+// scan returns whether code has calls that start programs, and the words of the code whose meaning
+// is unknown.
 func (l *language) scan(ts []token) (starts bool, evals string) {
 	means := l.means == ""
 	for i := range ts {
@@ -111,8 +112,8 @@ func index(ts []token, i int) bool {
 	return i > 0 && ts[i-1].kind == tokenMark && (ts[i-1].text == "[" || ts[i-1].text == ",") || i+1 < len(ts) && ts[i+1].text == ")" && ts[i+1].kind == tokenMark && i > 1 && ts[i-2].text != "print"
 }
 
-// onlyMeans reports whether the code uses a module that only starts programs, although it has no visible
-// call.
+// onlyMeans reports whether the code uses a module whose only purpose is to start programs,
+// although the code has no visible call of it.
 func (l *language) onlyMeans(ts []token) bool {
 	for i := range ts {
 		if l.means != "" && ts[i].kind <= tokenString && contains("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", strings.TrimPrefix(ts[i].text, "node:")) {
@@ -122,7 +123,8 @@ func (l *language) onlyMeans(ts []token) bool {
 	return false
 }
 
-// literalStarts reports whether every call that starts a program names it in a string literal.
+// literalStarts reports whether every call that starts a program has the program's name in a string
+// literal.
 func (l *language) literalStarts(ts []token) bool {
 	for i := range ts {
 		if ts[i].kind != tokenName || !contains(l.calls, ts[i].text) {

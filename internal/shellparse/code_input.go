@@ -40,7 +40,8 @@ func openFile(p string) string {
 // namesInput reports whether a file of code is standard input.
 func namesInput(w word) bool { return w.static && (w.text == "-" || openFile(w.text) == "0") }
 
-// madeCode records that a file of code is the output of a program, or a file that the shell has open.
+// madeCode records that a file of code is the output of a program, or is a file that the shell has
+// open.
 func (c *call) madeCode(w word) bool {
 	switch {
 	case !w.static && isProcess(w.text):

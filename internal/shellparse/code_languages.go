@@ -5,9 +5,9 @@ import "strings"
 // language describes how to detect whether code in a language can start programs.
 type language struct {
 	name    string
-	calls   string // these start the program in their first argument
-	means   string // with one of these in the code, calls are relevant; empty: always
-	evals   string // these run or access something that is not visible: the code is unclear
+	calls   string // these start the program that their first argument names
+	means   string // if the code contains one of these, its calls are relevant; empty: always relevant
+	evals   string // these run or access something that is not visible; the effects of the code are then unclear
 	quotes  string // the characters that start a string
 	ticks   string // "run": a backtick runs a command; "string": it is a string
 	expands string // what is replaced in a double-quoted string

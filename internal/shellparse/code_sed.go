@@ -2,8 +2,9 @@ package shellparse
 
 import "strings"
 
-// sedCode parses a sed script: the commands e, r, R, w and W, and the flags e and w of s. Anything that it
-// cannot parse is unclear. It reports whether the script only prints and edits its text.
+// sedCode parses a sed script: the commands e, r, R, w and W, and the flags e and w of s. If it
+// cannot parse a part, the script is unclear. It reports whether the script only prints and edits
+// its text.
 func (c *call) sedCode(w word) (harmless bool) {
 	if !w.static {
 		c.out.unclear = "cannot determine the sed script"

@@ -2,11 +2,11 @@ package shellparse
 
 import "strings"
 
-// sqlCode parses the commands of a database client: the dot commands of sqlite3, the backslash commands of
-// psql, and mysql's system and source.
+// sqlCode parses the commands of a database client: the dot commands of sqlite3, the backslash
+// commands of psql, and the commands system and source of mysql.
 func (c *call) sqlCode(w word) {
 	if t := strings.TrimLeft(w.text, `"`); !w.static && c.prog.name != "mysql" && t != "" && t[0]|0x20 >= 'a' && t[0]|0x20 <= 'z' {
-		c.opaque("changes a database in a way that the command line does not show") // a query: no command of the client starts like this
+		c.opaque("changes a database in a way that the command line does not show") // this is a query: no command of the client starts with these words
 		return
 	}
 	if !w.static {

@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// tclCode parses tcl, in which a word at the start of a command may be exec, spawn or system.
+// tclCode parses tcl. In it, a word at the start of a command may be exec, spawn or system.
 func (c *call) tclCode(w word) {
 	via := c.inv.name + " code"
 	c.opaque("runs " + via)

@@ -18,9 +18,9 @@ const (
 	tokenMark
 )
 
-// tokens splits code into names, strings and punctuation. It works for all languages, with the differences
-// of their rows, and prefers to find too much: numbers are names, a regular expression is punctuation and
-// names.
+// tokens splits code into names, strings and punctuation. It works for all languages and uses the
+// differences in their rows. It finds too much rather than too little: it treats numbers as names,
+// and a regular expression as punctuation and names.
 func (l *language) tokens(code string) []token {
 	var out []token
 	for i := 0; i < len(code); {
@@ -39,7 +39,7 @@ func (l *language) tokens(code string) []token {
 				t.open = t.open || strings.Contains(t.text, "{")
 			}
 			if n := len(out); n > 0 && out[n-1].kind == tokenName && l == langPython && len(out[n-1].text) < 3 && strings.Trim(out[n-1].text, "rRbBuUfFtT") == "" {
-				out = out[:n-1] // the letter belongs to the string
+				out = out[:n-1] // the letter is part of the string
 			}
 			out = append(out, t)
 		case b == '`' && l.ticks != "":
@@ -153,7 +153,8 @@ func (l *language) quoted(code string, i int) (token, int) {
 	return t, i
 }
 
-// unescapeCode writes the meaning of the escape at i and returns its last position.
+// unescapeCode writes the character that the escape at i represents, and returns the last position
+// of the escape.
 func unescapeCode(b *strings.Builder, code string, i int) int {
 	hex := func(n int) int {
 		v, k := 0, 0

@@ -28,7 +28,7 @@ var dangerNames = []string{
 	"SCREENRC", "SYSSCREENRC", "HGEDITOR", "FCEDIT", "TEXEDIT", "RSYNC_CONNECT_PROG", "MAKEFILES", "GNUMAKEFLAGS", "AWKPATH", "AWKLIBPATH", "TCLLIBPATH", "PIP_CONFIG_FILE", "XINITRC", "TF_CLI_CONFIG_FILE",
 }
 
-// commandVars are the variables whose values programs run as a command line.
+// commandVars are the variables whose values programs run as command lines.
 var commandVars = []string{
 	"PAGER", "MANPAGER", "GIT_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH",
 	"GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR", "RSYNC_RSH",
@@ -40,9 +40,8 @@ var commandVars = []string{
 // promptVars are expanded by the shell, which runs their substitutions.
 var promptVars = []string{"PS0", "PS1", "PS2", "PS4", "LESSOPEN", "LESSCLOSE", "BASH_ENV", "ENV"}
 
-// namesOpenFile reports whether a variable's value is the name of a file that the shell already has open:
-// /dev/stdin,
-// -r/dev/fd/3, @/proc/self/fd/0.
+// namesOpenFile reports whether the value of a variable contains the name of a file that the shell
+// already has open, such as /dev/stdin, -r/dev/fd/3 or @/proc/self/fd/0.
 func namesOpenFile(value string) bool {
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t\n=:,;@'\"", r) }) {
 		if i := strings.IndexByte(part, '/'); i >= 0 && openFile(part[i:]) != "" {
@@ -52,7 +51,8 @@ func namesOpenFile(value string) bool {
 	return false
 }
 
-// unclearValue returns why the effect of a variable with this value cannot be determined, or "".
+// unclearValue returns the reason why the effect of a variable with this value cannot be
+// determined, or "".
 func unclearValue(name string, w word) string {
 	switch {
 	case w.static && dangerous(name) && namesOpenFile(w.text):

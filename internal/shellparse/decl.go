@@ -6,7 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// decl handles export, declare, local, readonly and typeset, which are assignments and commands.
+// decl handles export, declare, local, readonly and typeset, which are both assignments and
+// commands.
 func (f *frame) decl(s *scope, c *syntax.DeclClause) output {
 	slot := f.reserve()
 	name := c.Variant.Value
@@ -62,8 +63,8 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) output {
 	return output{number: !printed}
 }
 
-// prints reports whether a declaration shows the values of variables, including tokens: it names none, or
-// has a flag for it.
+// prints reports whether a declaration prints the values of variables, which may be tokens: it has
+// no operands, or an option for printing.
 func prints(args []word) bool {
 	names := false
 	for _, w := range args {
@@ -85,7 +86,9 @@ func tainting(c *syntax.DeclClause) bool {
 	return false
 }
 
-// declareMap records that the subscripts of a variable are texts. An array with other subscripts keeps them.
+// declareMap records that the subscripts of a variable are texts, not expressions. If the line has
+// set the variable before, that is not certain, because an array with numeric subscripts does not
+// change.
 func (f *frame) declareMap(s *scope, name string, isMap bool) {
 	if !isMap {
 		return

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// call is one invocation during its analysis.
+// call is the state while one invocation is analyzed.
 type call struct {
 	inv       *invocation
 	prog      *program
 	via       string // the name under which the commands that it runs are reported
 	args      []word // of the program, or of the subcommand
 	given     []given
-	remaining []word // the operands; from the command on, all that follows
+	remaining []word // the operands; for a program that runs a command, the command and all words after it
 	unknown   string // the first option that the table does not have
-	unclear   bool   // an unknown word may be an option, or more than one word
+	unclear   bool   // there is an unknown word that may be an option, or more than one word
 	dashes    bool   // there was a "--"
 	tree      bool
 	writes    bool
 	only      bool
 	unsafe    bool
 	instead   bool
-	handled   bool // the program's own function (see special) handled everything: operands and options have no further meaning
+	handled   bool // the program's own function (see special) handled everything: operands and options are not interpreted again
 	out       effects
 }
 
@@ -33,7 +33,7 @@ type given struct {
 	arg   string
 }
 
-// value returns the last value of an option by its first spelling.
+// value returns the last value of an option; the option is named by its first spelling.
 func (c *call) value(name string) (word, bool) {
 	for _, g := range slices.Backward(c.given) {
 		if g.name == name {
@@ -81,7 +81,7 @@ func (c *call) parse() {
 	}
 }
 
-// option parses one word of options and returns how many words it used.
+// option parses one word of options, and returns how many words it used.
 func (c *call) option(w word, next []word) int {
 	name, value, eq := strings.Cut(w.text, "=")
 	attached := word{text: value, static: w.static, glob: w.glob}
@@ -175,7 +175,7 @@ func (c *call) missing(w word, attached bool) {
 	c.shape(w, false)
 }
 
-// unquoted removes the double quotes of an option whose value is unknown.
+// unquoted removes the double quotes from an option whose value is unknown.
 func unquoted(w word) word {
 	if t := w.text; !w.static && len(t) > 3 && t[:2] == `"-` && strings.IndexByte(t[1:], '"') == len(t)-2 {
 		w.text = t[1 : len(t)-1]
@@ -192,8 +192,8 @@ func mayBeOption(w word) bool {
 	return maySplit(w) || t == "" || strings.IndexByte("$`-", t[0]) >= 0
 }
 
-// maySplit reports whether a word may become no word or several when the command runs: it is unknown, and
-// contains an expansion outside of double quotes.
+// maySplit reports whether a word may become no word or several words when the command runs,
+// because it is unknown and contains an expansion outside of double quotes.
 func maySplit(w word) bool {
 	if w.static {
 		return false

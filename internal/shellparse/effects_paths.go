@@ -55,7 +55,8 @@ func (c *call) opaque(why string) {
 	}
 }
 
-// moveTo sets the program's working folder; a second one is relative to the first.
+// moveTo sets the program's working folder. If it is set twice, the second folder is relative to
+// the first.
 func (c *call) moveTo(w word) {
 	if old := c.out.moveTo; old != nil && !strings.HasPrefix(w.text, "/") {
 		w = word{text: old.text + "/" + w.text, static: old.static && w.static}
@@ -90,7 +91,8 @@ func fileURL(u string) string {
 	return rest
 }
 
-// shape adds a word that looks like a path, or whose value does; guess also adds plain words.
+// shape adds a word if it looks like a path or if its value does. With guess, it also adds plain
+// words.
 func (c *call) shape(w word, guess bool) {
 	t := w.text
 	if !w.static {
@@ -141,7 +143,7 @@ func looksLikePath(s string) bool {
 	return s != "" && (s[0] == '.' || s[0] == '~' || strings.Contains(s, "/"))
 }
 
-// remote adds a word of a program that copies between machines if it names a local file.
+// remote adds a word of a program that copies between machines, if the word names a local file.
 func (c *call) remote(w word, arg string, r role) {
 	if host, _, ok := strings.Cut(w.text, ":"); ok && !strings.Contains(host, "/") || strings.Contains(w.text, "://") {
 		return
@@ -153,7 +155,7 @@ func (c *call) remote(w word, arg string, r role) {
 	}
 }
 
-// mount adds the local folder that a container gets.
+// mount adds the local folder to which a container gets access.
 func (c *call) mount(w word, arg string) {
 	host, rest, ok := strings.Cut(w.text, ":")
 	if !ok && w.static || ok && !strings.HasPrefix(host, "$") && w.static && !looksLikePath(host) {
@@ -189,7 +191,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// into adds the names of files that are copied, moved or linked to a folder.
+// into adds the paths that files get when they are copied, moved or linked to a folder.
 func (c *call) into(dir word, from []word, tree bool) {
 	if !dir.static {
 		return

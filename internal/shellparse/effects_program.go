@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxDepthEffects limits how deep the arguments of programs may contain other programs (env -S, busybox
-// env -S …).
+// maxDepthEffects is the maximum depth to which the arguments of programs may contain other
+// programs (env -S, busybox env -S …).
 const maxDepthEffects = 8
 
 // effectsOf returns what a command would do.
@@ -267,7 +267,7 @@ func (c *call) line(w word, via string, in stdin) {
 	}
 }
 
-// joined joins several words, like programs that pass their arguments to a shell.
+// joined joins several words in the same way as programs that pass their arguments to a shell.
 func joined(words []word) word {
 	out := word{static: true}
 	var b strings.Builder

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// This file finds the files that programs write in addition to those that are named:
-// backups, parts, and compressed files.
+// This file finds the files that programs write in addition to the files that are named: backups,
+// parts, and compressed files.
 
-// literalPattern is text as a pattern that only matches the text.
+// literalPattern returns a pattern that matches exactly the text.
 func literalPattern(text string) string {
 	if !strings.ContainsAny(text, `*?[]\`) {
 		return text
@@ -23,7 +23,7 @@ func literalPattern(text string) string {
 	return b.String()
 }
 
-// suffixed adds the file that has the name of w and a suffix.
+// suffixed adds the file whose name is w followed by a suffix.
 func (c *call) suffixed(w word, suffix string) {
 	if w.static && w.glob {
 		suffix = literalPattern(suffix)
@@ -31,7 +31,7 @@ func (c *call) suffixed(w word, suffix string) {
 	c.addPath(word{text: w.text + suffix, static: w.static, glob: w.glob}, w.text, Write, FromArgument, false)
 }
 
-// starting adds all files whose names start with that of w.
+// starting adds all files whose names start with the name of w.
 func (c *call) starting(w word) {
 	if w.text == "" || w.text == "-" {
 		return
@@ -49,15 +49,15 @@ func (c *call) starting(w word) {
 	c.addPath(w, w.text, Write, FromArgument, false)
 }
 
-// backups adds what cp, mv, ln, install and rsync call the files that were there.
+// backups adds the names to which cp, mv, ln, install and rsync rename existing files.
 func (c *call) backups(w word) {
 	if c.has("-b") || c.has("--backup") || c.has("-S") || c.has("--suffix") {
 		c.starting(w)
 	}
 }
 
-// sedBackup adds the file that sed -iSUFFIX keeps. A star in the suffix stands for the
-// name of the file, and a slash puts it into another folder.
+// sedBackup adds the backup that sed -iSUFFIX keeps. A star in the suffix is replaced by the name
+// of the file. A suffix with a slash puts the backup into another folder.
 func (c *call) sedBackup(w word) {
 	suffix, ok := c.value("-i")
 	switch {
@@ -75,7 +75,7 @@ func (c *call) sedBackup(w word) {
 	}
 }
 
-// rsync: the last operand is written, the others may be removed.
+// rsync: the last operand is written; the other operands may be removed.
 func (c *call) rsync() {
 	n := len(c.remaining)
 	for i, w := range c.remaining {
@@ -94,13 +94,13 @@ func (c *call) rsync() {
 	}
 }
 
-// packedSuffixes are what programs add to the name of a file that they compress.
+// packedSuffixes are the suffixes that programs add to the name of a file that they compress.
 var packedSuffixes = map[string]string{
 	"gzip": ".gz", "pigz": ".gz", "bzip2": ".bz2", "pbzip2": ".bz2", "xz": ".xz", "lzma": ".lzma", "zstd": ".zst", "lz4": ".lz4", "compress": ".Z",
 	"brotli": ".br", "lzip": ".lz", "lzop": ".lzo",
 }
 
-// packed adds the files that a compressor makes of its operands.
+// packed adds the files that a compressor creates from its operands.
 func (c *call) packed() {
 	suffix := packedSuffixes[c.prog.name]
 	if w, ok := c.value("-S"); ok && w.static {

@@ -1,7 +1,7 @@
 package shellparse
 
-// special handles what a row cannot describe. It may set handled; then options and operands have no
-// further meaning.
+// special handles what a row cannot describe. If it sets handled, [call.apply] does not interpret
+// the options and operands again.
 func (c *call) special(depth int) {
 	switch c.prog.special {
 	case "":

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// The tables are text, one row for each program, so that they can be read and
-// checked as data:
+// The tables are text with one row for each program, so that they can be read and checked like
+// data:
 //
 //	names | marks | operands | options
 //
 // Names are separated by commas; "git log" is a row for a subcommand. A line that
 // starts with a space continues the row above.
 //
-// Operands are roles in their order: "- r*" is one plain word, then files that are
-// read; "r* w" is files that are read, then one that is written. See [role].
+// Operands are listed as roles in their order: "- r*" is one plain word, then files that are read;
+// "r* w" is files that are read, then one file that is written. See [role].
 //
-// An option is written as its spellings, separated by slashes, then the role of its value, then what it changes:
-// "-o/--output:w", "-I?" (a value only when attached), "-abc" (three options without value), "-#" (a number with a
-// dash). What follows:
+// An option consists of its spellings, separated by slashes, the role of its value, and then what
+// it changes: "-o/--output:w", "-I?" (a value only when attached), "-abc" (three options without
+// value), "-#" (a number with a dash). What follows:
 //
 //	!  not safe            +  with everything below the operands
 //	^  takes the place of the operand that stands alone (grep -e, cp -t)
@@ -44,7 +44,7 @@ const (
 	roleRead    role = 'r'
 	roleReadAll role = 'R' // with everything below
 	roleWrite   role = 'w'
-	roleWipe    role = 'W' // written, with everything below it
+	roleWipe    role = 'W' // the path is written, with everything below it
 	roleEdit    role = 'm' // read and written
 	roleEditAll role = 'M'
 	roleCode    role = 'x' // a file that is run or loaded as code
@@ -52,14 +52,14 @@ const (
 	roleLine    role = 'l' // a line for a shell
 	roleCommand role = 'c' // this word and all that follow are a command
 	roleSub     role = '@' // a subcommand with its own row
-	roleUnclear role = 'u' // something that runs an unknown command
-	roleOpaque  role = 'o' // something with effects that the line does not show
+	roleUnclear role = 'u' // makes the program run a command that cannot be determined
+	roleOpaque  role = 'o' // has effects that the line does not show
 	roleRemote  role = 'h' // a local file, or host:file
 	roleRemoteW role = 'H'
 	roleMount   role = 'v' // host:container[:ro]
 	roleUpload  role = 'a' // text, or @file
-	roleShape   role = 's' // a file if it looks like one
-	roleSelf    role = 'i' // text in the program's own language, which its special parses
+	roleShape   role = 's' // a file, if the word looks like a file name
+	roleSelf    role = 'i' // text in the program's own language, which the program's special function parses
 )
 
 const roles = "-rRwWmMxdlc@uohHvasi"
@@ -69,11 +69,11 @@ type program struct {
 	row     string
 	once    sync.Once
 	marks   programFlags
-	before  []role // operands before the repeated one
+	before  []role // roles of the operands before the repeated one
 	repeat  role   // 0: none
 	after   []role
 	options map[string]*option
-	harms   bool   // an option of it writes or runs something
+	harms   bool   // an option of the program writes or runs something
 	special string // parses its arguments, see [call.special]
 }
 
@@ -119,7 +119,7 @@ func lookup(name string) *program {
 		}
 		if base := strings.TrimRight(name, "0123456789.-"); base != name && base != "" {
 			if p = t[base]; p != nil && strings.Contains(strings.SplitN(p.row, "|", 2)[0], "safe") {
-				p = nil // there is no program ls2
+				p = nil // such names have no version: there is no program ls2
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func lookup(name string) *program {
 	return p
 }
 
-// gnuTools are the GNU tools with a leading g on systems with their own tools.
+// gnuTools are the GNU tools whose names start with g on systems that have their own tools.
 const gnuTools = `awk base64 basename cat chgrp chmod chown chroot cksum comm cp csplit cut date dd df diff dirname du echo egrep env expand expr
 	factor false fgrep find fmt fold grep groups head hostid id install join kill link ln locate logname ls make md5sum mkdir mkfifo mknod mktemp mv nice nl
 	nohup nproc numfmt od paste patch pathchk pinky pr printenv printf ptx pwd readlink realpath rm rmdir sed seq sha1sum sha256sum sha512sum shred shuf

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// The effects of a program without a row are guessed from the names and shapes of its arguments: an option
-// named like an output is written, one named like a command runs, and so do the words after "--".
+// If a program has no row, its effects are guessed from the names and shapes of its arguments. A
+// file that belongs to an option with the name of an output is written. A value that belongs to an
+// option with the name of a command is run, and so are the words after "--".
 
 // outputNames are names of options whose value is a file or folder that is written.
 const outputNames = `o O output out outfile out-file output-file outputfile outdir out-dir output-dir output-directory output-path outputpath outpath dest destination
@@ -51,7 +52,7 @@ func (c *call) guess() {
 	}
 }
 
-// writable reports whether the word after an option may be its value.
+// writable reports whether the word after an option may be the value of the option.
 func writable(v word) bool { return !v.static || v.text != "" && v.text[0] != '-' }
 
 func (c *call) guessLine(v word, via string) {
@@ -63,7 +64,7 @@ func (c *call) guessLine(v word, via string) {
 	}
 }
 
-// guessCommand runs the words after "--" if the first can be a program's name.
+// guessCommand runs the words after "--" if the first of them can be the name of a program.
 func (c *call) guessCommand(argv []word) {
 	for _, w := range argv {
 		c.shape(w, true)
@@ -103,8 +104,8 @@ func (c *call) outputs() {
 	}
 }
 
-// lastWritten records that the last operand of a copying program is written, if a word says that it
-// copies.
+// lastWritten records that a copying program writes its last operand, if a word of the command says
+// that it copies.
 func (c *call) lastWritten(verbs string) {
 	n := len(c.args)
 	if n < 2 || !slices.ContainsFunc(c.args[:n-1], func(w word) bool { return w.static && contains(verbs, w.text) }) {

@@ -118,8 +118,8 @@ func digits(s string, base uint32, most int) (n uint32, used int) {
 	return n, used
 }
 
-// doubled removes the backslashes that are special in double quotes, or in a here-document, where \" is
-// literal.
+// doubled removes the backslashes that are special in double quotes. If document is true, s is a
+// here-document, in which \" is literal.
 func doubled(s string, document bool) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

@@ -21,8 +21,8 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	}
 }
 
-// fixFuncDecl corrects a function's declaration: in f() { a; } && b, the parser makes everything after the braces
-// part of the body.
+// fixFuncDecl corrects the declaration of a function. In f() { a; } && b, the parser treats
+// everything after the braces as part of the body.
 func fixFuncDecl(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
 	list, _ := body.Cmd.(*syntax.BinaryCmd)
 	outer, inner := *body, *list
@@ -88,7 +88,7 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 	return out
 }
 
-// callFunction handles a call. It reports whether the name can only be a function.
+// callFunction handles a call. It reports whether the name can be only that of a function.
 func (f *frame) callFunction(s *scope, fn function, words []word, in *stdin) (out output, only bool) {
 	params := append([]word(nil), words...)
 	if len(fn.bodies) == 1 && !fn.maybe {

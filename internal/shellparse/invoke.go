@@ -14,7 +14,7 @@ type command struct {
 	paths  []Path // of its redirects
 	slot   int    // its index in the list of commands
 	source string // as written in the line; "" if it is not in the line
-	shell  bool   // it is in a line, so it may be a function
+	shell  bool   // it is written in a line, so it may be a function
 }
 
 // invoke determines what a command would do, and follows the commands that it runs.
@@ -90,7 +90,7 @@ func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 	return out
 }
 
-// passRedirects adds the redirects of a function's call to its first command.
+// passRedirects adds the redirects of a function call to the first command of the function.
 func (f *frame) passRedirects(s *scope, c *command, slot int) {
 	if len(c.paths) > 0 && slot < len(f.out.Commands) {
 		first := &f.out.Commands[slot]
@@ -103,7 +103,8 @@ func (f *frame) passRedirects(s *scope, c *command, slot int) {
 	f.drop(c.slot)
 }
 
-// prefix returns the scope for the commands of a command, with the variables set for it.
+// prefix returns the scope for the commands that a command runs, with the variables that are set
+// for it.
 func (f *frame) prefix(s *scope, c *command) *scope {
 	inner := s.fork()
 	for _, a := range c.set {
@@ -112,8 +113,8 @@ func (f *frame) prefix(s *scope, c *command) *scope {
 	return inner
 }
 
-// withVariables sets variables in the shell itself while a function or an eval runs. After that they are
-// unknown, because shells differ in restoring them.
+// withVariables sets variables in the shell itself while a function or an eval runs. After that
+// they are unknown, because shells restore them in different ways.
 func (f *frame) withVariables(s *scope, set []assignment) (unset func()) {
 	for _, a := range set {
 		f.assign(s, a.name, a.word, true)
@@ -164,7 +165,7 @@ func (f *frame) built(s *scope, words []word, source string, set []assignment, r
 // base returns a program's name without its folder.
 func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
 
-// moved returns the folder of a command that changes its own folder.
+// moved returns the folder of a command that changes its own working folder.
 func moved(dirs []string, to *word) []string {
 	switch {
 	case to == nil || to.static && to.text == "":
@@ -192,7 +193,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 		}
 		var inner *scope
 		switch {
-		case name == "trap": // it runs later, when everything may be different
+		case name == "trap": // it runs later, when the state may be completely different
 			inner = s.subshell()
 			inner.forgetAll()
 		case ofShell(c) && (r.here || name == "eval" || name == "command" || name == "builtin"):
@@ -239,7 +240,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 	}
 }
 
-// runWords parses a command that another one runs.
+// runWords parses a command that another command runs.
 func (f *frame) runWords(s *scope, c *command, r *run) {
 	if f.depth++; f.depth > maxDepth {
 		f.stop("commands are nested too deeply")

@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxTurns is how many values of a for loop are followed individually.
+// maxTurns is the maximum number of values of a for loop that are followed individually.
 const maxTurns = 16
 
-// loop parses a body that may run any number of times, including never, until the state at its start no
-// longer changes.
+// loop parses a body that may run any number of times or never. It repeats this until the state at
+// the start of the body no longer changes.
 func (f *frame) loop(s *scope, body func(*scope)) {
 	mark, reasons := len(f.out.Commands), len(f.out.Unclear)
 	outer := s.loop
@@ -93,7 +93,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 	}
 	mark := len(f.out.Commands)
 	outer := s.loop
-	var left []*scope // a break ends the loop, whatever later values would do
+	var left []*scope // a break ends the loop, even if later values would not
 	for _, w := range items {
 		f.assign(s, it.Name.Value, w, false)
 		early := &jumps{outer: outer}

@@ -48,7 +48,8 @@ func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) ou
 	return inner.line(s, in)
 }
 
-// scan parses the substitutions anywhere in a node whose own value does not matter or is unknown.
+// scan parses the substitutions anywhere in a node. The value of the node itself does not matter or
+// is unknown.
 func (f *frame) scan(s *scope, node syntax.Node) {
 	var params []*syntax.ParamExp
 	syntax.Walk(node, func(n syntax.Node) bool {
@@ -79,7 +80,7 @@ func (f *frame) scan(s *scope, node syntax.Node) {
 	}
 }
 
-// expansionEffects records the side effects of a parameter expansion.
+// expansionEffects records the side effects of a parameter expansion, such as assignments.
 func (f *frame) expansionEffects(s *scope, p *syntax.ParamExp) {
 	if p.Exp != nil {
 		switch p.Exp.Op {

@@ -6,19 +6,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// digitsUnknown stands in a shape for a number whose digits are unknown. It may also be empty, or several
-// numbers.
+// digitsUnknown stands, in a shape, for a number whose digits are unknown. The unknown text may
+// also be empty or several numbers.
 const digitsUnknown = "\x01"
 
-// numberBytes are the bytes of a text that the shell evaluates without running anything, whatever their
-// order: it contains no name, no subscript and no expansion.
+// numberBytes are bytes that are safe in any order: the shell can evaluate a text of these bytes
+// without running anything, because the text contains no name, no subscript and no expansion.
 const numberBytes = "0123456789+-.,:/% \t\n" + digitsUnknown
 
-// numeric reports whether a shape is certainly a number, or text that is evaluated like one.
+// numeric reports whether a shape is always a number, or a text that is evaluated like a number.
 func numeric(shape string) bool { return strings.Trim(shape, numberBytes) == "" }
 
-// evaluable returns the text of a word, with digitsUnknown for its unknown numbers. It returns false if
-// another part of the word is unknown.
+// evaluable returns the text of a word, in which digitsUnknown replaces the unknown numbers. It
+// returns false if another part of the word is unknown.
 func (w *word) evaluable() (string, bool) {
 	if w.static {
 		return w.text, !w.glob
@@ -38,18 +38,19 @@ func (v *value) numeric() bool {
 	return ok && numeric(text)
 }
 
-// numberVars are variables that the shell sets to numbers. The shell evaluates what is assigned to them.
+// numberVars are variables whose values are always numbers. If a line assigns another text to one
+// of them, the shell evaluates that text as an arithmetic expression.
 const numberVars = "RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS BASHPID BASH_SUBSHELL PPID HISTCMD SHLVL OPTIND"
 
 // shellNumber returns the value of a variable that the shell sets to a number unless the line sets it.
 func (s *scope) shellNumber(name string) value {
-	if contains(numberVars, name) || !s.inner && contains("UID EUID PIPESTATUS", name) { // a shell accepts these from its environment
+	if contains(numberVars, name) || !s.inner && contains("UID EUID PIPESTATUS", name) { // a shell accepts these variables from its environment
 		return value{shape: digitsUnknown}
 	}
 	return value{}
 }
 
-// passed sets the variables that a wrapper such as env sets for its command.
+// passed sets the variables that a wrapper, such as env, sets for the command that it runs.
 func (s *scope) passed(args []word) {
 	for _, w := range args {
 		name, text, ok := strings.Cut(w.text, "=")
@@ -59,7 +60,8 @@ func (s *scope) passed(args []word) {
 	}
 }
 
-// parameterValue is what is known about a variable, or a positional or special parameter.
+// parameterValue is what is known about the value of a variable, a positional parameter or a
+// special parameter.
 func (f *frame) parameterValue(s *scope, name string) value {
 	switch {
 	case syntax.ValidName(name):
@@ -90,8 +92,8 @@ func (f *frame) parameterValue(s *scope, name string) value {
 	return value{}
 }
 
-// shape returns the text of the parts of a word without splitting. Its substitutions have been parsed
-// before.
+// shape returns the text of the parts of a word, without word splitting. The substitutions in it
+// have been parsed before.
 func (f *frame) shape(s *scope, parts []syntax.WordPart) (string, bool) {
 	var b strings.Builder
 	for _, p := range parts {
@@ -187,14 +189,15 @@ func everyIndex(x syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// hole adds text with unknown numbers.
+// hole adds text whose numbers are unknown.
 func (e *fields) hole(shape string) {
 	e.number = true
 	e.buf = append(e.buf, shape...)
 	e.spend(len(shape))
 }
 
-// rest adds the value of an expansion that is not followed further than its numbers.
+// rest adds the value of an expansion that is not parsed further. If only numbers in the value are
+// unknown, it adds the shape of the value; otherwise the word becomes unknown.
 func (e *fields) rest(p *syntax.ParamExp) {
 	if shape, ok := e.paramShape(e.s, p); ok && strings.Contains(shape, digitsUnknown) {
 		e.hole(shape)
@@ -203,7 +206,7 @@ func (e *fields) rest(p *syntax.ParamExp) {
 	e.dynamic = true
 }
 
-// severalWords reports whether a quoted expansion may be any number of words.
+// severalWords reports whether a quoted expansion may become any number of words.
 func severalWords(p syntax.WordPart) bool {
 	x, ok := p.(*syntax.ParamExp)
 	if !ok || x.Length {
@@ -216,7 +219,7 @@ func severalWords(p syntax.WordPart) bool {
 	return ok && w.Lit() == "@"
 }
 
-// mergedShape is the shape of a variable that has one of two values.
+// mergedShape returns the shape of a variable that has one of two values.
 func mergedShape(v, w *value) string {
 	switch {
 	case v.numeric() && w.numeric():

@@ -82,7 +82,7 @@ func numberFormat(format string) bool {
 	}
 }
 
-// numberDate reports whether date prints only numbers.
+// numberDate reports whether date prints nothing but numbers.
 func numberDate(args []string) bool {
 	formats := 0
 	for i := 0; i < len(args); i++ {
@@ -104,8 +104,8 @@ func numberDate(args []string) bool {
 	return formats == 1
 }
 
-// countsMatches reports whether grep prints only the number of matching lines: of its input or of one file,
-// without the file's name.
+// countsMatches reports whether grep prints only the number of matching lines of its input or of
+// one file, without the name of the file.
 func countsMatches(args []string) bool {
 	count, operands := false, 0
 	for i := 0; i < len(args); i++ {

@@ -39,14 +39,15 @@ func single(dirs []string) value {
 	return value{exported: true}
 }
 
-// volatileVars are variables that change by themselves.
+// volatileVars are variables whose value changes without an assignment.
 var volatileVars = []string{
 	"_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID", "BASH_COMMAND",
 	"BASH_SUBSHELL", "BASH_REMATCH", "PIPESTATUS", "FUNCNAME", "DIRSTACK", "GROUPS", "HISTCMD", "UID", "EUID", "PPID",
 	"OPTIND", "OPTARG", "REPLY", "MAPFILE", "COPROC", "BASH_ARGV0", "SHLVL", "SHELLOPTS", "BASHOPTS", "COLUMNS", "LINES",
 }
 
-// assign sets a variable, or makes it unknown if the assignment is not certain.
+// assign sets a variable. If it is not certain that the assignment happens, the variable becomes
+// unknown.
 func (f *frame) assign(s *scope, name string, w word, export bool) {
 	old := f.lookup(s, name)
 	if _, ok := s.vars[name]; !ok && len(s.vars) >= maxVars {
@@ -155,7 +156,7 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 	default:
 		other = true
 	}
-	unset := !colon && name[0] <= '9' // ${1-w}: whether it is set is not tracked
+	unset := !colon && name[0] <= '9' // ${1-w}: it is not tracked whether the parameter is set
 	if other || !v.known || v.glob || unset {
 		e.scan(e.s, p)
 		e.rest(p)

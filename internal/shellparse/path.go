@@ -13,7 +13,7 @@ func cleanPath(p string) string {
 	return path.Clean("/" + p)
 }
 
-// join is path.Join for a clean folder, without unnecessary copies.
+// join is like path.Join for a clean folder, but without unnecessary copies.
 func join(dir, name string) string {
 	name = strings.TrimPrefix(name, "./")
 	if path.IsAbs(name) || dir == "/" || !isClean(name) {
@@ -46,7 +46,7 @@ func hasDotDot(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || name == ".." || strings.Contains(name, "/../")
 }
 
-// likely returns where a command would run if all commands before it succeeded.
+// likely returns the folder in which a command would run if all commands before it succeeded.
 func likely(s *scope) string {
 	if len(s.dirs) == 0 {
 		return ""
@@ -54,7 +54,8 @@ func likely(s *scope) string {
 	return s.dirs[0]
 }
 
-// resolve adds a path, once for every folder that it may be relative to.
+// resolve adds a path: for a relative path, once for every folder that may be the current
+// directory.
 func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	if u.access != Exec && u.path.static && !u.path.glob && device(u.path.text) {
 		return paths
@@ -119,7 +120,8 @@ func isProcess(source string) bool {
 	return len(source) > 2 && (source[0] == '<' || source[0] == '>') && source[1] == '(' && source[len(source)-1] == ')'
 }
 
-// device reports whether a name is a device that discards output, or a file that is already open.
+// device reports whether a name is a device that discards output, or is a file that is already
+// open.
 func device(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
@@ -132,11 +134,12 @@ func device(p string) bool {
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
 }
 
-// unknownRoot is the result of globRoot if it is unknown.
+// unknownRoot is the result of globRoot if the folder is unknown.
 const unknownRoot = "\x00"
 
-// globRoot returns the folder below which all matches of a pattern are, or outside if a ".." after the
-// first pattern character, or one that it may match, leads out.
+// globRoot returns the folder below which all matches of a pattern are. It returns unknownRoot if a
+// match may be outside of that folder, because a part after the first pattern character is ".." or
+// may match "..".
 func globRoot(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {

@@ -1,7 +1,7 @@
 package shellparse
 
-// pathVars are variables whose value is a path that programs read, or read and write, because they are
-// set.
+// pathVars are variables whose value is a path. If one is set, programs read, or read and write,
+// that path.
 var pathVars = map[string]Access{
 	"GIT_DIR": Read | Write, "GIT_WORK_TREE": Read | Write, "GIT_INDEX_FILE": Read | Write, "GIT_OBJECT_DIRECTORY": Read | Write,
 	"GIT_COMMON_DIR": Read | Write, "GIT_ALTERNATE_OBJECT_DIRECTORIES": Read, "GIT_CONFIG": Read, "GIT_CONFIG_GLOBAL": Read, "GIT_CONFIG_SYSTEM": Read,
@@ -28,5 +28,5 @@ func (f *frame) varPaths(s *scope, set []assignment, e *effects) {
 	}
 }
 
-// stateless are commands that ignore such variables.
+// stateless are commands that do not read such variables.
 const stateless = "cd echo printf true false : test [ pwd export unset read set"

@@ -1,7 +1,7 @@
 package shellparse
 
-// parseSimple parses a line that is one command with plain words, without the parser, and reports whether
-// it is one. The result is the same as the parser's.
+// parseSimple parses a line that is one command with plain words, without using the parser. It
+// reports whether the line is such a command. The result is the same as that of the parser.
 func (f *frame) parseSimple(s *scope, in *stdin) bool {
 	if len(f.src) > MaxLine {
 		return false

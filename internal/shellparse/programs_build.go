@@ -1,6 +1,7 @@
 package shellparse
 
-// buildRows are tools that build, test and install; most of them run commands from files of the project.
+// buildRows are tools that build, test and install. Most of them run commands from files of the
+// project.
 const buildRows = `
 make,gmake,bmake,remake | runs =make | -* | -bBdeikLnNpqrRsStvwX -C/--directory:d -f/--file/--makefile:x -I/--include-dir:r -j/--jobs? -l? -o/--old-file/--assume-old: -W/--what-if/--new-file: -O? -E/--eval:u -#
  --always-make --debug? --ignore-errors --keep-going --load-average? --dry-run --just-print --recon --no-builtin-rules --no-builtin-variables --silent --quiet --no-keep-going --stop --touch --print-directory --no-print-directory --warn-undefined-variables --output-sync? --question --print-data-base --environment-overrides --trace

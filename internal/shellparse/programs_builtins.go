@@ -199,7 +199,7 @@ func (c *call) echo() {
 	c.out.output = &text
 }
 
-// printf prints its format; only formats of text are followed.
+// printf prints its format; the output is only known for formats of text.
 func (c *call) printf() {
 	if w, ok := c.value("-v"); ok {
 		c.set(w.text, word{})
@@ -255,7 +255,8 @@ func (c *call) printf() {
 	c.out.output = &text
 }
 
-// unescape decodes the escapes that echo -e and printf share; it returns false if there are others.
+// unescape decodes the escapes that echo -e and printf have in common. It returns false if there
+// are other escapes.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
@@ -317,7 +318,7 @@ func unescape(s string) (string, bool) {
 // testFiles are the tests whose operand is a file.
 const testFiles = "-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -L -O -G -N -S"
 
-// test reads files only for their metadata.
+// test only reads the metadata of files.
 func (c *call) test() {
 	c.handled = true
 	for i, w := range c.args {
@@ -338,7 +339,7 @@ func (c *call) test() {
 	c.out.safe = c.out.unclear == ""
 }
 
-// sameShell marks the command line as run in the same shell.
+// sameShell marks the command line as one that runs in the same shell.
 func (c *call) sameShell() {
 	if n := len(c.out.runs); n > 0 {
 		c.out.runs[n-1].here = true

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// codeRows are interpreters, which get code in an option, an operand, a file or on standard input, and
-// editors and database clients, which have their own language.
+// codeRows are interpreters, editors and database clients. Interpreters get code in an option, in
+// an operand, in a file or on standard input; editors and database clients have their own language.
 const codeRows = `
 find,gfind,bfs | =find | -* | --
 fd,fdfind | safe =fd | - R* | -HIauFsilLp0q1g -t/--type: -e/--extension: -d/--max-depth: -E/--exclude: -c/--color: -S/--size: -j/--threads: --min-depth: --exact-depth: --changed-within: --changed-before: --hidden --no-ignore --unrestricted --absolute-path --glob --regex --fixed-strings --ignore-case --case-sensitive --follow --full-path --print0 --list-details --max-results: --base-directory:d --search-path:R --type: --owner: --and: --prune --no-ignore-vcs --ignore-file:r --one-file-system --strip-cwd-prefix? --show-errors --quiet --format:
@@ -70,7 +70,8 @@ var languages = map[string]*language{
 	"jshell": langJava, "scala-cli": langJava, "amm": langJava, "elixir": langElixir, "iex": langElixir, "erl": langElixir,
 }
 
-// language returns the row's language; for an unknown language, any of the usual names starts programs.
+// language returns the language of the row. If the language is unknown, each of the usual names
+// starts programs.
 func (c *call) language() *language {
 	if l := languages[c.prog.name]; l != nil {
 		return l
@@ -94,8 +95,7 @@ func (c *call) interpret(w word) {
 	}
 }
 
-// runCode handles an interpreter: with code in an option, with a file of code, or with code on standard
-// input.
+// runCode handles an interpreter. Its code is in an option, in a file, or on standard input.
 func (c *call) runCode() {
 	c.handled = true
 	code := c.optionCode()
@@ -159,7 +159,7 @@ func (c *call) asksVersion() bool {
 	return len(c.args) == 1 && (c.args[0].text == "-V" || c.args[0].text == "-v")
 }
 
-// optionCode handles the options that contain code; other options get their usual meaning.
+// optionCode handles the options that contain code. All other options keep their usual meaning.
 func (c *call) optionCode() []word {
 	var code []word
 	for i := range c.given {
@@ -173,7 +173,7 @@ func (c *call) optionCode() []word {
 	return code
 }
 
-// vagueOption reports whether any word before the operands is unknown.
+// vagueOption reports whether a word before the operands is unknown.
 func (c *call) vagueOption() bool {
 	n := len(c.args) - len(c.remaining)
 	return slices.ContainsFunc(c.args[:n], func(w word) bool { return mayBeOption(w) || maySplit(w) }) ||

@@ -71,7 +71,7 @@ func (c *call) pager() {
 	}
 }
 
-// copies adds the names of files in their new folder.
+// copies adds the paths that files have in the folder to which they are copied.
 func (c *call) copies() {
 	if c.has("-d") && c.prog.name == "install" {
 		for _, w := range c.remaining {
@@ -94,7 +94,7 @@ func (c *call) copies() {
 	}
 	if c.prog.name == "mv" {
 		for _, w := range from {
-			c.addPath(w, w.text, Read|Write, FromArgument, true) // a folder includes everything in it
+			c.addPath(w, w.text, Read|Write, FromArgument, true) // a folder is moved with everything in it
 		}
 	}
 	c.into(dir, from, c.tree || c.prog.name == "mv")

@@ -45,7 +45,7 @@ func (c *call) interpreters() {
 		c.vim()
 	case "ed":
 		c.remaining = slices.DeleteFunc(slices.Clone(c.remaining), func(w word) bool {
-			line, ok := strings.CutPrefix(w.text, "!") // in place of a file: its output is edited
+			line, ok := strings.CutPrefix(w.text, "!") // in place of a file: the output of the command is edited
 			if ok {
 				c.line(word{text: line, static: w.static}, c.via+" !", stdin{})
 			}
@@ -132,7 +132,7 @@ func (c *call) sed() {
 	if len(script) == 0 && !files || len(script) > 0 && mayBeOption(script[0]) {
 		c.out.unclear = "cannot determine what sed runs"
 	}
-	for _, w := range c.args { // an unknown file may also be an option
+	for _, w := range c.args { // an unknown word may be a file or an option
 		if len(script) > 0 && w == script[0] {
 			break
 		}
@@ -188,7 +188,7 @@ func (c *call) vim() {
 	c.opaque("starts an editor")
 }
 
-// gdb executes its own commands; --args is a program to run.
+// gdb executes its own commands; the operand of --args is a program to run.
 func (c *call) gdb() {
 	c.handled = true
 	debug := func(w word) {
@@ -247,7 +247,7 @@ func (c *call) gdb() {
 	c.opaque("debugs a program")
 }
 
-// sql: options, operands (sqlite3) and standard input are commands of the client.
+// sql: the options and operands (of sqlite3) and the standard input are commands of the client.
 func (c *call) sql() {
 	c.handled = true
 	for _, w := range c.optionCode() {

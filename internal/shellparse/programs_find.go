@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// findTakes are find's tests and actions with the number of their values and the role of the first. All
-// others are unknown.
+// findTakes are the tests and actions of find, with the number of their values and the role of the
+// first value. All others are unknown.
 var findTakes = map[string]string{
 	"-amin": "-", "-anewer": "r", "-atime": "-", "-cmin": "-", "-cnewer": "r", "-context": "-", "-ctime": "-", "-daystart": "",
 	"-depth": "", "-d": "", "-empty": "", "-executable": "", "-false": "", "-follow": "", "-fstype": "-", "-gid": "-", "-group": "-",
@@ -21,7 +21,7 @@ var findTakes = map[string]string{
 	"-not": "", "-a": "", "-and": "", "-o": "", "-or": "", "!": "", "(": "", ")": "", ",": "",
 }
 
-// find parses starting points, then an expression.
+// find parses first the starting points, then an expression.
 func (c *call) find() {
 	c.handled = true
 	i := 0
@@ -95,8 +95,8 @@ func (c *call) find() {
 	c.out.safe = !unknown && !vague && c.out.opaque == "" && len(c.out.runs) == 0 && !c.out.changes()
 }
 
-// findExec parses the command of -exec and returns how many words it used. The found files are below the
-// roots, and otherwise unknown.
+// findExec parses the command of -exec and returns how many words it used. The files that find
+// finds are below the roots. Otherwise they are unknown.
 func (c *call) findExec(action string, args []word, roots []word) int {
 	end := len(args)
 	for i, w := range args {
@@ -115,7 +115,7 @@ func (c *call) findExec(action string, args []word, roots []word) int {
 	return min(end+1, len(args))
 }
 
-// fdRuns are fd's options that use all words up to ";" as a command.
+// fdRuns are the options of fd that treat all words up to ";" as a command.
 var fdRuns = map[string]bool{"-x": true, "--exec": true, "-X": true, "--exec-batch": true}
 
 func (c *call) fd() {

@@ -38,7 +38,7 @@ git merge,git cherry-pick,git revert,git reset,git am,git apply,git rebase,git b
 hg,svn,jj,fossil,bzr,cvs,p4,darcs,pijul,sl | =othervcs | -* | --
 `
 
-// gitRuns are the options of git's subcommands whose value runs.
+// gitRuns are the options of git's subcommands whose value is run.
 var gitRuns = map[string]string{
 	"git difftool": "-x --extcmd", "git rebase": "-x --exec", "git grep": "-O --open-files-in-pager", "git daemon": "--access-hook",
 	"git send-email": "--to-cmd --cc-cmd --sendmail-cmd --header-cmd --smtp-server", "git instaweb": "-b --browser -d --httpd",
@@ -46,8 +46,8 @@ var gitRuns = map[string]string{
 	"git filter-repo":   "--filename-callback --message-callback --name-callback --email-callback --blob-callback --commit-callback --tag-callback --refname-callback",
 }
 
-// gitKeyRuns reports whether the value of a setting runs, or names a program. Other settings of these
-// sections do not.
+// gitKeyRuns reports whether the value of a setting is run, or names a program. Other settings of
+// these sections do not.
 func gitKeyRuns(key string) bool {
 	key = strings.ToLower(key)
 	switch key {

@@ -54,7 +54,7 @@ func (c *call) git() {
 
 func (c *call) gitOpaque() { c.opaque("changes the repository") }
 
-// gitList handles subcommands that list or change something, depending on their operands.
+// gitList handles subcommands that either list or change something, depending on their operands.
 func (c *call) gitList() {
 	rest := c.remaining
 	first := ""
@@ -109,7 +109,7 @@ func (c *call) gitList() {
 	}
 }
 
-// gitCheckout: operands after "--" are written; operands that look like paths may be.
+// gitCheckout: operands after "--" are written; operands that look like paths may be written.
 func (c *call) gitCheckout() {
 	dashes := slices.IndexFunc(c.args, func(w word) bool { return w.static && w.text == "--" })
 	for i, w := range c.args {
@@ -123,7 +123,8 @@ func (c *call) gitCheckout() {
 	c.gitOpaque()
 }
 
-// gitAddress parses a repository's address: ext::command runs the command.
+// gitAddress parses the address of a repository. An address of the form ext::command runs the
+// command.
 func (c *call) gitAddress(w word) {
 	switch {
 	case strings.HasPrefix(w.text, "ext::"):
@@ -247,9 +248,11 @@ func (c *call) gitOperands() {
 	}
 }
 
-// vcsReads are subcommands of other tools that change nothing.
+// vcsReads are subcommands of other version control systems that change nothing.
 const vcsReads = "status st log diff di info annotate blame cat heads tip parents identify id summary show branch branches bookmarks tags manifest root paths ls list"
 
+// otherVCS handles hg, svn and similar tools. If the line does not show the value of an argument,
+// and the argument may be an option, the command is opaque: "cannot determine an argument of hg".
 func (c *call) otherVCS() {
 	c.handled = true
 	c.lastWritten("clone checkout co export switch")

@@ -89,8 +89,8 @@ func (c *call) afterExecWord() {
 	c.opaque(c.prog.name + " has effects that the command line does not show")
 }
 
-// afterExec runs the words after exec or a similar word: after options, and possibly after one more word,
-// the place where it runs.
+// afterExec runs the words after exec or a similar word. Options may come between them, and one
+// more word that names the machine or container.
 func (c *call) afterExec(verbs string) {
 	for i, w := range c.args {
 		if !w.static || !contains(verbs, w.text) {
@@ -108,7 +108,7 @@ func (c *call) afterExec(verbs string) {
 	}
 }
 
-// wsl runs its operands, or what follows -e, --exec or --.
+// wsl runs its operands, or the words after -e, --exec or --.
 func (c *call) wsl() {
 	c.handled = true
 	c.opaque("runs in another system")
@@ -130,7 +130,7 @@ func (c *call) wsl() {
 	}
 }
 
-// machineSSH takes an optional machine, then a line for it.
+// machineSSH takes an optional machine, followed by a command line for that machine.
 func (c *call) machineSSH() {
 	c.handled = true
 	if len(c.remaining) > 0 {

@@ -138,7 +138,7 @@ func (c *call) localURL(w word) {
 			p = fileURL("file:" + p)
 		}
 		access := Read
-		if c.has("-T") { // curl uploads into the file
+		if c.has("-T") { // curl writes the upload to this file
 			access |= Write
 		}
 		c.addPath(word{text: p, static: w.static}, w.text, access, FromArgument, false)
@@ -167,7 +167,8 @@ func (c *call) curl() {
 	c.opaque("connects to another machine")
 }
 
-// ssh: the words after the host run in a shell there; some settings run commands here.
+// ssh: the words after the host run in a shell on that host; some settings run commands on this
+// machine.
 func (c *call) ssh() {
 	for i := range c.given {
 		g := &c.given[i]

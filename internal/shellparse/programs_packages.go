@@ -8,7 +8,7 @@ import (
 // npmReads are subcommands of npm and similar tools that change nothing.
 const npmReads = "ls list ll la view info show outdated why explain root prefix bin ping whoami search docs repo bugs help fund audit -v --version version"
 
-// npm runs scripts of the project, and packages.
+// npm runs scripts of the project, and programs from packages.
 func (c *call) npm() {
 	c.handled = true
 	rest := c.args
@@ -82,7 +82,7 @@ func (c *call) npm() {
 	c.opaque("runs or changes something that the command line does not show")
 }
 
-// npmExec: npm exec [options] [--] command, or -c line.
+// npmExec: npm exec [options] [--] command, or a line after -c.
 func (c *call) npmExec(via string, rest []word) {
 	c.opaque("may download the program it runs")
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
@@ -187,7 +187,7 @@ var cloudReads = map[string]string{
 // ghReads are the second words of gh and glab that change nothing.
 const ghReads = "list view status diff checks ls"
 
-// lists is safe if the subcommand only lists.
+// lists makes a command safe if its subcommand only lists.
 func (c *call) lists(reads string) {
 	c.handled = true
 	var words []string

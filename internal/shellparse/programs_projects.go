@@ -91,7 +91,8 @@ func (c *call) containers() {
 	}
 }
 
-// dockerRun: with --entrypoint, the operands are its arguments; --mount names a local folder.
+// dockerRun: with --entrypoint, the operands are the arguments of that program; --mount names a
+// local folder.
 func (c *call) dockerRun() {
 	for i := range c.given {
 		g := &c.given[i]
@@ -127,7 +128,8 @@ func (c *call) dockerRun() {
 	c.opaque("runs in a container")
 }
 
-// make: NAME=value operands replace variables of the makefile, SHELL= the shell.
+// make: operands of the form NAME=value replace variables of the makefile; SHELL= replaces the
+// shell.
 func (c *call) make() {
 	for _, w := range c.remaining {
 		if name, value, ok := strings.Cut(w.text, "="); ok {
@@ -147,7 +149,7 @@ func (c *call) make() {
 	c.remaining = nil
 }
 
-// formatter: operands are written unless it only checks.
+// formatter: the operands are written, unless the program only checks.
 func (c *call) formatter() {
 	c.handled = true
 	checks := c.has("--check") || c.has("--diff") || c.has("-l") || c.has("--list-different")
@@ -194,7 +196,7 @@ func (c *call) compiler() {
 	}
 }
 
-// media: the last operand is written, the others are read.
+// media: the last operand is written; the other operands are read.
 func (c *call) media() {
 	c.guess()
 	if n := len(c.args); n > 1 && c.prog.name != "ffprobe" && c.prog.name != "identify" {
@@ -213,7 +215,7 @@ func (c *call) media() {
 	c.opaque(c.prog.name + " writes files")
 }
 
-// starter: programs that start commands from their words, in their own ways.
+// starter: programs that each start commands from their words in a special way.
 func (c *call) starter() {
 	c.handled = true
 	for i, w := range c.args {

@@ -118,7 +118,7 @@ func (c *call) sudo() {
 	}
 }
 
-// su and runuser take a user, then the arguments of the user's shell.
+// su and runuser take a user, followed by the arguments of the user's shell.
 func (c *call) su() {
 	c.unsafe = true
 	line, ok := c.value("-c")
@@ -154,7 +154,7 @@ func (c *call) sg() {
 	}
 }
 
-// withoutCommand: a program that starts a shell if it gets no command.
+// withoutCommand: a program that starts a shell if it gets no command as an argument.
 func (c *call) withoutCommand() {
 	if c.prog.name == "systemd-run" {
 		c.dropAssigns()
@@ -223,7 +223,7 @@ func (c *call) entr() {
 	}
 }
 
-// watch passes its operands to sh -c, joined.
+// watch joins its operands and passes them to sh -c.
 func (c *call) watch() {
 	if c.has("-x") || len(c.remaining) == 0 {
 		return
@@ -289,7 +289,7 @@ func (c *call) daemon() {
 	c.opaque("starts or stops a daemon")
 }
 
-// bwrapTakes has the number of values of the options of bwrap that have values.
+// bwrapTakes contains the number of values for those options of bwrap that have values.
 var bwrapTakes = map[string]int{
 	"--bind": 2, "--ro-bind": 2, "--dev-bind": 2, "--bind-try": 2, "--ro-bind-try": 2, "--dev-bind-try": 2, "--symlink": 2,
 	"--setenv": 2, "--file": 2, "--bind-data": 2, "--ro-bind-data": 2, "--chmod": 2, "--overlay": 3,
@@ -344,7 +344,8 @@ func (c *call) capsh() {
 	}
 }
 
-// multiplexer: tmux and similar programs start their last operand in a shell, and can type into one.
+// multiplexer: tmux and similar programs start their last operand in a shell. They can also type
+// text into a running shell.
 func (c *call) multiplexer() {
 	c.handled = true
 	if c.prog.name == "zellij" {
@@ -413,7 +414,7 @@ func (c *call) multiplexer() {
 	c.opaque(c.prog.name + " acts on other terminals")
 }
 
-// before returns the argument before another, or "".
+// before returns the argument before the given one, or "".
 func (c *call) before(i int) string {
 	if i == 0 {
 		return ""
@@ -434,7 +435,8 @@ func (c *call) zellijFiles() {
 	}
 }
 
-// screen parses one option: how many words it uses, and whether the rest is handled, too.
+// screen parses one option. It returns how many words the option uses, and whether the rest has
+// been handled as well.
 func (c *call) screen(i int) (last int, done bool) {
 	t, rest := c.args[i].text, c.args[i+1:]
 	if len(t) < 2 || t[0] != '-' || len(rest) == 0 {

@@ -72,7 +72,7 @@ func (c *call) at() {
 	c.opaque("runs commands later")
 }
 
-// opensslFiles are the options of openssl's subcommands whose value is a file.
+// opensslFiles contains, for the subcommands of openssl, the options whose value is a file.
 var opensslFiles = map[string]Access{
 	"-in": Read, "-out": Write, "-key": Read, "-inkey": Read, "-CA": Read, "-CAkey": Read, "-CAfile": Read, "-CApath": Read, "-cert": Read, "-config": Read,
 	"-extfile": Read, "-keyout": Write, "-pubin": 0, "-signature": Read, "-sign": Read, "-verify": Read, "-writerand": Write, "-rand": Read, "-outform": 0,

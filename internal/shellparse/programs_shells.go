@@ -2,8 +2,8 @@ package shellparse
 
 import "strings"
 
-// shellRows are the shells. [call.shell] parses their options, because "-c" may be anywhere in a cluster
-// and uses the first operand.
+// shellRows are the shells. [call.shell] parses their options, because "-c" can be at any position
+// in a group of short options, and its line is the first operand.
 const shellRows = `
 bash,rbash | early =shell | -* | -abefhiklmnprtuvxBCDEHPT -c -s -O: -o: --rcfile/--init-file:x --login --norc --noprofile --posix --restricted --verbose --noediting --debugger --dump-strings --dump-po-strings --pretty-print
 sh,dash,ash,ksh,ksh93,mksh,lksh,oksh,pdksh,yash,posh,hush,osh,loksh | early =shell | -* | -abefhiklmnprtuvxCDEGXV -c -s -o: -R:x --login --posix --rcfile:x --profile:x --norcfile --noprofile
@@ -16,15 +16,15 @@ pwsh,powershell | once early =shell | -* | -c/-Command/-command:l -f/-File/-file
 elvish,xonsh,ion,oil,murex | early =shell | -* | -c -i -norc --no-rc
 `
 
-// shell: with -c the first operand is a line; else it is a file of commands; else
-// the commands come from standard input.
+// shell: with -c, the first operand is a command line. Without -c, it is a file of commands;
+// without operands, the commands come from standard input.
 func (c *call) shell() {
 	c.handled = true
 	for i := range c.given {
 		g := &c.given[i]
 		switch {
 		case g.role == roleLine && g.name == "-c" && c.prog.marks.once:
-			// pwsh uses all that follows as the line
+			// pwsh uses all words that follow as the line
 		case g.has && g.role != roleData:
 			c.as(g.value, g.arg, g.role)
 		}
@@ -75,7 +75,7 @@ func (c *call) shellVague() {
 	}
 }
 
-// following returns the words from the value of an option on, joined.
+// following returns the words from the value of an option to the end, joined.
 func (c *call) following(name string) word {
 	for i, w := range c.args {
 		if o := c.prog.options[strings.ToLower(w.text)]; w.static && o != nil && o.name == name {

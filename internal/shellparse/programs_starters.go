@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// starterRows are programs that start others: watchers, secret managers, configuration tools, and programs
-// with their own commands that can start a shell.
+// starterRows are programs that start other programs: watchers, secret managers, configuration
+// tools, and programs with a command language that can start a shell.
 const starterRows = `
 xvfb-run | wrapper | c | -a/--auto-servernum -n/--server-num: -e/--error-file:w -f/--auth-file:r -l/--listen-tcp -p/--xauth-protocol: -s/--server-args: -w/--wait: -d/--auto-display
 envchain | wrapper | - c | -s/--set~ -l/--list~ --unset~ -n/--noecho -p/--require-passphrase
@@ -43,7 +43,7 @@ on_ac_power,lowpri,run-one-constantly,run-this-one,run-one-until-success,run-one
 ranger,lf,vifm,nnn,yazi,mutt,neomutt,lnav,weechat,irssi,newsboat,cmus-remote,qutebrowser,elinks,w3m,aerc,ncmpcpp,calcurse,mc,broot,xplr,joshuto,feh,sxiv,mpv,zathura | =keyed | s* | --
 `
 
-// starters handles the arguments of programs that start others in their own way.
+// starters handles the arguments of programs that start other programs in their own way.
 func (c *call) starters() {
 	switch c.prog.special {
 	case "behind":
@@ -113,7 +113,7 @@ func (c *call) cmdExe() {
 	}
 }
 
-// ansible runs a module on machines; the default module runs a line.
+// ansible runs a module on machines; the default module runs a command line.
 func (c *call) ansible() {
 	c.handled = true
 	module, ok := c.value("-m")
@@ -124,7 +124,7 @@ func (c *call) ansible() {
 	c.opaque("acts on other machines")
 }
 
-// salt: the word after cmd.run and similar words is a line.
+// salt: the word after cmd.run and similar words is a command line.
 func (c *call) salt() {
 	c.handled = true
 	for i, w := range c.args {
@@ -138,7 +138,7 @@ func (c *call) salt() {
 	c.opaque("acts on other machines")
 }
 
-// keyed handles terminal programs with their own commands, some of which start a shell.
+// keyed handles terminal programs with their own commands. Some of these commands start a shell.
 func (c *call) keyed() {
 	c.handled = true
 	c.unknown = ""

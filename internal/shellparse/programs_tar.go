@@ -2,7 +2,7 @@ package shellparse
 
 import "strings"
 
-// here is the folder in which a program works.
+// here is the path of the folder in which a program works.
 var here = word{text: ".", static: true}
 
 // archives handles the arguments of programs that pack and unpack.
@@ -65,8 +65,8 @@ func (c *call) archives() {
 	}
 }
 
-// tar's first word may be a group of letters without a dash, whose values follow in the order of the
-// letters.
+// The first word of tar may be a group of letters without a dash. The values of the letters follow
+// in the order of the letters.
 func (c *call) tar() {
 	if len(c.args) > 0 && c.args[0].static && c.args[0].text != "" && c.args[0].text[0] != '-' {
 		c.tarBundle()
@@ -165,7 +165,7 @@ func (c *call) tarBundle() {
 	c.unclear = inner.unclear
 }
 
-// sevenZip: the first operand is the action.
+// sevenZip: the first operand is the name of the action.
 func (c *call) sevenZip() {
 	c.handled = true
 	dir := here

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// maxBatches limits the number of runs from the words that xargs and parallel get.
+// maxBatches is the maximum number of runs that are derived from the input of xargs and parallel.
 const maxBatches = 64
 
-// xargs runs its operands with the words of its standard input appended, or in place of the word of -I.
+// xargs runs its operands. The words of its standard input are appended to them, or replace the
+// word of -I.
 func (c *call) xargs() {
 	argv := c.remaining
 	if len(argv) == 0 {
@@ -68,8 +69,8 @@ func (c *call) xargs() {
 	}
 }
 
-// named returns an unknown word of the input, of which at most the file's folder is known. Names that do
-// not end with a NUL may be split anywhere.
+// named returns an unknown word of the input. At most the folder of the file that it names is
+// known. Names that do not end with a NUL may be split at any position.
 func (c *call) named(text string) word {
 	if b := c.inv.in.below; b != nil && c.has("-0") && !c.has("-a") {
 		return word{text: "{}", below: b}
@@ -77,7 +78,7 @@ func (c *call) named(text string) word {
 	return word{text: text}
 }
 
-// inputWords returns the words that xargs reads from its input, if they are known and few.
+// inputWords returns the words that xargs reads from its input, if they are known and not too many.
 func (c *call) inputWords(lines bool) ([]word, bool) {
 	if c.has("-a") {
 		return nil, false
@@ -123,12 +124,12 @@ func substitute(argv []word, mark string, by word) []word {
 	return out
 }
 
-// parallelMarks are replaced by parallel in its command.
+// parallelMarks are placeholders that parallel replaces in its command.
 var parallelMarks = strings.NewReplacer("{}", `"$input"`, "{.}", `"$input"`, "{/}", `"$input"`, "{//}", `"$input"`, "{/.}", `"$input"`,
 	"{1}", `"$input"`, "{2}", `"$input"`, "{3}", `"$input"`, "{1/}", `"$input"`, "{1.}", `"$input"`, "{#}", "1", "{%}", "1")
 
-// parallel passes its operands, up to :::, to a shell; without operands, each input is a line. In the
-// line, an input is an unknown variable, because parallel quotes it.
+// parallel passes its operands, up to :::, to a shell. Without operands, each line of its input is
+// a command. In the line, an input is treated as an unknown variable, because parallel quotes it.
 func (c *call) parallel() {
 	argv, inputs, files := c.remaining, []word(nil), false
 	for i, w := range c.remaining {

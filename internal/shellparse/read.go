@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The limits of one reading. A line that needs more is unclear. Ordinary lines are far below the limits,
-// which keep malicious lines from being slow.
+// The limits of one reading. A line that exceeds a limit is unclear. Ordinary lines are far below
+// the limits, which keep malicious lines from being slow.
 const (
 	maxCommands = 4096
 	maxDepth    = 16      // nested shells and functions
@@ -22,7 +22,7 @@ const (
 	maxVars     = 256     // variables, and functions
 )
 
-// reader is one reading in progress.
+// reader is the state while one line is parsed.
 type reader struct {
 	opts *Options
 	out  *Reading
@@ -31,7 +31,7 @@ type reader struct {
 
 	stopped bool
 	running []string        // functions that are being parsed
-	called  []*syntax.Stmt  // those that were parsed in a call
+	called  []*syntax.Stmt  // the bodies of functions that were parsed in a call
 	homes   []declaration   // where each body was declared
 	seen    map[string]bool // reasons reported as unclear
 	outs    map[*syntax.CmdSubst]output
@@ -64,7 +64,7 @@ type start struct {
 	clock  int
 }
 
-// failed is the reason of a reading that failed because of a bug here or in the parser.
+// failed is the reason for a reading that failed because of a bug in this package or in the parser.
 const failed = "parsing the command line failed: "
 
 func read(line string, o *Options) (r *Reading) {
@@ -103,7 +103,7 @@ func (b *start) full() {
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
-// parse parses the frame's text into statements, or returns why it cannot.
+// parse parses the frame's text into statements, or returns the reason why it cannot.
 func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 	f.source += len(f.src)
 	switch {
@@ -136,9 +136,9 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 	return file.Stmts, ""
 }
 
-// literalParen inserts a backslash before the parenthesis of a \$( that makes a line unparsable, and
-// before its counterpart if that is unmatched. Shells reject such a line as a whole; with the parenthesis
-// as text, everything beside it is parsed.
+// literalParen inserts a backslash before the parenthesis of a \$( that makes a line unparsable:
+// the one at the position of the error, or else the last one before it. Shells reject such a line
+// completely. With the parenthesis as text, everything around it can be parsed.
 func literalParen(src string, err error) (string, bool) {
 	var parse syntax.ParseError
 	if !errors.As(err, &parse) {
@@ -153,8 +153,8 @@ func literalParen(src string, err error) (string, bool) {
 	return "", false
 }
 
-// tooNested reports whether more brackets are open at one point than any line needs. It ignores quotes, so
-// it counts too many rather than too few.
+// tooNested reports whether more brackets are open at one point than in any reasonable line. It
+// ignores quotes, so its count can be too high, but not too low.
 func tooNested(src string) bool {
 	open := 0
 	for i := range len(src) {
@@ -171,7 +171,8 @@ func tooNested(src string) bool {
 	return false
 }
 
-// line parses the frame's whole text in the scope, which is left as the last command leaves it.
+// line parses the whole text of the frame. Afterwards, the scope has the state after the last
+// command.
 func (f *frame) line(s *scope, in *stdin) output {
 	stmts, why := f.parse()
 	if why != "" {
@@ -181,7 +182,8 @@ func (f *frame) line(s *scope, in *stdin) output {
 	return f.last(s, stmts, in)
 }
 
-// uncalled parses the bodies of functions that nothing in the line calls: their parameters are unknown.
+// uncalled parses the bodies of functions that nothing in the line calls. Their parameters are
+// unknown.
 func (f *frame) uncalled() {
 	next := 0
 	for next < len(f.homes) { // a body may declare more
@@ -194,7 +196,7 @@ func (f *frame) uncalled() {
 	}
 }
 
-// unclear records why the reading is not static, once per reason.
+// unclear records a reason why the reading is not static. Each reason is recorded only once.
 func (r *reader) unclear(why string) {
 	if r.seen[why] {
 		return
@@ -206,7 +208,7 @@ func (r *reader) unclear(why string) {
 	r.out.Unclear = append(r.out.Unclear, why)
 }
 
-// stop ends the reading early.
+// stop ends the reading before the end of the line.
 func (r *reader) stop(why string) {
 	r.unclear(why)
 	r.stopped = true
@@ -221,7 +223,7 @@ func (r *reader) step() bool {
 	return !r.stopped
 }
 
-// spend counts bytes from an expansion.
+// spend adds the bytes of an expansion to the count.
 func (r *reader) spend(n int) {
 	r.text += n
 	if r.text > maxText {

@@ -13,19 +13,20 @@ type Options struct {
 
 // Reading describes what a line would do.
 type Reading struct {
-	// Commands are the simple commands that may run, in the order of the line. A command that is run
-	// through others (sudo, sh -c, xargs, a substitution) follows them and has them in its Via.
+	// Commands are the simple commands that may run, in the order in which they are in the line. A
+	// command that is run through others (sudo, sh -c, xargs, a substitution) comes after them in
+	// the list and has them in its Wrappers.
 	Commands []Command
-	// Unclear has the reasons why Commands may be incomplete, or a command cannot be determined. Empty:
-	// the reading is static.
+	// Unclear contains the reasons why Commands may be incomplete, or why a command cannot be
+	// determined. Empty: the reading is static.
 	Unclear []string
 }
 
-// Static reports whether everything that the line itself runs is known.
+// Static reports whether every command that the line itself runs is known.
 func (r *Reading) Static() bool { return len(r.Unclear) == 0 }
 
-// Safe reports whether the line certainly changes nothing and runs nothing unknown: it is static, every
-// command is Safe, and it writes no file.
+// Safe reports whether the line certainly changes nothing and runs nothing unknown: it is static,
+// each of its commands is Safe, and it writes no file.
 func (r *Reading) Safe() bool {
 	if !r.Static() || len(r.Commands) == 0 {
 		return false
@@ -43,20 +44,20 @@ type Command struct {
 	Name     string   // the program without its folder: "rm"; "" if it is unknown
 	Program  string   // as it would be looked up: "/usr/bin/rm", "./x.sh"
 	Args     []Arg    // without the program
-	Line     string   // program and arguments in canonical form, see [Canonical]; rules match this
+	Line     string   // program and arguments in canonical form, see [Canonical]; rules are compared with this text
 	Source   string   // as written in the line, without assignments and redirects
 	Assigns  []string // names of variables that are set for it: "PATH"
-	Dir      string   // where it would run if each cd before it succeeded, absolute; "" if unknown
-	Wrappers []string // the commands that it is run through, outermost first: "sudo", "bash -c", "$()", "find -exec", "python code"
-	Paths    []Path   // the paths that it would access, including redirects; relative ones once for each folder it may run in
+	Dir      string   // the folder in which it would run if each cd before it succeeded, absolute; "" if unknown
+	Wrappers []string // the commands through which it is run, outermost first: "sudo", "bash -c", "$()", "find -exec", "python code"
+	Paths    []Path   // the paths that it would access, including redirects; a relative path is listed once for each folder in which the command may run
 
 	// Safe means that it changes nothing with exactly these arguments (ls, git status), and writes none of
 	// its paths.
 	Safe bool
-	// Wrapper means that it only runs the commands that have it in Via.
+	// Wrapper means that the program only runs other commands, which have it in their Wrappers.
 	Wrapper bool
-	// Opaque is the reason why the line does not show its effects, or "": "runs ./x.sh", "runs commands
-	// from the project's files", "unknown flag --frob of cp".
+	// Opaque is the reason why the line does not show its effects, such as "runs ./x.sh", "runs
+	// commands from the project's files" or "unknown flag --frob of cp"; otherwise "".
 	Opaque string
 }
 
@@ -81,7 +82,7 @@ type PathSource string
 
 // The origins of a path.
 const (
-	FromArgument PathSource = "argument" // the program's table says that it is a path
+	FromArgument PathSource = "argument" // the program's row in the table says that it is a path
 	FromRedirect PathSource = "redirect"
 	FromCode     PathSource = "code"  // a literal in a program's code, or in a list of files
 	FromSyntax   PathSource = "shape" // an argument of an unknown program that looks like a path
@@ -90,8 +91,8 @@ const (
 
 // Path is a path that a command would access.
 type Path struct {
-	Path   string // absolute and lexically clean; "" if unknown
-	Raw    string // Path before "." and ".." were removed, if it had ".."; a kernel resolves them after links
+	Path   string // absolute and without . and .. elements; "" if unknown
+	Raw    string // if Path had a "..": Path before "." and ".." were removed, because a kernel resolves ".." after links
 	Arg    string // as written
 	Access Access
 	Source PathSource
@@ -101,7 +102,8 @@ type Path struct {
 	Pattern string
 }
 
-// Parse parses a line. It never fails: parts that cannot be parsed are Unclear. o may be nil.
+// Parse parses a line. It never returns an error: parts that cannot be parsed are in Unclear. o may
+// be nil.
 func Parse(line string, o *Options) *Reading {
 	if o == nil {
 		o = &Options{}

@@ -10,9 +10,9 @@ import (
 type redirection struct {
 	in    *stdin
 	paths []Path
-	moved bool // standard output does not go into the pipe
+	moved bool // standard output is not written to the pipe
 
-	errors bool // other output, such as errors, may go into the pipe
+	errors bool // other output, such as errors, may also be written to the pipe
 }
 
 func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirection {
@@ -82,7 +82,7 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 	return io
 }
 
-// descriptor reports whether the target of a >& is an open file, not a name.
+// descriptor reports whether the target of a >& is an open file instead of a file name.
 func descriptor(s string) bool {
 	s = strings.TrimSuffix(s, "-")
 	return strings.Trim(s, "0123456789") == ""
@@ -133,8 +133,8 @@ func isQuoted(w *syntax.Word) bool {
 	return false
 }
 
-// listed returns the words of a text as xargs splits it, or nil if quotes or backslashes make that more
-// complicated.
+// listed returns the words into which xargs splits a text, or nil if the text contains quotes or
+// backslashes.
 func listed(text string) []word {
 	if text == "" || strings.ContainsAny(text, `'"\`) {
 		return nil

@@ -9,54 +9,54 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/environ"
 )
 
-// value is what is known about a variable.
+// value is the known information about a variable.
 type value struct {
 	text     string
 	known    bool
 	glob     bool // text is a pattern; the value is one of its matches
 	exported bool
-	odd      bool // read-only, or changed by its attributes when set
+	odd      bool // read-only, or its attributes change each value that it is set to
 	integer  bool // what it is set to is evaluated as an expression
 	isMap    bool // its subscripts are texts, not expressions
 	mayMap   bool // isMap, perhaps
 
-	shape string // its text if only numbers in it are unknown, see digitsUnknown
+	shape string // for an unknown value: its text if only numbers in it are unknown, see digitsUnknown
 }
 
-// function is a function that is defined, or may be.
+// function is a function that is defined, or that may be defined.
 type function struct {
 	bodies []*syntax.Stmt
-	maybe  bool // it may also be undefined; then its name is a program
+	maybe  bool // the function may also be undefined; then its name is that of a program
 }
 
-// scope is the state of a shell at one point of the line. Folders are tracked for both results of a
-// command: success and failure.
+// scope is the state of a shell at one point of the line. For each command, the folders after
+// success and the folders after failure are tracked separately.
 type scope struct {
-	dirs []string // folders in which the shell may be, the likeliest first; nil: unknown; empty: not reachable
-	fail []string // the same if the last command failed
+	dirs []string // folders in which the shell may be, the most likely first; nil: unknown; empty: not reachable
+	fail []string // the folders if the last command failed
 	old  []string // $OLDPWD
 
 	vars    map[string]value
 	funcs   map[string]function
 	aliases map[string]string
 	params  *[]word  // $0, $1 …; nil: unknown
-	tainted []string // names of variables assigned so far that change what programs do
-	lasting []string // the same of others that a rule does not allow to set
+	tainted []string // names of the variables assigned so far that change the behavior of programs
+	lasting []string // the same for other variables that a rule does not allow to set
 	loop    *jumps   // of the innermost loop
 	call    *jumps   // of the function that is being parsed
 
-	version    int  // version number of everything except the folders; two different states of one reading never have the same number
+	version    int  // version number of everything except the folders; within one reading, two different states never have the same number
 	clock      *int // the last version assigned
 	sharedVars bool // copy vars before writing
 	sharedFun  bool // copy funcs and aliases before writing
-	lost       bool // no variable is known, not even the given ones
+	lost       bool // no variable is known, not even those in Options.Vars
 	exportFun  bool // functions are exported
-	ended      bool // exit, return, break: the following commands are not reachable from here
+	ended      bool // after exit, return or break: the following commands cannot be reached from here
 	inner      bool // of a shell that the line starts
-	fed        bool // standard input comes from somewhere in the line (exec <f)
+	fed        bool // standard input comes from a file or command in the line (exec <f)
 }
 
-// jumps collects the scopes at which a loop or a function is left early.
+// jumps collects the scopes from which the line leaves a loop or a function early.
 type jumps struct {
 	scopes []*scope
 	outer  *jumps   // of a loop in a loop
@@ -69,7 +69,8 @@ func (s *scope) fork() *scope {
 	return &c
 }
 
-// subshell returns the scope of a part that runs in a separate process: its changes are discarded.
+// subshell returns the scope of a part that runs in a separate process, and whose changes are
+// therefore discarded.
 func (s *scope) subshell() *scope {
 	c := s.fork()
 	c.loop, c.call = nil, nil
@@ -99,7 +100,7 @@ func (s *scope) set(name string, v value) {
 	}
 }
 
-// add returns the names with those of more that are missing.
+// add returns the names, together with the elements of more that they do not contain.
 func add(names []string, more ...string) []string {
 	for _, name := range more {
 		if !slices.Contains(names, name) {
@@ -165,7 +166,7 @@ func (s *scope) inFolder(dirs []string) *scope {
 	return s
 }
 
-// join sets s to what is known if either a or b happened. Both are settled.
+// join sets s to what is known if either a or b is the state. Both are settled.
 func (s *scope) join(a, b *scope) {
 	loop, call := s.loop, s.call
 	switch {
@@ -188,7 +189,7 @@ func (s *scope) join(a, b *scope) {
 	s.loop, s.call = loop, call
 }
 
-// merge keeps the variables, functions and parameters that are the same in b.
+// merge keeps only the variables, functions and parameters that have the same value in b.
 func (s *scope) merge(b *scope) {
 	s.change()
 	vars := map[string]value{}
@@ -246,7 +247,8 @@ func (s *scope) merge(b *scope) {
 	s.exportFun = s.exportFun || b.exportFun
 }
 
-// sameAs reports whether s knows nothing that b does not know.
+// sameAs reports whether everything that s knows is also known in b. The folders of s may be some
+// of the folders of b.
 func (s *scope) sameAs(b *scope) bool {
 	if s.version != b.version && (!maps.Equal(s.vars, b.vars) || !maps.Equal(s.aliases, b.aliases) ||
 		!maps.EqualFunc(s.funcs, b.funcs, func(f, g function) bool { return f.maybe == g.maybe && slices.Equal(f.bodies, g.bodies) }) ||
@@ -280,7 +282,8 @@ func (s *scope) child() *scope {
 
 const maxDirs = 8
 
-// eitherDir is the union of two sets of folders; too many are unknown.
+// eitherDir returns the union of two sets of folders; if there would be too many folders, they are
+// unknown.
 func eitherDir(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil

@@ -31,7 +31,7 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 	if len(st.Redirs) > 0 {
 		io = f.redirects(s, st.Redirs, in)
 	}
-	if len(words) == 0 { // all of them were empty variables
+	if len(words) == 0 { // all words were empty variables
 		f.drop(slot)
 		for _, a := range set {
 			f.assign(s, a.name, a.word, false)
@@ -58,7 +58,8 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 
 const aliasUnknown = "\x00"
 
-// aliased parses a command as if its alias were active, in addition to its meaning without the alias.
+// aliased parses a command a second time, as if its alias were active. The meaning without the
+// alias is kept.
 func (f *frame) aliased(s *scope, alias string, words []word, in *stdin) {
 	if alias == aliasUnknown {
 		f.unclear("cannot determine what the alias " + words[0].text + " stands for")
@@ -90,7 +91,7 @@ func (f *frame) setting(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin
 	return output{known: true}
 }
 
-// sourceText is the command as written in the line, without assignments and redirects.
+// sourceText returns the command as it is written in the line, without assignments and redirects.
 func (f *frame) sourceText(c *syntax.CallExpr, redirs []*syntax.Redirect) string {
 	first, last := c.Args[0], c.Args[len(c.Args)-1]
 	between := func(r *syntax.Redirect) bool { return r.Pos().After(first.Pos()) && last.Pos().After(r.Pos()) }

@@ -11,14 +11,14 @@ var systemFolders = []string{
 	"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin",
 }
 
-// IsSystemProgram reports whether a program is the system's own program of that name: "git",
-// "/usr/bin/git". The path is absolute.
+// IsSystemProgram reports whether a program is the system's own program with that name, such as
+// "git" or "/usr/bin/git". The path is absolute.
 func IsSystemProgram(program string) bool {
 	return !strings.Contains(program, "/") || slices.Contains(systemFolders, path.Dir(path.Clean(program)))
 }
 
-// LineByName returns Line with the program's bare name instead of its path if it is a system program: "git
-// status" for "/usr/bin/git status". Otherwise it returns Line.
+// LineByName returns Line, but for a system program with the program's name instead of its path:
+// "git status" for "/usr/bin/git status". Otherwise it returns Line.
 func (c *Command) LineByName() string {
 	if c.Name == c.Program || c.Name == "" || !path.IsAbs(c.Program) || !IsSystemProgram(c.Program) {
 		return c.Line

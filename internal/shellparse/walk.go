@@ -11,10 +11,10 @@ type output struct {
 	text   string
 	known  bool
 	number bool    // unknown, but only numbers
-	below  *[]word // unknown, but names of files below these folders, each terminated by a NUL
+	below  *[]word // unknown, except that it consists of names of files below these folders, each terminated by a NUL
 }
 
-// numeric reports whether the output is only numbers.
+// numeric reports whether the output consists only of numbers.
 func (o output) numeric() bool { return o.number || o.known && numeric(o.text) }
 
 // stmts parses a list of statements in order.
@@ -45,8 +45,8 @@ func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
 	return all
 }
 
-// stmt parses one statement. Before it, settle was called for s; after it, s has separate folders for success and
-// for failure.
+// stmt parses one statement. The caller has called settle for s. Afterwards, s has separate folders
+// for success and for failure.
 func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
 	if !f.step() {
 		return output{}
@@ -147,8 +147,8 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	return output{}
 }
 
-// timed removes the "--" that ends the options of the keyword time. The parser reads it as
-// the name of a command.
+// timed removes a "--" after the keyword time, where it ends the options of time. The parser treats
+// it as the name of a command.
 func timed(st *syntax.Stmt) *syntax.Stmt {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Assigns) > 0 || len(call.Args) < 2 || call.Args[0].Lit() != "--" {
@@ -160,7 +160,7 @@ func timed(st *syntax.Stmt) *syntax.Stmt {
 	return &bare
 }
 
-// unknown returns the input of a command that shares it with others.
+// unknown returns the input of a command that shares its input with other commands.
 func unknown(in *stdin) *stdin {
 	if in.kind == stdinNone {
 		return in
@@ -168,7 +168,7 @@ func unknown(in *stdin) *stdin {
 	return &stdin{kind: stdinUnknown}
 }
 
-// flattenBinary flattens a && b || c, which the parser nests to the left.
+// flattenBinary converts a && b || c, which the parser nests on the left side, to a list.
 func flattenBinary(c *syntax.BinaryCmd, same func(syntax.BinCmdOperator) bool) (elems []*syntax.Stmt, ops []syntax.BinCmdOperator) {
 	for {
 		elems, ops = append(elems, c.Y), append(ops, c.Op)
@@ -212,8 +212,8 @@ func (f *frame) list(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	return output{number: numbers}
 }
 
-// pass copies the changes of a command that may have run, and keeps next's folders for the case that it
-// ran.
+// pass copies the changes of a command that may have run. It keeps the folders of next for the case
+// that the command ran.
 func (s *scope) pass(next *scope) {
 	if next.ended {
 		next.dirs, next.fail = []string{}, []string{}
@@ -291,7 +291,7 @@ func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
 	*s = *all
 }
 
-// redirected parses a compound command with redirects, or redirects alone.
+// redirected parses a compound command with redirects, or redirects without a command.
 func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 	slot := len(f.out.Commands)
 	if st.Cmd == nil {

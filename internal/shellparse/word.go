@@ -14,7 +14,7 @@ type fields struct {
 	out   []word
 	src   string // of the word that is being expanded
 	whole bool   // no splitting: an assignment, a redirect, a here-string
-	raw   bool   // of whole: patterns are not special
+	raw   bool   // with whole: patterns are not special
 
 	buf     []byte
 	quoted  []int // positions in buf of literal pattern characters
@@ -22,12 +22,12 @@ type fields struct {
 	bracket bool // there was a [ without quotes
 	dynamic bool
 	number  bool // an unknown number is in buf
-	single  bool // a pattern in buf stands for one of its matches
-	loose   bool // an expansion outside of quotes, or of several words
+	single  bool // a pattern in buf represents one of its matches
+	loose   bool // an expansion that is outside of quotes, or that may become several words
 	any     bool // there is a word, even if it is empty
 }
 
-// words expands the arguments of a command.
+// words returns the words to which the arguments of a command expand.
 func (f *frame) words(s *scope, args []*syntax.Word) []word {
 	e := fields{frame: f, s: s, out: make([]word, 0, len(args))}
 	for _, w := range args {
@@ -60,8 +60,8 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 	return e.out
 }
 
-// one expands a word that remains one word: the value of an assignment, a redirect's target, a
-// here-string.
+// one expands a word that always remains one word: the value of an assignment, the target of a
+// redirect, or a here-string.
 func (f *frame) one(s *scope, w *syntax.Word, raw bool) word {
 	if w == nil {
 		return word{static: true}
@@ -106,7 +106,7 @@ func (e *fields) flush() {
 	e.glob, e.bracket, e.dynamic, e.any, e.number, e.loose, e.single = false, false, false, false, false, false, false
 }
 
-// pattern returns the word with a backslash before literal pattern characters.
+// pattern returns the word, with a backslash before each pattern character that is literal.
 func (e *fields) pattern() string {
 	var b strings.Builder
 	for i, c := range e.buf {
@@ -142,7 +142,7 @@ func (e *fields) active(c byte) {
 	e.buf = append(e.buf, c)
 }
 
-// parts adds the parts of a word outside of quotes.
+// parts adds the parts of a word that are outside of quotes.
 func (e *fields) parts(parts []syntax.WordPart) {
 	for i, p := range parts {
 		switch p := p.(type) {
@@ -192,7 +192,7 @@ func (e *fields) within(parts []syntax.WordPart, document bool) {
 	}
 }
 
-// onlyAll reports whether the text is exactly "$@", which may expand to no word.
+// onlyAll reports whether the text is exactly "$@", which may expand to no words at all.
 func onlyAll(q *syntax.DblQuoted) bool {
 	if len(q.Parts) != 1 {
 		return false
@@ -228,7 +228,7 @@ func (e *fields) literal(s string, first, last bool) {
 	e.spend(len(s))
 }
 
-// tilde expands "~" at the start of s and returns the rest to add.
+// tilde expands "~" at the start of s, and returns the rest of s, which is not added yet.
 func (e *fields) tilde(s string, last bool) string {
 	end := strings.IndexAny(s, "/:")
 	if end < 0 || s[end] == ':' && !e.whole {
@@ -241,7 +241,7 @@ func (e *fields) tilde(s string, last bool) string {
 		return s
 	}
 	if end == len(s) && !last {
-		e.dynamic = true // the rest belongs to the name
+		e.dynamic = true // the rest is part of the name
 		return ""
 	}
 	switch home := e.lookup(e.s, "HOME"); {
@@ -256,8 +256,8 @@ func (e *fields) tilde(s string, last bool) string {
 	return s[end:]
 }
 
-// tildes expands "~" in a value of an assignment, or a word that looks like one: at the start and after
-// each colon.
+// tildes expands "~" in the value of an assignment, or in a word that looks like an assignment. It
+// expands it at the start and after each colon.
 func (e *fields) tildes(s string, last bool) string {
 	for s != "" {
 		if s[0] == '~' {
@@ -281,7 +281,7 @@ func (e *fields) tildes(s string, last bool) string {
 	return s
 }
 
-// split adds a value outside of quotes, as several words if it contains blanks.
+// split adds a value that is not in quotes. A value with blanks becomes several words.
 func (e *fields) split(v string, glob bool) {
 	if _, changed := e.s.vars["IFS"]; (changed || e.s.lost) && !e.whole && v != "" {
 		e.dynamic = true

@@ -1,4 +1,4 @@
-// Package watch reports changes of files and folders, whoever makes them.
+// Package watch reports changes of files and folders, no matter which process makes them.
 //
 //	paths ─► the folders that contain them ─► fsnotify ─► no more events for a short time ─► a different file than before? ─► Fire
 //
@@ -6,9 +6,9 @@
 //	err = w.Watch("mine", []string{"/w/.env"})
 //	defer w.Close()
 //
-// A path need not exist yet: the nearest existing folder is watched until it does. For a folder, changes of
-// its direct entries are reported as well. Symbolic links are watched themselves and not followed. The only
-// goroutine starts in [New].
+// A path need not exist yet. Until it exists, the nearest existing folder is watched. For a folder,
+// changes of its direct entries are reported as well. If a path is a symbolic link, the link itself
+// is watched and not followed. The only goroutine starts in [New].
 package watch
 
 import (
@@ -43,13 +43,14 @@ type Change struct {
 
 // Options configures a [Watcher].
 type Options struct {
-	// Fire receives changes, one at a time, on the watcher's goroutine. Changes that happen meanwhile wait;
-	// several changes of one file become one. It may call the watcher's methods, except Close.
+	// Fire receives changes, one at a time, on the watcher's goroutine. Changes that happen while
+	// it runs wait; several changes of one file become one. It may call the watcher's methods,
+	// except Close.
 	Fire func(Change)
 	// OnError receives the errors of paths that can no longer be watched; nil: they are ignored.
 	OnError func(error)
-	// Settle is how long a file must stay unchanged before its change is reported; default 100 ms. A file
-	// that keeps changing is reported after ten times as long.
+	// Settle is how long a file must stay unchanged before its change is reported; default 100 ms.
+	// A file that changes all the time is reported after ten times that duration.
 	Settle time.Duration
 	// Limit is the maximum number of paths, including the entries of watched folders; default 1000.
 	Limit int
@@ -61,7 +62,7 @@ var ErrTooMany = errors.New("too many files to watch")
 // ErrClosed means that the watcher was closed.
 var ErrClosed = errors.New("the watcher is closed")
 
-// Watcher watches files until it is closed. It is safe for concurrent use.
+// Watcher watches files until it is closed. A watcher is safe for concurrent use.
 type Watcher struct {
 	o      Options
 	system *fsnotify.Watcher
@@ -72,7 +73,7 @@ type Watcher struct {
 	closed bool
 	lists  map[string][]string
 	named  map[string]bool
-	seen   map[string]os.FileInfo // of watched paths and the entries of watched folders; nil: it does not exist
+	seen   map[string]os.FileInfo // of watched paths and of the entries of watched folders; nil: the file does not exist
 	dirs   map[string]bool        // folders that the system watches
 	dirty  map[string]dirtySince
 }
@@ -80,8 +81,8 @@ type Watcher struct {
 // dirtySince contains the times of the first and the last event of a file whose change is not reported yet.
 type dirtySince struct{ first, last time.Time }
 
-// New returns a watcher without paths. The caller closes it. The error is the system's: it does not support
-// watching files, or allows no more watches.
+// New returns a watcher without paths. The caller closes it. The error comes from the system: it
+// does not support watching files, or allows no more watches.
 func New(o *Options) (*Watcher, error) {
 	if o == nil || o.Fire == nil {
 		return nil, errors.New("watch: Fire is needed")
@@ -105,9 +106,9 @@ func New(o *Options) (*Watcher, error) {
 	return w, nil
 }
 
-// Watch sets the files and folders of a list, given as absolute paths, and replaces the earlier paths of that
-// list; other lists stay. Later changes are relative to the current state. After an error, such as
-// [ErrTooMany] or [ErrClosed], the list is unchanged.
+// Watch sets the files and folders of a list, as absolute paths. They replace the earlier paths of
+// that list; other lists do not change. Later changes are determined relative to the state at the
+// time of this call. After an error, such as [ErrTooMany] or [ErrClosed], the list is unchanged.
 func (w *Watcher) Watch(list string, paths []string) error {
 	clean := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -131,7 +132,7 @@ func (w *Watcher) Watch(list string, paths []string) error {
 	}
 	before := w.named
 	w.named = named
-	w.watchFolders() // before reading the files, so that no change is missed
+	w.watchFolders() // this happens before the files are read, so that no change is missed
 	seen := map[string]os.FileInfo{}
 	for p := range named {
 		maps.Copy(seen, snapshot(p, w.o.Limit))
@@ -183,7 +184,8 @@ func stat(path string) os.FileInfo {
 	return info
 }
 
-// snapshot returns the state of a path and, for a folder, of its entries: at most limit+1 of them.
+// snapshot returns the state of a path. For a folder, it also returns the state of the entries, but
+// of at most limit+1 of them.
 func snapshot(path string, limit int) map[string]os.FileInfo {
 	info := stat(path)
 	all := map[string]os.FileInfo{path: info}
@@ -203,8 +205,8 @@ func snapshot(path string, limit int) map[string]os.FileInfo {
 	return all
 }
 
-// watchFolders makes the system watch the folders of the current paths. It repeats until no folder was added, because
-// events before a folder was watched are lost. The caller holds mu.
+// watchFolders makes the system watch the folders of the current paths. It repeats until no folder
+// was added, because events from before a folder was watched are lost. The caller holds mu.
 func (w *Watcher) watchFolders() {
 	for again := true; again; {
 		again = false
@@ -290,7 +292,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// onEvent marks the files that an event may concern.
+// onEvent marks the files to which an event may refer.
 func (w *Watcher) onEvent(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
 		return
@@ -333,7 +335,7 @@ func (w *Watcher) mark(path string) {
 	w.dirty[path] = m
 }
 
-// onError reports an error, or marks all files as changed if the system has lost events.
+// onError reports an error. If the system has lost events, it instead marks all files as changed.
 func (w *Watcher) onError(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
 		w.reportError(err)
@@ -347,8 +349,8 @@ func (w *Watcher) onError(err error) {
 	w.watchFolders()
 }
 
-// fireSettled reports the changes of files that have settled, and returns the time until the next check; 0:
-// none is needed.
+// fireSettled reports the changes of files that no longer change. It returns the time until the
+// next check, or 0 if no check is needed.
 func (w *Watcher) fireSettled() time.Duration {
 	changes, next := w.due(time.Now())
 	for _, c := range changes {
@@ -378,8 +380,8 @@ func (w *Watcher) due(now time.Time) (changes []Change, next time.Duration) {
 	return changes, next
 }
 
-// differs returns the changes of a file, and of the entries of a watched folder, since the last check. The
-// caller holds mu.
+// differs returns what has changed since the last check in a file, or in the entries of a watched
+// folder. The caller holds mu.
 func (w *Watcher) differs(path string) (changes []Change) {
 	if !w.named[path] && !w.named[filepath.Dir(path)] {
 		return nil

@@ -19,16 +19,16 @@ const maxFront = 64 << 10
 //	---                  ┘
 //	You review changes.    Body, starting at BodyAt
 type Text struct {
-	Front          jsontree.Node // with offsets of the whole text; an empty object if there is no front matter
+	Front          jsontree.Node // offsets are relative to the whole text; an empty object if there is no front matter
 	HasFrontMatter bool          // there is front matter
 	Body           string        // the text after it, or the whole text
 	BodyAt         int           // offset of the body
 }
 
-// Split splits a text. Front matter is YAML between a first line --- and the next such line.
-// Front matter that is not closed or not an object is an error. A byte order mark is left out,
-// and a text must be UTF-8. Errors are *[Error], with offsets of the whole text. A colon in
-// the prose of one line, such as a description, needs no quotes.
+// Split splits a text. Front matter is YAML between a first line --- and the next line ---. Front
+// matter without an end, or that is not an object, is an error. A byte order mark is removed. The
+// text must be UTF-8. Errors are *[Error], with offsets that are relative to the whole text. A
+// colon in a one-line prose value, such as a description, needs no quotes.
 func Split(source []byte) (Text, error) {
 	if !utf8.Valid(source) {
 		return Text{}, &Error{Offset: -1, Detail: "not UTF-8", Hint: "save the file as UTF-8"}
@@ -58,7 +58,7 @@ func Split(source []byte) (Text, error) {
 	if end-next > maxFront {
 		return Text{}, &Error{Offset: next, Detail: "the front matter is larger than 64 KiB"}
 	}
-	// The text before it is replaced by spaces, so that offsets stay the same.
+	// The text before it is replaced by spaces, so that offsets do not change.
 	front := bytes.Repeat([]byte{' '}, end)
 	front[next-1] = '\n'
 	copy(front[next:], source[next:end])
@@ -82,12 +82,12 @@ func Split(source []byte) (Text, error) {
 	return t, nil
 }
 
-// proseKeys are keys whose one-line value often contains a colon and no quotes.
+// proseKeys are keys whose value is one line that often contains a colon but has no quotes.
 var proseKeys = []string{"description", "when_to_use", "when-to-use", "argument-hint"}
 
-// lenient parses front matter that is valid YAML except for a colon in the prose of a line, as
-// other programs do: "description: Use it when: the user asks". While parsing, the prose is
-// replaced by as many letters as it has bytes, so that offsets stay the same.
+// lenient parses front matter that is valid YAML except for a colon in the prose of a line, which
+// other programs accept: "description: Use it when: the user asks". During parsing, the prose is
+// replaced by letters, one for each byte, so that offsets do not change.
 func lenient(front []byte) (jsontree.Node, bool) {
 	masked := bytes.Clone(front)
 	prose := map[string]string{} // by key

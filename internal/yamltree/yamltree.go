@@ -1,7 +1,7 @@
-// Package yamltree strictly parses YAML that people write into the tree of package jsontree,
-// so that an error about a value can point to it. Words, values and depth are limited. Tags,
-// duplicate keys and further documents are errors. Aliases and merge keys are expanded.
-// [Split] separates the front matter from a Markdown text.
+// Package yamltree strictly parses YAML that people write. The result is a tree of package
+// jsontree, so that an error about a value can contain its position. Words, values and depth are
+// limited. Tags, duplicate keys and further documents are errors. Aliases and merge keys are
+// expanded. [Split] separates the front matter from a Markdown text.
 package yamltree
 
 import (
@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// maxTokens limits the parser's input, because its time grows with the square.
+	// maxTokens is the maximum size of the parser's input in tokens, because the parsing time grows
+	// with the square of it.
 	maxTokens = 10_000
 	// maxNodes limits the number of values after aliases are expanded.
 	maxNodes = 20_000
@@ -70,7 +71,7 @@ type yamlReader struct {
 	nodes   int
 }
 
-// bounded rejects what would cost the parser too much time or stack.
+// bounded rejects a text that would cost the parser too much time or stack.
 func (y *yamlReader) bounded(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
 		return &Error{Offset: -1, Detail: fmt.Sprintf("more than %d words and symbols", maxTokens)}
@@ -189,8 +190,8 @@ func (y *yamlReader) scalar(out *jsontree.Node, n ast.Node) error {
 	return nil
 }
 
-// alias returns the value of an anchor that ended before the alias. It converts a copy, so
-// that aliases of aliases are counted.
+// alias returns the value of an anchor, which must have ended before the alias. It counts all
+// values in it, so that aliases of aliases are counted, too.
 func (y *yamlReader) alias(n *ast.AliasNode, depth int) (*jsontree.Node, error) {
 	name := n.Value.GetToken().Value
 	v, ok := y.anchors[name]
@@ -205,7 +206,8 @@ func (y *yamlReader) alias(n *ast.AliasNode, depth int) (*jsontree.Node, error) 
 	return v, nil
 }
 
-// extent returns the number of values of a node and its depth.
+// extent returns the number of values in a node, including the node itself, and the depth of the
+// node.
 func extent(n *jsontree.Node) (size, depth int) {
 	size = 1
 	inner := func(c *jsontree.Node) {
@@ -264,7 +266,7 @@ func (y *yamlReader) mapping(out *jsontree.Node, values []*ast.MappingValueNode,
 	return nil
 }
 
-// mergeable returns the mappings that a merge key names; earlier ones take precedence.
+// mergeable returns the mappings that a merge key names. Earlier mappings take precedence.
 func (y *yamlReader) mergeable(v *ast.MappingValueNode, value *jsontree.Node) ([]*jsontree.Node, error) {
 	var from []*jsontree.Node
 	if value.Kind == jsontree.List {

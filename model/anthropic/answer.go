@@ -48,8 +48,8 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// foreign reports whether err, from parsing the event, can be ignored because the event is JSON of an
-// unknown type.
+// foreign reports whether err, the error from parsing the event, can be ignored because the event
+// is JSON of an unknown type.
 func (e *event) foreign(err error) bool {
 	var mismatch *json.UnmarshalTypeError
 	switch e.Type {
@@ -63,7 +63,7 @@ func (e *event) foreign(err error) bool {
 type block struct {
 	index     int
 	kind      string
-	start     json.RawMessage // its first JSON; all of it for unknown kinds
+	start     json.RawMessage // the first JSON received for it; all of it if the kind is unknown
 	text      []byte          // of text and thinking
 	signature []byte
 	data      string // of redacted thinking
@@ -72,8 +72,8 @@ type block struct {
 	citations []json.RawMessage
 }
 
-// answer builds an answer from events. Events are untrusted: in any order and with any values, they must
-// not cause more than a wrong answer.
+// answer builds an answer from events. Events are untrusted. In any order and with any values, they
+// must not cause anything worse than a wrong answer.
 type answer struct {
 	model      string
 	usage      transcript.Usage
@@ -108,7 +108,7 @@ func (a *answer) add(e *event, emit func(model.Event) bool) bool {
 	return true
 }
 
-// count records usage. The numbers of one answer are totals, so the last ones apply.
+// count records usage. The numbers of one answer are totals, so only the last ones apply.
 func (a *answer) count(u *usage) {
 	if u == nil {
 		return
@@ -214,9 +214,10 @@ func (a *answer) item() transcript.Item {
 	native := []byte{'['}
 	for i, b := range a.blocks {
 		if b.kind == "tool_use" && it.Finish == transcript.FinishRefusal {
-			continue // it was truncated and must not be run
+			continue // it was truncated, and must not be run
 		}
-		// An input that the output limit cut off before its first byte is not an empty input.
+		// If the output limit cut off an input before its first byte, the input is incomplete, not
+		// empty.
 		cut := it.Finish == transcript.FinishMaxTokens && i == len(a.blocks)-1 && len(b.input) == 0
 		part, wire := b.finish(cut)
 		if part != nil {
@@ -236,8 +237,8 @@ func (a *answer) item() transcript.Item {
 	return it
 }
 
-// finish maps the stop reason. pause_turn and a full context are handled like max_tokens: the request is
-// continued.
+// finish converts a stop reason of the API to a [transcript.Finish]. pause_turn and a full context
+// are handled like max_tokens: the request is continued.
 func finish(reason string) transcript.Finish {
 	switch reason {
 	case "tool_use":
@@ -250,7 +251,7 @@ func finish(reason string) transcript.Finish {
 	return transcript.FinishStop
 }
 
-// finish returns a block's neutral and native form; either may be missing.
+// finish returns the neutral form and the native form of a block; either may be missing.
 func (b *block) finish(cut bool) (transcript.Part, []byte) {
 	switch b.kind {
 	case "text":
@@ -312,14 +313,14 @@ func (b *block) unknown() (transcript.Part, []byte) {
 		return nil, nil
 	}
 	switch b.kind {
-	case "", "tool_result", "media", "file", "structured", "custom": // they have another meaning in a transcript
+	case "", "tool_result", "media", "file", "structured", "custom": // they have a different meaning in a transcript
 		return nil, compacted
 	}
 	return transcript.Unknown{Type: b.kind, JSON: compacted}, compacted
 }
 
-// partial returns the usable parts of a broken answer: text and thinking. It returns nil if there are
-// none.
+// partial returns the parts of a broken answer that can be used: text and thinking. It returns nil
+// if there are none.
 func (a *answer) partial(cancelled bool) *transcript.Item {
 	it := &transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: transcript.FinishError}
 	if cancelled {

@@ -6,15 +6,15 @@
 //	           │                       │                            │
 //	           └── cache marks ────────┘                 Native: the blocks as they came
 //
-// The body is assembled from encoded items: the provider's cache is keyed by the prefix, so a
-// resumed session must repeat it, and decoding and encoding ten thousand items again would
-// take longer than the model's first word.
+// The body is assembled from encoded items. The provider's cache is keyed by the prefix, so a
+// resumed session must repeat the prefix exactly. Decoding and encoding ten thousand items again
+// would take longer than the model needs for its first word.
 //
 //	m, err := anthropic.New("claude-sonnet-4-6", &anthropic.Options{APIKey: key})
 //	for event, err := range m.Stream(ctx, request) {
 //		…
 //	}
 //
-// Thinking blocks are sent back to the model that created them, with their signatures; those
-// of other models are omitted. Calls are not retried here.
+// Thinking blocks are sent back only to the model that created them, with their signatures.
+// Thinking of other models is omitted. Calls are not retried here.
 package anthropic

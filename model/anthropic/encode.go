@@ -20,10 +20,10 @@ const (
 	reminderEnd   = `\n</system-reminder>`
 )
 
-// Encode returns an item's content blocks, separated by commas and without brackets: a request joins
-// adjacent items of one role into one message. An assistant item from this API is sent as received. Texts
-// of the runtime (system, developer and notification items) become user text inside a system-reminder
-// element.
+// Encode returns an item's content blocks, separated by commas and without brackets: a request
+// joins adjacent items of one role into one message. An assistant item that this API returned is
+// sent unchanged. Texts of the runtime (system, developer and notification items) become user text
+// inside a system-reminder element.
 func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	if item.Role() == transcript.RoleAssistant {
 		if native := item.Native(apiName); len(native) > 0 {
@@ -43,7 +43,7 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleNotification:
 		b.before, b.after = reminderStart, reminderEnd
 	}
-	if results := len(item.ResultIDs()); results > 0 { // the API requires them first
+	if results := len(item.ResultIDs()); results > 0 { // the API requires that they come first
 		parts := 0
 		for p := range item.Parts() {
 			if parts++; p.Type() == "tool_result" {
@@ -87,7 +87,8 @@ func (b *blocks) add(pieces ...[]byte) {
 	}
 }
 
-// text adds a text block; inner is the inside of a literal. The API rejects empty text.
+// text adds a text block; inner is an escaped JSON string without its quotes. The API rejects empty
+// text.
 func (b *blocks) text(inner []byte) {
 	if len(inner) == 0 {
 		return
@@ -156,7 +157,7 @@ func (b *blocks) result(p jsonscan.Object) {
 	for e := range p.Elements("content") {
 		inner.part(e)
 	}
-	if len(inner.json) == start && isError { // the API rejects an error without content
+	if len(inner.json) == start && isError { // the API rejects an error that has no content
 		inner.note("the tool failed without output")
 	}
 	b.json = inner.json
@@ -175,7 +176,7 @@ func (b *blocks) endResult(isError bool) {
 	b.json = append(b.json, '}')
 }
 
-// media adds an image of a supported type; other media are only named.
+// media adds an image of a supported type; for other media it adds only the name.
 func (b *blocks) media(p jsonscan.Object) {
 	mime, data, uri := p.Field("mime"), p.Field("data"), p.Field("uri")
 	switch string(mime) {
@@ -240,8 +241,9 @@ func word(lit []byte, without string) string {
 	return s
 }
 
-// appendID writes a tool-use id. The API accepts letters, digits, "_" and "-", and other providers' ids
-// may have more; the tool use and its result are changed in the same way.
+// appendID writes a tool-use id. The API accepts letters, digits, "_" and "-", but ids of other
+// providers may contain other characters. The ids of the tool use and of its result are changed in
+// the same way.
 func appendID(dst, id []byte) []byte {
 	for _, c := range id {
 		switch {

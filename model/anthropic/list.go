@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
-// maxPages limits the pages of a list, with 1,000 models each.
+// maxPages is the maximum number of pages of a list; a page has 1,000 models.
 const maxPages = 20
 
 // List returns the provider's models in its order, the newest first. Errors of the provider are

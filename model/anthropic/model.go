@@ -25,15 +25,15 @@ const (
 	bindingControls = "thinking-binding-controls-2026-08-01"
 )
 
-// Options configure a model. The zero value is ready to use, except that Anthropic requires a key. No
-// environment variable is read, except those of a proxy if HTTPClient is nil.
+// Options configure a model. The zero value is ready to use, except that Anthropic requires a key.
+// No environment variables are read, except, if HTTPClient is nil, those that configure a proxy.
 type Options struct {
 	APIKey     string
 	BaseURL    string           // of another server; a "/v1" at the end is optional
 	Provider   string           // name of the server in errors and for prices; "" means "anthropic"
 	Header     http.Header      // additional headers of each request; the adapter's own headers cannot be replaced
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
-	MaxTokens  int              // of an answer if the request sets none; 0 means 16384, or the model's maximum
+	MaxTokens  int              // of an answer if the request sets no limit; 0 means 16384, or the model's maximum if that is less
 	Price      *model.Price     // nil: the known price of the model
 	Context    int              // context window in tokens; 0: the known size of the model
 	Timeouts   model.Timeouts   // for a silent provider

@@ -26,7 +26,7 @@ var (
 	endEmpty      = []byte(`]}`)
 )
 
-// thinkingBudgets are the thinking tokens by effort, for models with a budget.
+// thinkingBudgets are the numbers of thinking tokens by effort, for models with a budget.
 var thinkingBudgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
 
 // body puts a request together:
@@ -34,9 +34,9 @@ var thinkingBudgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
 //	{"model":…,"max_tokens":…,"stream":true,  "thinking":…,  "system":…,"tools":…,  "messages":[ wires ]}
 //	 written per request                      if asked for   written once           not copied
 //
-// Cache marks go on the last tool, the system text, and the last block of each
-// of the last two messages. Marks are not part of an encoded item, because the next request has them in other
-// places.
+// There is a cache mark on the last tool, on the system text, and on the last block of each of the
+// last two messages. Marks are not part of an encoded item, because in the next request they are at
+// other places.
 func (m *adapter) body(req *model.Request) *call.Body {
 	b := &call.Body{}
 	b.Grow(2*len(req.Messages) + 8)
@@ -94,8 +94,8 @@ func markedWires(wires []model.EncodedItem) []int {
 	return marks
 }
 
-// addMarked adds an encoded item with a cache mark on its last block that supports one. Thinking and
-// unknown blocks do not.
+// addMarked adds an encoded item, with a cache mark on its last block that supports one. Thinking
+// blocks and unknown blocks do not support a cache mark.
 func addMarked(b *call.Body, wire []byte) {
 	at := -1 // of the brace that ends the block
 	for start, block := range call.Objects(wire) {
@@ -122,8 +122,8 @@ func (m *adapter) settings(req *model.Request) []byte {
 	thinking := ""
 	switch budget := thinkingBudgets[req.Effort]; {
 	case m.thinking == modelfacts.Preserved:
-		// These models think by default, and reject thinking if the history before it has changed, as it
-		// does in a compaction.
+		// These models think by default. They reject thinking if the history before it has changed,
+		// as it does in a compaction.
 		thinking = `,"thinking":{"type":"adaptive","display":"summarized",` +
 			`"block_binding":{"prefix_mismatch_behavior":"drop_block"}}`
 	case req.Effort == "":
@@ -149,9 +149,9 @@ func (m *adapter) settings(req *model.Request) []byte {
 
 func quoted(s string) string { return string(jsonscan.AppendString(nil, s)) }
 
-// canThink reports whether the request may request thinking by budget. In a tool round, the provider
-// requires that the answer that started it begins with thinking, which an answer of another model does
-// not.
+// canThink reports whether the request may ask for thinking with a budget. In a tool round, the
+// provider requires that the answer which started the round begins with thinking. An answer of
+// another model does not begin with it.
 func canThink(wires []model.EncodedItem) bool {
 	last := -1 // the first encoded item of the last assistant message
 	for i, w := range slices.Backward(wires) {
@@ -173,7 +173,7 @@ func begins(answer []byte) bool {
 		bytes.HasPrefix(answer, []byte(`{"type":"redacted_thinking"`))
 }
 
-// encodeHead encodes what precedes the messages and rarely changes.
+// encodeHead encodes the part of the body before the messages, which rarely changes.
 func encodeHead(req *model.Request) []byte {
 	var b []byte
 	if req.System != "" {

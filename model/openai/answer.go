@@ -24,7 +24,7 @@ type chunk struct {
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        piece  `json:"delta"`
-	Message      *piece `json:"message"` // instead of Delta, from some servers
+	Message      *piece `json:"message"` // some servers send this instead of Delta
 	FinishReason string `json:"finish_reason"`
 }
 
@@ -43,7 +43,7 @@ type callPiece struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"` // JSON text in a string; some servers send a value
 	} `json:"function"`
-	Extra json.RawMessage `json:"extra_content"` // Gemini's thought signatures, which must be sent back
+	Extra json.RawMessage `json:"extra_content"` // Gemini's thought signatures, which must be sent back in the next request
 }
 
 type usage struct {
@@ -76,7 +76,7 @@ func (u *usage) cost() *float64 {
 	return &cost
 }
 
-// text is a string, null, or an array of parts whose texts are used.
+// text is a string, null, or an array of parts; the texts of the parts are used.
 type text string
 
 func (t *text) UnmarshalJSON(b []byte) error {
@@ -107,8 +107,8 @@ type toolCall struct {
 	extra     json.RawMessage
 }
 
-// answer builds an answer from chunks. Chunks are untrusted: in any order and with any values, they must
-// not cause more than a wrong answer.
+// answer builds an answer from chunks. Chunks are untrusted. In any order and with any values, they
+// must not cause anything worse than a wrong answer.
 type answer struct {
 	model                   string
 	usage                   transcript.Usage
@@ -149,7 +149,8 @@ func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 	return true
 }
 
-// split subtracts the cached tokens from the prompt's, because the API includes them.
+// split subtracts the cached tokens from the tokens of the prompt, because the API includes them
+// there.
 func (u *usage) split() transcript.Usage {
 	read := max(u.PromptDetails.Cached, u.CacheHit, 0)
 	write := max(u.PromptDetails.CacheWrite, 0)
@@ -165,7 +166,7 @@ func (u *usage) split() transcript.Usage {
 func (a *answer) add(p *piece, emit func(model.Event) bool) bool {
 	reasoning := p.ReasoningContent
 	if reasoning == "" {
-		reasoning = p.Reasoning // servers that send both send the same
+		reasoning = p.Reasoning // if a server sends both, both have the same content
 	}
 	if reasoning != "" {
 		a.thinking.WriteString(string(reasoning))
@@ -220,9 +221,9 @@ func (a *answer) addCall(p *callPiece, emit func(model.Event) bool) bool {
 	return emit(model.ToolInputDelta{Use: c.id, Tool: c.name, JSON: arguments})
 }
 
-// callOf returns the call that a part continues, or nil. Parts without an index use their id; without
-// either, they continue the last call. A new id starts a new call, because some servers give every call the index
-// 0.
+// callOf returns the call that a part continues, or nil. A part without an index is matched by its
+// id. A part with no index, id or name continues the last call. A new id starts a new call even if
+// its index is known, because some servers give every call the index 0.
 func (a *answer) callOf(p *callPiece) *toolCall {
 	for _, c := range slices.Backward(a.calls) {
 		differs := p.ID != "" && c.given != "" && p.ID != c.given
@@ -254,9 +255,10 @@ func (a *answer) item() transcript.Item {
 	var uses []byte
 	for i, c := range a.calls {
 		if it.Finish == transcript.FinishRefusal {
-			break // they were truncated and must not be run
+			break // they were truncated, and must not be run
 		}
-		// An input that the output limit cut off before its first byte is not an empty input.
+		// If the output limit cut off an input before its first byte, the input is incomplete, not
+		// empty.
 		cut := a.finishReason == "length" && i == len(a.calls)-1 && len(c.arguments) == 0
 		use := c.use(cut)
 		it.Parts = append(it.Parts, use)
@@ -271,7 +273,8 @@ func (a *answer) item() transcript.Item {
 	return it
 }
 
-// message returns the answer as the API expects it in a request, or nil if nothing of it can be sent.
+// message returns the answer in the form that the API expects in a request, or nil if no part of it
+// can be sent.
 func (a *answer) message(uses []byte) []byte {
 	if a.text.Len() == 0 && a.refusal.Len() == 0 && len(uses) == 0 {
 		return nil
@@ -336,8 +339,8 @@ func (c *toolCall) extraContent() []byte {
 
 func literal(s string) []byte { return jsonscan.AppendString(nil, s) }
 
-// partial returns the usable parts of a broken answer: text and thinking. It returns nil if there are
-// none.
+// partial returns the parts of a broken answer that can be used: text and thinking. It returns nil
+// if there are none.
 func (a *answer) partial(cancelled bool) *transcript.Item {
 	it := &transcript.Item{
 		Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage,

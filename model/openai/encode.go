@@ -18,17 +18,17 @@ const (
 	roleAssistant = "assistant"
 	roleTool      = "tool"
 
-	// roleToolMedia marks encoded tool messages followed, after a line break, by the user message with
-	// their images: tool messages can only contain text, and a user message may only follow the last one
-	// of a round.
+	// roleToolMedia marks encoded tool messages that are followed, after a line break, by the user
+	// message with their images. Two messages are needed because tool messages can only contain
+	// text, and a user message may only follow the last tool message of a round.
 	roleToolMedia = "tool+media"
 
 	reminderStart = `<system-reminder>\n`
 	reminderEnd   = `\n</system-reminder>`
 )
 
-// Encode returns an item's messages, separated by commas: one, or one per tool result. An assistant item
-// from this API is sent as received.
+// Encode returns an item's messages, separated by commas: one, or one per tool result. An assistant
+// item that this API returned is sent unchanged.
 func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	switch item.Role() {
 	case transcript.RoleAssistant:
@@ -102,8 +102,8 @@ func encodeAnswer(item transcript.Encoded) model.EncodedItem {
 	return model.EncodedItem{Role: roleAssistant, JSON: append(append(w, b...), '}')}
 }
 
-// appendCall writes a tool call; id and name are literals, input is a value, and extra has the server's
-// additional fields of the call, or nil.
+// appendCall writes a tool call. The id and the name are JSON strings, input is a JSON value, and
+// extra contains additional fields of the server for the call, or is nil.
 func appendCall(b, id, name, input, extra []byte) []byte {
 	b = append(append(b, `{"id":`...), id...)
 	b = append(append(b, `,"type":"function","function":{"name":`...), name...)
@@ -146,8 +146,8 @@ func encodeResults(item transcript.Encoded) model.EncodedItem {
 	return model.EncodedItem{Role: roleToolMedia, JSON: append(media.appendTo(b), '}')}
 }
 
-// appendResult writes a tool message; id and text are the insides of literals. The API has no field for
-// errors, so the text says it.
+// appendResult writes a tool message; id and text are escaped JSON strings without their quotes.
+// The API has no field for errors, so an error has the prefix "error: ".
 func appendResult(b, id, text []byte, isError bool) []byte {
 	if len(b) > 0 {
 		b = append(b, ',')
@@ -160,15 +160,15 @@ func appendResult(b, id, text []byte, isError bool) []byte {
 	return append(append(b, text...), `"}`...)
 }
 
-// content is a message's content: one string while it is only text, which every server supports, otherwise
-// an array of parts.
+// content is the content of a message. While it contains only text, it is one string, which every
+// server supports; otherwise it is an array of parts.
 type content struct {
-	before, after string   // around text, as they are inside a literal
+	before, after string   // added before and after each text; escaped, without quotes
 	media         bool     // the message may contain images and files
 	shown         *content // receives media that this message cannot contain, or nil
 
 	text  []byte // the inside of a literal
-	array []byte // parts, from the first one that is not text
+	array []byte // all parts from the first one that is not text
 }
 
 func (c *content) empty() bool { return len(c.text) == 0 && len(c.array) == 0 }

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
-// List returns the server's models in its order. It sets only what the server or the built-in list says
-// about a model. Errors of the server are [*model.Error].
+// List returns the server's models in its order. It sets only the fields for which the server or
+// the built-in list has information about a model. Errors of the server are [*model.Error].
 func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 	text, failure := m.provider.Get(ctx, m.client, m.base.JoinPath("models").String(), m.header)
 	if failure != nil {
@@ -51,8 +51,8 @@ func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 	return list, nil
 }
 
-// Ask requests a document below the server's base URL, such as OpenRouter's "key". Errors of the server
-// are [*model.Error].
+// Ask requests a document whose URL is below the server's base URL, such as OpenRouter's "key".
+// Errors of the server are [*model.Error].
 func (m *adapter) Ask(ctx context.Context, path string) error {
 	if _, failure := m.provider.Get(ctx, m.client, m.base.JoinPath(path).String(), m.header); failure != nil {
 		return failure

@@ -22,17 +22,17 @@ const (
 )
 
 // Options configure a model. The zero value is ready to use, except that OpenAI requires a key. No
-// environment variable is read, except those of a proxy if HTTPClient is nil.
+// environment variables are read, except, if HTTPClient is nil, those that configure a proxy.
 type Options struct {
-	APIKey     string           // may be empty if the server requires none
-	BaseURL    string           // of another server, with its "/v1"
+	APIKey     string           // may be empty if the server requires no key
+	BaseURL    string           // of another server, including "/v1"
 	Provider   string           // name of the server in errors and for prices; "" means "openai"
 	Header     http.Header      // additional headers of each request; the adapter's own headers cannot be replaced
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
-	MaxTokens  int              // of an answer if the request sets none; 0 means the server's default
+	MaxTokens  int              // of an answer if the request sets no limit; 0 means the server's default
 	Price      *model.Price     // nil: the known price of the model
 	Reported   bool             // answers contain their cost, as those of OpenRouter do
-	Context    int              // context window in tokens; 0: the known size of the model
+	Context    int              // context window in tokens; 0 means the known size of the model
 	Timeouts   model.Timeouts   // for a silent provider
 	Now        func() time.Time // nil: time.Now
 }
@@ -42,7 +42,7 @@ type adapter struct {
 	info      model.Info
 	maxTokens int
 	official  bool // OpenAI itself, which requires the newer parameter names
-	accounts  bool // OpenRouter, which reports the cost of an answer on request
+	accounts  bool // OpenRouter, which reports the cost of an answer if the request asks for it
 	keyless   bool // OpenAI itself, without a key
 	client    *http.Client
 	base      *url.URL

@@ -70,7 +70,8 @@ func (m *adapter) settings(req *model.Request) []byte {
 		maxTokens = req.MaxTokens
 	}
 	if maxTokens > 0 {
-		// OpenAI's reasoning models reject the older name; other servers do not know the newer one.
+		// OpenAI's reasoning models reject the older name. Other servers do not know the newer
+		// name.
 		name := `,"max_tokens":`
 		if m.official {
 			name = `,"max_completion_tokens":`
@@ -83,7 +84,7 @@ func (m *adapter) settings(req *model.Request) []byte {
 	return s
 }
 
-// encodeHead encodes what precedes the messages and rarely changes.
+// encodeHead encodes the part of the body before the messages, which rarely changes.
 func encodeHead(req *model.Request) []byte {
 	var b []byte
 	for i, t := range req.Tools {

@@ -23,7 +23,7 @@ type script struct {
 // step is a [scriptStep] with precomputed values.
 type step struct {
 	scriptStep
-	mark         string // its name, or "#" and its number from 1
+	mark         string // its name, or "#" and its number, starting at 1
 	when, expect *match
 	uses         []transcript.ToolUse // some without an id
 	fail         model.Error
@@ -204,7 +204,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 		return part, wrong("input is already set").under(".raw_input")
 	case u.RawInput != "" && json.Valid([]byte(u.RawInput)):
 		part.Input = json.RawMessage(u.RawInput)
-	case u.RawInput != "": // as the adapters store it: the text, marked
+	case u.RawInput != "": // in the form in which the adapters store it: the text, marked as malformed
 		part.Input, _ = json.Marshal(u.RawInput) // a string is always valid
 		part.Extra = map[string]json.RawMessage{"malformed": json.RawMessage("true")}
 	case u.Input != nil:

@@ -1,12 +1,12 @@
-// Package scripted is a model that answers from a script file, for tests, demos and trying
-// out a setup without a key or a server.
+// Package scripted is a model that answers from a script file. It is for tests, for demos, and for
+// trying out a setup without a key or a server.
 //
 //	             scriptFile.yaml ──Load──► Model
 //	                                  ▲ │
 //	what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
 //
-// A script is YAML (or JSON, a subset of YAML). All keys are shown here; only steps is
-// required, and unknown keys are errors with line and column:
+// A script is YAML, or JSON, which is a subset of YAML. All keys are shown here. Only steps is
+// required. Unknown keys are errors, which contain the line and column:
 //
 //	name: count            # the model's name; default "play"
 //	context: 200000        # tokens it can see; a longer request is rejected; 0: no limit
@@ -38,8 +38,9 @@
 //
 // # Which step comes next
 //
-// The model has no state: the step follows from the request alone, so a killed run resumes in
-// a new process where it stopped. Each answer contains the name of its step in its native form.
+// The model has no state: the step depends only on the request. A run that was killed therefore
+// resumes in a new process where it stopped. Each answer contains the name of its step in its
+// native form.
 //
 //   - Steps with when are tried first, in order. The first that matches is used, as often as
 //     it matches.
@@ -47,10 +48,11 @@
 //     is used. Answers without a step, such as those of other models and broken ones, count as
 //     one step each.
 //
-// A when step may be anywhere, and the script continues after it. So a step with
-// when: {result: outcome unknown} between the others is skipped in an undisturbed run and used
-// after a crash. Compaction may remove all answers of a request: steps that must still be found
-// need a when, and the request for the summary itself needs a step with when: {system: …}.
+// A step with when may be anywhere in the script, and the script continues after it. A step with
+// when: {result: outcome unknown} between the others is therefore skipped in an undisturbed run,
+// and used after a crash. Compaction may remove all answers of a request. Steps that must still be
+// found after it need a when, and the request for the summary itself needs a step with
+// when: {system: …}.
 //
 // The conditions of when and expect refer to the items since the newest answer:
 // user and user_matches (text of the last user item; contains, regular
@@ -60,10 +62,9 @@
 // contains), after (name of the newest answer's step, or #3 for the third), any.
 // All conditions that are set must match.
 //
-// Errors are of kind rate_limit, overloaded, network, auth, invalid,
-// context_too_long, refused, not_found or malformed. With times, the step fails
-// that often for one request and then succeeds; without, it always fails. That count is the
-// only state in memory.
+// Errors are of kind rate_limit, overloaded, network, auth, invalid, context_too_long, refused,
+// not_found or malformed. With times, the step fails that many times for one request, and then
+// succeeds. Without times, it always fails. The number of failures is the only state in memory.
 //
-// Like a real provider, the model rejects requests in which tool uses and results do not pair.
+// Like a real provider, the model rejects a request if its tool uses and results do not form pairs.
 package scripted

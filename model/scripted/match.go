@@ -38,7 +38,7 @@ func (st *step) expected(sc *requestView) error {
 	return fmt.Errorf("step %s expects %s; received: %s", st.mark, st.expect, sc)
 }
 
-// wanted lists the conditions of the steps.
+// wanted lists the conditions of the steps, for an error message.
 func (s *script) wanted() string {
 	var all []string
 	for _, st := range s.steps {

@@ -24,8 +24,8 @@ type Options struct {
 	Record func(model.Request)
 	// Sleep waits between deltas; nil waits in real time.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Price returns the price of a model by its name, which replaces the script's price; nil keeps the
-	// script's.
+	// Price returns the price of a model by its name. A price that is not nil replaces the script's
+	// price. If Price is nil, the script's price applies.
 	Price func(name string) *model.Price
 }
 
@@ -35,7 +35,7 @@ type scriptedModel struct {
 	opts   Options
 
 	mu     sync.Mutex
-	failed map[string]int // count by step and request
+	failed map[string]int // number of failures by step and request
 }
 
 // New returns a model for a script in YAML. Options may be nil. An error in the script has its line and
@@ -75,7 +75,7 @@ func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
 	return m, nil
 }
 
-// Info describes the model as its script does.
+// Info describes the model in the same way as its script.
 func (m *scriptedModel) Info() model.Info {
 	i := model.Info{
 		Provider: provider, Model: m.script.Name, API: apiName,
@@ -88,8 +88,8 @@ func (m *scriptedModel) Info() model.Info {
 	return i
 }
 
-// Encode returns an item's role and raw parts as a JSON object without a host's own parts. An answer of
-// this model is sent as received, with its step.
+// Encode returns an item's role and parts as a JSON object, without custom parts, which only the
+// host uses. An answer of this model is encoded unchanged, together with its step.
 func (m *scriptedModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	role := string(item.Role())
 	if native := item.Native(apiName); len(native) > 0 {

@@ -51,8 +51,8 @@ func parse(b []byte) (scriptFile, error) {
 	return p, nil
 }
 
-// checkDurations rejects durations without a unit, which the decoder would read as nanoseconds, and
-// returns the position of invalid ones, which the decoder would not.
+// checkDurations rejects durations without a unit, which the decoder would read as nanoseconds. For
+// invalid durations it returns the position, which the decoder would not return.
 func checkDurations(doc ast.Node) error {
 	c := durationCheck{}
 	ast.Walk(&c, doc)
@@ -79,7 +79,7 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 		ast.Walk(inner, pair.Value)
 		c.fault = inner.fault
 		return nil
-	case key == "input": // the input belongs to the tool
+	case key == "input": // the input is interpreted by the tool
 		return nil
 	case key == "retry_after", c.inDelay && (key == "before" || key == "chunk"):
 		t := pair.Value.GetToken()
@@ -104,7 +104,7 @@ func syntaxError(err error) *playError {
 	return e
 }
 
-// position returns the node at path, or the nearest one above it.
+// position returns the position of the node at path, or of its nearest parent that exists.
 func position(file *ast.File, path []string) (line, column int) {
 	for n := len(path); n >= 0; n-- {
 		var at strings.Builder

@@ -12,11 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// requestView has the parts of a request that conditions refer to.
+// requestView contains the parts of a request to which conditions refer.
 type requestView struct {
 	system        string
 	items         int
-	bytes         int      // of all items, the system prompt and the tools
+	bytes         int      // of all items, of the system prompt and of the tools
 	after         string   // mark of the newest answer that has one
 	without       int      // number of later answers without a mark
 	user          string   // the text of the newest user item after the newest answer
@@ -29,7 +29,7 @@ type result struct {
 	isError    bool
 }
 
-// newScene parses a request and rejects one that a provider would reject.
+// newScene parses a request. It rejects a request that a provider would reject.
 func newScene(req *model.Request) (*requestView, error) {
 	s := &requestView{system: req.System, bytes: len(req.System)}
 	for _, t := range req.Tools {

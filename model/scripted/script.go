@@ -13,7 +13,7 @@ type scriptFile struct {
 	Context   int          `yaml:"context"`    // tokens; 0 means no limit
 	MaxOutput int          `yaml:"max_output"` // tokens; 0 means unknown
 	Price     *model.Price `yaml:"price"`
-	Chunk     int          `yaml:"chunk"` // characters in a delta; 0 means all at once
+	Chunk     int          `yaml:"chunk"` // number of characters in a delta; 0 means all at once
 	Delay     playDelay    `yaml:"delay"`
 	Steps     []scriptStep `yaml:"steps"`
 }
@@ -27,11 +27,11 @@ type playDelay struct {
 // scriptStep is one answer.
 type scriptStep struct {
 	Name   string     `yaml:"name"`   // unique, or empty
-	When   *stepMatch `yaml:"when"`   // uses the step whenever it matches
+	When   *stepMatch `yaml:"when"`   // the step is used whenever it matches
 	Expect *stepMatch `yaml:"expect"` // must match, or the request is rejected
 
 	Thinking string            `yaml:"thinking"`
-	Text     string            `yaml:"text"` // {{last_result}} is replaced by the newest tool result's text
+	Text     string            `yaml:"text"` // {{last_result}} is replaced by the text of the newest tool result
 	ToolUses []playToolUse     `yaml:"tool_uses"`
 	Finish   transcript.Finish `yaml:"finish"` // default: tool_use or stop
 	Usage    *transcript.Usage `yaml:"usage"`  // default: a fourth of the bytes
@@ -67,7 +67,7 @@ type stepMatch struct {
 	UserMatches   string `yaml:"user_matches"` // and matches this regular expression
 	Notification  string `yaml:"told"`         // a new notification contains it
 	ToldMatches   string `yaml:"told_matches"` // the notifications match this regular expression, one per line
-	Tool          string `yaml:"tool"`         // one result is from this tool
+	Tool          string `yaml:"tool"`         // one of the results is from this tool
 	Result        string `yaml:"result"`       // and its text contains it
 	ResultMatches string `yaml:"result_matches"`
 	IsError       *bool  `yaml:"is_error"`

@@ -18,9 +18,9 @@ import (
 
 const bytesPerToken = 4
 
-// Stream yields the step that answers the request. It yields a [model.Error] of kind invalid_request if
-// the request is invalid or no step matches, and of kind context_too_long if it exceeds the script's
-// context.
+// Stream yields the step that answers the request. It yields a [model.Error] of kind
+// invalid_request if the request is invalid or no step matches. If the request is longer than the
+// script's context, the kind is context_too_long.
 func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if m.opts.Record != nil {
@@ -62,7 +62,7 @@ func refusal(err error) *model.Error {
 	return &model.Error{Kind: model.ErrorInvalid, Provider: provider, Status: 400, Message: err.Error(), Err: err}
 }
 
-// fails reports whether the step fails this time, and counts it.
+// fails reports whether the step fails this time, and counts the failure.
 func (m *scriptedModel) fails(st *step, sc *requestView) bool {
 	switch {
 	case st.Error == nil:
@@ -131,8 +131,8 @@ func (p *stepRun) item(req *model.Request) (transcript.Item, error) {
 	return it, nil
 }
 
-// usePrefix returns a prefix for ids that is the same for the same request, and differs from those of all
-// others.
+// usePrefix returns a prefix for ids. The same step and request always get the same prefix; other
+// requests get a different one.
 func usePrefix(mark string, req *model.Request) string {
 	h := sha256.New()
 	h.Write([]byte(mark))
@@ -142,7 +142,7 @@ func usePrefix(mark string, req *model.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// play yields the deltas of an answer and reports whether it completed.
+// play yields the deltas of an answer, and reports whether the answer was completed.
 func (p *stepRun) play(it transcript.Item) bool {
 	d := p.model.script.Delay
 	if p.step.Delay != nil {
@@ -169,7 +169,7 @@ func (p *stepRun) play(it transcript.Item) bool {
 			return p.fail()
 		}
 	}
-	if p.fails { // more chunks than there are
+	if p.fails { // the answer has fewer chunks than AfterChunks
 		return p.fail()
 	}
 	return true

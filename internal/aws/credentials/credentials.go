@@ -1,11 +1,12 @@
-// Package credentials finds the keys that sign requests to AWS and to servers with AWS interfaces, and renews them
-// before they expire.
+// Package credentials finds the keys that sign requests to AWS and to servers with AWS interfaces.
+// It renews the keys before they expire.
 //
 //	environment ─► files ─► role of the machine
 //	AWS_…, MINIO_…   ~/.aws, ~/.mc   web identity, container, EC2
 //
-// A source that is not set up is skipped. A source that is set up but provides no keys is an error, unless a later
-// one provides some: requests are never sent unsigned because of it.
+// A source that is not set up is skipped. If a source is set up but provides no keys, that is an
+// error, unless a later source provides keys. Requests are never sent unsigned because of such an
+// error.
 //
 // Source: "Standardized credential providers", AWS SDKs and tools reference guide.
 package credentials
@@ -19,8 +20,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// Chain finds keys in the first source that has some and caches them until they are about to expire. It is safe
-// for concurrent use.
+// Chain finds keys in the first source that has keys. It caches them until shortly before they
+// expire. It is safe for concurrent use.
 type Chain struct {
 	sources []source
 	now     func() time.Time
@@ -29,16 +30,16 @@ type Chain struct {
 	known   bool
 	keys    sigv4.Keys // empty: none
 	expires time.Time  // zero: never
-	refresh time.Time  // when to look for new keys; zero: never
+	refresh time.Time  // time of the next search for keys; zero: never
 }
 
-// source is a place where keys may be.
+// source is a place where keys may be found.
 type source struct {
 	name string
 	find func(context.Context) (found, error)
 }
 
-// found is the result of a source.
+// found is what a source returned.
 type found struct {
 	keys    sigv4.Keys
 	expires time.Time // zero: never
@@ -47,19 +48,19 @@ type found struct {
 // errNone means that a source is not set up.
 var errNone = errors.New("not set up")
 
-// errGone means that keys expired and their source no longer exists. Unsigned requests would act as another
-// identity.
+// errGone means that keys have expired, and that the source from which they came no longer exists.
+// Unsigned requests would act with a different identity.
 var errGone = &Error{
 	Source: "the previous source", Err: errors.New("the source is no longer set up"), Remote: true,
 	Hint: "check that the environment, the AWS files or the machine's role provides keys",
 }
 
-// Error says why a source that is set up provided no keys.
+// Error is the reason why a source that is set up provided no keys.
 type Error struct {
 	Source string // "profile work", "EC2 role", …
 	Err    error
 	Hint   string
-	Remote bool // a server did not answer, or not in time: a retry may succeed
+	Remote bool // a server did not answer, or did not answer in time: a retry may succeed
 }
 
 func (e *Error) Error() string { return "no keys from " + e.Source + ": " + e.Err.Error() }
@@ -83,8 +84,8 @@ func Profile(name string) *Chain {
 	}})
 }
 
-// Default returns a chain with the first keys of: the environment, the AWS and MinIO files, the role of the
-// program or the machine.
+// Default returns a chain that uses the first keys that it finds. It searches the environment, then
+// the AWS and MinIO files, then the role of the program or the machine.
 func Default() *Chain { return awsEndpoints.chain() }
 
 // chain returns the default chain.
@@ -104,12 +105,12 @@ func newChain(sources ...source) *Chain {
 const (
 	// lookTime is the time limit of a search for keys.
 	lookTime = time.Minute
-	// lookAgain is when to search again if there were no keys, or if they could not be refreshed while the old
-	// ones are valid.
+	// lookAgain is the time until the next search, if there were no keys, or if they could not be
+	// refreshed while the old keys are valid.
 	lookAgain = time.Minute
 )
 
-// Get returns the keys to sign a request with; without an ID if no source is set up.
+// Get returns the keys with which to sign a request. They have no ID if no source is set up.
 func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	select {
 	case c.busy <- struct{}{}:
@@ -148,7 +149,7 @@ func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	return c.keys, nil
 }
 
-// Expired reports that a server rejected keys as expired: the next Get searches again.
+// Expired is called after a server rejected keys as expired: the next Get searches for keys again.
 func (c *Chain) Expired(k sigv4.Keys) {
 	c.busy <- struct{}{}
 	if c.keys == k && !c.expires.IsZero() {
@@ -190,7 +191,7 @@ func (c *Chain) find(ctx context.Context) (found, error) {
 	return found{}, first
 }
 
-// halfError names a missing variable and the one that is set.
+// halfError is the error for two variables of which only one is set.
 type halfError struct{ there, missing string }
 
 func (e halfError) Error() string { return fmt.Sprintf("%s is set and %s is not", e.there, e.missing) }

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// environment finds keys in the variables of AWS, then in those of MinIO.
+// environment finds keys in the variables of AWS, and otherwise in those of MinIO.
 func environment(context.Context) (found, error) {
 	id, idName := firstOf("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY")
 	secret, secretName := firstOf("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY")

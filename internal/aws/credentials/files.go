@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// files finds the keys of the profile in AWS_PROFILE, or of the default one.
+// files finds the keys of the profile that AWS_PROFILE names, or of the default profile.
 func (e endpoints) files(ctx context.Context) (found, error) {
 	name := os.Getenv("AWS_PROFILE")
 	if name != "" {
@@ -33,7 +33,8 @@ var (
 	errNoKeys    = errors.New("it has no keys, sso_session or credential_process")
 )
 
-// profile finds the keys of a profile: its own, those of AWS IAM Identity Center, or those printed by a program.
+// profile finds the keys of a profile: keys in the profile itself, keys of AWS IAM Identity Center,
+// or keys that a program prints.
 func (e endpoints) profile(ctx context.Context, name string) (found, error) {
 	all, err := awsFiles()
 	if err != nil {
@@ -65,7 +66,7 @@ func (e endpoints) ofProfile(ctx context.Context, name string, p map[string]stri
 		return false
 	}
 	switch {
-	case has("role_arn"): // its own keys would belong to another identity than the role
+	case has("role_arn"): // keys in the section itself would have a different identity than the role
 		return found{}, &Error{
 			Err:  errors.New("role_arn, which assumes a role, is not supported in a profile"),
 			Hint: "set credential_process = aws configure export-credentials --format process --profile " + name + " in a separate profile",
@@ -82,13 +83,13 @@ func (e endpoints) ofProfile(ctx context.Context, name string, p map[string]stri
 		return process(ctx, p["credential_process"])
 	}
 	if name == "default" {
-		return found{}, errNone // it has only a region or an output format
+		return found{}, errNone // the section has only a region or an output format
 	}
 	return found{}, errNoKeys
 }
 
-// awsFiles returns the profiles of both AWS files; the credentials file takes precedence. Sections "sso-session
-// NAME" keep their whole name.
+// awsFiles returns the profiles of both AWS files; the credentials file takes precedence. Sections
+// "sso-session NAME" keep their complete name.
 func awsFiles() (iniFile, error) {
 	config, err := awsFile("AWS_CONFIG_FILE", "config")
 	if err != nil {
@@ -119,7 +120,7 @@ func awsFiles() (iniFile, error) {
 			continue
 		}
 		if settings["aws_access_key_id"] != "" && settings["aws_secret_access_key"] != "" {
-			delete(before, "aws_session_token") // it belongs to the other keys
+			delete(before, "aws_session_token") // it is part of the other keys
 		} else {
 			delete(settings, "aws_access_key_id")
 			delete(settings, "aws_secret_access_key")

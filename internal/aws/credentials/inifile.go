@@ -10,7 +10,7 @@ import (
 // iniFile is a file of sections with settings, such as ~/.aws/config.
 type iniFile map[string]map[string]string
 
-// readINI reads a file; a missing one returns fs.ErrNotExist.
+// readINI reads a file. If the file is missing, the error is fs.ErrNotExist.
 func readINI(path string) (iniFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -23,8 +23,8 @@ func readINI(path string) (iniFile, error) {
 	return f, nil
 }
 
-// parseINI parses sections. Names of settings become lower case. Indented lines below a setting without a value
-// belong to it and are ignored.
+// parseINI parses sections. Names of settings are converted to lower case. Indented lines below a
+// setting without a value belong to it and are ignored.
 func parseINI(text []byte) (iniFile, error) {
 	f := iniFile{}
 	var section map[string]string
@@ -61,7 +61,7 @@ func parseINI(text []byte) (iniFile, error) {
 	return f, nil
 }
 
-// plainValue returns a value without its comment and its quotation marks.
+// plainValue returns a value without its comment and quotation marks.
 func plainValue(v string) string {
 	for i := 1; i < len(v); i++ {
 		if (v[i] == '#' || v[i] == ';') && (v[i-1] == ' ' || v[i-1] == '\t') {

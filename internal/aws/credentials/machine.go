@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ofMachine requests the keys of the machine's role from EC2's metadata service. If nothing answers there is no
-// role. Version 2 of the interface requires a token; version 1, without one, is used if the token does not arrive,
-// as in containers on another network.
+// ofMachine requests the keys of the machine's role from the metadata service of EC2. If no service
+// answers, there is no role. Version 2 of the interface requires a token. If the token does not
+// arrive, which happens in containers on another network, version 1 is used, which requires none.
 //
 // Source: "Use IMDSv2", Amazon EC2 user guide.
 func (e endpoints) ofMachine(ctx context.Context) (found, error) {
@@ -39,7 +39,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 	case ctx.Err() != nil:
 		return found{}, ctx.Err()
 	case err != nil && short.Err() == nil, err == nil && status == http.StatusForbidden:
-		return found{}, errNone // refused, unreachable, or turned off
+		return found{}, errNone // refused, unreachable, or disabled
 	case err == nil && status == http.StatusOK:
 		token = []string{"X-aws-ec2-metadata-token", string(bytes.TrimSpace(body))}
 	case err == nil && status != http.StatusNotFound && status != http.StatusMethodNotAllowed:

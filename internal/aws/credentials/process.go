@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// process runs the program of credential_process, without a shell, and parses the keys that it prints.
+// process runs the program of credential_process without a shell. It parses the keys that the
+// program prints.
 //
 // Source: "Sourcing credentials with an external process", AWS CLI user guide.
 func process(ctx context.Context, command string) (found, error) {
@@ -39,7 +40,7 @@ func process(ctx context.Context, command string) (found, error) {
 		Expiration                                 time.Time
 	}
 	if err := json.Unmarshal(out, &a); err != nil {
-		// The error of encoding/json may contain the output.
+		// An error of encoding/json may contain the output, which contains keys.
 		return found{}, &Error{Err: fmt.Errorf("%s did not print a JSON object with keys", args[0]), Hint: hint}
 	}
 	switch {

@@ -18,10 +18,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// endpoints are the addresses that provide keys for roles.
+// endpoints are the addresses from which keys for roles can be requested.
 type endpoints struct {
 	sts       string // default: that of the region
-	portal    string // of IAM Identity Center; default: that of the region
+	portal    string // of IAM Identity Center; the default is the address for the region
 	container string // prefix of AWS_CONTAINER_CREDENTIALS_RELATIVE_URI
 	machine   string // of EC2's metadata service
 }
@@ -30,7 +30,8 @@ type endpoints struct {
 // reference guide.
 var awsEndpoints = endpoints{container: "http://169.254.170.2", machine: "http://169.254.169.254"}
 
-// near returns a client for the machine itself and link-local addresses, which never uses a proxy.
+// near returns a client for the machine itself and for link-local addresses. The client never uses
+// a proxy.
 func near() *http.Client {
 	return &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: nearTime}).DialContext,
@@ -43,10 +44,11 @@ func far() *http.Client { return &http.Client{CheckRedirect: noRedirect} }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// nearTime is the time limit to connect to a link-local address. Without a service, nothing answers at all.
+// nearTime is the time limit to connect to a link-local address. Without such a service, nothing
+// answers at this address.
 const nearTime = time.Second
 
-// role finds the keys of the program's or the machine's role.
+// role finds the keys of a role that belongs to the program or the machine.
 func (e endpoints) role(ctx context.Context) (found, error) {
 	relative, full := os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
 	switch {
@@ -131,7 +133,7 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 	return found{sigv4.Keys{ID: c.AccessKeyID, Secret: c.SecretAccessKey, Token: c.SessionToken}, c.Expiration}, nil
 }
 
-// ofContainer requests keys from the agent of ECS or EKS.
+// ofContainer requests keys from the agent that runs in ECS or EKS.
 func (e endpoints) ofContainer(ctx context.Context, address string) (found, error) {
 	fail := func(remote bool, err error) (found, error) {
 		return found{}, &Error{Source: "the container's role", Err: err, Remote: remote, Hint: "check the AWS_CONTAINER_CREDENTIALS_… variables"}
@@ -166,8 +168,8 @@ func (e endpoints) ofContainer(ctx context.Context, address string) (found, erro
 	return f, nil
 }
 
-// mayAsk returns an error for an address that must not be asked for keys: over HTTP only this machine and the
-// agents of ECS and EKS are allowed.
+// mayAsk returns an error for an address from which keys must not be requested: over HTTP, only
+// this machine and the agents of ECS and EKS are allowed.
 func mayAsk(address string) error {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "https" && u.Host != "" {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// EncodePath encodes a path as S3 signs it: all bytes except letters, digits, - . _ ~ and / become % and two
-// hexadecimal digits.
+// EncodePath encodes a path as S3 signs it: all bytes except letters, digits, - . _ ~ and / become
+// % followed by two hexadecimal digits.
 func EncodePath(path string) string { return encode(path, "/") }
 
-// encode percent-encodes all bytes except the unreserved ones of RFC 3986 and those of keep.
+// encode percent-encodes all bytes except the unreserved bytes of RFC 3986 and the bytes in keep.
 func encode(text, keep string) string {
 	const digits = "0123456789ABCDEF"
 	plain := func(c byte) bool {
@@ -35,8 +35,8 @@ func encode(text, keep string) string {
 	return string(b)
 }
 
-// canonicalPath returns the path as it is signed. S3 signs it unchanged; for other services it is normalized and
-// encoded once more.
+// canonicalPath returns the path in the form that is signed. S3 signs it unchanged; other services
+// normalize it and encode it once more.
 func (s Signer) canonicalPath(u *url.URL) string {
 	path := u.EscapedPath()
 	if !s.s3() {
@@ -67,7 +67,8 @@ func normalize(path string) string {
 	return clean
 }
 
-// canonicalQuery returns the query as it is signed: encoded, then sorted by name and value.
+// canonicalQuery returns the query in the form that is signed: encoded, then sorted by name and
+// value.
 func canonicalQuery(query url.Values) string {
 	var pairs [][2]string
 	for name, values := range query {

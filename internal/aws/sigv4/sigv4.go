@@ -3,7 +3,7 @@
 //	signer := sigv4.Signer{Service: "s3", Region: "eu-central-1"}
 //	signer.Sign(request, keys, sigv4.Hash(body), time.Now())
 //
-// It sends no requests and finds no keys: internal/s3 and internal/aws/credentials do.
+// It sends no requests and finds no keys; that is done by internal/s3 and internal/aws/credentials.
 //
 // Source: "Create a signed AWS API request", IAM user guide; "Authenticating requests (AWS Signature Version 4)",
 // Amazon S3 API reference.
@@ -44,9 +44,10 @@ const (
 	timeFormat = "20060102T150405Z"
 )
 
-// Sign adds the headers that authenticate a request: X-Amz-Date, Authorization, for temporary keys
-// X-Amz-Security-Token, and for S3 X-Amz-Content-Sha256. It signs every header of the request except those that
-// proxies and net/http change, and sets the URL's path (for S3) and query to their signed form.
+// Sign adds the headers that authenticate a request: X-Amz-Date and Authorization. For temporary
+// keys it also adds X-Amz-Security-Token, and for S3 X-Amz-Content-Sha256. It signs every header of
+// the request except headers that proxies and net/http change. It replaces the URL's query, and for
+// S3 its path, with their signed forms.
 func (s Signer) Sign(r *http.Request, k Keys, bodyHash string, now time.Time) {
 	stamp := now.UTC().Format(timeFormat)
 	r.Header.Set("X-Amz-Date", stamp)
@@ -81,7 +82,7 @@ func sum(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// unsigned are headers that may be changed or added in transit.
+// unsigned are headers that may be changed or added on the way to the server.
 var unsigned = []string{"accept-encoding", "authorization", "user-agent"}
 
 // canonicalHeaders returns the names of the signed headers, and the headers, one per line.

@@ -4,8 +4,8 @@
 //	model ─► AskUserQuestion {questions} ─► guard: only the user ─► terminal, console, daemon
 //	  ◄── the answers ── tool ◄── approval with input {questions, answers} ◄──┘
 //
-// The answers are part of the approval ([approval.Question.AnswersInput]), as in Claude Code. Answers from a
-// model, a hook or a callback are rejected: only the user can answer.
+// The answers are part of the approval ([approval.Question.AnswersInput]), as in Claude Code.
+// Answers that come from a model, a hook or a callback are rejected: only the user can answer.
 //
 //	t, err := ask.New()
 //	registry, err := tool.NewRegistry(t)
@@ -130,7 +130,7 @@ func quoted(list []string) string {
 
 const continueText = "No one is available to answer. Choose the most sensible option, state your assumption, and continue."
 
-// Denial returns the text that the model reads if the user gave no answer.
+// Denial returns the text that the model reads if the user did not answer.
 func (asker) Denial(_ *tool.Call, d policy.Decision) string {
 	switch {
 	case d.PersonAsked && d.By == "nobody" && d.Reason != "":

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Check implements [toolext.Checker]: if the model has not read the file, or the edit does not apply, the
-// call fails without an approval request.
+// Check implements [toolext.Checker]: if the model has not read the file or the edit cannot be
+// applied, the call fails without an approval request.
 func (t recallingTool) Check(call *tool.Call) error {
 	var in struct {
 		writeInput

@@ -103,7 +103,7 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	return r, nil
 }
 
-// edited reads a file and applies edits to its text, or returns why it cannot.
+// edited reads a file and applies edits to its text, or returns the reason why it cannot.
 func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c changed, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)
@@ -141,7 +141,7 @@ func applyAll(t text, edits []edit) (changed, error) {
 		if c.first < 0 {
 			c.first, c.last = first, last
 		} else {
-			if first < c.last { // the text after the edit moved with it
+			if first < c.last { // the edit moved the text after it
 				c.last += len(next.seen) - len(c.text.seen)
 			}
 			c.first, c.last = min(c.first, first), max(c.last, last)

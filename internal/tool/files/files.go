@@ -8,10 +8,10 @@
 //	f, err := files.New(folders, nil)
 //	registry, err := tool.NewRegistry(f.Tools()...)
 //
-// All access goes through [workdir.Folders], and only to regular files. A file is replaced
-// completely or not at all: a hard link to it keeps the old content, a symbolic link
-// remains and its target is replaced. The package does not search (package search) and
-// does not delete or move files (use the shell).
+// All access happens through [workdir.Folders], and only to regular files. A file is replaced
+// completely or not at all: a hard link to it keeps the old content; a symbolic link to it remains,
+// and the target of the link is replaced. The package does not search (see package search), and
+// does not delete or move files (the model uses the shell for that).
 package files
 
 import (
@@ -26,7 +26,7 @@ import (
 // Options configure the tools. The zero value of a field is its default.
 type Options struct {
 	MaxLines int   // lines per Read without a limit; 2000
-	MaxBytes int   // bytes of text per Read; 256 KiB
+	MaxBytes int   // bytes of text for each Read; 256 KiB
 	MaxImage int64 // bytes; 5 MiB
 
 	// Override lets a call request one exception from a denial that applies to the session; see
@@ -44,12 +44,12 @@ type Files struct {
 	changing sync.Mutex // serializes changes
 
 	mu     sync.Mutex
-	seen   map[string]string     // the digest of what the model last read or wrote, by canonical path
+	seen   map[string]string     // the digest of the content that the model last read or wrote, by canonical path
 	judged map[string]judgedBase // the paths that Requests returned, by call
 }
 
-// judgedBase is what a call was checked for: a path and, if the call would change the file, the digest of
-// its content.
+// judgedBase is the state for which a call was checked: a path and, if the call would change the
+// file, the digest of the file's content.
 type judgedBase struct {
 	abs, base string
 }
@@ -87,8 +87,9 @@ func New(folders *workdir.Folders, opts *Options) (*Files, error) {
 // Tools returns Read, Write, Edit, MultiEdit and NotebookEdit.
 func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...) }
 
-// request returns the request for a path and stores the path for locate. If the call would change the
-// file, the request has the digest of its content, so that an approval does not cover other content.
+// request returns the request for a path and stores the path for locate. If the call would change
+// the file, the request contains the digest of the file, so that an approval does not apply to
+// different content.
 func (f *Files) request(call *tool.Call, op policy.Operation, path string) (workdir.Path, policy.Request, error) {
 	p, err := f.find(op, path)
 	if err != nil {
@@ -109,13 +110,14 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (work
 	return p, r, nil
 }
 
-// locate finds the path again when the call runs. It fails if a link has changed since the call was
-// checked. If the call was approved before a restart, the file's state is that of the approval.
+// locate finds the path again when the call runs. It fails if a link in the path has changed since
+// the call was checked. If the call was approved before a restart, and the model has not read the
+// file, the content that was approved is treated as the content that the model read.
 func (f *Files) locate(call *tool.Call, path string) (workdir.Path, error) {
 	return f.locateFor(policy.OpWrite, call, path)
 }
 
-// find locates a path. For reading, it also searches the read-only folders.
+// find locates a path. For reading, it also finds files in the read-only folders.
 func (f *Files) find(op policy.Operation, path string) (workdir.Path, error) {
 	if op == policy.OpRead {
 		return f.folders.LocateRead(path)

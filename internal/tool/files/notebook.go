@@ -18,12 +18,12 @@ const (
 	rawCell      = "raw"
 )
 
-// maxValues limits the number of values in a notebook, because a few bytes of JSON need about a hundred
-// bytes of memory each.
+// maxValues is the maximum number of values in a notebook, because each value is a few bytes of
+// JSON but needs about a hundred bytes of memory.
 const maxValues = 1 << 20
 
-// notebook is a Jupyter notebook (nbformat 4) with the positions of its parts, so that unchanged parts
-// keep their bytes.
+// notebook is a Jupyter notebook (nbformat 4). It contains the positions of the notebook's parts,
+// so that parts that do not change keep their bytes.
 type notebook struct {
 	raw   []byte
 	root  jsontree.Node

@@ -129,7 +129,7 @@ func (n *notebook) before(obj *jsontree.Node, other, key, value string) splice {
 	return splice{at, at, jsonscan.Quote(key) + n.colon() + value + "," + n.gap(at)}
 }
 
-// without removes members and their commas.
+// without removes members together with their commas.
 func without(obj *jsontree.Node, keys ...string) []splice {
 	var list []splice
 	last := -1 // the last member that remains
@@ -144,7 +144,7 @@ func without(obj *jsontree.Node, keys ...string) []splice {
 		case !slices.Contains(keys, m.Key):
 		case i < last:
 			list = append(list, splice{m.At, obj.Members[i+1].At, ""})
-		default: // all members from here on are removed; the source before them remains
+		default: // this member and all later ones are removed; the source before them remains
 			return append(list, splice{obj.Members[last].Value.End, obj.Members[len(obj.Members)-1].Value.End, ""})
 		}
 	}
@@ -187,7 +187,7 @@ func (n *notebook) newline() string {
 	return ""
 }
 
-// text encodes a new source like the old one: as a string or as a list of lines.
+// text encodes a new source in the form of the old source: as a string, or as a list of lines.
 func (n *notebook) text(old *jsontree.Node, source string) string {
 	if old.Kind == jsontree.Text {
 		return jsonscan.Quote(source)
@@ -237,7 +237,7 @@ func lineList(source, inner, outer string) string {
 	return b.String()
 }
 
-// insert inserts a new cell before the one at an index, or after the last one.
+// insert inserts a new cell before the cell at an index, or after the last cell.
 func (n *notebook) insert(at int, e cellEdit) ([]byte, string) {
 	id := ""
 	if n.ids {
@@ -308,8 +308,8 @@ func (n *notebook) newCell(e cellEdit, id, outer, unit string) string {
 	return "{" + inner + strings.Join(fields, ","+inner) + outer + "}"
 }
 
-// freshID returns an unused cell id. It depends only on the call, because the preview shows it before the
-// write.
+// freshID returns an unused cell id. It depends only on the call, because the preview shows the id
+// before the write.
 func (n *notebook) freshID(e cellEdit) string {
 	for i := 0; ; i++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", e.salt, e.Source, i))

@@ -64,7 +64,7 @@ func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) 
 	return out, did, err
 }
 
-// editedNotebook reads a notebook and changes one cell, or returns why it cannot.
+// editedNotebook reads a notebook and changes one cell, or returns the reason why it cannot.
 func (f *Files) editedNotebook(p workdir.Path, e cellEdit) (was originalFile, out []byte, did string, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)

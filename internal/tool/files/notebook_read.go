@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// maxOutput limits how much of one output of a cell is shown, in bytes.
+// maxOutput is the maximum size, in bytes, of one output of a cell that is shown.
 const maxOutput = 10 << 10
 
 func isNotebook(path string) bool { return strings.HasSuffix(path, ".ipynb") }
 
-// cells returns a notebook as text, cell by cell; offset and limit count cells.
+// cells returns a notebook as text, one cell after another; offset and limit are numbers of cells.
 func (f *Files) cells(n *notebook, in readInput) tool.Result {
 	var b strings.Builder
 	at := min(in.Offset, len(n.cells))

@@ -9,14 +9,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
-// maxPreview is the maximum size of a diff, and of a file that gets one, in bytes.
+// maxPreview is the maximum size in bytes of a diff, and of a file for which a diff is made.
 const (
 	maxPreview = 64 << 10
 	maxDiffed  = 1 << 20
 )
 
-// preview returns a change as a unified diff, so that the user sees it before approving it. It returns ""
-// if the change would fail, the model has not read the file, or no useful diff exists.
+// preview returns a change as a unified diff, which the user sees before approving the change. It
+// returns "" if the change would fail, if the model has not read the file, or if there is no useful
+// diff.
 func (f *Files) preview(p workdir.Path, change func(old []byte) ([]byte, error)) string {
 	old, from := []byte(nil), "/dev/null"
 	if info, err := p.Stat(); err == nil {

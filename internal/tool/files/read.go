@@ -101,7 +101,8 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	return out, nil
 }
 
-// readNotebook returns a notebook's cells. A file that only has the name of a notebook is read as text.
+// readNotebook returns a notebook's cells. A file that is not a notebook, but has the name of one,
+// is read as text.
 func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r.in, maxWhole+1))
 	if err != nil {
@@ -123,7 +124,7 @@ func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in read
 	return out, nil
 }
 
-// numbered returns the requested lines and how to continue.
+// numbered returns the requested lines with their numbers, and how to continue.
 func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
 	limit := f.opts.MaxLines
 	if in.Limit != nil {
@@ -161,7 +162,8 @@ func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
 	return tool.Result{Content: parts(b.String(), notes(in, shown, last, total, r.broken))}, nil
 }
 
-// notes returns notes about the lines. total is -1 if it is unknown and more lines follow.
+// notes returns notes for the model about the lines. total is -1 if the number of lines is unknown
+// and more lines follow.
 func notes(in readInput, shown, last, total int, broken bool) string {
 	var list []string
 	switch {
@@ -230,7 +232,7 @@ func isImage(mime string) bool {
 	return false
 }
 
-// notText returns why a file with this beginning cannot be shown as text, or "".
+// notText returns the reason why a file with this beginning cannot be shown as text, or "".
 func notText(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
@@ -247,11 +249,11 @@ type lines struct {
 	in     *bufio.Reader
 	sum    hash.Hash // digest of all bytes read, or nil
 	n      int       // lines read
-	broken bool      // some bytes were not UTF-8
+	broken bool      // some bytes were not valid UTF-8
 }
 
-// next returns the next line without its line ending, truncated to a number of characters. more is false
-// at the end of the file.
+// next returns the next line without its line ending, truncated to a maximum number of characters.
+// more is false at the end of the file.
 func (r *lines) next(keep int) (line string, more bool, err error) {
 	if r.n%1024 == 0 && r.ctx.Err() != nil {
 		return "", false, r.ctx.Err()
@@ -308,12 +310,13 @@ func (r *lines) show(kept []byte, size, keep int) string {
 	return s
 }
 
-// rest returns the number of all lines. If the file is not being hashed, it does not read on, and returns -1 if
-// there are more lines.
+// rest returns the number of all lines of the file. It reads the file to its end, so that all of it
+// is hashed. If the file is not being hashed, rest reads no further, and returns -1 if there are
+// more lines.
 func (r *lines) rest() (int, error) {
 	if r.sum == nil {
 		if _, err := r.in.Peek(1); err != nil {
-			return r.n, nil // the end, or an error: the count ends here
+			return r.n, nil // the end or an error: there are no more lines to count
 		}
 		return -1, nil
 	}

@@ -17,11 +17,11 @@ import (
 // maxWhole is the maximum size of a file to edit or to hash.
 const maxWhole = 16 << 20
 
-// absent replaces the digest of a missing file.
+// absent is the value that a missing file has instead of a digest.
 const absent = "absent"
 
-// digest returns the SHA-256 of a file's content in hexadecimal. For a file larger than maxWhole, it
-// returns the size and time.
+// digest returns the SHA-256 of a file's content in hexadecimal. For a file that is larger than
+// maxWhole, it returns the size and the time instead.
 func digest(info fs.FileInfo, sum []byte) string {
 	if info.Size() > maxWhole {
 		of := sha256.Sum256(fmt.Appendf(nil, "%d bytes at %d", info.Size(), info.ModTime().UnixNano()))
@@ -30,8 +30,8 @@ func digest(info fs.FileInfo, sum []byte) string {
 	return hex.EncodeToString(sum)
 }
 
-// judgedContent returns the state of a path: a file's digest, "absent" if nothing exists, or "" if no file
-// can be read.
+// judgedContent returns the state of a path: the digest of the file, "absent" if nothing exists, or
+// "" if there is no file that can be read.
 func judgedContent(p workdir.Path) string {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func (t recallingTool) RestoreFiles(seen []record.FileShown) {
 	}
 }
 
-// current reads a complete file for an edit and checks that the model knows its current content.
+// current reads a complete file for an edit, and checks that the model knows the current content.
 func (f *Files) current(p workdir.Path) (originalFile, error) {
 	file, info, err := p.Open()
 	if err != nil {
@@ -111,8 +111,8 @@ func (f *Files) current(p workdir.Path) (originalFile, error) {
 	return originalFile{info, was, data}, nil
 }
 
-// checkOverwrite checks that a file may be replaced and returns its current content. The error wraps
-// fs.ErrNotExist if there is no file.
+// checkOverwrite checks that a file may be replaced, and returns the current content of the file.
+// The error wraps fs.ErrNotExist if there is no file.
 func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 	file, info, err := p.Open()
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 			return originalFile{}, stale(p)
 		}
 		if o.data = held.Bytes(); o.data == nil {
-			o.data = []byte{} // an empty file also counts as held in memory
+			o.data = []byte{} // an empty file is also treated as held in memory
 		}
 	}
 	return o, nil

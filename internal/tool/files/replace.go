@@ -20,9 +20,9 @@ type originalFile struct {
 	data []byte // nil if it is too large for memory
 }
 
-// replace replaces a file completely or not at all, after its content is saved. It does nothing if the
-// file has changed since it was read. It returns the changes if the content was replaced, even with an
-// error.
+// replace replaces a file completely or not at all, after its content is saved. It does nothing if
+// the file has changed since it was read. It returns the changes if the content was replaced, even
+// together with an error.
 func (f *Files) replace(ctx context.Context, call *tool.Call, p workdir.Path, data []byte, was originalFile) ([]record.FileChange, error) {
 	sum := sha256.Sum256(data)
 	after := hex.EncodeToString(sum[:])

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// text is a file's content in two forms: raw as stored, and seen as a model sees it, without a byte order mark and
-// with \n for every line end.
+// text is the content of a file in two forms: raw as it is stored, and seen as a model sees it,
+// without a byte order mark and with \n for every line ending.
 //
 //	raw   "\uFEFFa\r\nb\r\n"
 //	seen  "a\nb\n"            crs = [1 3]: a \r was taken away before these
@@ -53,7 +53,7 @@ func (t text) bytes() []byte {
 	return []byte(t.raw)
 }
 
-// at converts a position in seen to one in raw.
+// at converts a position in seen to a position in raw.
 func (t text) at(i int) int {
 	n, _ := slices.BinarySearch(t.crs, i)
 	return i + n
@@ -76,9 +76,9 @@ func (e edit) check() error {
 	return nil
 }
 
-// apply applies one edit. New line endings follow those of the replaced text, or the majority in the file.
-// It returns the number of replacements, and the positions of the first and last one in the seen form of
-// the new text.
+// apply applies one edit. New line endings are those of the replaced text, or those of most lines
+// in the file. It returns the number of replacements. It also returns the positions of the first
+// and last replacement in the seen form of the new text.
 func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	if err := e.check(); err != nil {
 		return t, 0, 0, 0, err
@@ -116,7 +116,8 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	return out, len(found), found[0], found[len(found)-1] + (len(found)-1)*grown + len(fresh), nil
 }
 
-// lines returns the line numbers of positions in the seen form, as Read counts them.
+// lines returns the line numbers of positions in the seen form, in the way in which Read numbers
+// lines.
 func (t text) lines(places []int) string {
 	const most = 10
 	var names []string
@@ -146,8 +147,8 @@ func (t text) crlf(piece string) bool {
 	return len(t.crs)*2 > strings.Count(t.seen, "\n")
 }
 
-// positions finds s in text. If only one match may exist, it also finds overlapping matches ("aa" is twice
-// in "aaa").
+// positions finds s in text. If only one match is allowed, it also finds overlapping matches: "aa"
+// is twice in "aaa".
 func positions(text, s string, apart bool) []int {
 	var list []int
 	for from := 0; ; {

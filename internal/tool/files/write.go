@@ -59,7 +59,8 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 	return r, nil
 }
 
-// replaceable reads the state of a file that is to be replaced, or returns why it cannot be replaced.
+// replaceable reads the state of a file that will be replaced, or returns the reason why it cannot
+// be replaced.
 func (f *Files) replaceable(p workdir.Path) (originalFile, error) {
 	was, err := f.checkOverwrite(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +94,7 @@ func failed(p workdir.Path, err error) string {
 	return (&workdir.PathError{Path: p.Abs, Err: err}).Error()
 }
 
-// unopened returns why there is no file to read or change.
+// unopened returns the reason why there is no file to read or change.
 func unopened(p workdir.Path, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "File not found: " + p.Abs

@@ -77,7 +77,8 @@ func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input j
 	return r, false
 }
 
-// refusals returns how often the server's sandbox has refused each setting so far.
+// refusals returns how many accesses the server's sandbox has refused so far, by the setting that
+// would allow them.
 func (p *process) refusals() map[string]int {
 	if p == nil || p.refused == nil {
 		return nil
@@ -85,8 +86,8 @@ func (p *process) refusals() map[string]int {
 	return p.refused()
 }
 
-// refusedSince returns what the server's sandbox has refused since before, and which settings allow it,
-// because a server that keeps running does not report it.
+// refusedSince returns which accesses the server's sandbox has refused since before, and which
+// settings allow them. It is needed because a server that keeps running does not report them.
 func refusedSince(before map[string]int, p *process) string {
 	var names []string
 	for name, n := range p.refusals() {
@@ -101,8 +102,8 @@ func refusedSince(before map[string]int, p *process) string {
 	return "[the sandbox refused system calls of this server during the call, which may be the cause; sandbox settings can allow them: " + strings.Join(names, ", ") + "]"
 }
 
-// work runs one request of a call. The server is notified if the call is cancelled, and receives the
-// request again after the user has opened a URL for it.
+// work runs one request of a call. If the call is cancelled, the server is notified. If the server
+// requires that the user opens a URL first, the request is sent again after the user has opened it.
 func (n *conn) work(ctx context.Context, r *running, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -140,7 +141,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 				show(<-r.news)
 			}
 			switch {
-			case a.err != nil && r.forgotten.Load(): // all other messages of the server about the call
+			case a.err != nil && r.forgotten.Load(): // the server has lost the session; this takes precedence over its other errors
 				a.err = sdk.ErrSessionMissing
 				n.l.onDisconnect(n, a.err)
 			case a.err != nil && ctx.Err() != nil:
@@ -154,7 +155,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 			t := time.NewTimer(callGrace)
 			defer t.Stop()
 			grace = t.C
-		case <-grace: // the server does not even accept the cancellation
+		case <-grace: // the server does not accept even the cancellation
 			n.l.onDisconnect(n, errors.New("the server does not read its input"))
 			return nil, context.Cause(ctx)
 		}
@@ -201,7 +202,7 @@ func isEnd(err error) bool {
 	return false
 }
 
-// callTimer limits the time of a call. It is paused while the user is asked.
+// callTimer limits the time of a call. The timeout is paused while the user is asked.
 type callTimer struct {
 	mu    sync.Mutex
 	timer *time.Timer

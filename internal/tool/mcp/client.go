@@ -21,36 +21,37 @@ import (
 
 // Options configure [Open].
 type Options struct {
-	// Sandbox confines stdio servers; if nil, they are not confined. The caller closes it after the
-	// client.
+	// Sandbox confines stdio servers; if nil, they are not confined. The caller closes the sandbox
+	// after the client.
 	Sandbox *sandbox.Sandbox
-	// Egress carries HTTP connections; if nil, they are not restricted.
+	// Egress transports the HTTP connections; if it is nil, they are not restricted.
 	Egress *egress.Proxy
 
 	// Dir is the folder in which stdio servers start; default the current folder.
 	Dir string
-	// Environ is the environment of the user; nil means the environment of this process. Stdio servers get
-	// the part that [environ.ForCommands] selects, and ${VAR} is looked up in it.
+	// Environ is the environment of the user; nil means the environment of this process. ${VAR} is
+	// looked up in it. Stdio servers get only the variables that [environ.ForCommands] selects.
 	Environ []string
 
 	// Tokens is the folder for OAuth tokens, created with mode 0700. If empty, tokens are not stored.
 	Tokens string
 
-	// Elicit asks the user for information that a server needs during a call. If nil, servers are told
-	// that no one can answer.
+	// Elicit asks the user for information that a server needs during a call. If it is nil, servers
+	// are informed that no one can answer.
 	Elicit func(ctx context.Context, e Elicitation) (Answer, error)
 	// FireHook runs hooks at Elicitation and ElicitationResult; nil if there are none.
 	FireHook func(ctx context.Context, in hook.Input) (hook.Outcome, error)
-	// Notice reports events of a server to the user. It may be called from any goroutine and should not
-	// block.
+	// Notice reports events of a server to the user. It may be called from any goroutine, and
+	// should not block.
 	Notice func(text string)
 	// Log receives diagnostic messages, which contain no tokens and no content.
 	Log *slog.Logger
 
 	// Wait is how long [Client.Tools] waits for servers that are connecting; default 3 seconds.
 	Wait time.Duration
-	// Parent is a client whose resources the tools of this client can also read: for servers of a
-	// sub-agent, the client of the run. It is closed later; may be nil.
+	// Parent is another client whose resources the tools of this client can also read. For the
+	// servers of a sub-agent, it is the client of the run. Parent is closed after this client; may
+	// be nil.
 	Parent *Client
 	// Name and Version identify this client to servers; default "holdfast".
 	Name, Version string
@@ -83,8 +84,9 @@ type Client struct {
 	closed     bool
 }
 
-// Open returns a client for servers that the user has approved. It does no I/O: servers are connected by
-// [Client.Start] or on first use. The error is an *[Error] about one server. The caller closes the client.
+// Open returns a client for servers that the user has approved. It does no I/O: servers are
+// connected by [Client.Start], or when they are first used. The error is an *[Error] about one
+// server. The caller closes the client.
 func Open(servers []Server, o *Options) (*Client, error) {
 	if err := checkAll(servers); err != nil {
 		return nil, err
@@ -128,8 +130,9 @@ func (c *Client) Start() {
 	})
 }
 
-// Tools returns the tools of the connected servers in a stable order, and two tools that read resources if
-// a server has any. It waits for servers that are connecting until ctx ends, and at most [Options].Wait.
+// Tools returns the tools of the connected servers in a stable order. If a server has resources, it
+// also returns two tools that read them. It waits for servers that are connecting until ctx ends,
+// and at most [Options].Wait.
 func (c *Client) Tools(ctx context.Context) []tool.Tool {
 	c.settle(ctx)
 	c.announcing.Lock()
@@ -159,9 +162,10 @@ func (c *Client) settle(ctx context.Context) {
 	}
 }
 
-// OnChange sets a function that receives the complete list of tools whenever it differs from the last one
-// reported by [Client.Tools] or f: for example because a server connected late, failed permanently, or changed its
-// tools. Calls of f do not overlap; f must not call Tools.
+// OnChange sets a function that receives the complete list of tools whenever it differs from the
+// list that [Client.Tools] last returned or f last received. This happens, for example, if a server
+// connected late, failed permanently, or changed its tools. Calls of f do not overlap; f must not
+// call Tools.
 func (c *Client) OnChange(f func([]tool.Tool)) {
 	c.mu.Lock()
 	c.onChange = f
@@ -186,7 +190,7 @@ func (c *Client) changed() {
 	}
 }
 
-// maxTools limits the number of tools of all servers together.
+// maxTools is the maximum number of tools of all servers together.
 const maxTools = 512
 
 // list returns the current tools and their digest.
@@ -212,7 +216,7 @@ func (c *Client) list() (list []tool.Tool, id string) {
 	return list, id
 }
 
-// tooMany reports how many tools are omitted, if the number has changed.
+// tooMany reports how many tools are omitted, if this number has changed.
 func (c *Client) tooMany(offered, all int) {
 	c.mu.Lock()
 	news := all-offered > 0 && all-offered != c.left
@@ -223,7 +227,7 @@ func (c *Client) tooMany(offered, all int) {
 	}
 }
 
-// Connect connects to one server now, even if it had failed too often before.
+// Connect connects to one server now, even if the server had failed too often before.
 func (c *Client) Connect(ctx context.Context, name string) error {
 	l, err := c.find(name)
 	if err != nil {
@@ -251,9 +255,9 @@ func (c *Client) find(name string) (*serverLink, error) {
 	return nil, &Error{Server: name, Detail: "unknown server"}
 }
 
-// EndProcesses kills all stdio servers, including those that are starting, with their child processes, and
-// waits until they have ended. The next call of a tool starts its server again. Running calls return the error
-// why.
+// EndProcesses kills all stdio servers and their child processes, including servers that are
+// starting. It waits until they have ended. The next call of a tool starts its server again.
+// Running calls fail with an error that contains why.
 func (c *Client) EndProcesses(why error) {
 	var all sync.WaitGroup
 	for _, l := range c.links {
@@ -262,7 +266,7 @@ func (c *Client) EndProcesses(why error) {
 	all.Wait()
 }
 
-// Close ends all connections and servers and waits for them.
+// Close ends all connections and servers, and waits until they have ended.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

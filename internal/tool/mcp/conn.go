@@ -24,36 +24,36 @@ type conn struct {
 	process *process // the process of a stdio server; otherwise nil
 	since   time.Time
 
-	life   context.Context // ends with the attempt; its cause wraps errEnded after EndProcesses
+	life   context.Context // ends with the attempt; if EndProcesses ended it, its cause wraps errEnded
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	ending sync.Once
-	over   chan struct{} // closed when everything has ended
+	over   chan struct{} // closed when the connection and its goroutines have ended
 
-	endKnown chan struct{} // closed when it is known why the connection ended; nil while it is open; guarded by the link's mutex
+	endKnown chan struct{} // closed when the reason for the end of the connection is known; nil while it is open; guarded by the link's mutex
 
 	mu         sync.Mutex
 	calls      map[string]*running // by progress token
-	last       *running            // the most recent of the running calls
+	last       *running            // the call that started last among the running calls
 	number     int                 // of the most recent call
 	stale      bool                // the server's list of tools has changed
 	relisting  bool                // the list is being requested in the background
-	listing    chan struct{}       // closed when the changed list is in effect; nil if it is
-	messages   int                 // messages received in the second that started at rateWindow
+	listing    chan struct{}       // closed when the changed list is in effect; nil if the current list is in effect
+	messages   int                 // number of messages received in the second that started at rateWindow
 	rateWindow time.Time
 	asked      atomic.Int32 // open questions
 }
 
 // Limits for messages and questions of a server.
 const (
-	maxMessages  = 10_000 // per second, notifications and requests
+	maxMessages  = 10_000 // maximum number of notifications and requests per second
 	maxQuestions = 8      // at the same time
 )
 
 // legacyVersion is used for servers that do not answer the newer protocol.
 const legacyVersion = "2025-11-25"
 
-// open connects. The connection ends with ctx or with end.
+// open connects. The connection ends when ctx ends or when end is called.
 func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 	n := &conn{l: l, server: *s, life: ctx, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(ctx)
@@ -107,10 +107,11 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 	return n, failed
 }
 
-// sandboxHint is the hint for a program that never answered.
+// sandboxHint is the hint for a program that has never answered.
 const sandboxHint = "the server runs in the sandbox: a program that downloads itself at start, such as npx or uvx, cannot reach its registry unless sandbox.network.allowedDomains contains it; download it once with holdfast mcp fetch, or install it"
 
-// connect initializes the session. It does not wait for a transport that ignores the end of the context.
+// connect initializes the session. It does not wait for a transport that does not stop when the
+// context ends.
 func (n *conn) connect(t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
 	type greeted struct {
 		session *sdk.ClientSession
@@ -153,7 +154,7 @@ func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 		return nil, err
 	}
 	if _, ok := t.(*sdk.StreamableClientTransport); ok {
-		return t, nil // its messages have no order to preserve, and it handles the session itself
+		return t, nil // the order of its messages does not matter, and it handles the session itself
 	}
 	return &listTransport{t, n}, nil
 }
@@ -184,7 +185,7 @@ func (n *conn) client() *sdk.Client {
 	return c
 }
 
-// receive handles everything that the server sends on its own.
+// receive handles the requests and notifications of the server.
 func (n *conn) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if n.flooded() {
@@ -220,7 +221,7 @@ func (n *conn) begin(r *running) (token string) {
 	return token
 }
 
-// finish removes it.
+// finish removes a call that has ended.
 func (n *conn) finish(token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -256,11 +257,11 @@ func (n *conn) progress(p *sdk.ProgressNotificationParams) {
 	}
 	select {
 	case r.news <- truncate.String(shown(text), 500) + "\n":
-	default: // the reader is too slow; drop the message
+	default: // the reader is too slow: drop the message
 	}
 }
 
-// end closes the connection in the background; it closes the channel over when that is done.
+// end closes the connection in the background. When that is done, it closes n.over.
 func (n *conn) end() {
 	n.ending.Do(func() {
 		n.cancel()
@@ -282,7 +283,7 @@ func (n *conn) end() {
 			defer t.Stop()
 			select {
 			case <-closed:
-			case <-t.C: // the transport of another package may not end
+			case <-t.C: // a transport from another package may not end
 			}
 		}()
 	})
@@ -291,7 +292,8 @@ func (n *conn) end() {
 // closeTime is how long to wait for the end of a connection. It is longer than a process's grace time.
 const closeTime = 4 * time.Second
 
-// listTransport is a transport that detects changed lists before the response that follows them.
+// listTransport is a transport that detects a notice about a changed list before it passes on the
+// response that follows.
 type listTransport struct {
 	sdk.Transport
 	n *conn

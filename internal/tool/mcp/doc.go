@@ -15,10 +15,11 @@
 //	c.OnChange(func(tools []tool.Tool) { … }) // the list has changed: agent.SetTools
 //	registry, err := tool.NewRegistry(c.Tools(ctx)...)
 //
-// Servers are not trusted. What a server claims about itself and its tools is shown to the user and has no effect
-// on decisions: no tool is read-only because a server says so. Data from a server is limited in size, number and
-// time. A server that hangs, floods or dies only fails its own calls.
+// Servers are not trusted. The claims of a server about itself and its tools are shown to the user
+// and have no effect on decisions: a tool is not read-only because the server says so. Data from a
+// server is limited in size, number and time. If a server hangs, floods or dies, only its own calls
+// fail.
 //
-// The package has no configuration files and no approvals: it connects to every server
-// that it gets. Callers pass only servers whose [Server.Digest] the user has approved.
+// The package has no configuration files and no approvals: it connects to every server that it
+// gets. Callers must pass only servers whose [Server.Digest] the user has approved.
 package mcp

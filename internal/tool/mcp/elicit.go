@@ -30,7 +30,7 @@ const (
 	Cancel  = "cancel" // no one decided
 )
 
-// Elicitation is a server's question to the user during a call.
+// Elicitation is a question that a server asks the user during a call.
 type Elicitation struct {
 	Server  string
 	Mode    string // ModeForm or ModeURL
@@ -44,17 +44,17 @@ type Elicitation struct {
 	Call *tool.Call // the tool that the server is running
 }
 
-// Answer is the response to the server. With Accept and ModeForm, Content is an object that fits the
-// schema; content that does not fit is not sent.
+// Answer is the response to the server. With Accept and ModeForm, Content is an object that matches
+// the schema. Content that does not match is not sent.
 type Answer struct {
 	Action  string
 	Content json.RawMessage
 }
 
-// Limits for a question, in addition to those of its form.
+// Limits for a question, in addition to the limits of its form.
 const maxQuestion = 8 << 10 // bytes of a message
 
-// elicit answers a question of the server: hooks first, then the user.
+// elicit gets the answer to a question of the server, first from hooks, then from the user.
 func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	r := n.current()
 	if r == nil {
@@ -130,7 +130,7 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 	return e, err
 }
 
-// fieldsOf parses the fields of a schema, with texts that are safe to show.
+// fieldsOf parses the fields of a schema. Their texts are made safe to show.
 func fieldsOf(schema json.RawMessage) ([]forms.Field, error) {
 	list, err := (&forms.Form{Schema: schema}).Fields()
 	for i := range list {
@@ -143,7 +143,7 @@ func fieldsOf(schema json.RawMessage) ([]forms.Field, error) {
 	return list, err
 }
 
-// masked returns an answer without secrets, for everyone except the server.
+// masked returns an answer without its secrets, for everyone except the server.
 func (e *Elicitation) masked(content json.RawMessage) json.RawMessage {
 	if len(content) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (e *Elicitation) masked(content json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// ask gets an answer from hooks or the user, and passes it to the hooks.
+// ask gets an answer from hooks or the user, and then passes the answer to the hooks.
 func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 	a, by, err := c.before(ctx, &e)
 	if err != nil || by == "" {
@@ -184,7 +184,8 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 	return c.after(ctx, &e, a)
 }
 
-// before runs hooks before the question is shown. The result by is the name of who answered; "" if no one did.
+// before runs hooks before the question is shown. The result by is the name of the hook that
+// answered; "" if no hook did.
 func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
 	if c.o.FireHook == nil {
 		return a, "", nil
@@ -204,7 +205,7 @@ func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by strin
 	return a, "", nil
 }
 
-// after runs hooks on the answer, which they can change.
+// after runs hooks on the answer. The hooks can change it.
 func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, error) {
 	if c.o.FireHook == nil {
 		return a, nil
@@ -221,15 +222,15 @@ func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, e
 	case out.Action == nil:
 		return a, nil
 	case out.Action.Text == Accept && a.Action != Accept:
-		return a, nil // a hook cannot turn the user's decline into an accept
+		return a, nil // a hook cannot accept what the user has declined
 	case out.Action.Text == Accept && out.Content == nil:
 		return a, nil
 	}
 	return Answer{Action: out.Action.Text, Content: out.Content}, nil
 }
 
-// visit asks the user to open a URL that a server requires before a call. It returns true if the user did,
-// and the call must be repeated.
+// visit asks the user to open a URL that a server requires before a call. It returns true if the
+// user opened the URL, and the call must be repeated.
 func (n *conn) visit(ctx context.Context, r *running, err error) bool {
 	wire, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || wire.Code != sdk.CodeURLElicitationRequired || n.l.c.o.Elicit == nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Expand replaces ${VAR} and ${VAR:-default} as Claude Code does. If a variable is not set and has no
-// default, the error is an *[Error], so that no incomplete command runs. Other dollar signs are kept.
+// Expand replaces ${VAR} and ${VAR:-default} as Claude Code does. If a variable is not set and has
+// no default, the error is an *[Error], because no incomplete command must run. Other dollar signs
+// are not changed.
 func (s *Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	out := *s
 	var wrong error
@@ -113,7 +114,7 @@ func validHeader(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept",
 		"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id":
-		return false // used by the protocol itself
+		return false // these names are used by the protocol itself
 	}
 	return true
 }

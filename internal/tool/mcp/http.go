@@ -49,8 +49,8 @@ func hasHeader(headers map[string]string, name string) bool {
 	return false
 }
 
-// httpClient returns the client for requests to a server. It sends requests only to the server's own
-// origin, because they carry credentials.
+// httpClient returns the client for requests to a server. It sends requests only to the origin of
+// the server, because the requests contain credentials.
 func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
 	next := c.transport()
 	if !hasHeader(s.Headers, "Authorization") {
@@ -124,7 +124,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// limitedBody is a body that fails if it is too long.
+// limitedBody is a body that returns an error if it is too long.
 type limitedBody struct {
 	in    io.ReadCloser
 	left  int64 // negative means unlimited
@@ -176,7 +176,8 @@ func (c *Client) transport() http.RoundTripper {
 	return c.http
 }
 
-// proxyErrorTransport returns an error if the response is from the egress proxy and not from the server.
+// proxyErrorTransport returns an error if a response is from the egress proxy instead of the
+// server.
 type proxyErrorTransport struct{ next http.RoundTripper }
 
 func (e proxyErrorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -206,7 +207,7 @@ func refusal(resp *http.Response) error {
 	return errors.New(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "))
 }
 
-// maxRefusal limits the length of the proxy's message.
+// maxRefusal is the maximum length of the proxy's message.
 const maxRefusal = 4 << 10
 
 // dial connects; localhost always means this machine's loopback, whatever a resolver answers.

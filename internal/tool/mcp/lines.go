@@ -18,9 +18,9 @@ const (
 
 var errTooLong = fmt.Errorf("a message is larger than %d MiB", maxMessage>>20)
 
-// lines reads one message per line and passes on only valid ones: many servers also write other lines to
-// standard output, which must not end the connection. Skipped lines are added to the server's standard
-// error.
+// lines reads one message per line, and passes on only valid messages. Many servers also write
+// other lines to standard output, which must not end the connection. Skipped lines are added to the
+// server's standard error.
 type lines struct {
 	in    *bufio.Reader
 	noise *stderrTail

@@ -19,18 +19,18 @@ const (
 	Pending    State = "pending" // not used yet
 	Connecting State = "connecting"
 	Connected  State = "connected"
-	Failed     State = "failed"     // the next use retries, up to a limit
+	Failed     State = "failed"     // the next use tries again, up to a maximum number of times
 	NeedsAuth  State = "needs-auth" // the user must log in
 	Closed     State = "closed"
 )
 
-// Retries of a failed server happen at its next use. From the second failure in a row they wait for a
-// growing delay, and after several failures they stop.
+// A failed server is tried again when it is used next. After the second failure in a row, the
+// attempts wait for a growing delay; after several failures, they stop.
 const (
 	maxFailures = 5
 	firstPause  = time.Second
 	longPause   = time.Minute
-	stable      = time.Minute // a connection that lasts this long resets the failures
+	stable      = time.Minute // if a connection lasts this long, the failures are reset
 )
 
 // serverLink is one server of a client, connected or not.
@@ -43,12 +43,12 @@ type serverLink struct {
 
 	mu         sync.Mutex
 	state      State
-	err        error                   // why it is not connected
+	err        error                   // the reason why it is not connected
 	conn       *conn                   // nil if not connected
 	stop       context.CancelCauseFunc // ends the last attempt and its connection; nil if there was none
 	trying     chan struct{}           // closed when the running attempt, or the end of a connection, is complete; nil if neither is in progress
 	failures   int                     // number in a row
-	again      time.Time               // earliest time of the next attempt
+	again      time.Time               // the next attempt does not start before this time
 	restarts   int
 	legacy     bool // it did not answer the newer protocol
 	stderrTail string
@@ -57,7 +57,7 @@ type serverLink struct {
 
 func newLink(c *Client, s Server) *serverLink { return &serverLink{c: c, server: s, state: Pending} }
 
-// begin starts an attempt unless one is running or the link is connected.
+// begin starts an attempt, unless an attempt is running or the link is connected.
 func (l *serverLink) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *serverLink) try() {
 	l.state, l.trying, l.stop = Connecting, done, stop
 }
 
-// spawn runs f, and Close waits for it; it returns false if the client is closed.
+// spawn runs f, and Close waits until f returns. If the client is closed, spawn returns false.
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,8 @@ func (l *serverLink) settled(ctx context.Context) {
 	}
 }
 
-// connection returns the connection. If there is none, it connects, unless a retry is not yet allowed.
+// connection returns the connection. If there is no connection, it connects, unless a retry is not
+// allowed yet.
 func (l *serverLink) connection(ctx context.Context) (*conn, error) {
 	for {
 		l.mu.Lock()
@@ -140,7 +141,7 @@ func (l *serverLink) connection(ctx context.Context) (*conn, error) {
 	}
 }
 
-// mayTry returns why no attempt is allowed now. The caller holds l.mu.
+// mayTry returns the reason why no attempt is allowed now. The caller holds l.mu.
 func (l *serverLink) mayTry() error {
 	switch pause := time.Until(l.again); {
 	case l.state == Closed:
@@ -155,7 +156,7 @@ func (l *serverLink) mayTry() error {
 	return nil
 }
 
-// resetBackoff allows an immediate attempt.
+// resetBackoff allows the next attempt to happen immediately.
 func (l *serverLink) resetBackoff() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +189,7 @@ func (l *serverLink) attempt(ctx context.Context) {
 		return
 	}
 	if l.restarts++; l.restarts == 1 {
-		offer.news = nil // there are no earlier tools to compare with
+		offer.news = nil // there are no earlier tools with which to compare
 	}
 	l.state, l.err, l.conn, l.offer, l.trying = Connected, nil, conn, offer, nil
 	l.mu.Unlock()
@@ -220,7 +221,7 @@ func (l *serverLink) fail(err error) {
 	}
 }
 
-// notify reports to the user that the server is not available.
+// notify shows the user that the server is not available.
 func (l *serverLink) notify(err error) {
 	if errors.Is(err, errClosed) || errors.Is(err, errEnded) || l.c.ctx.Err() != nil {
 		return
@@ -274,8 +275,8 @@ func (l *serverLink) watch(conn *conn) {
 	<-conn.over
 }
 
-// onDisconnect records that a connection has ended or is unusable. A second caller waits until the first
-// one has recorded the reason.
+// onDisconnect records that a connection has ended or is unusable. A second caller waits until the
+// first caller has recorded the reason.
 func (l *serverLink) onDisconnect(conn *conn, why error) {
 	l.mu.Lock()
 	if l.conn != conn {
@@ -307,8 +308,8 @@ func (l *serverLink) onDisconnect(conn *conn, why error) {
 	l.c.changed()
 }
 
-// tried ends a failed attempt or a connection. The user has already been notified: a call that fails
-// because of it comes after the notice.
+// tried records that a failed attempt, or the end of a connection, has been handled. It is called
+// after the user was notified, so that a call that waited for the attempt fails after the notice.
 func (l *serverLink) tried() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -336,7 +337,7 @@ const maxWords = 4000
 // failed returns an error about a server with its cause.
 func (s *Server) failed(what string, err error) *Error {
 	hint := hintOf(err)
-	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // avoid naming the server twice
+	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // do not name the server twice
 		what, err = what+": "+e.Detail, e.Err
 	} else if err != nil {
 		err = shortError{err}
@@ -344,7 +345,7 @@ func (s *Server) failed(what string, err error) *Error {
 	return &Error{Server: s.Name, Origin: s.Origin, Detail: what, Err: err, hint: hint}
 }
 
-// withStderr adds the end of the server's standard error to an error.
+// withStderr adds the last output on the server's standard error to an error.
 func withStderr(err error, p *process) error {
 	words := p.words()
 	switch {
@@ -363,7 +364,8 @@ func (p *process) words() string {
 	return p.errs.String()
 }
 
-// dial connects and lists the tools. If there was a connection, it is returned even with an error.
+// dial connects and lists the tools. If there was a connection, it is returned, even together with
+// an error.
 func (l *serverLink) dial(ctx context.Context) (*conn, serverOffer, error) {
 	s, err := l.server.Expand(variable(l.c.o.Environ))
 	if err != nil {

@@ -28,12 +28,14 @@ const (
 	maxOAuthBody = 1 << 20
 )
 
-// Login logs the user in to a server with OAuth: show gets the URL to open, and the browser returns to
-// this machine's loopback address (authorization code with PKCE). The grant is stored in [Options].Tokens.
-// Login returns when the browser has returned, when ctx ends, or after ten minutes.
+// Login logs the user in to a server with OAuth: show gets the URL to open, and the browser returns
+// to this machine's loopback address (authorization code with PKCE). The tokens are stored in
+// [Options].Tokens. Login returns when the browser has returned, when ctx ends, or after ten
+// minutes.
 //
-// The server names the authorization server, whose addresses must use https, or be on this machine if the
-// server is.
+// The server names the authorization server. The addresses of the authorization server must use
+// https. If the MCP server is on this machine, they may also be on this machine, with or without
+// https.
 func (c *Client) Login(ctx context.Context, name string, show func(url string)) error {
 	l, err := c.find(name)
 	if err != nil {
@@ -86,7 +88,7 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 	}
 	defer back.close()
 	store := c.tokens(s.URL)
-	before, _ := store.load() // none, or one that is being replaced
+	before, _ := store.load() // nil, or the grant that is being replaced
 	client := c.oauthClient(u)
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:         back.url,
@@ -116,8 +118,9 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 	return handler.Authorize(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody})
 }
 
-// introduce returns this client's identity for an authorization server: a registered client id, the URL of
-// a client metadata document, or dynamic registration.
+// introduce returns the identity of this client for an authorization server: a client id that is
+// already registered, the URL of a client metadata document, or a client id from dynamic
+// registration.
 func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth) {
 	document := o != nil && o.ClientSecret == "" && strings.HasPrefix(o.ClientID, "https://")
 	switch {
@@ -136,8 +139,9 @@ func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth
 	}}
 }
 
-// challenge returns the server's login challenge; if there is none yet, it tries one connection. A server
-// that has granted access before is asked again in any case.
+// challenge returns the server's login challenge. If there is none yet, it tries to connect once.
+// If there is still none but the server has granted access before, the challenge is empty, so that
+// the user logs in again.
 func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *tokenSet) (http.Header, error) {
 	if h := store.challenged(); h != nil {
 		return h, nil
@@ -155,8 +159,8 @@ func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *t
 	return nil, errors.New("the server does not request a login")
 }
 
-// scopes returns the scopes to request: from the configuration or the server, and those granted or
-// required before, so that a login never reduces access.
+// scopes returns the scopes to request. They come from the configuration or the server. Scopes that
+// were granted or required before are added, so that a login never reduces access.
 func scopes(o *OAuth, before *tokenSet, found []string) []string {
 	list := found
 	if o != nil && len(o.Scopes) > 0 {
@@ -201,7 +205,7 @@ func (t *safeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkURL returns why an address that a server names is not allowed.
+// checkURL returns the reason why an address that a server names is not allowed.
 func checkURL(u *url.URL, local bool) error {
 	switch loop := isLoopback(u.Hostname()); {
 	case u.Scheme == "https" && (!loop || local):
@@ -214,7 +218,7 @@ func checkURL(u *url.URL, local bool) error {
 	return fmt.Errorf("the connection to %s would not be encrypted", u.Host)
 }
 
-// callback receives the browser after a login.
+// callback receives the request of the browser after a login.
 type callback struct {
 	url      string
 	server   *http.Server
@@ -265,7 +269,8 @@ func (b *callback) wait(ctx context.Context, to string, show func(string)) (*aut
 	}
 }
 
-// ServeHTTP handles the browser's request. It ignores a request without the state of this login.
+// ServeHTTP handles the browser's request. It ignores a request whose state is not that of this
+// login.
 func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -296,7 +301,7 @@ func (b *callback) expects(state string) bool {
 	}
 }
 
-// put sends a value unless one is already waiting.
+// put sends a value, unless a value is already waiting.
 func put[T any](c chan T, v T) {
 	select {
 	case c <- v:

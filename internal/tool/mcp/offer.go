@@ -131,7 +131,7 @@ func (o *serverOffer) compare(before serverOffer) {
 	slices.Sort(o.left)
 }
 
-// newTool converts one listed tool. The error says why it is skipped.
+// newTool converts one listed tool. The error is the reason why the tool is skipped.
 func (l *serverLink) newTool(t *sdk.Tool) (*remoteTool, error) {
 	spec := tool.Spec{Name: l.server.prefix() + sanitizeName(t.Name)}
 	switch {
@@ -171,7 +171,7 @@ func hintsOf(a *sdk.ToolAnnotations) (list []string) {
 	return list
 }
 
-// inputSchema returns a server's schema for the model, unchanged; it must be an object.
+// inputSchema returns a server's schema unchanged for the model. The schema must be an object.
 func inputSchema(schema any) (json.RawMessage, error) {
 	object, ok := schema.(map[string]any)
 	if schema != nil && !ok {
@@ -211,7 +211,8 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// offered returns the tools of a server that has not failed permanently, and whether it has resources.
+// offered returns the tools of a server that has not failed permanently. It also reports whether
+// the server has resources.
 func (l *serverLink) offered() ([]*remoteTool, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,9 +246,9 @@ func (n *conn) outdated() {
 // Delays for requesting a changed list.
 const (
 	listTime   = 20 * time.Second       // for a response
-	listPause  = 200 * time.Millisecond // between two requests, doubled each time the list has changed again
+	listPause  = 200 * time.Millisecond // pause between two requests; it doubles each time the list has changed again
 	listWindow = 30 * time.Second       // maximum delay
-	listWait   = 2 * time.Second        // how long the result of a call waits for a list that was announced before it
+	listWait   = 2 * time.Second        // maximum time that the result of a call waits for a list that was announced before the result
 )
 
 // relist requests the list again in the background, and reports it if it has changed.
@@ -284,7 +285,7 @@ func (n *conn) relistAll() {
 }
 
 func (n *conn) relistOnce() {
-	n.l.settled(n.ctx) // the list changed during the first request
+	n.l.settled(n.ctx) // if the list changed while the connection was set up, wait for its first list
 	ctx, cancel := context.WithTimeout(n.ctx, listTime)
 	defer cancel()
 	n.l.mu.Lock()
@@ -309,7 +310,7 @@ func (n *conn) relistOnce() {
 	}
 }
 
-// listed wakes the waiters for the list, unless it has changed again.
+// listed wakes the calls that wait for the list, unless the list has changed again.
 func (n *conn) listed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -319,7 +320,7 @@ func (n *conn) listed() {
 	}
 }
 
-// upToDate waits, up to a limit, until a changed list is in effect.
+// upToDate waits, for a limited time, until a changed list is in effect.
 func (n *conn) upToDate(ctx context.Context) {
 	n.mu.Lock()
 	listing := n.listing

@@ -54,8 +54,8 @@ func (l *serverLink) asks(name, resource string) policy.Request {
 	return r
 }
 
-// Reads returns the request for [ListResources], whose resource is "resources", or [ReadResource]. A rule that
-// denies the server also denies this request.
+// Reads returns the permission request of the tool [ListResources], with the resource "resources",
+// or of [ReadResource]. A rule that denies the server also denies this request.
 func Reads(name, server, resource string) policy.Request {
 	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: sanitizeName(server) + "/" + resource}
 }

@@ -17,7 +17,7 @@ import (
 
 // Limits of one result.
 const (
-	maxText  = 100_000 // bytes of text and structured content together
+	maxText  = 100_000 // limit in bytes for text and structured content together
 	maxMedia = 5 << 20 // bytes of one image, audio or document
 	maxAll   = 10 << 20
 	maxParts = 64
@@ -28,7 +28,7 @@ type parts struct {
 	list  []transcript.Part
 	text  int // bytes so far
 	media int
-	cut   int // bytes of text that were cut
+	cut   int // number of bytes of text that were removed
 	more  int // number of omitted parts
 }
 
@@ -104,7 +104,7 @@ func (p *parts) addText(s string) {
 	}
 }
 
-// addValue adds structured content, completely or not at all.
+// addValue adds structured content. It adds all of it or nothing.
 func (p *parts) addValue(raw json.RawMessage) {
 	if len(raw) > maxText-p.text {
 		p.addText(string(raw))
@@ -190,7 +190,7 @@ func structured(v any) json.RawMessage {
 	return b
 }
 
-// sameJSON reports whether a text is the structured content as JSON.
+// sameJSON reports whether a text is the structured content encoded as JSON.
 func sameJSON(text string, v any) bool {
 	if len(text) > maxText || !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return false

@@ -18,26 +18,26 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Transport is how to connect to a server.
+// Transport is the way to connect to a server.
 type Transport string
 
 // The transports.
 const (
-	Stdio     Transport = "stdio"      // a command, over its standard input and output
+	Stdio     Transport = "stdio"      // a command that communicates over its standard input and output
 	HTTP      Transport = "http"       // streamable HTTP
 	SSE       Transport = "sse"        // the older HTTP transport with server-sent events
 	InProcess Transport = "in-process" // part of this program
 )
 
-// Server is one server as configured: ${VAR} and ${VAR:-default} in Command, Args, Env, Dir, URL and
-// Headers are not expanded yet.
+// Server is one server as it is configured. In Command, Args, Env, Dir, URL and Headers, ${VAR} and
+// ${VAR:-default} are not expanded yet.
 type Server struct {
 	Name      string
 	Transport Transport // "" means that Command, URL or Connect determine it
 
-	Command string // for Stdio, with Args; looked up in the PATH that the server gets
+	Command string // for Stdio, together with Args; looked up in the PATH that the server gets
 	Args    []string
-	Env     map[string]string // in addition to what every command gets
+	Env     map[string]string // in addition to the variables that every command gets
 	Dir     string            // start folder; "" is [Options].Dir
 
 	URL     string // for HTTP and SSE
@@ -46,11 +46,11 @@ type Server struct {
 
 	Connect func(context.Context) (sdk.Transport, error) // for InProcess; called for each connection
 
-	StartTimeout time.Duration // for the connection and the first list; default 30 seconds
-	StartHint    string        // hint if its program ends before it answers; may be ""
-	CallTimeout  time.Duration // for one call, not counting the time that the user takes; default 5 minutes
+	StartTimeout time.Duration // limit for connecting and the first list; default 30 seconds
+	StartHint    string        // hint if the server's program ends before it answers; may be ""
+	CallTimeout  time.Duration // for one call, without the time that the user takes; default 5 minutes
 
-	// Tools are the server's names of the tools to offer; nil means all.
+	// Tools are the tools to offer, by the names that the server uses; nil means all.
 	Tools []string
 
 	Origin policy.Origin // where it is defined
@@ -58,13 +58,13 @@ type Server struct {
 
 // OAuth is this client's registration with an authorization server.
 type OAuth struct {
-	ClientID     string   // a client id; an https URL without a secret names a client metadata document
+	ClientID     string   // a client id; if it is an https URL without a secret, it is the URL of a client metadata document
 	ClientSecret string   // may be "" for a public client
 	Scopes       []string // nil: the scopes that the server requests
-	CallbackPort int      // loopback port for the browser after a login; 0 means any free port
+	CallbackPort int      // port on the loopback interface to which the browser returns after a login; 0 means any free port
 }
 
-// Error is an invalid server definition, or the reason why the server is not available.
+// Error describes an invalid server definition, or the reason why the server is not available.
 type Error struct {
 	Server string
 	Origin policy.Origin
@@ -88,7 +88,7 @@ func (e *Error) Error() string {
 	return e.Origin.File + ": " + text
 }
 
-// Hint returns how to fix it.
+// Hint returns how to fix the problem.
 func (e *Error) Hint() string { return e.hint }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -104,7 +104,8 @@ const (
 	maxServers    = 64
 )
 
-// kind returns the transport, derived if none is set.
+// kind returns the configured transport; if there is none, it derives the transport from the other
+// fields.
 func (s *Server) kind() Transport {
 	switch {
 	case s.Transport != "":
@@ -179,7 +180,7 @@ func (s *Server) checkStdio() error {
 	return nil
 }
 
-// checkURL checks the URL; with ${VAR} it is checked after the expansion.
+// checkURL checks the URL. A URL that contains ${VAR} is checked after the expansion.
 func (s *Server) checkURL() error {
 	switch {
 	case s.Command != "" || len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "":
@@ -217,8 +218,9 @@ func (s *Server) address() (*url.URL, error) {
 	return u, nil
 }
 
-// Digest identifies a server: the command or URL, the environment and the headers, as configured. The user
-// approves it once in this form. Timeouts and the selection of tools are not included.
+// Digest identifies the configuration of a server: the command or URL, the environment and the
+// headers, with ${VAR} not expanded. The user approves the server once in this form. Timeouts and
+// the selection of tools are not included.
 func (s *Server) Digest() string {
 	sum := sha256.Sum256(s.definition())
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -241,8 +243,8 @@ func (s *Server) definition() []byte {
 	return b
 }
 
-// Summary returns one line for the user: the command, or the URL without its query. It has no values of
-// the environment or of headers.
+// Summary returns one line for the user. It contains the command, or the URL without its query. It
+// contains no values of the environment or of headers.
 func (s *Server) Summary() string {
 	switch s.kind() {
 	case Stdio:

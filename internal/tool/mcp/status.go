@@ -29,8 +29,8 @@ type Status struct {
 	Skipped   []string     `json:"left,omitempty"` // skipped tools with reasons
 	Prompts   bool         `json:"prompts,omitempty"`
 	Resources bool         `json:"resources,omitempty"`
-	Restarts  int          `json:"restarts,omitempty"` // number of connections after the first
-	Stderr    string       `json:"stderr,omitempty"`   // the end of its standard error
+	Restarts  int          `json:"restarts,omitempty"` // number of connections after the first connection
+	Stderr    string       `json:"stderr,omitempty"`   // the last output on its standard error
 }
 
 // ToolStatus is a tool of a server. The server's claims about the tool are not verified.
@@ -136,8 +136,8 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	return list, nil
 }
 
-// Prompt renders a prompt of a server and returns its texts, for the user to check before a model reads
-// them.
+// Prompt renders a prompt of a server and returns its texts. The user checks them before a model
+// reads them.
 func (c *Client) Prompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]transcript.Part, error) {
 	l, err := c.find(name)
 	if err != nil {

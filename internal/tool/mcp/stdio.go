@@ -27,23 +27,23 @@ import (
 //	sdk ─ Writer ─► pipe ─► 0 │ server │ 1 ─► pipe ─► lines ─ Reader ─► sdk
 //	                          └────────┘ 2 ─► the last of it, for errors
 type process struct {
-	in, out *os.File // our ends of the pipes
+	in, out *os.File // this program's ends of the pipes
 	lines   *lines
 	errs    *stderrTail
 	signal  func(syscall.Signal) error
-	refused func() map[string]int // what its sandbox has refused so far, by the setting that allows it; may be nil
+	refused func() map[string]int // the number of accesses that its sandbox has refused so far, by the setting that allows them; may be nil
 	goes    func(func())          // runs a goroutine that the client waits for
 
 	ending sync.Once
 	done   chan struct{} // closed when the process was reaped
-	status string        // exit status, valid after that
+	status string        // exit status; valid after done is closed
 }
 
 // graceTime is how long a server has to exit after its input ends, and again after a signal.
 const graceTime = time.Second
 
-// stdio starts a server and returns its transport. The end of the server closes the transport, and closing
-// the transport ends the server.
+// stdio starts a server and returns its transport. When the server ends, the transport is closed;
+// when the transport is closed, the server ends.
 func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process, error) {
 	p, err := c.startProcess(s)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process,
 	return &sdk.IOTransport{Reader: p.lines, Writer: p, MaxLineLength: maxMessage + 1024}, p, nil
 }
 
-// startProcess starts the command of a server whose variables are expanded.
+// startProcess starts the command of a server. The variables of the server are already expanded.
 func (c *Client) startProcess(s *Server) (*process, error) {
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 // startHeld starts the server in the sandbox. When the server ends, all its child processes are killed.
 func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
-	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // its environment may contain keys, so commands must not reach its ports
+	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // the server's environment may contain keys, so commands must not reach its ports
 	cmd.Env = environOf(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, p.errs
 	if err := cmd.Start(); err != nil {
@@ -193,7 +193,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 	list, _ := variable(env)("PATH")
 	for _, folder := range filepath.SplitList(list) {
 		if !filepath.IsAbs(folder) {
-			continue // a program in the start folder itself is not accepted
+			continue // a program in the start folder itself is not used
 		}
 		if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
 			return path, nil
@@ -211,8 +211,8 @@ func (p *process) Close() error {
 	return nil
 }
 
-// end stops the server: it closes the input, then sends a signal, then kills it. It returns immediately;
-// done is closed when the server has ended.
+// end stops the server. It first closes the input, then sends a signal, and finally kills the
+// server. It returns immediately; done is closed when the server has ended.
 func (p *process) end() {
 	p.ending.Do(func() {
 		_ = p.in.Close()
@@ -231,14 +231,14 @@ func (p *process) end() {
 			t.Reset(graceTime / 2)
 			select {
 			case <-p.lines.over: // all output has been read
-			case <-t.C: // another process holds the pipe
+			case <-t.C: // another process still has the pipe open
 			}
 			_ = p.out.Close()
 		})
 	})
 }
 
-// ended returns how the server ended, as far as known.
+// ended returns how the server ended, if this is known.
 func (p *process) ended() string {
 	if p == nil {
 		return ""
@@ -254,7 +254,7 @@ func (p *process) ended() string {
 
 const stillRuns = "it still runs"
 
-// stderrTail keeps the end of a server's standard error.
+// stderrTail keeps the last output on a server's standard error.
 type stderrTail struct {
 	mu   sync.Mutex
 	last []byte
@@ -273,7 +273,7 @@ func (w *stderrTail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String returns the end as printable text, without control characters.
+// String returns the end of the output as printable text, without control characters.
 func (w *stderrTail) String() string {
 	if w == nil {
 		return ""

@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// tokenSet is a server's grant as stored: one file per URL, mode 0600.
+// tokenSet is a server's grant in its stored form: one file per URL, mode 0600.
 type tokenSet struct {
 	Version       int       `json:"version"`
 	URL           string    `json:"url"`
@@ -54,9 +54,9 @@ func (g *tokenSet) token() *oauth2.Token {
 	return &oauth2.Token{AccessToken: g.Access, RefreshToken: g.Refresh, TokenType: g.Type, Expiry: g.Expiry}
 }
 
-// tokenStore keeps the grant of one URL. In this process, only one goroutine at a time uses it. Only one process
-// at a time changes a grant, and it reads the current grant first, because some servers revoke a login if a token
-// is renewed twice.
+// tokenStore keeps the grant of one URL. In this process, it is used by only one goroutine at a
+// time. Only one process at a time changes a grant. It reads the current grant first, because some
+// servers revoke a login if a token is renewed twice.
 //
 //	access ─► load ─► good? ─► it
 //	                   └ no ─► lock ─► load ─► good? ─► it
@@ -91,7 +91,7 @@ func (c *Client) tokens(at string) *tokenStore {
 	return c.stores[at]
 }
 
-// maxGrant limits the size of the file.
+// maxGrant is the maximum size of the file.
 const maxGrant = 256 << 10
 
 var errNoGrant = errors.New("no token")
@@ -119,7 +119,7 @@ func (s *tokenStore) load() (*tokenSet, error) {
 	return decodeGrant(raw, s.url)
 }
 
-// decodeGrant parses a grant, which must belong to the URL.
+// decodeGrant parses a grant and checks that it belongs to the URL.
 func decodeGrant(raw []byte, at string) (*tokenSet, error) {
 	g := &tokenSet{}
 	switch err := json.Unmarshal(raw, g); {
@@ -133,11 +133,12 @@ func decodeGrant(raw []byte, at string) (*tokenSet, error) {
 	return g, nil
 }
 
-// lockTime limits the wait for other processes, which hold the lock while they renew a token.
+// lockTime is the maximum time to wait for other processes, which hold the lock while they renew a
+// token.
 const lockTime = 2 * time.Minute
 
-// lock takes the grant's lock among processes until the returned function is called. On systems without
-// file locks, it only covers this process.
+// lock takes the lock of the grant, which other processes respect, until the returned function is
+// called. On systems without file locks, it only has an effect in this process.
 func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds the lock"))
 	defer cancel()
@@ -147,7 +148,7 @@ func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// save replaces the grant completely or not at all.
+// save replaces the stored grant completely or not at all.
 func (s *tokenStore) save(ctx context.Context, g *tokenSet) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +192,8 @@ func (s *tokenStore) remove() error {
 	return nil
 }
 
-// want stores the server's login challenge and the missing scopes for the next login.
+// want stores the server's login challenge. It also stores which scopes are missing, for the next
+// login.
 func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +218,7 @@ func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []strin
 	_ = s.write(g) // the next login requests fewer scopes
 }
 
-// renewBefore is how long before its expiry a token is renewed.
+// renewBefore is the time before the expiry of a token at which the token is renewed.
 const renewBefore = 30 * time.Second
 
 // access returns a valid token, or "" if there is none.
@@ -238,7 +240,8 @@ func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, e
 	return s.renew(ctx, client, old)
 }
 
-// current returns the token if it is valid, "" if there is none, or the grant to renew first.
+// current returns the token if it is valid, or "" if there is none. If the token must be renewed
+// first, it returns the grant in old.
 func (s *tokenStore) current() (old *tokenSet, token string, err error) {
 	g, err := s.load()
 	switch {
@@ -280,7 +283,7 @@ type oauthTransport struct {
 	next   http.RoundTripper
 	store  *tokenStore
 	client *http.Client // for renewing tokens
-	over   atomic.Bool  // login required: the connection sends no further attempts, such as the older protocol
+	over   atomic.Bool  // login required: the connection makes no further attempts, for example with the older protocol
 }
 
 func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -300,7 +303,7 @@ func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusUnauthorized && token != "" {
-		if again := t.renewed(req, token); again != nil { // by another process in the meantime
+		if again := t.renewed(req, token); again != nil { // another process has renewed the token in the meantime
 			_ = resp.Body.Close()
 			if resp, err = t.next.RoundTrip(again); err != nil {
 				return nil, err
@@ -317,7 +320,8 @@ func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, ErrNeedsAuth
 }
 
-// renewed returns a rejected request with the currently stored token; nil if it is the same token.
+// renewed returns a rejected request with the token that is stored now. It returns nil if there is
+// none, or if it is the rejected one.
 func (t *oauthTransport) renewed(req *http.Request, refused string) *http.Request {
 	token, err := t.store.access(req.Context(), t.client)
 	if err != nil || token == "" || token == refused {
@@ -336,7 +340,7 @@ func (t *oauthTransport) renewed(req *http.Request, refused string) *http.Reques
 	return again
 }
 
-// missingScopes returns the scopes that a rejection names.
+// missingScopes returns the scopes that the rejection of a request names.
 func missingScopes(h http.Header) ([]string, bool) {
 	list, err := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate"))
 	if err != nil {

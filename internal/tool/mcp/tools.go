@@ -22,18 +22,19 @@ type remoteTool struct {
 	title  string
 	hints  []string // the server's annotations
 	person bool     // the server requires user interaction
-	digest string   // digest of everything that the model saw of it
+	digest string   // digest of the complete description that the model saw
 }
 
-// Spec describes the tool as the server does. It is never read-only, because the server's claim is not
-// verified.
+// Spec returns the server's description of the tool. It is never read-only, because the server's
+// claim is not verified.
 func (t *remoteTool) Spec() tool.Spec { return t.spec }
 
 func (t *remoteTool) size() int {
 	return len(t.spec.Name) + len(t.spec.Description) + len(t.spec.Input)
 }
 
-// Requests returns one request for the call as a whole, because only the server knows what it would touch.
+// Requests returns one request for the complete call, because only the server knows what the call
+// would touch.
 func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
@@ -57,7 +58,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// Run calls the tool. Any failure of the server is a result.
+// Run calls the tool. Any failure of the server is returned as a result.
 func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
@@ -78,7 +79,8 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	}
 }
 
-// changed returns why the server's tool is not the one that was offered, checked and shown.
+// changed returns the reason why the server's tool is not the same as the tool that was offered,
+// checked and shown.
 func (t *remoteTool) changed() string {
 	switch now := t.l.find(t.spec.Name); {
 	case now == nil:
@@ -89,7 +91,7 @@ func (t *remoteTool) changed() string {
 	return ""
 }
 
-// failure returns an error result with a hint.
+// failure returns an error result that contains a hint.
 func failure(err error) tool.Result {
 	text := shown(err.Error())
 	if hint := hintOf(err); hint != "" {
@@ -104,8 +106,8 @@ const (
 	maxDepth = 64
 )
 
-// arguments parses an input for a server: one JSON object without duplicate fields, which two programs
-// could read differently.
+// arguments parses an input for a server. The input must be one JSON object without duplicate
+// fields, which two programs could read differently.
 func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return json.RawMessage("{}"), nil
@@ -133,7 +135,7 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, err
 }
 
-// members reads the rest of an object after its brace.
+// members reads the rest of an object after its opening brace.
 func members(dec *json.Decoder, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)

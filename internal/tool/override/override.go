@@ -16,8 +16,9 @@ const overrideField = "override"
 
 const overrideDescription = "Only if the user has denied this for the session: ask for one exception that the task needs"
 
-// AllowOverride adds a field "override" to a tool: a call that sets it requests one exception from a denial that
-// applies to the session (agentkit's policy-deny-override). The tool itself does not see the field.
+// AllowOverride adds a field "override" to a tool. A call that sets the field requests one
+// exception from a denial that applies to the session (agentkit's policy-deny-override). The tool
+// itself does not see the field.
 func AllowOverride(t tool.Tool) (tool.Tool, error) {
 	o := &overridableTool{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
@@ -71,8 +72,8 @@ func (o *overridableTool) Run(ctx context.Context, call *tool.Call) (tool.Result
 	return o.Tool.Run(ctx, inner)
 }
 
-// split removes the field from a call's input. The tool itself rejects an input that is not an object or
-// has a field twice.
+// split removes the field from a call's input. The tool itself rejects an input that is not an
+// object or that contains a field twice.
 func (o *overridableTool) split(call *tool.Call) (inner *tool.Call, override bool, err error) {
 	var fields map[string]json.RawMessage
 	_, wrong := jsontree.Parse(call.Input)

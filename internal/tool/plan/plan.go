@@ -4,9 +4,9 @@
 //	EnterPlanMode ─► mode plan: read, search, think
 //	ExitPlanMode {plan} ─► the user reads all of it ─► default │ acceptEdits │ plan on, because …
 //
-// The guards enforce that nothing is changed (package policy). Entering only restricts the
-// model and needs no approval. Leaving needs an approval by the user, whatever rules, grants,
-// hooks and modes say; if no one can answer, it is denied.
+// The guards enforce that nothing is changed (package policy). Starting plan mode only restricts
+// the model and needs no approval. Leaving plan mode needs an approval by the user, independent of
+// rules, grants, hooks and modes. If no one can answer, it is denied.
 //
 //	tools, err := plan.New(plan.Options{Mode: a.Mode, Change: func(ctx context.Context, m policy.Mode) error { … }})
 package plan
@@ -29,7 +29,7 @@ const EnterTool = "EnterPlanMode"
 // Options are the mode of an agent. Both fields are required.
 type Options struct {
 	Mode   func() policy.Mode                                // the current mode
-	Change func(ctx context.Context, mode policy.Mode) error // stores the mode durably; it applies from the next decision on
+	Change func(ctx context.Context, mode policy.Mode) error // stores the mode durably; the mode applies from the next decision
 }
 
 const (
@@ -48,8 +48,8 @@ type exitInput struct {
 
 type plan struct{ o Options }
 
-// New returns EnterPlanMode and ExitPlanMode. Sub-agents get neither: they are in plan mode as long as
-// their parent is.
+// New returns EnterPlanMode and ExitPlanMode. Sub-agents get neither of the tools: they are in plan
+// mode while their parent is in plan mode.
 func New(o Options) ([]tool.Tool, error) {
 	if o.Mode == nil || o.Change == nil {
 		return nil, errors.New("plan: Options.Mode and Options.Change must be set")

@@ -14,7 +14,7 @@ import (
 
 const maxLine = 500 // bytes of a line that are shown
 
-// answer collects what Grep found, up to the limit.
+// answer collects what Grep has found, up to the limit.
 //
 //	content             path:12:the line     path-13-context     -- between groups
 //	files_with_matches  path
@@ -48,7 +48,7 @@ func newAnswer(in grepInput, cwd string) *answer {
 	return a
 }
 
-// line adds a line, or records that it no longer fits.
+// line adds a line, or records that the line no longer fits.
 func (a *answer) line(s string) bool {
 	if a.limit > 0 && a.lines >= a.limit || a.b.Len()+len(s) >= maxBytes {
 		a.full = true
@@ -60,7 +60,7 @@ func (a *answer) line(s string) bool {
 	return true
 }
 
-// file adds the matches in a file.
+// file adds the matches of one file.
 func (a *answer) file(abs string, content []byte, m *matcher) {
 	if a.full {
 		return
@@ -93,12 +93,12 @@ func (a *answer) file(abs string, content []byte, m *matcher) {
 // content adds the matching lines with their context.
 func (a *answer) content(name string, content []byte, m *matcher, first span) {
 	p := &pager{answer: a, name: name, content: content, number: 1}
-	shownTo := -1 // end of the last line shown
+	shownTo := -1 // end of the last line that was shown
 	for at := first; at.from >= 0 && !a.full; {
 		next := m.next(content, at.to+1)
 		from := back(content, at.from, a.before)
 		if shownTo >= 0 && from <= shownTo+1 {
-			from = shownTo + 1 // continues where the last group ended
+			from = shownTo + 1 // this group continues where the last group ended
 		} else if a.lines > 0 && a.before+a.after > 0 && !a.line("--") {
 			return
 		}

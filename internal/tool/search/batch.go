@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	batchFiles      = 256      // files open at the same time
+	batchFiles      = 256      // maximum number of files that are open at the same time
 	ripgrepMinBytes = 16 << 20 // bytes; see Search.narrow
 )
 
-// batch searches files a few hundred at a time, in order. Each file is opened below its folder during the
-// walk. If a batch has many bytes, ripgrep first selects the files that may match; these are searched like
-// the rest.
+// batch searches files a few hundred at a time, in order. Each file is opened below its folder
+// during the walk. If a batch has many bytes, ripgrep first selects the files that may match. Only
+// these are searched, in the same way as other files.
 type batch struct {
 	ctx     context.Context
 	matcher *matcher
@@ -35,7 +35,7 @@ type opened struct {
 func (b *batch) add(f file) error {
 	in, err := f.open()
 	if err != nil {
-		return nil // it may have been removed or may not be readable
+		return nil // the file may have been removed, or may not be readable
 	}
 	if !b.canUseRipgrep() {
 		defer in.Close()
@@ -76,7 +76,7 @@ func (b *batch) search(abs string, in *os.File) error {
 	}
 	content, err := load(in)
 	if err != nil || binary(content) {
-		return nil // an unreadable file has no matches
+		return nil // a file that cannot be read has no matches
 	}
 	b.answer.file(abs, content, b.matcher)
 	if b.answer.full {
@@ -92,7 +92,8 @@ func (b *batch) close() {
 	b.files, b.bytes = b.files[:0], 0
 }
 
-// load reads a file as Read shows it: with \n line endings and without a byte order mark.
+// load reads a file in the form in which Read shows it: with \n line endings and without a byte
+// order mark.
 func load(in io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if bytes.Contains(content, []byte("\r\n")) {
@@ -101,7 +102,7 @@ func load(in io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF")), err
 }
 
-// binary reports whether a content is not text: it has a NUL near the start.
+// binary reports whether a content is not text, because it has a NUL byte near its start.
 func binary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxListed  = 500     // paths in an answer
-	maxMatches = 200_000 // paths kept to find the newest
+	maxMatches = 200_000 // number of paths that are kept to find the newest
 )
 
 type globInput struct {
@@ -109,7 +109,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 	return answered(b.String(), note, unreadable(w.skipped)), nil
 }
 
-// folder finds a folder that the model named.
+// folder returns the folder that the model named.
 func (s *Search) folder(dir string) (workdir.Path, error) {
 	p, err := s.folders.Locate(dir)
 	if err != nil {

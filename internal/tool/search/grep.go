@@ -116,7 +116,7 @@ func (s *Search) grep(ctx context.Context, _ *tool.Call, in grepInput) (tool.Res
 	return a.result(in.Pattern), nil
 }
 
-// grepFile searches one file that the model named, hidden or not.
+// grepFile searches one file that the model named. The file may be hidden.
 func grepFile(p workdir.Path, m *matcher, a *answer) error {
 	in, info, err := p.Open()
 	if err != nil {
@@ -178,7 +178,7 @@ func (in grepInput) wants(rel string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), name) != negated
 }
 
-// binaryName reports whether the file name extension is that of a binary file.
+// binaryName reports whether a file name has an extension of binary files.
 func binaryName(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".avif", ".heic",

@@ -8,11 +8,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignore has the rules of one .gitignore and of the folders above it. A nil *ignore ignores nothing. It is
-// immutable.
+// ignore contains the rules of one .gitignore and of the folders above it. A nil *ignore ignores
+// nothing. It is immutable.
 type ignore struct {
 	above *ignore
-	base  string // the folder of the .gitignore, relative to the root; "." for the root
+	base  string // the folder of the .gitignore, relative to the root; "." for the root itself
 	rules []rule
 }
 
@@ -21,7 +21,7 @@ type rule struct {
 	glob     string // doublestar's syntax
 	negated  bool
 	dirOnly  bool
-	anchored bool // matches the path below base; otherwise the name alone
+	anchored bool // matches the path below base; otherwise it matches only the name
 }
 
 // parseIgnore parses a .gitignore in the folder base.
@@ -51,7 +51,7 @@ func parseRule(line string) (r rule, ok bool) {
 	}
 	r.anchored = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
-	if strings.HasSuffix(line, "/**") { // the folder's content, not the folder itself
+	if strings.HasSuffix(line, "/**") { // matches the content of the folder, but not the folder itself
 		line += "/*"
 	}
 	r.glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(line)
@@ -66,9 +66,9 @@ func trimSpaces(s string) string {
 	return s
 }
 
-// ignores reports whether a path, relative to the root, is ignored. The last matching rule decides, and
-// rules of deeper folders come later. Paths in an ignored folder are never checked, because the walk does
-// not enter it.
+// ignores reports whether a path, relative to the root, is ignored. The last matching rule decides.
+// Rules of deeper folders come later than rules of their parents. Paths in an ignored folder are
+// never checked, because the walk does not enter it.
 func (ig *ignore) ignores(rel string, isDir bool) bool {
 	for ; ig != nil; ig = ig.above {
 		below := rel

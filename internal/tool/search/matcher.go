@@ -13,7 +13,7 @@ type matcher struct {
 	re        *regexp.Regexp
 	in        grepInput
 	multiline bool
-	byLine    bool // the pattern refers to the start or end of the text, so only single lines can be matched
+	byLine    bool // the pattern refers to the start or end of the text; it can therefore only be matched against single lines
 }
 
 func newMatcher(in grepInput) (*matcher, error) {
@@ -45,8 +45,9 @@ func namesText(re *syntax.Regexp) bool {
 // span is a range of bytes of a content.
 type span struct{ from, to int }
 
-// next finds the next matching lines at or after the start of a line: one line, or the lines that a match
-// spans. The span ends before the last line ending. from is negative if there is no match.
+// next finds the next match at or after the start of a line. It returns the matching line, or all
+// lines that the match spans. The span ends before the last line ending. If there is no match, from
+// is negative.
 func (m *matcher) next(content []byte, at int) span {
 	for at < len(content) {
 		if m.byLine {
@@ -59,7 +60,7 @@ func (m *matcher) next(content []byte, at int) span {
 		}
 		found := m.re.FindIndex(content[at:])
 		if found == nil || at+found[0] >= len(content) {
-			break // nothing, or only the empty text after the last line
+			break // nothing, or only the empty text after the last line ending
 		}
 		from := lineStart(content, at+found[0])
 		to := lineEnd(content, at+found[0])

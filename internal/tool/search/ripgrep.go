@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// canUseRipgrep reports whether ripgrep can be used for this pattern. Its syntax is nearly the same as
-// Go's; where it differs, Go's regexp does all the work.
+// canUseRipgrep reports whether ripgrep can be used for this pattern. The syntax of ripgrep is
+// nearly the same as Go's. For patterns where it differs, only Go's regexp is used.
 func (b *batch) canUseRipgrep() bool {
 	if b.ripgrep == "none" || runtime.GOOS != "linux" || b.matcher.byLine {
 		return false
@@ -32,9 +32,9 @@ func (b *batch) canUseRipgrep() bool {
 	return true
 }
 
-// ripgrepFilter asks ripgrep which files of the batch may match. It passes open file descriptors, so that
-// a link cannot redirect ripgrep, without configuration and with an empty environment. ok is false if
-// ripgrep failed.
+// ripgrepFilter runs ripgrep to determine which files of the batch may match. It runs ripgrep
+// without configuration and with an empty environment. It passes open file descriptors, so that a
+// link cannot redirect ripgrep. ok is false if ripgrep failed.
 func (b *batch) ripgrepFilter() (chosen map[int]bool, ok bool) {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()

@@ -8,10 +8,10 @@
 //	s, err := search.New(folders, nil)
 //	registry, err := tool.NewRegistry(s.Tools()...)
 //
-// All files are opened below the session's folders, and links to other directories are
-// never followed. Grep uses Go's regular expressions: RE2,
-// without look-around and back references. With ripgrep in PATH, large searches are
-// faster; it only selects files that may match, so the result is the same.
+// All files are opened below the session's folders. Links to other folders are never followed. Grep
+// uses Go's regular expressions (RE2), which have no look-around and no back references. If ripgrep
+// is in PATH, large searches are faster. Ripgrep only selects files that may match, so the result
+// is the same.
 package search
 
 import (
@@ -23,8 +23,9 @@ import (
 
 // Options configure the tools. The zero value of a field is its default.
 type Options struct {
-	// Hide skips files that the session may not read. It gets canonical paths, must be fast and safe for
-	// concurrent use; nil hides nothing.
+	// Hide returns true for files that the session may not read; they are skipped. It gets
+	// canonical paths, and must be fast and safe for concurrent use. If it is nil, nothing is
+	// hidden.
 	Hide func(abs string) bool
 
 	// Ripgrep is the program for narrowing large searches; "none" disables it. By default, rg is looked up
@@ -37,7 +38,7 @@ type Search struct {
 	folders *workdir.Folders
 	hide    func(abs string) bool
 	ripgrep string // or "none"
-	narrow  int64  // bytes of a batch from which starting ripgrep is worthwhile
+	narrow  int64  // size in bytes from which it is worthwhile to start ripgrep for a batch
 	tools   []tool.Tool
 }
 

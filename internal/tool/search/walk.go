@@ -17,7 +17,7 @@ import (
 // errStop ends a walk early, without an error.
 var errStop = errors.New("stop")
 
-// file is a regular file found by a walk. It is only valid during the visit.
+// file is a regular file found by a walk. It is valid only during the visit.
 type file struct {
 	dir  *os.Root // its folder
 	name string
@@ -26,7 +26,7 @@ type file struct {
 	info fs.FileInfo
 }
 
-// open opens the file, unless it is no longer the one that the walk found.
+// open opens the file, unless it is no longer the file that the walk found.
 func (f file) open() (*os.File, error) {
 	in, err := f.dir.OpenFile(f.name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *walker) walk() error {
 	return err
 }
 
-// enter visits the files of one folder; rel is relative to the path's root.
+// enter visits the files of one folder. rel is the folder's path, relative to w.base.Root.
 func (w *walker) enter(dir *os.Root, rel string, ig *ignore) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (w *walker) see(dir *os.Root, e fs.DirEntry, rel string) error {
 		info, err = dir.Stat(e.Name()) // os.Root refuses a link that leads out
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // removed, leads out or not a file: skip it
+		return nil // removed, leads outside, or is not a file: skip it
 	}
 	f := file{dir: dir, name: e.Name(), rel: w.below(rel), info: info}
 	f.abs = filepath.Join(w.base.Abs, f.rel)
@@ -125,7 +125,7 @@ func (w *walker) see(dir *os.Root, e fs.DirEntry, rel string) error {
 	return w.visit(f)
 }
 
-// below makes a path relative to the start of the walk.
+// below converts a path to a path relative to the start of the walk.
 func (w *walker) below(rel string) string {
 	if w.base.Rel == "." {
 		return rel

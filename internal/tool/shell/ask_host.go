@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// running is a call and the command that it runs. It is stored in the command's context.
+// running is a call together with the command that it runs. It is stored in the command's context.
 type running struct {
 	call  *tool.Call
 	line  string
@@ -20,9 +20,9 @@ type running struct {
 
 type runningKey struct{}
 
-// AskHost is for [sandbox.OpenOptions].Ask: it asks about a host that a command of this tool wants to
-// connect to, if no list names the host or it has a private address. The command's time limit is paused
-// meanwhile. The context must be the command's.
+// AskHost is a function for [sandbox.OpenOptions].Ask. It asks about a host to which a command of
+// this tool wants to connect, if the host is in no list or has a private address. The command's
+// time limit is paused while the user is asked. The context must be the context of the command.
 func AskHost(ctx context.Context, host string, port int, address string) (bool, error) {
 	r, ok := ctx.Value(runningKey{}).(*running)
 	if !ok || r.call.Ask == nil {

@@ -78,7 +78,7 @@ func (detaching) Detach(c *tool.Call) time.Duration {
 // Awaited is false, because a background command may be a server.
 func (detaching) Awaited(*tool.Call) bool { return false }
 
-// mayLeave reports whether the model may request a run outside of the sandbox.
+// mayLeave reports whether the model may request to run a command outside of the sandbox.
 func (s *Shell) mayLeave() bool {
 	return s.opts.Sandbox != nil && s.opts.Sandbox.AllowsUnsandboxed()
 }
@@ -166,8 +166,9 @@ func (s *Shell) output(call *tool.Call) *output {
 	return out
 }
 
-// launch runs a command of a call, in the sandbox if there is one. If the sandbox refuses something, the
-// user can allow it, and the command runs again. The caller closes the output of the result.
+// launch runs a command of a call, in the sandbox if there is one. If the sandbox refuses an
+// access, the user can allow it, and the command runs again. The caller closes the output of the
+// result.
 func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool) (exitState, error) {
 	c.env, c.grace = s.env, s.opts.Grace
 	if s.opts.Sandbox == nil || outside {
@@ -215,7 +216,7 @@ func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (exitSt
 	return end, err
 }
 
-// unlimited is longer than any background command.
+// unlimited is longer than any background command runs.
 const unlimited = 10 * 365 * 24 * time.Hour
 
 // limit returns the time limit of a command.
@@ -246,8 +247,8 @@ func (s *Shell) progress(call *tool.Call) func([]byte) {
 	}
 }
 
-// startDir returns the current directory. If it was deleted or replaced by a link, it returns to the first
-// folder.
+// startDir returns the current directory. If the current directory was deleted or replaced by a
+// link, the shell returns to the first folder.
 func (s *Shell) startDir() (string, error) {
 	cwd, root := s.folders.Cwd(), s.folders.Roots()[0]
 	if cwd == root {

@@ -40,8 +40,8 @@ type exitState struct {
 	out       *output
 }
 
-// run starts the command and copies its output until the shell itself has ended. It does not wait for
-// other processes that hold the pipe.
+// run starts the command and copies its output until the shell itself has ended. It does not wait
+// for other processes that still have the pipe open.
 func (c command) run(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
 	if err := ctx.Err(); err != nil {
 		return exitState{}, err
@@ -88,7 +88,8 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	return end, nil
 }
 
-// arguments returns the arguments of the program, starting with its name, or those of a shell.
+// arguments returns the arguments of the program, starting with the program's name, or the
+// arguments of a shell.
 func (c command) arguments(line string) []string {
 	if c.args != nil {
 		return c.args
@@ -123,7 +124,7 @@ const (
 	byCancel
 )
 
-// killer ends a command and its child processes: first with a signal, then by force.
+// killer ends a command and its child processes. It first sends a signal and then kills them.
 type killer struct {
 	signal func(syscall.Signal) error // signals all of them
 	grace  time.Duration
@@ -146,14 +147,14 @@ func (k *killer) stop(why int32) {
 	}))
 }
 
-// finish kills what the shell left behind and reports whether there was anything.
+// finish kills the processes that the shell left behind, and reports whether there were any.
 func (k *killer) finish() bool {
 	left := k.signal(syscall.SIGKILL) == nil
 	k.end()
 	return left
 }
 
-// end is like finish, for commands that cannot leave anything.
+// end does the same as finish, for commands that cannot leave processes behind.
 func (k *killer) end() {
 	k.over.Store(true)
 	if t := k.timer.Load(); t != nil {
@@ -161,7 +162,7 @@ func (k *killer) end() {
 	}
 }
 
-// dirFollower finds the directory in which a shell ends.
+// dirFollower finds the directory in which a shell ended.
 type dirFollower struct {
 	pipe, sink *os.File
 	number     int // number of the descriptor in the shell
@@ -170,9 +171,9 @@ type dirFollower struct {
 // maxPath is the longest directory name that is accepted from a command.
 const maxPath = 4096
 
-// follow makes the shell report its last directory on a separate descriptor with an EXIT trap, if the
-// command may change it. Other commands run unchanged, so that a shell can replace itself by its last
-// command without a fork.
+// follow makes the shell report its last directory on a separate descriptor. It uses an EXIT trap,
+// and does so only if the command may change the directory. Other commands run unchanged, so that a
+// shell can run its last command without a fork, in its own process.
 func (c command) follow() (*dirFollower, string, error) {
 	if !canFollow || !mayChangeDir(c.line) {
 		return nil, c.first() + c.line, nil
@@ -181,15 +182,15 @@ func (c command) follow() (*dirFollower, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	number := 29 // rarely used by scripts; sh accepts only one digit
+	number := 29 // scripts rarely use this number; sh accepts only one digit
 	if !strings.HasSuffix(c.program, "bash") {
 		number = 8
 	}
 	return &dirFollower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
 }
 
-// mayChangeDir reports whether a command line could change the directory. If a line hides a cd from this check,
-// the change of directory is not noticed, which does no harm.
+// mayChangeDir reports whether a command line could change the directory. If a line hides a cd from
+// this check, the change of directory is not noticed. This does no harm.
 func mayChangeDir(line string) bool {
 	for _, word := range []string{"cd", "pushd", "popd", "eval", "source", ". "} {
 		if strings.Contains(line, word) {

@@ -34,7 +34,8 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	}
 	defer where.close()
 	both := &sink{out: out, progress: progress}
-	// The command must not end with ctx: the killer ends it, because the killer sends a signal first.
+	// The command must not end with ctx. The killer ends it, because the killer sends a signal
+	// first.
 	cmd := c.box.Command(context.WithoutCancel(ctx), c.program)
 	cmd.Args = c.arguments(line)
 	cmd.Dir, cmd.Env = c.dir, c.environ()
@@ -60,7 +61,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	return end, nil
 }
 
-// refused returns what the sandbox refused, for the reader of the result.
+// refused returns the accesses that the sandbox refused, for the reader of the result.
 func (e *exitState) refused() []string {
 	if e.report == nil {
 		return nil
@@ -71,7 +72,7 @@ func (e *exitState) refused() []string {
 	return nil
 }
 
-// clock limits the time of a command. It is paused while the user is asked.
+// clock enforces the time limit of a command. The time limit is paused while the user is asked.
 type clock struct {
 	ask chan questionFlag
 	end chan struct{}
@@ -133,7 +134,7 @@ func (c command) environ() []string {
 	return env
 }
 
-// files returns the descriptors from 3 on.
+// files returns the descriptors from number 3.
 func (f *dirFollower) files() []*os.File {
 	if f == nil {
 		return nil

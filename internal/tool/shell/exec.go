@@ -25,8 +25,8 @@ type execInput struct {
 const execDescription = "Runs one program with arguments, without a shell: no expansion, pipes or redirects. " +
 	"Standard input is empty, and long output is truncated in the middle."
 
-// newExec returns the tool Exec. Its requests are fs.exec of the program's file, and the command that it
-// would run.
+// newExec returns the tool Exec. A call requests fs.exec of the program's file, and also the
+// command that it would run.
 func (s *Shell) newExec() (tool.Tool, error) {
 	t, err := tool.New(tool.Spec{Name: "Exec", Description: execDescription}, s.exec, func(_ *tool.Call, in execInput) ([]policy.Request, error) {
 		if in.Timeout < 0 {
@@ -42,8 +42,8 @@ func (s *Shell) newExec() (tool.Tool, error) {
 	return t, err
 }
 
-// ExecRequest returns the request of Exec in a folder, without its tool and sandbox. path is the PATH in
-// which a program without a folder is looked up.
+// ExecRequest returns the request of Exec in a folder, without its tool and sandbox. path is the
+// PATH in which a program is looked up if its name contains no folder.
 func ExecRequest(program string, args []string, cwd, path string) (policy.Request, error) {
 	f, err := find(program, args, cwd, path)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Shell) exec(ctx context.Context, call *tool.Call, in execInput) (tool.R
 	return end.result(limit), nil
 }
 
-// executable is the file of a program: as named, and without links.
+// executable is the file of a program: the path that was given, and the path without links.
 type executable struct{ named, real string }
 
 // find finds the file of a program.
@@ -101,8 +101,8 @@ func find(program string, args []string, cwd, path string) (executable, error) {
 	return executable{}, fmt.Errorf("%s: not found in PATH", program)
 }
 
-// isExecutable checks a file that would be run. Links are followed as the kernel does: "link/../x" is
-// relative to the link's target.
+// isExecutable checks whether a file that is about to be run is executable. Links are followed in
+// the same way as by the kernel: "link/../x" is relative to the target of the link.
 func isExecutable(named string) (executable, error) {
 	target, err := filepath.EvalSymlinks(named)
 	if err != nil {
@@ -121,7 +121,7 @@ func isExecutable(named string) (executable, error) {
 	return executable{filepath.Clean(named), target}, nil
 }
 
-// path returns the PATH of the programs that are run.
+// path returns the PATH in which the programs are looked up.
 func (s *Shell) path() string {
 	env := s.env
 	if s.opts.Sandbox != nil {

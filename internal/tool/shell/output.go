@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// output keeps the beginning and the end of a command's output in bounded memory, and all of it in a file
-// if it is longer.
+// output keeps the beginning and the end of a command's output in memory of limited size. Longer
+// output is written completely to a file.
 //
 // While the command runs, the file has no name and contains ciphertext, so that nothing remains if the
 // program is killed. The stored output gets its name when the command has ended.
@@ -29,17 +29,17 @@ type output struct {
 	tail  []byte // the last bytes after head; it is shortened from time to time
 	total int64
 	file  *os.File
-	key   [48]byte // of the file, and the start of its stream
+	key   [48]byte // the AES key of the file, then the initial counter of its stream
 	in    cipher.Stream
 	wrote int64
 	err   error // of the file
 }
 
-// StoredOutput is a long output as stored in a file.
+// StoredOutput describes a long output that is stored in a file.
 type StoredOutput struct {
 	Name string // of the file
 	Text []byte // the content for readers
-	File []byte // the bytes on disk: Text, unless it is sealed
+	File []byte // the bytes to write to the disk: Text, unless the file is sealed
 }
 
 func (o *output) write(b []byte) {
@@ -60,7 +60,7 @@ func (o *output) write(b []byte) {
 	}
 }
 
-// spill opens the file and writes the output so far.
+// spill opens the file and writes all output so far to it.
 func (o *output) spill() {
 	if o.dir == "" {
 		return

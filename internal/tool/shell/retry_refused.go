@@ -14,7 +14,8 @@ import (
 // UnixSockets is the resource of an approval request about network.allowUnixSockets.
 const UnixSockets = "unix sockets"
 
-// maxAsked is the maximum number of approval requests for one command about what the sandbox refused.
+// maxAsked is the maximum number of approval requests for one command about accesses that the
+// sandbox refused.
 const maxAsked = 3
 
 // retry is another run of a failed command, after the user allowed what the sandbox refused.
@@ -23,8 +24,8 @@ type retry struct {
 	note string // for the model and the user
 }
 
-// ask asks about what the sandbox refused to a failed command. It returns nil if the command does not run
-// again; notes then contain the reason if the user answered.
+// ask asks the user about the accesses that the sandbox refused to a failed command. It returns nil
+// if the command does not run again. If the user answered, notes then contain the reason.
 func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end exitState, asked map[string]bool) (again *retry, notes []string) {
 	if call.Ask == nil || end.report == nil || end.code == 0 || end.cancelled || end.timedOut {
 		return nil, nil
@@ -58,7 +59,8 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end exitSta
 	return &retry{box, "[the sandbox: " + refused[2:] + "; this was allowed, and the command was run again]"}, nil
 }
 
-// refusedInput is what the user sees about a refusal of the sandbox.
+// refusedInput is the input that the user sees in an approval request about a refusal of the
+// sandbox.
 type refusedInput struct {
 	Command string `json:"command"` // the command that failed and would run again
 	Refused string `json:"refused"`

@@ -10,14 +10,13 @@
 //	sh, err := shell.New(folders, &shell.Options{OutputDir: dir})
 //	registry, err := tool.NewRegistry(sh.Tools()...)
 //
-// A nonzero exit code is not a tool error: the text ends in "Exit code: N", and
-// Result.ExitCode has the code. Only a timeout, a signal and a
-// command that could not start are errors.
+// A nonzero exit code is not a tool error: the text ends with "Exit code: N", and Result.ExitCode
+// contains the code. Only a timeout, a signal, and a command that could not start are errors.
 //
-// When the shell has ended, remaining processes in its process group are killed, and the
-// result says so; a command that creates its own session escapes that. With
-// [Options].Sandbox, no process outlives the command, and the sandbox's settings restrict
-// its access. Only the user can allow a command to run outside of the sandbox.
+// When the shell has ended, the remaining processes in its process group are killed, and the result
+// reports that. A command that creates its own session is not killed. With [Options].Sandbox, no
+// process outlives the command, and the sandbox's settings restrict its access. Only the user can
+// allow a command to run outside of the sandbox.
 package shell
 
 import (
@@ -33,20 +32,20 @@ import (
 
 // Options configure the tool. The zero value of a field is its default.
 type Options struct {
-	// Env is added to the environment of commands, as "NAME=value". From Environ they get only PATH, HOME,
-	// USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM, TMPDIR and TZ, so that keys and tokens are not
-	// passed on.
+	// Env contains variables, as "NAME=value", that are added to the environment of commands. From
+	// Environ, commands get only PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM,
+	// TMPDIR and TZ, so that keys and tokens are not passed on.
 	Env []string
 
 	// Environ is the environment of the user; nil means the environment of this process.
 	Environ []string
 
-	// OutputDir is the folder for complete long outputs, one file of mode 0600 per command, up to MaxFile
-	// bytes. If empty, the part that is not shown is dropped.
+	// OutputDir is the folder for the complete text of long outputs. It has one file of mode 0600 for each
+	// command, with up to MaxFile bytes. If it is empty, output that is not shown is lost.
 	OutputDir string
 	MaxFile   int64 // bytes; 64 MiB
 	// StoreOutput determines how an output is stored: its name, masked and sealed. Nil stores it
-	// unchanged. If it fails, nothing is stored.
+	// unchanged. If the function fails, nothing is stored.
 	StoreOutput func(call *tool.Call, text []byte) (*StoredOutput, error)
 
 	MaxOutput  int           // bytes shown to the model; 30,000
@@ -61,22 +60,22 @@ type Options struct {
 	// [override.AllowOverride].
 	Override bool
 
-	// Exec adds the tool Exec, which runs one program by its file and without a shell (agentkit's
-	// fs.exec).
+	// Exec adds the tool Exec, which runs one program file without a shell (agentkit's fs.exec).
 	Exec bool
 
-	// Sandbox confines commands; if nil, they are not confined. To ask about hosts, open it with
-	// [AskHost]. The caller closes it.
+	// Sandbox confines commands; if nil, they are not confined. To ask about hosts, open the
+	// sandbox with [AskHost]. The caller closes it.
 	Sandbox *sandbox.Sandbox
 
 	// SandboxGrants returns what the user has allowed in the sandbox for the session. It is called before
 	// each command. Nil: nothing.
 	SandboxGrants func() *sandbox.Settings
 
-	// EnvFile is a script that runs at the start of every command, for the variables that it exports
-	// (CLAUDE_ENV_FILE of hooks). It is read again for each command, by this process and not by the
-	// command. Its writer controls commands, so commands must not be able to write it. If empty or
-	// missing: none. If it is longer than 64 KiB, no command starts.
+	// EnvFile is a script that runs at the start of every command, to set the variables that it
+	// exports (CLAUDE_ENV_FILE of hooks). It is read again for each command, by this process and
+	// not by the command. The script controls all later commands, so commands must not be able to
+	// write it. If EnvFile is empty or the file is missing, no variables are set. If the file is
+	// larger than 64 KiB, no command starts.
 	EnvFile string
 
 	// Progress receives output as it arrives, from one goroutine per call. It must not keep the slice and

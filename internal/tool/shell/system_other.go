@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// canFollow is false: a command here gets only the three standard descriptors.
+// canFollow is false: on this system, a command gets only the three standard descriptors.
 const canFollow = false
 
-// termSignals is empty: this system has no signals for that.
+// termSignals is empty: this system has no signals that ask a process to end.
 var termSignals []syscall.Signal
 
 // readNow reads nothing: here, a pipe cannot be read without waiting.

@@ -4,7 +4,7 @@ package shell
 
 import "syscall"
 
-// canFollow is true: a shell can get a descriptor on which to report its directory.
+// canFollow is true: on this system a shell can get a descriptor on which it reports its directory.
 const canFollow = true
 
 // termSignals are the signals that ask a command to end, even if it is stopped.

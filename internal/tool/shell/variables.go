@@ -13,7 +13,7 @@ import (
 // variablesName is the variable that passes the script to the shell; it is unset before the script runs.
 const variablesName = "HOLDFAST_VARIABLES"
 
-// maxVariables limits the script, because the kernel allows 128 KiB for one variable.
+// maxVariables is the maximum size of the script. The kernel allows 128 KiB for one variable.
 const maxVariables = 64 << 10
 
 // variables reads the script that runs at the start of commands.
@@ -41,8 +41,8 @@ func (s *Shell) variables() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// first returns the text before the command, on its first line so that lines keep their numbers. The
-// script's output and exit status are discarded.
+// first returns the text that precedes the command. It is on the first line of the command, so that
+// line numbers do not change. The script's output and exit status are discarded.
 func (c command) first() string {
 	if c.variables == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 )
 
 // watcher waits for output and for the end of a process in one thread, by polling the pipe and the
-// process's descriptor. This makes a short command nearly as cheap as the bare process.
+// process's descriptor. For a short command, this is nearly as fast as starting the process alone.
 type watcher struct{ pidfd int }
 
 func openPipe() (pipe, sink *os.File, err error) {
@@ -26,12 +26,12 @@ func newWatcher(cmd *exec.Cmd) *watcher {
 	return w
 }
 
-// copy copies the output until the shell itself has ended or its time is up, kills what it left behind,
-// and reports whether there was anything. It reads what the pipe contains then, but does not wait for
-// another process to close it.
+// copy copies the output until the shell itself has ended or its time limit is reached. It then
+// kills the processes that the shell left behind, and reports whether there were any. It reads what
+// the pipe contains at that time. It does not wait until another process closes the pipe.
 func (w *watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duration, take func([]byte)) bool {
 	r := &reader{fd: int(pipe.Fd()), buf: make([]byte, 32<<10), take: take}
-	if w.pidfd < 0 { // an old kernel: watch only the pipe
+	if w.pidfd < 0 { // with an old kernel, only the pipe is watched
 		timer := time.AfterFunc(limit, func() { k.stop(byTimeout) })
 		defer timer.Stop()
 		for r.read() {
@@ -46,7 +46,7 @@ func (w *watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Durat
 	return left
 }
 
-// wait reads until the process has ended, and stops it when its time is up.
+// wait reads until the process has ended. It stops the process when its time limit is reached.
 func (w *watcher) wait(r *reader, k *killer, deadline time.Time) {
 	fds := []unix.PollFd{{Fd: int32(w.pidfd), Events: unix.POLLIN}, {Fd: int32(r.fd), Events: unix.POLLIN}}
 	for {
@@ -67,7 +67,7 @@ func (w *watcher) wait(r *reader, k *killer, deadline time.Time) {
 	}
 }
 
-// reader reads a pipe that is known to be ready.
+// reader reads a pipe that is known to have data or to be closed.
 type reader struct {
 	fd   int
 	buf  []byte
@@ -84,7 +84,7 @@ func (r *reader) read() bool {
 	return !r.end
 }
 
-// rest reads what is already in the pipe.
+// rest reads the data that is already in the pipe.
 func (r *reader) rest() {
 	fds := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}
 	for limit := 1 << 20; !r.end && limit > 0; limit -= len(r.buf) { // do not wait for a writer that escaped

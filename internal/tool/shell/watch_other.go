@@ -16,15 +16,15 @@ func openPipe() (pipe, sink *os.File, err error) { return os.Pipe() }
 
 func newWatcher(*exec.Cmd) *watcher { return &watcher{} }
 
-// copy copies the output until the shell itself has ended or its time is up, kills what it left behind,
-// and reports whether there was anything. It reads what the pipe contains then, but does not wait for
-// another process to close it.
+// copy copies the output until the shell itself has ended or its time limit is reached. It then
+// kills the processes that the shell left behind, and reports whether there were any. It reads what
+// the pipe contains at that time. It does not wait until another process closes the pipe.
 func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duration, take func([]byte)) bool {
 	timer := time.AfterFunc(limit, func() { k.stop(byTimeout) })
 	defer timer.Stop()
 	done := make(chan bool)
 	go func() {
-		_ = cmd.Wait() // the exit state has the result
+		_ = cmd.Wait() // the result is in the exit state
 		left := k.finish()
 		_ = pipe.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
 		done <- left
@@ -46,7 +46,7 @@ func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duratio
 	}
 }
 
-// rest reads what is already in the pipe.
+// rest reads the data that is already in the pipe.
 func rest(pipe *os.File, buf []byte, take func([]byte)) {
 	_ = pipe.SetReadDeadline(time.Time{})
 	raw, err := pipe.SyscallConn()

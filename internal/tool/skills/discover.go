@@ -18,8 +18,8 @@ import (
 
 // Set is the result of [Discover].
 type Set struct {
-	Skills   []*Skill  // by name, without the shadowed ones
-	Shadowed []*Skill  // skills that are not used because another skill has the same name, each with that skill
+	Skills   []*Skill  // by name, without skills that are hidden by another skill with the same name
+	Shadowed []*Skill  // skills that are not used because another skill has the same name, each together with that other skill
 	Problems []Problem // of unusable skills
 
 	read []*Skill // all, in the order in which they were read
@@ -29,8 +29,9 @@ type Set struct {
 // file is the file of a skill.
 const file = "SKILL.md"
 
-// Discover reads skills. If several have one name, the one of the last location is used. A missing
-// location has no skills; an unusable skill only causes a problem.
+// Discover reads skills. If several skills have the same name, the one from the last location is
+// used. A location that does not exist has no skills. A skill that cannot be used only causes a
+// problem, not an error.
 func Discover(places []Location) *Set {
 	s := &Set{seen: map[string][]byte{}}
 	for _, p := range places {
@@ -108,8 +109,8 @@ func (s *Set) problem(p Location, path string, err error) {
 	s.Problems = append(s.Problems, Problem{File: path, Detail: err.Error(), Source: p.Source})
 }
 
-// Digest returns the digest of the names and contents of a source's skills and commands, including
-// unusable ones; "" if there are none.
+// Digest returns the digest of the names and contents of a source's skills and commands. This
+// includes skills and commands that cannot be used. The digest is "" if there are none.
 func (s *Set) Digest(places []Location, of Source) string {
 	h := sha256.New()
 	n := 0
@@ -136,7 +137,7 @@ func (s *Set) Digest(places []Location, of Source) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Find returns the skill with a name.
+// Find returns the skill with the given name.
 func (s *Set) Find(name string) (*Skill, bool) {
 	i := slices.IndexFunc(s.Skills, func(sk *Skill) bool { return sk.Name == name })
 	if i < 0 {
@@ -145,7 +146,8 @@ func (s *Set) Find(name string) (*Skill, bool) {
 	return s.Skills[i], true
 }
 
-// UserSkill returns the skill that the user means by /name: a name takes precedence over an alias.
+// UserSkill returns the skill that the user selects with /name. A name takes precedence over an
+// alias.
 func (s *Set) UserSkill(name string) (*Skill, bool) {
 	if sk, ok := s.Find(name); ok {
 		return sk, true
@@ -157,7 +159,7 @@ func (s *Set) UserSkill(name string) (*Skill, bool) {
 	return s.Skills[i], true
 }
 
-// Filter removes the skills for which leave returns true.
+// Filter removes the skills for which the function leave returns true.
 func (s *Set) Filter(leave func(*Skill) bool) *Set {
 	out := *s
 	out.Skills = slices.DeleteFunc(slices.Clone(s.Skills), leave)
@@ -166,7 +168,7 @@ func (s *Set) Filter(leave func(*Skill) bool) *Set {
 
 // opened is a location that is being read.
 type opened struct {
-	root *os.Root // nil if links may lead anywhere
+	root *os.Root // nil if links may lead to any place
 	dir  string   // inside root, or absolute
 }
 
@@ -224,7 +226,7 @@ func (f *opened) entries(below string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(f.root.FS(), filepath.ToSlash(filepath.Join(f.dir, below)))
 }
 
-// maxFolders limits how deep commands are nested.
+// maxFolders is the maximum nesting depth of commands.
 const maxFolders = 4
 
 // commands returns the command files among entries, and in their folders. It does not follow links to
@@ -264,8 +266,8 @@ func (f *opened) lstat(name string) (fs.FileInfo, error) {
 	return f.root.Lstat(filepath.Join(f.dir, name))
 }
 
-// commandName returns the name of the command in a file: its folders below the location, and the file's
-// name.
+// commandName returns the name of the command in a file. It consists of the file's folders below
+// the location and the file's name.
 func (p Location) commandName(path string) string {
 	rel, err := filepath.Rel(p.Dir, path)
 	if err != nil {

@@ -5,9 +5,9 @@
 //	PROJECT/.agents/skills/…          ├─ [Discover] ─┤   the body: when the model calls Skill
 //	PROJECT/.claude/commands/x.md    ─┘              └─► /commit NOW: the body replaces the prompt ([Set.Expand])
 //
-// A skill is text for a model. Its allowed-tools need no approval by the mode until its turn ends
-// ([policy.Limit]); deny and ask rules still apply. Callers pass only trusted skills of a
-// project.
+// A skill is text for a model. The tools in its allowed-tools need no approval by the mode until
+// the skill's turn ends ([policy.Limit]). Deny and ask rules still apply. Callers pass the skills
+// of a project only if the project is trusted.
 //
 //	set := skills.Discover(places)
 //	t, err := skills.New(set, &skills.Options{Enter: enter})
@@ -38,7 +38,7 @@ type Skill struct {
 	WhenToUse      string   `json:"when_to_use,omitempty"`
 	Hint           string   `json:"argument_hint,omitempty"` // description of its arguments, for the user
 	Allow          []string `json:"allowed_tools,omitempty"` // rules for calls that need no approval while the skill is used
-	Model          string   `json:"model,omitempty"`         // the model it was written for
+	Model          string   `json:"model,omitempty"`         // the model for which it was written
 	Notes          []string `json:"notes,omitempty"`         // ignored keys of its front matter
 	Aliases        []string `json:"aliases,omitempty"`       // for the user
 	Source         Source   `json:"source"`
@@ -71,5 +71,5 @@ const (
 	maxBody        = 100 << 10 // bytes
 	maxSkills      = 200       // skills of one location
 	maxActive      = 4         // skills in one turn
-	maxListed      = 15_000    // bytes of names and descriptions in the tool's description
+	maxListed      = 15_000    // size in bytes of the names and descriptions in the tool's description
 )

@@ -32,7 +32,7 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Detail)
 }
 
-// parser reads one file and keeps the first error.
+// parser reads one file, and keeps only the first error.
 type parser struct {
 	b   []byte
 	sk  *Skill
@@ -87,7 +87,7 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 	return p.sk, nil
 }
 
-// name checks the name against the folder's or the file's name.
+// name compares the name with the name of the folder or the file.
 func (p *parser) name(folder string, at int) {
 	sk := p.sk
 	if sk.Command {
@@ -104,8 +104,9 @@ func (p *parser) name(folder string, at int) {
 	}
 }
 
-// usable reports whether a name is valid: 1 to 64 of a-z, 0-9 and -, without - at an end or twice in a
-// row; for commands also A-Z, _ and folders before a colon.
+// usable reports whether a name is valid. A valid name has 1 to 64 characters a-z, 0-9 and -,
+// without - at an end or twice in a row. Names of commands may also contain A-Z, _ and folders
+// before a colon.
 func usable(name string, command bool) bool {
 	if folders, last, ok := strings.Cut(name, ":"); ok && command {
 		return len(name) <= maxName && usable(folders, true) && usable(last, true)
@@ -118,8 +119,8 @@ func usable(name string, command bool) bool {
 	})
 }
 
-// refused has the keys that are errors here because they restrict something in other programs, with a hint for
-// each.
+// refused contains the keys that are errors here, because they restrict something in other
+// programs. For each key it has a hint.
 var refused = map[string]string{
 	"hooks": "define hooks in settings",
 }
@@ -133,7 +134,7 @@ var ignoredKeys = map[string]string{
 	"paths":   "a skill is always offered or never",
 }
 
-// silent are keys without an effect, such as information for readers.
+// silent contains the keys without an effect, such as information for readers.
 var silent = []string{
 	"license", "compatibility", "metadata", "version", "author", "authors", "tags", "keywords", "homepage", "repository", "category",
 }
@@ -213,7 +214,7 @@ func (p *parser) text(m *jsontree.Member) string {
 	return s
 }
 
-// line checks a single-line text and its maximum length in characters.
+// line returns a text as one line. It checks the maximum length in characters.
 func (p *parser) line(m *jsontree.Member, most int) string {
 	s := strings.Join(strings.Fields(p.text(m)), " ")
 	if n := utf8.RuneCountInString(s); n > most {
@@ -222,7 +223,7 @@ func (p *parser) line(m *jsontree.Member, most int) string {
 	return s
 }
 
-// hint accepts text in brackets, which YAML parses as a list.
+// hint also accepts text in brackets, which YAML parses as a list.
 func (p *parser) hint(m *jsontree.Member) string {
 	if m.Value.Kind != jsontree.List {
 		return p.line(m, 200)
@@ -241,7 +242,8 @@ func (p *parser) flag(m *jsontree.Member) bool {
 	return m.Value.Text == "true"
 }
 
-// words returns the items of a list, or of a text separated by commas and spaces outside of parentheses.
+// words returns the items of a list. A text is split at commas and spaces that are not in
+// parentheses.
 func (p *parser) words(m *jsontree.Member) []string {
 	var list []string
 	switch m.Value.Kind {
@@ -261,7 +263,8 @@ func (p *parser) words(m *jsontree.Member) []string {
 	return list
 }
 
-// tools parses the rules for calls that need no approval. An invalid rule allows nothing and is noted.
+// tools parses the rules for calls that need no approval. An invalid rule allows nothing, and is
+// reported in Notes.
 func (p *parser) tools(m *jsontree.Member) (list []string) {
 	for _, rule := range p.words(m) {
 		if err := (&policy.Limit{Allow: []string{rule}}).CheckRules(""); err != nil {

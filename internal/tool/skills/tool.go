@@ -20,8 +20,8 @@ const ToolName = "Skill"
 
 // Options configure [New].
 type Options struct {
-	// Enter activates a skill before the model reads it: its rules, and read access to its folder. An
-	// error prevents its use. Nil does nothing.
+	// Enter activates a skill before the model reads it. Its rules apply then, and its folder can
+	// be read. An error prevents its use. Nil does nothing.
 	Enter func(ctx context.Context, call *tool.Call, s *Skill) error
 }
 
@@ -59,7 +59,7 @@ func New(set *Set, o *Options) (*Skills, error) {
 	return s, err
 }
 
-// Tools returns the tool; nil for a nil Skills.
+// Tools returns the tool, or nil for a nil Skills.
 func (s *Skills) Tools() []tool.Tool {
 	if s == nil {
 		return nil
@@ -67,7 +67,7 @@ func (s *Skills) Tools() []tool.Tool {
 	return []tool.Tool{s.tool}
 }
 
-// EndTurn forgets which skills were called in the turn.
+// EndTurn forgets which skills were called in the turn that ends.
 func (s *Skills) EndTurn() {
 	if s == nil {
 		return
@@ -78,8 +78,8 @@ func (s *Skills) EndTurn() {
 	clear(s.given)
 }
 
-// Forget makes the tool return the turn's skills again when they are called, because the transcript may no
-// longer contain them.
+// Forget makes the tool return the skills of the turn again when they are called, because the
+// transcript may no longer contain them.
 func (s *Skills) Forget() {
 	if s == nil {
 		return
@@ -109,8 +109,8 @@ func (s *Skills) offered() []*Skill {
 	return list
 }
 
-// describe lists names and descriptions within a limit: all names, and as much of the descriptions as
-// fits.
+// describe lists names and descriptions within a limit. It lists all names, and as much of the
+// descriptions as the limit allows.
 func describe(list []*Skill) string {
 	size := 0
 	for _, sk := range list {
@@ -153,8 +153,8 @@ func (s *Skills) find(name string) (*Skill, error) {
 	return nil, fmt.Errorf("unknown skill %.80q; %s", name, spelling.Hint(name, names, "the skills are"))
 }
 
-// requests returns a read-only request: a skill is only read, and the calls that follow are checked as
-// usual.
+// requests returns a read-only request: the call only reads a skill, and the calls that follow are
+// checked as usual.
 func (s *Skills) requests(_ *tool.Call, in input) ([]policy.Request, error) {
 	sk, err := s.find(in.Skill)
 	if err != nil {
@@ -203,7 +203,7 @@ func (sk *Skill) Limit() *policy.Limit {
 	return &policy.Limit{Name: "skill " + sk.Name, Allow: slices.Clone(sk.Allow), Origin: policy.Origin{File: sk.File, Line: sk.Line}}
 }
 
-// Reads returns the rule for reading the skill's folder; "" for a command.
+// Reads returns the rule that allows reading the skill's folder, or "" for a command.
 func (sk *Skill) Reads() string {
 	if sk.Dir == "" {
 		return ""
@@ -223,8 +223,8 @@ var (
 	numbered = lazyregexp.Must(`\$ARGUMENTS\[\d{1,2}\]|\$ARGUMENTS\b|\$[1-9]\b`)
 )
 
-// Text returns what the model reads: the body with the arguments in their places or appended, and the path
-// of the skill's files.
+// Text returns the text that the model reads: the body, in which the arguments are inserted or to
+// which they are appended, and the path of the skill's files.
 func (sk *Skill) Text(args string) string {
 	args = strings.TrimSpace(args)
 	words := strings.Fields(args)
@@ -274,10 +274,10 @@ func (sk *Skill) Text(args string) string {
 	return b.String()
 }
 
-// inline matches a command in a text that is replaced by its output.
+// inline matches a command in a text. The command is replaced by its output.
 var inline = lazyregexp.Must("!`([^`\n]+)`")
 
-// Commands returns the commands in a text, in their order.
+// Commands returns the commands in a text, in the order of the text.
 func (sk *Skill) Commands(body string) (lines []string) {
 	for _, m := range inline().FindAllStringSubmatch(body, -1) {
 		if line := strings.TrimSpace(m[1]); line != "" && !slices.Contains(lines, line) {
@@ -287,8 +287,8 @@ func (sk *Skill) Commands(body string) (lines []string) {
 	return lines
 }
 
-// Command splits a user's prompt: "/commit now" is commit and now. ok is false if the prompt is not a
-// command, such as a path.
+// Command splits a prompt of the user: "/commit now" becomes commit and now. ok is false if the
+// prompt is not a command, such as a path.
 func Command(prompt string) (name, args string, ok bool) {
 	rest, ok := strings.CutPrefix(prompt, "/")
 	if !ok {
@@ -301,8 +301,8 @@ func Command(prompt string) (name, args string, ok bool) {
 	return name, args, usable(name, true)
 }
 
-// Expand returns the skill that a user's prompt calls, and its text; nil if the prompt does not call a
-// skill. An error says why the skill cannot be used.
+// Expand returns the skill that a user's prompt calls, and its text; nil if the prompt does not
+// call a skill. The error is the reason why the skill cannot be used.
 func (s *Set) Expand(prompt string) (*Skill, string, error) {
 	name, args, ok := Command(prompt)
 	if !ok {

@@ -7,7 +7,7 @@
 //	board, err := tasks.Open(sessions, id, nil)
 //	registry, err := tool.NewRegistry(board.Tools("me")...)
 //
-// The package runs nothing: the agents decide who does a task, and when.
+// The package runs nothing: the agents decide who does a task and when.
 package tasks
 
 import (
@@ -41,7 +41,7 @@ type Task struct {
 	ID          string   `json:"id"` // "1", "2", … in the order of creation
 	Subject     string   `json:"subject"`
 	Description string   `json:"description,omitempty"`
-	ActiveForm  string   `json:"active_form,omitempty"` // what to show while it is in progress: "Running tests"
+	ActiveForm  string   `json:"active_form,omitempty"` // the text to show while the task is in progress: "Running tests"
 	Status      Status   `json:"status"`
 	Owner       string   `json:"owner,omitempty"`      // the owner, or ""
 	BlockedBy   []string `json:"blocked_by,omitempty"` // ids of tasks that must be completed first
@@ -51,7 +51,7 @@ type Task struct {
 // Change is the payload of a task.changed record: the new state of the task.
 type Change struct {
 	Task  Task   `json:"task"`
-	Agent string `json:"by,omitempty"` // the agent; "" is the main one
+	Agent string `json:"by,omitempty"` // the name of the agent; "" is the main agent
 }
 
 // The errors of this package, for errors.Is.
@@ -62,7 +62,7 @@ var (
 	ErrOwned   = errors.New("the task has another owner")
 )
 
-// Error rejects a change of the list. Its text is for models and users.
+// Error rejects a change of the list. Its text is intended for models and users.
 type Error struct {
 	Task   string
 	Err    error
@@ -85,11 +85,12 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options configure [Open].
 type Options struct {
-	// Created and Completed are called before a task is created or completed; an error prevents it. by is
-	// the agent; "" is the main one. They may be called several times for one change if another program
-	// changed the list first.
+	// Created and Completed are called before a task is created or completed; an error prevents it.
+	// by is the name of the agent; "" is the main agent. They may be called several times for one
+	// change, if another program changed the list first.
 	Created, Completed func(ctx context.Context, t Task, by string) error
-	// FindSession returns the session on first use, instead of the one that [Open] was given.
+	// FindSession is called on first use. It returns the session, which replaces the one that
+	// [Open] was given.
 	FindSession func(ctx context.Context) (*session.Sessions, string, error)
 	// Changed is called after a change of the list was recorded.
 	Changed func(ctx context.Context)
@@ -167,7 +168,8 @@ func (b *List) Create(ctx context.Context, by string, list ...Task) ([]Task, err
 	})
 }
 
-// Update changes a task with change, which is called again if another program changed the list first.
+// Update changes a task with the function change. If another program changed the list first, change
+// is called again.
 func (b *List) Update(ctx context.Context, by, id string, change func(*Task) error) (Task, error) {
 	list, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		t, err := find(now, id)
@@ -187,7 +189,7 @@ func (b *List) Update(ctx context.Context, by, id string, change func(*Task) err
 	return list[0], nil
 }
 
-// change records the tasks that next returns: new or changed ones.
+// change records the tasks that next returns, which are new or changed.
 func (b *List) change(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
 	list, err := b.write(ctx, by, next)
 	if err == nil && len(list) > 0 && b.o.Changed != nil {
@@ -313,7 +315,8 @@ func (t Task) clone() Task {
 	return t
 }
 
-// maxText limits the texts of a task in bytes, and maxTasks the length of the list.
+// maxText is the maximum size of the texts of a task in bytes. maxTasks is the maximum length of
+// the list.
 const (
 	maxText  = 16 << 10
 	maxTasks = 10_000
@@ -356,7 +359,8 @@ func (b *List) ask(ctx context.Context, by string, changed []Task) error {
 	return nil
 }
 
-// check rejects a task that is invalid among the others. moved means that its status is new.
+// check rejects a task that is invalid in combination with the other tasks. moved is true if its
+// status has changed.
 func (t *Task) check(all []Task, moved bool) error {
 	bad := func(format string, args ...any) error {
 		return &Error{Task: t.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -390,7 +394,8 @@ func (t *Task) check(all []Task, moved bool) error {
 	return nil
 }
 
-// dependsOn reports whether a task waits for the one with this id, directly or through others.
+// dependsOn reports whether a task waits for the task with this id, directly or through other
+// tasks.
 func dependsOn(all []Task, from Task, id string, seen map[string]bool) bool {
 	if from.ID == id {
 		return true

@@ -47,7 +47,7 @@ type todo struct {
 	ActiveForm string `json:"activeForm,omitempty" jsonschema:"What to show while the task is in progress"`
 }
 
-// Tools returns TaskCreate, TaskGet, TaskList and TaskUpdate for an agent; "" is the main one.
+// Tools returns TaskCreate, TaskGet, TaskList and TaskUpdate for an agent; "" is the main agent.
 func (b *List) Tools(by string) ([]tool.Tool, error) {
 	m := toolMaker{}
 	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the task list. Use it for work with three or more steps."},
@@ -77,7 +77,8 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 	return m.tools, m.err
 }
 
-// TodoTool returns TodoWrite, which replaces the list as a whole, for agents without dependent tasks.
+// TodoTool returns TodoWrite, which replaces the complete list. It is for agents that need no
+// dependencies between tasks.
 func (b *List) TodoTool(by string) (tool.Tool, error) {
 	m := toolMaker{}
 	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the task list. Keep it up to date: only one task is in_progress at a time, and a task is set to completed as soon as it is done."},
@@ -159,8 +160,8 @@ func (in updateInput) apply(t *Task) {
 	}
 }
 
-// claimed makes an agent that starts a task its owner, and rejects changes to another agent's running
-// task. The main agent may assign any task.
+// claimed makes an agent that starts a task the owner of the task. It rejects changes to a task
+// that another agent is working on. The main agent may assign any task.
 func (t *Task) claimed(before *Task, by string) error {
 	if by == "" {
 		return nil
@@ -187,7 +188,7 @@ func (t *Task) wait(id string) {
 	}
 }
 
-// replace replaces the list of todos; todos with the same text remain the same task.
+// replace replaces the list of todos. A todo whose text was already in the list keeps its task.
 func (b *List) replace(ctx context.Context, by string, todos []todo) (string, error) {
 	_, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		var changed []Task
@@ -227,7 +228,7 @@ func same(a, b Task) bool {
 	return a.Subject == b.Subject && a.ActiveForm == b.ActiveForm && a.Status == b.Status
 }
 
-// oneLine returns a text as one line, so that it cannot look like two tasks.
+// oneLine returns a text as one line, so that a text cannot look like two tasks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // render returns a list as text, one line per task.

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxWords limits the text of a teammate's last message, in bytes.
+// maxWords is the maximum size, in bytes, of the text of a teammate's last message.
 const maxWords = 4000
 
 // idle is called when a teammate becomes idle. It returns the teammate's next input, or "".
@@ -56,7 +56,8 @@ func (t *Team) askHooks(ctx context.Context, m *teammate) (next string) {
 	return "TeammateIdle hook: " + cmp.Or(out.Block.Text, "continue")
 }
 
-// ended returns the teammate's last turn: its id, why it ended, and the last message.
+// ended returns information about the teammate's last turn: its id, the reason why it ended, and
+// the last message.
 func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, text string) {
 	for _, e := range slices.Backward(m.Agent().Snapshot().Items) {
 		if text = e.Text(); e.Role() == transcript.RoleAssistant && text != "" {

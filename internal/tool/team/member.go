@@ -18,7 +18,7 @@ const broadcastName = "*"
 // actorPrefix is the prefix of the tags of teammates' sessions.
 const actorPrefix = "teammate:"
 
-// retired is the prefix of their tags after they have left.
+// retired is the prefix of the tags of teammates that have left.
 const retired = "former-teammate:"
 
 // member is the content of a teammate's tag.
@@ -69,8 +69,8 @@ func parse(tag string) (m member, ok bool) {
 	return m, checkName(m.team) == nil && checkName(m.name) == nil && m.kind != ""
 }
 
-// checkName rejects an invalid name of a team or a teammate. Valid are lower-case letters, digits and
-// hyphens, at most 32.
+// checkName rejects an invalid name of a team or a teammate. A valid name has at most 32
+// characters, which are lower-case letters, digits and hyphens.
 func checkName(name string) error {
 	bad := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
 	if name == "" || len(name) > 32 || bad || strings.HasPrefix(name, "-") {
@@ -82,7 +82,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// find returns the member's agent definition with its own model.
+// find returns the agent definition of the member, with the model of the member.
 func (m member) find(s *agent.Subagents) (agent.Definition, error) {
 	for _, d := range s.Definitions() {
 		if d.Name == m.kind {

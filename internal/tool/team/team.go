@@ -18,23 +18,24 @@ import (
 
 // Options configure [New].
 type Options struct {
-	// Tasks returns the shared task list when it is needed; nil: teammates are not notified of unblocked
-	// tasks.
+	// Tasks returns the shared task list; it is called when the list is needed. If it is nil,
+	// teammates are not notified of unblocked tasks.
 	Tasks func() *tasks.List
 	// Max is the maximum number of teammates; default 16.
 	Max int
 }
 
-// Team is the team of one agent, the lead, which has one team at a time. It is safe for concurrent use.
+// Team is the team of one agent, the lead. A lead has one team at a time. It is safe for concurrent
+// use.
 type Team struct {
 	o Options
 
 	mu      sync.Mutex
-	subs    *agent.Subagents // set with the first teammate
+	subs    *agent.Subagents // set when the first teammate is created
 	name    string           // "" if there is no team
 	about   string
 	members map[string]*teammate     // by name
-	joining map[string]chan struct{} // teammates that are being started, closed when that is done
+	joining map[string]chan struct{} // teammates that are being started; each channel is closed when the start is complete
 }
 
 // teammate is a running teammate.
@@ -42,7 +43,7 @@ type teammate struct {
 	*agent.Teammate
 	member
 	ending      bool // the teammate leaves when it becomes idle
-	keptWorking int  // number of times in a row that hooks made it continue
+	keptWorking int  // number of times in a row that hooks made the teammate continue
 }
 
 // maxKeepWorking is the maximum number of times in a row that hooks may make a teammate continue.
@@ -85,7 +86,7 @@ func (t *Team) MemberOf(sessionID string) string {
 	return ""
 }
 
-// lead returns the agent that leads; it exists if there are teammates.
+// lead returns the agent that leads the team. There is one if there are teammates.
 func (t *Team) lead() *agent.Agent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +105,7 @@ func (t *Team) memberList() []*teammate {
 	return list
 }
 
-// Join is for [agent.SubagentOptions].Named: the sub-agent becomes a teammate.
+// Join is a function for [agent.SubagentOptions].Named. It makes the sub-agent a teammate.
 func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, o agent.TeammateOptions, team, prompt string) (tool.Result, error) {
 	who := member{team: team, name: o.Name, kind: o.Kind.Name, mode: o.Mode, model: o.Kind.Model}
 	for _, d := range s.Definitions() {
@@ -179,8 +180,8 @@ func (t *Team) joinDone(name string) {
 	delete(t.joining, name)
 }
 
-// settle waits for teammates that are being started: one answer may start several, and the first may write
-// to the last.
+// settle waits for teammates that are being started. One answer may start several, and the first of
+// them may write to the last.
 func (t *Team) settle(ctx context.Context) error {
 	for {
 		t.mu.Lock()
@@ -226,7 +227,7 @@ func (t *Team) startTeammate(ctx context.Context, s *agent.Subagents, h agent.Te
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		m.Teammate = a // it is a member before its first turn, in which it may write to others
+		m.Teammate = a // it becomes a member before its first turn, because it may write to other members in that turn
 		t.subs, t.name, t.members[who.name] = s, who.team, m
 		return nil
 	}
@@ -245,8 +246,8 @@ func (t *Team) forget(m *teammate) {
 	}
 }
 
-// Resume is for [agent.SubagentOptions].Resumed: it resumes the teammates of the lead's session. The
-// returned texts are for the user.
+// Resume is a function for [agent.SubagentOptions].Resumed. It resumes the teammates of the lead's
+// session. The returned texts are intended for the user.
 func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	lead := s.Agent()
 	if lead == nil || lead.Sessions() == nil {

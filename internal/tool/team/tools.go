@@ -123,7 +123,7 @@ type protocol struct {
 	Type    string `json:"type"`
 	Approve *bool  `json:"approve"`
 	Reason  string `json:"reason"`
-	Request string `json:"request_id"` // of a shutdown_request; at most one exists
+	Request string `json:"request_id"` // the id of a shutdown_request; there is at most one
 }
 
 // send sends a message.
@@ -190,7 +190,7 @@ func (t *Team) recipients(from, to string) ([]*teammate, error) {
 	return list, nil
 }
 
-// word returns the text of a message, and applies its effect.
+// word returns the text of a message, and applies the effect of the message.
 func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
 	if s, ok := in.Message.(string); ok {
 		if strings.TrimSpace(s) == "" {

@@ -17,8 +17,8 @@ import (
 // messageID returns the id of the item that a call of SendMessage creates in its recipients' sessions.
 func messageID(sender, use string) string { return "message-" + sender + "-" + use }
 
-// unknownCalls tells an agent that was killed during SendMessage which recipients got the message. The log
-// only says that the outcome of the call is unknown.
+// unknownCalls reports to an agent that was killed during SendMessage which recipients got the
+// message. The log only says that the outcome of the call is unknown.
 func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[string]string) error {
 	items := of.Snapshot().Items
 	lost := map[string]bool{}
@@ -49,7 +49,8 @@ func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[s
 	return nil
 }
 
-// maxScanned limits how many items, from the end, are searched for calls with an unknown outcome.
+// maxScanned is the maximum number of items, from the end, that are searched for calls with an
+// unknown outcome.
 const maxScanned = 100
 
 func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.ToolUse, sessions map[string]string) error {
@@ -80,8 +81,8 @@ func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.
 	return err
 }
 
-// hasItem reports whether a session has, or ever had, an item with this id. It reads from the end, because
-// the item would be recent.
+// hasItem reports whether a session has or had an item with this id. It reads from the end, because
+// the item would be among the last.
 func hasItem(ctx context.Context, s *session.Sessions, id, item string) (bool, error) {
 	for rec, err := range s.Records(ctx, id, session.Range{Reverse: true}) {
 		if err != nil {

@@ -11,36 +11,37 @@ import (
 // NoApproval is a [tool.Tool] whose calls may run without an approval: another program has started them
 // and only reports them.
 type NoApproval interface {
-	// RunsWithoutApproval returns who runs a call without an approval, or "" if the call needs one. Such a
-	// call is recorded as allowed by that program; if the policy denies it, the call is stopped as far as
-	// possible.
+	// RunsWithoutApproval returns the program that runs a call without an approval, or "" if the
+	// call needs one. Such a call is recorded as allowed by that program. If the policy denies it,
+	// the call is stopped as far as this is possible.
 	RunsWithoutApproval(call *tool.Call) string
 }
 
-// Voidable is a [tool.Tool] whose calls can become void while they wait for an answer, because the program
-// that requested them has ended.
+// Voidable is a [tool.Tool] whose calls can become void while they wait for an answer. That happens
+// when the program that requested them ends.
 type Voidable interface {
-	// Void returns a channel that is closed when a call can no longer run, or nil; and a function that
-	// returns the reason.
+	// Void returns a channel that is closed when a call can no longer run, or nil. It also returns
+	// a function that returns the reason.
 	Void(call *tool.Call) (lapsed <-chan struct{}, why func() string)
 }
 
 // DenialWriter is a [tool.Tool] with its own text for denied calls.
 type DenialWriter interface {
-	// Denial returns what the model reads instead of a result; "" means the default text. The decision's
-	// PersonAsked reports whether the user denied the call; Reason is the user's text.
+	// Denial returns the text that the model reads instead of a result; "" means the default text.
+	// d.PersonAsked reports whether the user was asked; d.Reason contains the user's text.
 	Denial(call *tool.Call, d policy.Decision) string
 }
 
 // FileRecaller is a [tool.Tool] that remembers which files its model has read.
 type FileRecaller interface {
-	// RestoreFiles is called when a session is resumed, with the files that its transcript shows. Files
-	// that other calls of the tool have read since take precedence.
+	// RestoreFiles is called when a session is resumed, with the files that its transcript shows.
+	// If a call of the tool has read one of them in the meantime, the newer state takes precedence.
 	RestoreFiles(seen []record.FileShown)
 }
 
-// Checker is a [tool.Tool] that can detect before an approval that a call would fail.
+// Checker is a [tool.Tool] that can detect, before the approval, that a call would fail.
 type Checker interface {
-	// Check returns why a call would fail, for the model to read, or nil. It changes nothing.
+	// Check returns the reason why a call would fail, for the model to read, or nil. It changes
+	// nothing.
 	Check(call *tool.Call) error
 }

@@ -83,7 +83,7 @@ func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*ht
 	return readBrave(body)
 }
 
-// sites returns the domains of a query in the service's query language.
+// sites returns the domains of a query in the query language of the service.
 func sites(q Query) string {
 	var out []string
 	for _, d := range q.Allowed {
@@ -102,7 +102,8 @@ func sites(q Query) string {
 	return text
 }
 
-// refusal returns the error for an HTTP status. It omits the response, which may quote the request.
+// refusal returns the error for an HTTP status. It omits the response, because the response may
+// quote the request.
 func refusal(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:

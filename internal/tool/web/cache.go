@@ -35,7 +35,7 @@ func (c *cache) get(u string) (*page, bool) {
 	return k.page, true
 }
 
-// put stores a page; failures are not cached.
+// put stores a page. Failures are not cached.
 func (c *cache) put(u string, p *page) {
 	if p.status >= 400 || len(p.text) > keepBytes {
 		return

@@ -5,10 +5,11 @@
 //	     └─◄ Markdown or text, bounded, marked as written by others ◄─ HTML, JSON, text
 //	WebSearch {query} ─► guard ─► [Searcher]: [Brave]
 //
-// A connection is only made after the guard has allowed host and port, and then only through package
-// internal/sandbox/egress. That package refuses a name that resolves to a private address or to the address of a
-// cloud's metadata service, and connects to the address that it has checked. A redirect to another host is
-// returned to the model, whose next call is checked again.
+// A connection is made only after the guard has allowed the host and port, and only through package
+// internal/sandbox/egress. That package refuses a name that resolves to a private address or to the
+// address of a cloud's metadata service. It connects only to the address that it has checked. A
+// redirect to another host is returned to the model. If the model then fetches that URL, the call
+// is checked again.
 //
 //	w, err := web.New(&web.Options{Layers: layers})
 //	registry, err := tool.NewRegistry(w.Tools()...)

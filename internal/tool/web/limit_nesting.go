@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Limits for content that is converted unchanged. The author of a page controls the amount of work and
-// output: the conversion of each quotation and list also processes the nested ones, and each row of a
-// table has as many columns as its widest row.
+// Limits for content that is converted unchanged. The author of a page controls the amount of work
+// and output. Converting a quotation or list also processes everything nested in it, and each row
+// of a table has as many columns as the widest row.
 const (
 	maxNest  = 8      // nested quotations and lists
 	maxCells = 20_000 // cells of a table, including spans
 )
 
-// limitNesting converts content beyond the limits to plain blocks and keeps its text.
+// limitNesting converts content that exceeds the limits to plain blocks, and keeps its text.
 func limitNesting(n *html.Node, nest int) {
 	switch n.DataAtom {
 	case atom.Blockquote, atom.Ul, atom.Ol:

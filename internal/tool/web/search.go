@@ -22,20 +22,20 @@ const searchTool = "WebSearch"
 // Query is a search.
 type Query struct {
 	Text    string
-	Allowed []string // only from these hosts and their subdomains; not with Blocked
+	Allowed []string // results only from these hosts and their subdomains; cannot be used together with Blocked
 	Blocked []string // not from these hosts
 }
 
 // Result is a page that was found.
 type Result struct {
 	Title, URL, Text string
-	Age              string // its date as text from the search engine, or ""
+	Age              string // the date of the page, as text from the search engine, or ""
 }
 
 // Searcher is a web search engine. It is safe for concurrent use.
 type Searcher interface {
-	// Search returns pages, the best first. It uses do to send its requests to the host of Endpoint.
-	// Errors are for the model and never contain the key.
+	// Search returns pages; the best one is first. It uses do to send its requests to the host of
+	// Endpoint. Errors are intended for the model, and never contain the key.
 	Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Result, error)
 	// Endpoint returns the address of the service.
 	Endpoint() *url.URL

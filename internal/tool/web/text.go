@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// readable converts the body of a response to text for a model: HTML to Markdown, and text unchanged. If
-// the body is not text, the error names its type.
+// readable converts the body of a response to text for a model. HTML becomes Markdown; text is not
+// changed. If the body is not text, the error names its type.
 func readable(ctx context.Context, contentType string, body []byte, u *url.URL) (kind, text string, err error) {
 	kind, _, err = mime.ParseMediaType(contentType)
 	if err != nil || kind == "" || kind == "application/octet-stream" {
@@ -63,9 +63,9 @@ func decoded(body []byte, contentType string) ([]byte, error) {
 	return out, nil
 }
 
-// markdown converts HTML in time proportional to its size: the parser limits the nesting of elements,
-// [limitNesting] limits their output, and characters are not escaped, because escaping is only needed for
-// rendering and would scan all following text each time.
+// markdown converts HTML in time proportional to its size. The parser limits the nesting of
+// elements, and [limitNesting] limits their output. Characters are not escaped, because escaping is
+// only needed for rendering and would scan all following text each time.
 func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err error) {
 	defer func() {
 		if recover() != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
-// transport sends requests, each through its own egress proxy in this process.
+// transport sends requests. Each request goes through its own egress proxy in this process.
 //
 //	http.Transport ─► pipe ─► egress.Proxy: rules, addresses ─► site, or HTTPS_PROXY
 type transport struct {
 	o       *Options
 	rules   *egress.Rules
 	proxies proxies
-	broken  error // from the environment; if a proxy is configured, nothing bypasses it
+	broken  error // the proxy settings of the environment are invalid; no request is sent then, because none may bypass the proxy
 }
 
 func newWay(o *Options) (*transport, error) {
@@ -40,7 +40,7 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 		return nil, nil, nil, w.broken
 	}
 	eo := &egress.Options{
-		Ask:     func(_ context.Context, _ string, _ int, address string) (bool, error) { return address == "", nil }, // the guard has checked the name
+		Ask:     func(_ context.Context, _ string, _ int, address string) (bool, error) { return address == "", nil }, // the guard has already checked the name
 		Resolve: w.o.Resolve, Dial: w.o.Dial,
 	}
 	if via := w.proxies.proxyFor(u); via != nil {
@@ -48,7 +48,8 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 		if dial == nil {
 			dial = (&net.Dialer{}).DialContext
 		}
-		// The user's proxy has one address, whatever port the request uses.
+		// The proxy of the user always has the same address, independent of the port of the
+		// request.
 		eo.HTTPUpstream = 1
 		eo.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, via.Host) }
 	}
@@ -66,7 +67,7 @@ func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transpor
 	t = &http.Transport{
 		Proxy:       http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"}),
 		DialContext: inside.Dial,
-		// The egress proxy does the lookups and connections; its own response is fast.
+		// The egress proxy does the lookups and connections; its own response is immediate.
 		DisableKeepAlives: true, TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: false,
 	}

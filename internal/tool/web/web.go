@@ -14,8 +14,8 @@ import (
 
 // Options configure [New].
 type Options struct {
-	// Layers are the network rules; each must allow a host. Default: every name that resolves to a public
-	// address. A layer that asks passes what the guard has allowed.
+	// Layers are the network rules; each must allow a host. By default, every name that resolves to
+	// a public address is allowed. A layer that asks allows every host that the guard has allowed.
 	Layers []egress.Layer
 	// Searcher implements WebSearch; if nil, the tool is not offered.
 	Searcher Searcher
@@ -38,8 +38,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Web has the two tools and a cache of the pages of the last 15 minutes. It is for one session and safe
-// for concurrent use.
+// Web has the two tools and a cache of the pages of the last 15 minutes. It is for one session, and
+// is safe for concurrent use.
 type Web struct {
 	o     Options
 	way   *transport
@@ -47,7 +47,7 @@ type Web struct {
 	tools []tool.Tool
 }
 
-// New returns the tools. It does not connect. The error is an invalid entry of Layers.
+// New returns the tools. It does not connect. The error names an invalid entry of Layers.
 func New(o *Options) (*Web, error) {
 	w := &Web{}
 	if o != nil {
@@ -82,5 +82,5 @@ func New(o *Options) (*Web, error) {
 	return w, nil
 }
 
-// Tools returns WebFetch and, with a searcher, WebSearch.
+// Tools returns WebFetch. If there is a searcher, it also returns WebSearch.
 func (w *Web) Tools() []tool.Tool { return w.tools }

@@ -1,5 +1,5 @@
-// Package workdir locates paths inside the directories that a session's tools may access, and
-// reads and replaces files there. Paths that lead outside are refused.
+// Package workdir locates paths inside the folders that a session's tools may access, and reads and
+// replaces files there. A path that leads outside of the folders is refused.
 //
 //	folders, err := workdir.Open(cwd)
 //	place, err := folders.Locate("src/a.go")
@@ -24,8 +24,8 @@ import (
 //
 //	"src/../a.txt" ──clean──► "/w/a.txt" ──which folder──► /w ──walk links──► Place{Root, "a.txt"}
 //
-// Every folder is opened once, as an [os.Root]: nothing that a model chooses later (a current
-// directory, a link, a renamed parent) extends it. It is safe for concurrent use.
+// Every folder is opened once, as an [os.Root]. Nothing that a model does later extends it: not the
+// choice of a current directory, a new link, or a renamed parent. It is safe for concurrent use.
 type Folders struct {
 	list []folder // never changes
 	home string
@@ -37,13 +37,13 @@ type Folders struct {
 }
 
 type folder struct {
-	given, real string // as named, and without links
+	given, real string // the path that was given, and the path without links
 	root        *os.Root
 	unseal      *unsealer // nil if files are not sealed
 }
 
-// Open opens the folders of a session: dir, which is also the first current directory, and more. The
-// caller closes the result when the session's tools have stopped.
+// Open opens the folders of a session: dir, which is also the first current directory, and the
+// folders in more. The caller closes the result when the session's tools have stopped.
 func Open(dir string, more ...string) (*Folders, error) {
 	f := &Folders{}
 	f.home, _ = os.UserHomeDir()
@@ -74,7 +74,7 @@ func openFolder(dir string) (folder, error) {
 	return folder{given: given, real: plain, root: root}, nil
 }
 
-// Close closes the folders. Paths located before become invalid.
+// Close closes the folders. Paths that were located before become invalid.
 func (f *Folders) Close() error {
 	var errs []error
 	for _, d := range f.list {
@@ -107,7 +107,8 @@ func (f *Folders) Cwd() string {
 	return f.cwd
 }
 
-// SetCwd changes the current directory. For a directory outside the folders it returns [ErrOutside].
+// SetCwd changes the current directory. For a directory outside of the folders, it returns
+// [ErrOutside].
 func (f *Folders) SetCwd(path string) error {
 	p, err := f.Locate(path)
 	if err != nil {
@@ -132,10 +133,10 @@ var (
 	ErrBadPath = errors.New("invalid path")
 )
 
-// PathError refuses a path. Its text is for the model and for users.
+// PathError refuses a path. Its text is intended for the model and for users.
 type PathError struct {
 	Path string // as given
-	Err  error  // ErrOutside, ErrBadPath, or an error of the system
+	Err  error  // ErrOutside, ErrBadPath, or an error of the operating system
 	Help string // how to fix it; may be empty
 }
 
@@ -150,14 +151,15 @@ func (e *PathError) Error() string {
 // Unwrap returns the reason.
 func (e *PathError) Unwrap() error { return e.Err }
 
-// Hint returns how to fix it.
+// Hint returns how to fix the problem.
 func (e *PathError) Hint() string { return e.Help }
 
-// Locate returns the place that a path names: absolute, relative to the current directory, or "~/…" if
-// that is inside a folder. Dots are removed first, lexically ("a/../b" is "b" whatever a is), then links
-// are followed inside the folder. A link that leaves its folder is refused, and so is every absolute link,
-// even if it points inside, as in [os.Root]. The last parts of the path need not exist. Errors are
-// *[PathError] with [ErrOutside], [ErrBadPath], or an error of the system.
+// Locate returns the place to which a path leads. The path is absolute, relative to the current
+// directory, or "~/…" if that is inside a folder. First, elements like ".." are removed from the
+// text of the path ("a/../b" becomes "b", even if a is a link). Then links are followed inside the
+// folder. A link to a place outside of its folder is refused. Every absolute link is refused, even
+// if it points inside the folder, as in [os.Root]. The last parts of the path need not exist.
+// Errors are *[PathError] with [ErrOutside], [ErrBadPath], or an error of the system.
 func (f *Folders) Locate(path string) (Path, error) {
 	abs, err := f.absolute(path)
 	if err != nil {
@@ -225,7 +227,7 @@ func (f *Folders) outside(path, abs string) error {
 	}
 }
 
-// rel makes an absolute path inside the folder relative to it.
+// rel converts an absolute path inside the folder to a path relative to the folder.
 func (d *folder) rel(abs string) string {
 	base := d.real
 	if !within(base, abs) {
@@ -238,12 +240,14 @@ func (d *folder) rel(abs string) string {
 	return rel
 }
 
-// within reports whether a clean absolute path is dir or below it: /w/app does not contain /w/app-evil.
+// within reports whether a clean absolute path is dir, or is below it: /w/app does not contain
+// /w/app-evil.
 func within(dir, abs string) bool {
 	return abs == dir || dir == "/" || strings.HasPrefix(abs, dir+"/")
 }
 
-// bare removes the operation and path from an error, because the caller names them.
+// bare removes the operation and the path from an error, because the caller's message already
+// contains them.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -256,8 +260,9 @@ type unsealer struct {
 	open func(path string, content []byte) ([]byte, error)
 }
 
-// SetMarkOwn sets a function that runs around the creation of a file in a folder whose name starts with a
-// dot, so that the sandbox does not attribute the file to a command. Call it before the folders are used.
+// SetMarkOwn sets a function that calls makes, which creates a file, so that the sandbox does not
+// attribute the file to a command. It is used if the name of the file, or of a folder above it,
+// starts with a dot. Call SetMarkOwn before the folders are used.
 func (f *Folders) SetMarkOwn(keep func(path string, makes func() error) error) { f.keep = keep }
 
 // MarkOwn calls the function makes, which creates path; see [Folders.SetMarkOwn].
@@ -268,8 +273,9 @@ func (f *Folders) MarkOwn(path string, makes func() error) error {
 	return f.keep(path, makes)
 }
 
-// Unseal makes [Path.Open] decrypt sealed files in one of the folders: open gets a file's path and content
-// and returns its text, or the same slice if the file is not sealed. Call it before the folders are used.
+// Unseal makes [Path.Open] decrypt sealed files in one of the folders. The function open gets the
+// path and content of a file and returns its text, or returns the same slice if the file is not
+// sealed. Call it before the folders are used.
 func (f *Folders) Unseal(dir string, open func(path string, content []byte) ([]byte, error)) {
 	for i := range f.list {
 		if d := &f.list[i]; d.given == dir || d.real == dir {
@@ -278,8 +284,8 @@ func (f *Folders) Unseal(dir string, open func(path string, content []byte) ([]b
 	}
 }
 
-// AddReadOnly lets [Folders.LocateRead] also find paths in another folder. The folder is opened on first
-// use.
+// AddReadOnly adds a folder in which [Folders.LocateRead] also finds paths. The folder is opened
+// when it is first used.
 func (f *Folders) AddReadOnly(dir string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -335,8 +341,8 @@ func (f *Folders) readOnlyFolder(abs string) *folder {
 	return nil
 }
 
-// resolved returns the folder's path without links, even before it is open; for a missing folder, it
-// returns the given path.
+// resolved returns the folder's path without links, even if the folder is not open yet. If the
+// folder is missing, it returns the given path.
 func (d *folder) resolved() string {
 	if d.root != nil {
 		return d.real

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPlain opens rel for reading, below root and without following links, so that the file is the one
-// that was checked: Linux enforces both during the path walk. If openat2 is missing or forbidden,
-// [os.Root] keeps the walk inside.
+// openPlain opens rel for reading. The path stays below root, and links are not followed, so that
+// the file is the one that was checked. Linux enforces both while it resolves the path. If openat2
+// is missing or forbidden, [os.Root] keeps the path inside the folder.
 func openPlain(root *os.Root, rel string) (*os.File, error) {
 	dir, err := root.Open(".")
 	if err != nil {

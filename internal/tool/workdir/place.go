@@ -14,16 +14,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// Path is a path inside a folder, returned by [Folders.Locate]. No part of Rel was a link when it was
-// located; it is opened through Root, so a link that was created since cannot lead outside. A hard link is
-// like any other file: it is not visible that its content has another name outside.
+// Path is a path inside a folder, returned by [Folders.Locate]. No part of Rel was a link when the
+// path was located. Files are opened through Root, so that a link created since then cannot lead
+// outside. A hard link is treated like any other file, because it is not visible that its content
+// also has a name outside.
 type Path struct {
 	Root *os.Root
 	Rel  string // relative to Root, with slashes; "." for the root itself
-	Abs  string // canonical: absolute and without links; policies check this
+	Abs  string // canonical: absolute and without links; this path is what policies check
 
-	// Named is the absolute path as named, if links inside the folder led to Abs; otherwise "". Policies
-	// about the link also apply.
+	// Named is the absolute path that was given, if links inside the folder led from there to Abs;
+	// otherwise "". Policies for the link apply as well.
 	Named string
 
 	unseal *unsealer // decrypts the folder's files; nil if they are not sealed
@@ -72,7 +73,7 @@ func (p Path) Open() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// maxSealed limits the size of a sealed file that is read into memory.
+// maxSealed is the maximum size of a sealed file that is read into memory.
 const maxSealed = 256 << 20
 
 // unsealed returns a file in memory with the text of a sealed file, or the file itself.
@@ -124,8 +125,8 @@ func Regular(info fs.FileInfo) error {
 	return errors.New("is a device, not a regular file")
 }
 
-// walk follows the links of a relative path inside root and returns the path without them. Missing parts
-// are kept unchanged.
+// walk follows the links of a relative path inside root and returns the path without them. Parts of
+// the path that do not exist are kept unchanged.
 func walk(root *os.Root, rel string) (string, error) {
 	todo := strings.Split(rel, "/")
 	var done []string

@@ -8,18 +8,19 @@ import (
 	"path"
 )
 
-// ErrMoved means that a path leads to another place than when it was located.
+// ErrMoved means that a path no longer leads to the place where it led when it was located.
 var ErrMoved = errors.New("leads to another place than when the call was checked")
 
 // ErrChanged means that a file has changed since it was read.
 var ErrChanged = errors.New("has changed in the meantime")
 
-// Replace replaces a file completely or not at all: it writes a temporary file in the same folder, syncs
-// and renames it, then syncs the folder. before describes the file to replace, nil for a new one; if the
-// file has changed since, Replace does nothing and returns ErrChanged or ErrMoved. The file gets mode; 0
-// keeps the mode of an existing file and gives a new one 0644 less the umask. An existing file keeps its
-// owner; other hard links to it keep the old content. Missing folders above a new file are created.
-// Replace returns the info of the new file, even with an error after the replacement.
+// Replace replaces a file completely or not at all: it writes a temporary file in the same folder,
+// syncs and renames it, then syncs the folder. before describes the file to replace; it is nil for
+// a new file. If the file has changed since then, Replace does nothing and returns ErrChanged or
+// ErrMoved. The file gets mode; 0 keeps the mode of an existing file and gives a new one 0644 less
+// the umask. An existing file keeps its owner; other hard links to it keep the old content. Missing
+// folders above a new file are created. Replace returns information about the new file, even if an
+// error happens after the replacement.
 func (f *Folders) Replace(p Path, data []byte, before fs.FileInfo, mode fs.FileMode) (info fs.FileInfo, err error) {
 	if before != nil {
 		return f.replace(p, data, before, mode)
@@ -47,11 +48,11 @@ func (f *Folders) replace(p Path, data []byte, before fs.FileInfo, mode fs.FileM
 	return info, syncFolders(p.Root, dir, fresh)
 }
 
-// errNamed means that the temporary file needs a name from the start.
+// errNamed means that the temporary file must have a name from the start.
 var errNamed = errors.New("unnamed temporary files are not supported here")
 
-// put writes the temporary file and puts it in place. If possible, it has no name until it is complete, so
-// that a kill leaves nothing in the folder.
+// put writes the temporary file and moves it to its place. If possible, the file has no name until
+// it is complete, so that a kill leaves nothing in the folder.
 func (f *Folders) put(p Path, data []byte, before fs.FileInfo, mode fs.FileMode, named bool) (fs.FileInfo, error) {
 	temp := path.Join(path.Dir(p.Rel), ".holdfast-"+rand.Text()[:16])
 	out, named, err := openTemp(p.Root, temp, first(before, mode), named)
@@ -101,8 +102,9 @@ func first(before fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	return 0o600
 }
 
-// Remove removes a file if it has not changed since before, and then up to a number of empty folders above
-// it.
+// Remove removes a file. If the file is no longer in the state that before describes, Remove does
+// nothing and returns an error. It then removes empty folders above the file; folders is their
+// maximum number.
 func (f *Folders) Remove(p Path, before fs.FileInfo, folders int) error {
 	if err := f.checkNotMoved(p, before); err != nil {
 		return err
@@ -120,7 +122,7 @@ func (f *Folders) Remove(p Path, before fs.FileInfo, folders int) error {
 	return syncFolders(p.Root, dir, dir)
 }
 
-// Missing returns how many folders above a path do not exist.
+// Missing returns the number of folders above a path that do not exist.
 func (p Path) Missing() int {
 	n := 0
 	for dir := path.Dir(p.Rel); dir != "."; dir = path.Dir(dir) {
@@ -132,7 +134,9 @@ func (p Path) Missing() int {
 	return n
 }
 
-// checkNotMoved checks, right before a change, that the path still leads to the same place.
+// checkNotMoved is called immediately before a change. It checks that the path still leads to the
+// same place, and that the file is still in the state that before describes. If before is nil,
+// there must be no file.
 func (f *Folders) checkNotMoved(p Path, before fs.FileInfo) error {
 	again, err := f.Locate(p.Abs)
 	if err != nil {
@@ -192,8 +196,8 @@ func makeParents(root *os.Root, dir string) (there string, err error) {
 	return there, root.MkdirAll(dir, 0o755)
 }
 
-// syncFolders makes new names durable: in dir and in the folders above it up to the one that existed
-// before.
+// syncFolders makes new names durable: in dir, and in each folder above it up to the folder that
+// existed before.
 func syncFolders(root *os.Root, dir, there string) error {
 	for {
 		d, err := root.Open(dir)

@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// keepOwner does nothing: on this system the folder determines a new file's owner.
+// keepOwner does nothing: on this system, the folder determines the owner of a new file.
 func keepOwner(*os.File, fs.FileInfo) {}
 
-// syncFolder does nothing: folders cannot be synced here, and the file was synced.
+// syncFolder does nothing: folders cannot be synced on this system, and the file has already been
+// synced.
 func syncFolder(*os.File) error { return nil }

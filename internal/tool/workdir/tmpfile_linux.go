@@ -20,12 +20,12 @@ func tmpFile(root *os.Root, dir string, perm fs.FileMode) *os.File {
 	defer d.Close()
 	fd, err := unix.Openat(int(d.Fd()), ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, uint32(perm))
 	if err != nil {
-		return nil // not every file system has them, and the errors differ
+		return nil // not every file system supports such files, and the errors differ
 	}
 	return os.NewFile(uintptr(fd), path.Join(dir, "."))
 }
 
-// link gives it an unused name in the folder in which it was created.
+// link gives the file an unused name in the folder in which the file was created.
 func link(root *os.Root, f *os.File, rel string) error {
 	d, err := root.Open(path.Dir(rel))
 	if err != nil {

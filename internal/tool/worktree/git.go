@@ -15,12 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// safeConfig disables programs that the repository's own configuration would make git run.
+// safeConfig disables the programs that git would otherwise run because of the repository's own
+// configuration.
 var safeConfig = []string{
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "log.showSignature=false",
 }
 
-// gitDir is a folder in which git runs several times; the names in its configuration were read once.
+// gitDir is a folder in which git runs several times. The names in its configuration are read only
+// once.
 type gitDir struct {
 	w   *Worktree
 	dir string
@@ -35,13 +37,14 @@ func (w *Worktree) at(ctx context.Context, dir string) (*gitDir, error) {
 	return &gitDir{w, dir, without(list)}, nil
 }
 
-// git runs git in the folder without programs of the repository and without a network. If this process is
-// killed, git completes what it has started, and the next caller waits for that.
+// git runs git in the folder. It starts no programs of the repository and has no network. If this
+// process is killed, git completes what it has started, and the next caller waits until git has
+// done so.
 func (s *gitDir) git(ctx context.Context, args ...string) (string, error) {
 	return s.w.run(ctx, s.dir, s.env, args...)
 }
 
-// git is [gitDir.git] for a single run.
+// git does the same as [gitDir.git], for a single run.
 func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
 	s, err := w.at(ctx, dir)
 	if err != nil {
@@ -60,7 +63,7 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 		cmd.ExtraFiles = []*os.File{w.alone}
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // these variables would select another repository
-	// The variables below prevent that git runs programs of a remote to fetch missing objects.
+	// The variables below keep git from running programs of a remote to fetch missing objects.
 	env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 	cmd.Env = append(env, more...)
 	out, err := cmd.Output()
@@ -76,9 +79,9 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 	return "", refuse("running git failed: %v", err)
 }
 
-// without returns the environment in which git runs none of the filters and hooks in the repository's
-// configuration. list has the names of all settings with their origin; the user's own settings remain in
-// effect.
+// without returns an environment in which git runs none of the filters and hooks from the
+// repository's configuration. list contains the names of all settings with their origin. The user's
+// own settings remain in effect.
 func without(list string) (env []string) {
 	set := func(key, value string) {
 		n := strconv.Itoa(len(env) / 2)

@@ -79,8 +79,9 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	return err
 }
 
-// repair removes a half-created worktree whose .git file is empty, which makes git worktree list fail. A
-// complete worktree whose .git file lost its content is kept with everything in it.
+// repair removes a worktree whose creation was interrupted: its .git file is empty, which makes git
+// worktree list fail. A complete worktree whose .git file lost its content is kept with everything
+// in it.
 func (w *Worktree) repair(at *checkout, common string) error {
 	dir := filepath.Join(common, "worktrees")
 	list, err := os.ReadDir(dir)
@@ -95,7 +96,7 @@ func (w *Worktree) repair(at *checkout, common string) error {
 		}
 		of, no := os.ReadFile(filepath.Join(one, "gitdir"))
 		path := filepath.Dir(strings.TrimSpace(string(of)))
-		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // empty if there is no such file, as in a complete worktree
+		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // empty if there is no such file, which is the case in a complete worktree
 		if no != nil || strings.TrimSpace(string(locked)) != "initializing" || filepath.Dir(path) != filepath.Join(at.repo, Dir) {
 			continue // git reports the error
 		}
@@ -108,7 +109,8 @@ func (w *Worktree) repair(at *checkout, common string) error {
 	return err
 }
 
-// known reports whether git has the worktree, and whether it is complete: until then git keeps it locked.
+// known reports whether git has the worktree, and whether it is complete. Git keeps an incomplete
+// worktree locked.
 func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
 	list, err := s.git(ctx, "worktree", "list", "--porcelain")
 	for one := range strings.SplitSeq(list, "\n\n") {
@@ -119,7 +121,7 @@ func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, er
 	return false, false, err
 }
 
-// clear removes a half-created worktree, which was never used.
+// clear removes a worktree that was created only in part, and was therefore never used.
 func (s *gitDir) clear(ctx context.Context, at *checkout) error {
 	p, err := s.w.folders.Locate(at.path)
 	if err != nil {
@@ -132,7 +134,7 @@ func (s *gitDir) clear(ctx context.Context, at *checkout) error {
 	return err
 }
 
-// free refuses a folder that is not empty.
+// free returns an error if a folder is not empty.
 func (w *Worktree) free(path string) error {
 	p, err := w.folders.Locate(path)
 	if err != nil {
@@ -148,8 +150,8 @@ func (w *Worktree) free(path string) error {
 	return refuse("%s exists and is not a worktree of this repository; choose another name", path)
 }
 
-// lock waits until no other process creates a worktree in the repository, so that a half-created one has
-// no creator.
+// lock waits until no other process creates a worktree in the repository. After that, no process is
+// still working on a worktree that is created only in part.
 func (w *Worktree) lock(ctx context.Context, repo string) error {
 	p, err := w.folders.Locate(filepath.Join(repo, Dir, ".lock"))
 	if err != nil {

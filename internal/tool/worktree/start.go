@@ -9,15 +9,15 @@ import (
 type Checkout struct {
 	Path, Branch string
 	Created      bool   // created by this call
-	Notice       string // the text for the model; "" if the worktree existed
+	Notice       string // the text for the model; "" if the worktree already existed
 }
 
-// CheckName returns why the name of a worktree is invalid.
+// CheckName returns the reason why the name of a worktree is invalid.
 func CheckName(name string) error { return checkName(name) }
 
-// Enter enters a worktree for the host, which needs no approval, and creates it if necessary. A session that is
-// already in that worktree stays there. If name is "", the session stays in its current worktree; if it is in
-// none, the worktree gets the name in usual.
+// Enter enters a worktree for the host, and creates it if necessary. This needs no approval. A
+// session that is already in that worktree stays there. If name is "", the session stays in its
+// current worktree; if it is in none, it enters the worktree named usual.
 func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,9 +34,10 @@ func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, err
 	return Checkout{Path: at.path, Branch: at.branch, Created: at.made, Notice: at.notice()}, nil
 }
 
-// Leave returns to the previous directory if the session is still in the worktree of Enter. With remove,
-// the worktree and its branch are removed, unless they contain something that exists nowhere else, including
-// ignored files: the result why then has the reason. The result gone reports whether the worktree was removed.
+// Leave returns to the previous directory if the session is still in the worktree of Enter. With
+// remove, the worktree and its branch are removed, unless they contain something that exists
+// nowhere else, including ignored files. If they are not removed, the result why contains the
+// reason. The result gone reports whether the worktree was removed.
 func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bool, why string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

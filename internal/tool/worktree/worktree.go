@@ -1,5 +1,5 @@
-// Package worktree provides the EnterWorktree and ExitWorktree tools, with which an agent
-// works in a separate git worktree.
+// Package worktree provides the tools EnterWorktree and ExitWorktree. With them, an agent works in
+// a separate git worktree.
 //
 //	EnterWorktree name ─► git worktree add .holdfast/worktrees/name ─► becomes the current directory
 //	ExitWorktree keep | remove ─► back; uncommitted work is only discarded on request
@@ -7,9 +7,9 @@
 //	w, err := worktree.New(folders, nil)
 //	registry, err := tool.NewRegistry(w.Tools()...)
 //
-// A worktree is inside the session's folder, so that guards and the sandbox apply as before.
-// The package runs git without the repository's hooks; the guard checks each run as a
-// command line.
+// A worktree is inside the session's folder, so that guards and the sandbox apply as in that
+// folder. The package runs git without the hooks of the repository. The guard checks each run in
+// the same way as a command line.
 package worktree
 
 import (
@@ -31,13 +31,14 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Dir is the folder of worktrees, below the repository's folder.
+// Dir is the folder that contains the worktrees, below the repository's folder.
 const Dir = ".holdfast/worktrees"
 
 // Options configure [New].
 type Options struct {
-	// Create is called before a worktree is created: it may return another folder to enter, which it has
-	// created, or an error. Nil, or "": git creates it.
+	// Create is called before a worktree is created. It may create another folder and return it, so
+	// that the session enters that folder, or it may return an error. If it is nil or returns "",
+	// git creates the worktree.
 	Create func(ctx context.Context, name string) (path string, err error)
 	// Removed is called after a worktree was removed.
 	Removed func(ctx context.Context, path string)
@@ -45,7 +46,7 @@ type Options struct {
 	Moved func(ctx context.Context, from, to string)
 	// Git is the program; default "git", looked up in PATH.
 	Git string
-	// Timeout limits one run of git; default 2 minutes.
+	// Timeout is the time limit for one run of git; default 2 minutes.
 	Timeout time.Duration
 }
 
@@ -57,7 +58,7 @@ type Worktree struct {
 
 	mu      sync.Mutex
 	current *checkout // or nil
-	alone   *os.File  // lock file while git creates a worktree
+	alone   *os.File  // the locked file, while git creates a worktree; otherwise nil
 }
 
 // checkout is the session's current worktree.
@@ -118,7 +119,7 @@ func (r toolError) Error() string { return r.text }
 
 func refuse(format string, args ...any) error { return toolError{fmt.Sprintf(format, args...)} }
 
-// answer returns the result of a call with the session's directory.
+// answer returns the result of a call, which contains the session's current directory.
 func (w *Worktree) answer(text string, err error) (tool.Result, error) {
 	res := tool.Text(text)
 	if r, ok := errors.AsType[toolError](err); ok {
@@ -128,9 +129,9 @@ func (w *Worktree) answer(text string, err error) (tool.Result, error) {
 	return res, err
 }
 
-// Return restores the current directory of a resumed session. If it is in a worktree that git created,
-// ExitWorktree leaves it as before. It returns an error if the directory no longer exists or is outside
-// the session's folders.
+// Return restores the current directory of a resumed session. If the directory is in a worktree
+// that git created, ExitWorktree leaves that worktree in the same way as before. It returns an
+// error if the directory no longer exists or is outside the session's folders.
 func (w *Worktree) Return(dir string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +156,7 @@ func worktreeOf(dir string) *checkout {
 	return at
 }
 
-// checkName rejects names that could have another meaning for git or as a path.
+// checkName rejects names that could have a special meaning for git or in a path.
 func checkName(name string) error {
 	ok := name != "" && len(name) <= 64 && name[0] != '-' && name[len(name)-1] != '-'
 	for _, c := range []byte(name) {
@@ -186,8 +187,8 @@ func EnterRequest(cwd, name string) (policy.Request, error) {
 	return policy.Request{Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Dir, name), branchOf(name))), Cwd: cwd}, nil
 }
 
-// ExitRequest returns the request of ExitWorktree in a folder inside a worktree that was created here,
-// without its tool. In other folders, the tool removes nothing and needs no approval.
+// ExitRequest returns the request of ExitWorktree, without its tool, for a folder inside a worktree
+// that was created here. In other folders, the tool removes nothing and needs no approval.
 func ExitRequest(cwd, action string, discard bool) (policy.Request, error) {
 	return exitRequest(worktreeOf(cwd), exitInput{action, discard})
 }
@@ -260,8 +261,8 @@ func (w *Worktree) enterDir(ctx context.Context, name string) (*checkout, error)
 	return at, nil
 }
 
-// exit returns to the previous directory. It removes the worktree if requested and if nothing would be
-// lost.
+// exit returns to the previous directory. It removes the worktree if that is requested and nothing
+// would be lost.
 func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -315,11 +316,11 @@ func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 	return nil
 }
 
-// inner returns a worktree inside this one, such as that of a sub-agent, or "". Git ignores its content
-// here.
+// inner returns a worktree inside this one, such as the worktree of a sub-agent, or "". Git ignores
+// its content here.
 func inner(at *checkout) (string, error) {
 	list, err := os.ReadDir(filepath.Join(at.path, Dir))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a placeholder of the sandbox may be a file
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a placeholder that the sandbox creates may be a file
 		return "", nil
 	}
 	for _, e := range list {
@@ -330,13 +331,13 @@ func inner(at *checkout) (string, error) {
 	return "", err
 }
 
-// changes returns the uncommitted changes as git lists them. The flags in more are passed to git status.
-// Submodules are not inspected, because git would obey their configuration.
+// changes returns the uncommitted changes in the format of git. The flags in more are passed to git
+// status. Submodules are not inspected, because git would use the programs in their configuration.
 func (w *Worktree) changes(ctx context.Context, at *checkout, more ...string) (string, error) {
 	return w.git(ctx, at.path, append([]string{"status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"}, more...)...)
 }
 
-// commits returns the last 20 commits of its branch, and of its HEAD, that no other branch contains.
+// commits returns the last 20 commits of its branch and of its HEAD that are in no other branch.
 func (w *Worktree) commits(ctx context.Context, at *checkout) (string, error) {
 	return w.git(ctx, at.path, "log", "--oneline", "--max-count=20", "HEAD", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
 }
@@ -349,7 +350,7 @@ func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error
 	if _, err := repo.git(ctx, removeArgs(at.path, discard)...); err != nil {
 		return err
 	}
-	// Nothing is lost: checkClean has checked, or the user discards it.
+	// Nothing is lost: checkClean has checked the worktree, or the user discards its changes.
 	if _, err := repo.git(ctx, "branch", "-D", at.branch); err != nil {
 		return err
 	}

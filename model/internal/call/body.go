@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Body is a request body in pieces. It keeps the given slices, so that a long session is sent without
-// copying it first. The zero value is empty.
+// Body is a request body in pieces. It keeps the slices that are added, so that a long session is
+// sent without being copied first. The zero value is empty.
 type Body struct {
 	pieces [][]byte
 	size   int64
@@ -32,7 +32,7 @@ func (b *Body) Size() int64 { return b.size }
 // Reader reads the body from its start. Closing it does nothing.
 func (b *Body) Reader() io.ReadCloser { return &bodyReader{pieces: b.pieces} }
 
-// Bytes returns the body in one piece. It is for tests; sending uses Reader.
+// Bytes returns the body as one slice. It is for tests; requests are sent with Reader.
 func (b *Body) Bytes() []byte { return bytes.Join(b.pieces, nil) }
 
 type bodyReader struct {

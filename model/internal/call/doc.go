@@ -1,5 +1,6 @@
-// Package call has what the providers' adapters share for one call over HTTP: a request body sent in
-// pieces without copying, errors by what the caller can do about them, and fast conversion of JSON.
+// Package call contains the code that the providers' adapters share for one call over HTTP. It
+// sends a request body in pieces without copying it, classifies errors by what the caller can do
+// about them, and converts JSON fast.
 //
 //	EncodedItem, EncodedItem … ──► Body ──► Exchange ──► provider
 //	                                           │
@@ -10,5 +11,5 @@
 //	b.Add(item.JSON)
 //	x := &call.Exchange{Body: &b}
 //
-// It has no provider's message format; packages anthropic and openai do.
+// The message formats of the providers are in the packages anthropic and openai.
 package call

@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// maxEvent limits the data of one server-sent event.
+// maxEvent is the maximum size of the data of one server-sent event.
 const maxEvent = 32 << 20
 
-// Events reads the data of server-sent events as defined by the HTML standard. Names, ids and comments are
-// skipped: providers repeat in the data what they put into a name.
+// Events reads the data of server-sent events as defined by the HTML standard. Names, ids and
+// comments are skipped, because providers repeat the name of an event in its data.
 //
 //	events := call.NewEvents(res.Body)
 //	for events.Next() {
@@ -29,8 +29,8 @@ func NewEvents(body io.Reader) *Events {
 	return &Events{in: bufio.NewReaderSize(body, 16<<10)}
 }
 
-// Next reads the next event with data. It returns false at the end of the stream and after an error. An
-// incomplete event at the end is dropped, as the standard requires.
+// Next reads the next event with data. It returns false at the end of the stream, and after an
+// error. An incomplete event at the end is dropped, as the standard requires.
 func (e *Events) Next() bool {
 	e.data = e.data[:0]
 	found := false
@@ -67,7 +67,7 @@ func (e *Events) Next() bool {
 // call of Next.
 func (e *Events) Data() []byte { return e.data }
 
-// Err returns the error that ended the stream, or nil at its regular end.
+// Err returns the error that ended the stream, or nil if the stream ended normally.
 func (e *Events) Err() error { return e.err }
 
 // line reads a line without its line ending: LF or CRLF. Text after the last line ending is not a line.

@@ -37,9 +37,9 @@ func Client(c *http.Client) *http.Client {
 	return &own
 }
 
-// Finish completes the reading of an answer: it reads the end of the body, so that the connection can be
-// reused, and closes it. If the server does not end its response, this takes 50 ms. cancel must cancel the
-// request's context.
+// Finish completes the reading of an answer. It reads the rest of the body, so that the connection
+// can be reused, and closes the body. If the server does not end its response, Finish takes 50 ms.
+// cancel must cancel the request's context.
 func Finish(body io.ReadCloser, cancel context.CancelFunc) {
 	timer := time.AfterFunc(drainTime, cancel)
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))

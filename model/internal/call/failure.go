@@ -19,15 +19,16 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Provider creates the errors of one provider's calls. It is a value and safe for concurrent use.
+// Provider creates the errors of one provider's calls. It is a value, and is safe for concurrent
+// use.
 type Provider struct {
 	Name    string
 	Secrets Secrets
 	Now     func() time.Time // for a Retry-After that is a date
 }
 
-// Failure returns the error of a call without a readable answer; err is from the HTTP client. An ended
-// ctx takes precedence.
+// Failure returns the error of a call that has no readable answer; err is the error of the HTTP
+// client. If ctx has ended, its error takes precedence.
 func (p Provider) Failure(ctx context.Context, x *Exchange, err error) *model.Error {
 	switch {
 	case ctx.Err() != nil:
@@ -53,7 +54,8 @@ func (p Provider) StreamBroken(ctx context.Context, err error) *model.Error {
 	return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: text, Err: &maskedError{text, err}}
 }
 
-// remedy returns how to fix a failed connection, by its cause; "" if the cause is unknown.
+// remedy returns how to fix a failed connection, depending on the cause; "" if the cause is
+// unknown.
 func (p Provider) remedy(err error) string {
 	var (
 		name      *net.DNSError
@@ -107,7 +109,7 @@ func (p Provider) WebPage(page io.Reader) *model.Error {
 	}
 	return &model.Error{
 		Kind: model.ErrorMalformed, Provider: p.Name, Status: http.StatusOK,
-		Retry:   new(false), // a retry would get the same page
+		Retry:   new(false), // a retry would get the same page again
 		Message: what + "; hint: check the base URL, and any proxy: the network may require a login in a browser first",
 	}
 }
@@ -124,8 +126,8 @@ func titleOf(page []byte) string {
 	return ""
 }
 
-// Reported returns the error that a provider sent as JSON within a successful answer: an error object, or
-// a document with one under "error".
+// Reported returns the error that a provider sent as JSON within a successful answer: either an
+// error object, or a document that contains one under "error".
 func (p Provider) Reported(document []byte) *model.Error {
 	complaint := readComplaint(document)
 	return &model.Error{Kind: complaint.kind(0), Provider: p.Name, Message: p.Secrets.Mask(complaint.message)}
@@ -154,7 +156,7 @@ func (p Provider) status(x *Exchange) *model.Error {
 	return e
 }
 
-// retryAfter returns how long the provider asks to wait, or 0.
+// retryAfter returns how long the provider asks the client to wait, or 0.
 func (p Provider) retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return wait(ms / 1000)
@@ -184,11 +186,12 @@ func wait(seconds float64) time.Duration {
 // apiError is an error as the provider describes it.
 type apiError struct {
 	message, code string
-	status        int // when the document names one
+	status        int // if the document names one
 }
 
-// readComplaint parses the error documents of Anthropic, OpenAI, OpenRouter (a number as code), Ollama (a
-// string as error), vLLM and FastAPI. For anything else, the message is the text.
+// readComplaint parses the error documents of Anthropic, OpenAI, OpenRouter (a number as code),
+// Ollama (a string as error), vLLM and FastAPI. For any other document, the message is the whole
+// text.
 func readComplaint(document []byte) apiError {
 	var doc struct {
 		Error   json.RawMessage `json:"error"`
@@ -221,8 +224,8 @@ func readComplaint(document []byte) apiError {
 	return c
 }
 
-// kind classifies an error by its code first, which is more specific than the status: 400 and 429 each
-// have two meanings.
+// kind classifies an error. It first uses the code, which is more specific than the status: 400 and
+// 429 each have two meanings.
 func (c apiError) kind(status int) model.ErrorKind {
 	if status == 0 {
 		status = c.status
@@ -270,8 +273,8 @@ func (c apiError) kind(status int) model.ErrorKind {
 	return model.ErrorOverloaded
 }
 
-// maskedError is an error with a masked text. [errors.Is] works on the hidden error, but it cannot be
-// unwrapped, because it may contain the key.
+// maskedError is an error with a masked text. [errors.Is] works with the hidden error. That error
+// cannot be unwrapped, because it may contain the key.
 type maskedError struct {
 	text string
 	err  error
@@ -280,7 +283,7 @@ type maskedError struct {
 func (h *maskedError) Error() string        { return h.text }
 func (h *maskedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// KeyFault returns why a key cannot be sent, without the key.
+// KeyFault returns the reason why a key cannot be sent, without showing the key.
 func KeyFault(key string) error {
 	for _, r := range key {
 		if r < ' ' || r > '~' {

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Get requests a JSON document of at most 32 MiB from a provider. header has the headers of a call.
+// Get requests a JSON document of at most 32 MiB from a provider. header contains the headers of a
+// call.
 func (p Provider) Get(ctx context.Context, c *http.Client, address string, header http.Header) ([]byte, *model.Error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

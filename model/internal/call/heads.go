@@ -8,8 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// HeadCache caches the encoded system texts and tool lists of a model's last requests: those of the main
-// loop and of a few sub-agents. The zero value is ready; it is safe for concurrent use.
+// HeadCache caches the encoded system texts and tool lists of a model's last requests. It has space
+// for those of the main loop and of a few sub-agents. The zero value is ready to use. It is safe
+// for concurrent use.
 type HeadCache struct {
 	mu   sync.Mutex
 	kept []head // the latest first

@@ -19,8 +19,8 @@ func AppendQuoted(dst, raw []byte) []byte {
 	return append(AppendEscaped(append(dst, '"'), raw), '"')
 }
 
-// AppendEscaped is [AppendQuoted] without the quotes. Compact JSON has no control characters, so only two
-// bytes need an escape.
+// AppendEscaped does the same as [AppendQuoted], but without the quotes. Compact JSON has no
+// control characters, so only two bytes need an escape.
 func AppendEscaped(dst, raw []byte) []byte {
 	for _, c := range raw {
 		if c == '"' || c == '\\' {
@@ -31,8 +31,8 @@ func AppendEscaped(dst, raw []byte) []byte {
 	return dst
 }
 
-// AppendInput appends a tool use's input as the object that every API requires. Other values, such as the
-// text of a malformed input, are wrapped in an object.
+// AppendInput appends the input of a tool use as a JSON object, which every API requires. Other
+// values, such as the text of a malformed input, are wrapped in an object.
 func AppendInput(dst, raw []byte) []byte {
 	switch {
 	case len(raw) == 0:
@@ -44,8 +44,8 @@ func AppendInput(dst, raw []byte) []byte {
 	return append(append(dst, raw...), '}')
 }
 
-// ToolInput converts the text of a tool use's input to a JSON value. An empty text is an empty object.
-// Text that is not JSON becomes a JSON string, and ok is false.
+// ToolInput converts the text of a tool use's input to a JSON value. An empty text becomes an empty
+// object. Text that is not JSON becomes a JSON string, and ok is false.
 func ToolInput(text []byte) (input json.RawMessage, ok bool) {
 	input, ok = Compact(text)
 	switch {
@@ -101,8 +101,9 @@ func literalEnd(b []byte, i int) int {
 	}
 }
 
-// CutLiteral removes a prefix, which ends in a quote, from raw JSON, and the literal that starts with that
-// quote. It returns the literal's inside and the rest. It parses the usual forms of parts in one pass.
+// CutLiteral splits raw JSON that begins with prefix. The last byte of prefix is the quote that
+// opens a JSON string. inner is that string, still escaped and without its quotes; rest is what
+// follows its closing quote. CutLiteral parses the usual forms of parts in one pass.
 func CutLiteral(raw []byte, prefix string) (inner, rest []byte, ok bool) {
 	if len(raw) < len(prefix) || string(raw[:len(prefix)]) != prefix {
 		return nil, nil, false
@@ -114,7 +115,8 @@ func CutLiteral(raw []byte, prefix string) (inner, rest []byte, ok bool) {
 	return raw[len(prefix):end], raw[end+1:], true
 }
 
-// TextLiteral returns the inside of a text part's literal if the part is only text.
+// TextLiteral returns the text of a text part, as an escaped JSON string without its quotes. It
+// returns false if the part contains anything else.
 func TextLiteral(part []byte) ([]byte, bool) {
 	inner, rest, ok := CutLiteral(part, `{"type":"text","text":"`)
 	return inner, ok && string(rest) == "}"
@@ -131,7 +133,7 @@ func PlainResult(part []byte) (id, text []byte, isError, ok bool) {
 	return id, text, isError, ok && (isError || string(rest) == `}]}`)
 }
 
-// Compact returns JSON without spaces; ok is false if it is invalid.
+// Compact returns JSON without spaces between values; ok is false if the JSON is invalid.
 func Compact(text []byte) (json.RawMessage, bool) {
 	var buf bytes.Buffer
 	if json.Compact(&buf, text) != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// Post sends the exchange's body to an address and returns the response. Of a failed response, it keeps
-// the first 64 KiB; see [Exchange.Failed].
+// Post sends the exchange's body to an address and returns the response. If the status is not a
+// success, x keeps the first 64 KiB of the response; see [Exchange.Failed].
 func (x *Exchange) Post(ctx context.Context, c *http.Client, address string, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, x.Body.Reader())
 	if err != nil {
@@ -31,7 +31,8 @@ func (x *Exchange) Post(ctx context.Context, c *http.Client, address string, hea
 	return res, nil
 }
 
-// Header returns the headers of every request to a provider, and more.
+// Header returns the headers of a request to a provider: those that every request has, and those in
+// more.
 func Header(accept string, more http.Header) http.Header {
 	h := http.Header{"User-Agent": {"holdfast/" + version.Current().Version}}
 	for name, values := range more {

@@ -20,8 +20,8 @@ const (
 // Secrets are strings that must not appear in an error.
 type Secrets []string
 
-// SecretsOf collects a key and other possible secrets: the password and query values of an address, and
-// long header values, each in plain and in URL-encoded form.
+// SecretsOf collects a key and other possible secrets: the password and the query values of an
+// address, and long header values. Each is collected as it is and in URL-encoded form.
 func SecretsOf(key string, address *url.URL, more http.Header) Secrets {
 	var s Secrets
 	s.add(key)
@@ -59,8 +59,8 @@ func (s *Secrets) add(secret string) {
 	}
 }
 
-// Mask replaces every secret in an untrusted text with three asterisks and makes the text safe for a
-// terminal: no control characters, no line breaks, at most 2,000 bytes.
+// Mask replaces every secret in an untrusted text with three asterisks. It also makes the text safe
+// for a terminal: no control characters, no line breaks, at most 2,000 bytes.
 func (s Secrets) Mask(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.Map(func(r rune) rune {
@@ -70,7 +70,7 @@ func (s Secrets) Mask(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	for _, secret := range s { // before truncating, so that no part of a key remains
+	for _, secret := range s { // this happens before truncating, so that no part of a key remains
 		text = strings.ReplaceAll(text, secret, maskText)
 	}
 	return truncate.String(text, maxMessage)

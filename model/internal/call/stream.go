@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxDocument limits an answer that is not streamed, in bytes.
+// maxDocument is the maximum size, in bytes, of an answer that is not streamed.
 const maxDocument = 32 << 20
 
 // Stream is one call of a provider, from the request to the end of the answer.
@@ -37,8 +37,8 @@ type Answer interface {
 
 // Reader reads an answer.
 type Reader interface {
-	// Event processes the data of one event, which is not empty. more is false after the last event, and
-	// if the caller wants no more.
+	// Event processes the data of one event, which is not empty. more is false after the last
+	// event, or if the caller has stopped the iteration.
 	Event(data []byte, out *Output) (more bool, failure *model.Error)
 	// Document processes an answer that is not streamed.
 	Document(text []byte, out *Output) *model.Error
@@ -56,8 +56,8 @@ type Output struct {
 // Activity records an event of the answer, other than a ping.
 func (o *Output) Activity() { o.wait.Activity() }
 
-// Emit yields an event and reports whether the caller wants another. The caller's time does not count as
-// the provider's.
+// Emit yields an event, and reports whether the caller wants another one. The time that the caller
+// takes does not count toward the provider's time limit.
 func (o *Output) Emit(e model.Event) bool {
 	o.wait.Pause()
 	o.done = o.done || !o.yield(e, nil)
@@ -82,7 +82,7 @@ func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 		failure := s.read(ctx, res, out)
 		switch {
 		case out.done:
-			wait.Stop() // the rest is not read
+			wait.Stop() // the rest of the response is not read
 		case failure != nil:
 			item, usage, cost := s.Answer.Partial(ctx.Err() != nil)
 			if failure.Partial = item; usage.Total() > 0 {
@@ -96,7 +96,8 @@ func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 	}
 }
 
-// read processes the answer's events until the answer is complete or broken, or the caller wants no more.
+// read processes the answer's events until the answer is complete or broken, or the caller stops
+// the iteration.
 func (s *Stream) read(ctx context.Context, res *http.Response, out *Output) *model.Error {
 	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
 	case "text/html", "application/xhtml+xml":

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Timeout ends a call whose provider says nothing for too long.
+// Timeout ends a call if its provider sends nothing for too long.
 //
 //	Begin ─connect─► connection ─firstByte─► Answered ─idle─► Heard ─idle─► Heard … Stop
 //
@@ -53,7 +53,7 @@ func (w *Timeout) Answered() {
 // Activity records an event of the answer, other than a ping.
 func (w *Timeout) Activity() { w.Answered() }
 
-// Reader reads an answer that is not streamed: every byte counts as an event.
+// Reader reads an answer that is not streamed. Every byte resets the timer, as an event does.
 func (w *Timeout) Reader(r io.Reader) io.Reader { return heardReader{r, w} }
 
 type heardReader struct {
@@ -107,7 +107,7 @@ func (w *Timeout) expire() {
 	w.cancel(w.fault)
 }
 
-// Err returns why the call ended: a timeout, or else err.
+// Err returns the reason why the call ended: a timeout, or otherwise err.
 func (w *Timeout) Err(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

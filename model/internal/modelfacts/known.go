@@ -1,5 +1,5 @@
-// Package modelfacts has prices and context sizes of well-known models, so that providers need not be
-// asked.
+// Package modelfacts contains prices and context sizes of well-known models, so that they need not
+// be requested from providers.
 //
 //	f, ok := modelfacts.Lookup("anthropic", "claude-haiku-4-5-20251001")
 //
@@ -31,12 +31,12 @@ type Facts struct {
 const (
 	Budget    = "budget"    // by a number of tokens
 	Adaptive  = "adaptive"  // by effort
-	Preserved = "preserved" // by effort; thinking is valid only after the same earlier items
+	Preserved = "preserved" // by effort; thinking is valid only if the items before it are unchanged
 )
 
-// Lookup returns what is known about a provider's model. A name that ends in a version matches its
-// family: "claude-haiku-4-5-20251001" matches "claude-haiku-4-5". A name with any other suffix is a
-// different model with different prices. The data is in prices.json, with sources and dates.
+// Lookup returns the known facts about a model of a provider. A name that ends in a version matches
+// its family: "claude-haiku-4-5-20251001" matches "claude-haiku-4-5". A name with any other suffix
+// is a different model with different prices. The data is in prices.json, with sources and dates.
 //
 // It is safe for concurrent use. The caller may change the result.
 func Lookup(provider, name string) (Facts, bool) {
@@ -66,8 +66,8 @@ func isVersion(rest string) bool {
 		(date == "latest" || len(date) == 8 && strings.Trim(date, "0123456789") == "")
 }
 
-// models are the data by provider and name, loaded on first use. A model's data is decoded only when it
-// is looked up.
+// models contains the data by provider and name; it is loaded on first use. The data of a model is
+// decoded only when the model is looked up.
 var models = sync.OnceValue(func() map[string]map[string]json.RawMessage {
 	var doc struct {
 		Models map[string]map[string]json.RawMessage `json:"models"`
@@ -76,7 +76,7 @@ var models = sync.OnceValue(func() map[string]map[string]json.RawMessage {
 	return doc.Models
 })
 
-// decode reads a part of prices.json, which is compiled in and tested.
+// decode reads a part of prices.json, which is embedded in the program and tested.
 func decode(raw []byte, v any) {
 	if err := json.Unmarshal(raw, v); err != nil {
 		panic("prices.json: " + err.Error())

@@ -11,8 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Aimock tests an adapter against a third-party server, whose address open gets. Tests with the project's
-// own servers cover what that server does not support.
+// Aimock tests an adapter against a third-party server. open returns the adapter for the server's
+// URL. Tests with the project's own servers cover the cases that the third-party server does not
+// support.
 func Aimock(t *testing.T, signsThinking bool, open func(url string) model.Model) {
 	m := open(aimock.Start(t, "../testdata/aimock.json"))
 

@@ -21,7 +21,7 @@ import (
 // Adapter is what [Run] tests.
 type Adapter struct {
 	Open      func(url, key string) (model.Model, error)
-	First     string // events that bring the text "Half"
+	First     string // the first events of an answer; they contain the text "Half"
 	Remaining string // events that complete the answer to "Half done"
 	Ping      string // keep-alive events of the provider
 
@@ -105,7 +105,7 @@ func (a Adapter) status(t *testing.T) {
 	}
 }
 
-// agent_loop-006: the key is in no error, whatever the provider does with it.
+// agent_loop-006: no error contains the key, even if the provider's response contains it.
 func (a Adapter) key(t *testing.T) {
 	found := false
 	for _, c := range corpus.Load(t, "open-agent-sdk.json") {
@@ -151,7 +151,7 @@ func (a Adapter) key(t *testing.T) {
 	}
 }
 
-// agent_loop-016: text is visible before the server has sent the end.
+// agent_loop-016: text is visible before the server has sent the end of the answer.
 func (a Adapter) stream(t *testing.T) {
 	seen := make(chan struct{})
 	m := a.open(t, a.hold(t, seen))
@@ -163,7 +163,7 @@ func (a Adapter) stream(t *testing.T) {
 		switch e := e.(type) {
 		case model.TextDelta:
 			if got = append(got, e.Text); len(got) == 1 {
-				close(seen) // only now the server continues
+				close(seen) // the server continues only now
 			}
 		case model.Answer:
 			got = append(got, "answer "+e.Item.Text())
@@ -174,7 +174,7 @@ func (a Adapter) stream(t *testing.T) {
 	}
 }
 
-// hold serves the first events, and the rest after seen is closed.
+// hold serves the first events, and serves the rest after seen is closed.
 func (a Adapter) hold(t *testing.T, seen <-chan struct{}) string {
 	return ServeFunc(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // a server detects a disconnect after it has read the request
@@ -210,7 +210,7 @@ func (a Adapter) cancel(t *testing.T) {
 		if e.Partial == nil || e.Partial.Text() != "Half" || e.Partial.Finish != transcript.FinishCancelled {
 			t.Errorf("%v: partial %+v", cause, e.Partial)
 		}
-		// And before anything was sent.
+		// The same applies before anything was sent.
 		if e := a.fail(ctx, t, m); !errors.Is(e, cause) || e.Kind != model.ErrorCancelled || e.Partial != nil {
 			t.Errorf("%v, at once: %+v", cause, e)
 		}
@@ -218,7 +218,8 @@ func (a Adapter) cancel(t *testing.T) {
 	}
 }
 
-// expiring returns a context that ends as with its deadline when the function is called.
+// expiring returns a context and a function that ends it. The context then has the error of an
+// exceeded deadline.
 func expiring(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	return expired{ctx}, cancel
@@ -262,7 +263,7 @@ func (a Adapter) refused(t *testing.T) {
 	}
 }
 
-// redirect checks that the key is only sent to the given address.
+// redirect checks that the key is sent only to the configured address.
 func (a Adapter) redirect(t *testing.T) {
 	reached := false
 	other := ServeFunc(t, func(http.ResponseWriter, *http.Request) { reached = true })

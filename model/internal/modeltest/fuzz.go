@@ -15,8 +15,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Fuzz feeds arbitrary bytes to an adapter, which sends its requests with the client that open gets. For
-// any input, there is exactly one end, and an answer can be stored and sent back.
+// Fuzz sends arbitrary bytes to an adapter as responses. open returns the adapter for an HTTP
+// client. For any input, there must be exactly one end, and it must be possible to store an answer
+// and send it back.
 func Fuzz(f *testing.F, open func(client *http.Client) (model.Model, error)) {
 	files, err := filepath.Glob("testdata/stream/*.txtar")
 	if err != nil {

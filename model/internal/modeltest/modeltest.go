@@ -4,7 +4,7 @@
 //	testdata/stream/NAME.txtar ── stream ──► test server ──► adapter ──► deltas, answer, error
 //	                           └─ deltas, answer, error ── compared with ────────┘
 //
-// The package is only for the adapters' tests.
+// Only the tests of the adapters use this package.
 package modeltest
 
 import (
@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the adapters say into testdata")
 
-// Key is the API key that the tests send. No error may show it.
+// Key is the API key that the tests send. No error may contain it.
 const Key = "sk-made-up-0123456789-abcdef"
 
 // Serve starts a server that gives every request the same response.
@@ -48,9 +48,9 @@ func ServeFunc(t testing.TB, h http.HandlerFunc) string {
 	return server.URL
 }
 
-// Streams tests every file of testdata/stream. Sections: "stream" (or "json" or "text", by content type)
-// is what the server sends, "status" its status; "deltas", "answer" and "error" are the expected results.
-// "go test -update" writes the last three.
+// Streams tests every file of testdata/stream. Sections: "stream" (or "json" or "text", by content
+// type) is what the server sends, "status" its status; "deltas", "answer" and "error" are the
+// expected results. "go test -update" writes the last three.
 func Streams(t *testing.T, open func(url string) model.Model) {
 	files, err := filepath.Glob("testdata/stream/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -122,8 +122,8 @@ func (r *result) sections() map[string]string {
 	return map[string]string{"deltas": r.deltas, "answer": r.answer, "error": r.failure}
 }
 
-// check checks the requirements for every call: one end, and an answer whose encoded form is stable in the
-// log and contains exactly the native form.
+// check checks the requirements for every call. A call must have one end. The encoded form of its
+// answer must be stable in the log and contain exactly the native form.
 func (r *result) check(t *testing.T, m model.Model) {
 	t.Helper()
 	if (r.answer == "") == (r.failure == "") {

@@ -28,7 +28,7 @@ func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Encode
 	return out
 }
 
-// Stream sends a request to m and returns the events. No event may follow the answer.
+// Stream sends a request to m and returns the events. No event may come after the answer.
 func Stream(t testing.TB, m model.Model, req *model.Request) (deltas []model.Event, answer transcript.Item, err error) {
 	t.Helper()
 	answered := false

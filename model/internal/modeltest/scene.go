@@ -63,7 +63,7 @@ func (s *recording) serve(t testing.TB) string {
 	return ""
 }
 
-// with returns the file with the outcome r.
+// with returns the text of the file in which the outcome is r.
 func (s *recording) with(r result) []byte {
 	text := s.comment
 	add := func(name, section string) { text += "-- " + name + " --\n" + section }

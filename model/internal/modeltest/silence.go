@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// silence tests that a silent provider ends a call in time, and that a slow one does not.
+// silence tests that a call ends in time if its provider is silent, and does not end if its
+// provider is only slow.
 func (a Adapter) silence(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -108,7 +109,7 @@ type silentServer struct {
 	stops stop
 	says  []string      // parts of the answer
 	every time.Duration // before each
-	then  string        // then repeat this part forever
+	then  string        // then this part is repeated forever
 }
 
 type stop int
