@@ -284,7 +284,7 @@ func joinMax(n int) string {
 	return fmt.Sprintf("-%d", n)
 }
 
-// Confirm asks a yes-or-no question. If there is no terminal, it returns an error with the given
+// Confirm asks a question that is answered with yes or no. If there is no terminal, it returns an error with the given
 // hint.
 func Confirm(ctx context.Context, p *command.Program, question, otherwise string) (bool, error) {
 	a := NewAsker(p)

@@ -45,7 +45,7 @@ func (f Format) vendor() string {
 // detectBytes is how much of a file is read to detect its format.
 const detectBytes = 256 << 10
 
-// detectFormat detects the format of a file from its beginning. If it is none of the known formats,
+// detectFormat detects the format of a file from its beginning. If the format is unknown,
 // the error describes the content.
 func detectFormat(r io.ReaderAt) (Format, error) {
 	head := make([]byte, detectBytes)
