@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -28,6 +29,9 @@ type Run struct {
 	result      *event.Result // of the last turn
 	err         error         // the error that stopped the last turn
 	stopped     bool
+
+	close  sync.Once
+	closed error // what closing the agent returned
 }
 
 // ID returns the id of the run's session.
@@ -169,31 +173,32 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 }
 
 // Stop interrupts and closes the run. When Stop returns without an error, other processes can use
-// the session. The worktree of the run is removed if nothing would be lost. A second Stop does
-// nothing.
+// the session. The worktree of the run is removed if nothing would be lost. If ctx ends before the
+// run does, the run stays open and Stop can be called again. After a complete Stop, another one
+// does nothing.
 func (r *Run) Stop(ctx context.Context) error {
 	if err := r.requireLocal("stop"); err != nil {
 		return err
 	}
 	r.mu.Lock()
-	was := r.stopped
-	r.stopped = true
+	r.stopped = true // no new turn
 	r.mu.Unlock()
-	if was {
-		return nil
-	}
 	r.agent.Interrupt()
-	_, err := r.Wait(ctx)
-	if ctx.Err() != nil {
-		return err
+	if _, _ = r.Wait(ctx); ctx.Err() != nil {
+		return fmt.Errorf("stop run %s: %w", r.id, context.Cause(ctx))
 	}
+	r.close.Do(func() { r.closed = r.closeAgent(ctx) })
+	return r.closed
+}
+
+func (r *Run) closeAgent(ctx context.Context) error {
 	r.mu.Lock()
 	completed := r.result != nil && r.result.Reason == event.ReasonCompleted
 	r.mu.Unlock()
 	if left := r.agent.LeaveWorktree(ctx, !completed); left.Text != "" {
 		r.rt.parts.Env.Warn("%s", left.Text)
 	}
-	err = r.agent.Close()
+	err := r.agent.Close()
 	r.rt.mu.Lock()
 	delete(r.rt.runs, r.id)
 	r.rt.mu.Unlock()

@@ -125,6 +125,11 @@ func TestRun(t *testing.T) {
 	if res := wait(t, run); res.Err == nil || !strings.Contains(res.Err.Error(), "no step of the script") {
 		t.Errorf("the play has ended, and the result is %+v", res)
 	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run.Stop(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped without time: %v", err)
+	}
 	must(t, run.Stop(t.Context()))
 	must(t, run.Stop(t.Context()))
 	if err := run.Send(t.Context(), transcript.Text{Text: "x"}); !errors.Is(err, holdfast.ErrClosed) {

@@ -250,6 +250,8 @@ func (in *Input) field(name string) string {
 		return in.File.LoadReason
 	case "command_name":
 		return in.Command.Name
+	case "mcp_server_name":
+		return in.Question.Server
 	}
 	return ""
 }

@@ -204,3 +204,24 @@ func BenchmarkMatcher(b *testing.B) {
 		})
 	}
 }
+
+// The field that an event's matchers compare is filled from the input, for every event.
+func TestMatchedFieldOfEvents(t *testing.T) {
+	for _, info := range events {
+		if info.Matches == "" {
+			continue
+		}
+		in := Input{Event: info.Event}
+		if info.Matches == "tool_name" {
+			in.Tool.Name = "x"
+		}
+		for _, f := range wireFields {
+			if f.claude == info.Matches {
+				*f.at(&in).(*string) = "x"
+			}
+		}
+		if got := in.field(info.Matches); got != "x" {
+			t.Errorf("%s: a matcher compares %q", info.Event, got)
+		}
+	}
+}

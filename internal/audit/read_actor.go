@@ -4,26 +4,21 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // person is the name of an approver who gave no name.
 const person = "person"
 
-// These names are recorded for answers that did not come from a person.
-var (
-	absent       = map[string]bool{"nobody": true, "timeout": true}
-	programActor = map[string]bool{"interrupt": true, "lapse": true, "start": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}
-)
-
 // whoAnswered returns the actor of an answer. An answer through a client comes from a person,
 // whatever its name.
 func whoAnswered(by, via string) Actor {
 	switch {
 	case via != "":
-	case absent[by]:
+	case record.ByNobody(by):
 		return Actor{Kind: actorNobody, Name: by}
-	case programActor[by]:
+	case record.ByProgram(by):
 		return Actor{Kind: actorProgram, Name: by}
 	case strings.HasPrefix(by, "hook "):
 		return link(by, nil, "")
@@ -55,9 +50,9 @@ func link(by string, rule *policy.Origin, grant string) Actor {
 		return Actor{Kind: actorCallback, Name: by}
 	case kind == "sandbox":
 		return Actor{Kind: actorSandbox, Name: name}
-	case absent[by]:
+	case record.ByNobody(by):
 		return Actor{Kind: actorNobody, Name: by}
-	case programActor[by], by == "":
+	case record.ByProgram(by), by == "":
 		return Actor{Kind: actorProgram, Name: by}
 	}
 	return Actor{Kind: actorPolicy, Name: by}

@@ -45,7 +45,7 @@ func serveProject(t *testing.T, before func(s *servedProject), flags ...string) 
 	dir, env := room(t, "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo seen\"}}]\n  - text: \"the answer is forty-two\"\n")
 	s := &servedProject{t: t, dir: dir, env: env}
 	before(s)
-	s.terminal = startTerminal(t, env, dir, append([]string{"mcp", "serve", "--http", "127.0.0.1:0"}, flags...)...)
+	s.terminal = startTerminalProcess(t, env, dir, append([]string{"mcp", "serve", "--http", "127.0.0.1:0"}, flags...)...)
 	s.terminal.expect(`serving MCP at http://\S+\r?\n`)
 	url := regexp.MustCompile(`http://\S+`).FindString(s.terminal.screen())
 	s.terminal.expect(`hint: clients need a token: holdfast daemon token create --scope run NAME`)
@@ -65,6 +65,15 @@ func serveProject(t *testing.T, before func(s *servedProject), flags ...string) 
 	}
 	t.Cleanup(func() { _ = s.client.Close() })
 	return s
+}
+
+// end interrupts the server.
+func (s *servedProject) end() {
+	s.t.Helper()
+	s.terminal.press("\x03")
+	if code := s.terminal.exit(); code != 0 && code != 130 {
+		s.t.Errorf("exit code %d\n%s", code, s.terminal.screen())
+	}
 }
 
 // call calls a tool and returns its text.
@@ -109,7 +118,6 @@ func TestServedSessions(t *testing.T) {
 		{"SessionSearch", map[string]any{"words": "forty-two", "limit": 1}, false, `\nmore: cursor \S+\n$`},
 		{"SessionSearch", map[string]any{"words": "seen", "tool": "Bash"}, false, `  Bash: .*seen`},
 		{"SessionSearch", map[string]any{"words": "forty-two", "role": "user"}, false, `^nothing found$`},
-		{"SessionSearch", map[string]any{"words": "hidden"}, false, `^nothing found$`},
 		{"SessionSearch", map[string]any{"words": "x", "limit": 200}, true, `limit must be 1 to 100`},
 		{"SessionSearch", map[string]any{"words": ""}, true, `word`},
 		{"SessionShow", map[string]any{"session": "first"}, false,
@@ -125,8 +133,11 @@ func TestServedSessions(t *testing.T) {
 			t.Errorf("%s %v: failed %v:\n%s\nwant %v, %s", tt.tool, tt.args, failed, text, tt.failed, tt.want)
 		}
 	}
-	if text, _ := s.call("SessionList", nil); strings.Contains(text, "hidden plan") {
-		t.Errorf("the sessions of another project are listed:\n%s", text)
+	defer s.end()
+	for tool, args := range map[string]map[string]any{"SessionList": {}, "SessionSearch": {"words": "hidden"}} {
+		if text, _ := s.call(tool, args); strings.Contains(text, "foreign") || strings.Contains(text, "hidden plan") {
+			t.Errorf("%s shows a session of another project:\n%s", tool, text)
+		}
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +56,33 @@ func startTerminalAfter(t *testing.T, typed string, env []string, dir string, ar
 		_ = slave.Close()
 		_ = master.Close()
 	})
+	return c
+}
+
+// startTerminalProcess starts the program as a process of its own with a terminal as its three
+// streams. The test ends it.
+func startTerminalProcess(t *testing.T, env []string, dir string, args ...string) *terminal {
+	t.Helper()
+	master, slave := openPTY(t)
+	c := &terminal{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	program, err := exec.LookPath("holdfast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := exec.CommandContext(t.Context(), program, args...)
+	p.Env, p.Dir, p.Stdin, p.Stdout, p.Stderr = env, dir, slave, slave, slave
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p.Cancel = func() error { return p.Process.Signal(syscall.SIGTERM) }
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = slave.Close()
+	go c.watch()
+	go func() {
+		_ = p.Wait()
+		c.code <- p.ProcessState.ExitCode()
+	}()
+	t.Cleanup(func() { _ = master.Close() })
 	return c
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
@@ -173,16 +172,10 @@ func allowed(rt *route, r *http.Request) error {
 		return nil
 	}
 	caller, ok := auth.CallerFrom(r.Context())
-	switch {
-	case !ok:
+	if !ok {
 		return refuse(outcome.Unauthenticated, "missing credential", "create a token: holdfast daemon token create")
-	case caller.Agent && rt.Scope != api.ScopeRead:
-		return refuse(outcome.Forbidden, "a process that was started by a run of this daemon may only read", "")
-	case !caller.HasScope(rt.Scope):
-		return refuse(outcome.Forbidden, "this request needs the scope "+string(rt.Scope),
-			"holdfast daemon token create --scope "+string(rt.Scope))
 	}
-	return nil
+	return caller.CheckScope(rt.Scope)
 }
 
 // fail answers with a problem, and logs errors of the server.

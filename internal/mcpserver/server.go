@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -131,20 +132,35 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 		stateful.ServeHTTP(w, r)
 	})
 	mux := http.NewServeMux()
-	mux.Handle(Path, sdkauth.RequireBearerToken(who, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})(both))
+	mux.Handle(Path, requireScope(sdkauth.RequireBearerToken(who, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})(both)))
 	return a.Handler(mux)
+}
+
+// requireScope rejects callers that may not call tools.
+func requireScope(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := auth.CallerFrom(r.Context())
+		if err := c.CheckScope(api.ScopeRun); err != nil {
+			text := err.Error()
+			if hint := outcome.Hint(err); hint != "" {
+				text += "\nhint: " + hint
+			}
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="run"`) // RFC 6750
+			http.Error(w, text, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // who returns the authenticated caller for the SDK, which uses it to separate sessions.
 func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
 	c, ok := auth.CallerFrom(ctx)
-	if !ok || !c.HasScope(api.ScopeRun) {
-		return nil, errors.Join(errScope, sdkauth.ErrInvalidToken)
+	if !ok {
+		return nil, sdkauth.ErrInvalidToken
 	}
 	return &sdkauth.TokenInfo{UserID: c.Token, Extra: map[string]any{"name": c.Name}}, nil
 }
-
-var errScope = errors.New("the token needs the scope run")
 
 // call is a tools/call.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -153,7 +169,7 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 		return nil, err
 	}
 	input := req.Params.Arguments
-	if len(input) == 0 {
+	if len(input) == 0 || string(input) == "null" {
 		input = json.RawMessage("{}")
 	}
 	r, err := d.Call(ctx, req.Params.Name, input, progress(ctx, req))

@@ -311,7 +311,7 @@ func TestHTTP(t *testing.T) {
 	}{
 		{"a token that may run", Path, host, "", run, 200},
 		{"no token", Path, host, "", "", 401},
-		{"a token that may only read", Path, host, "", read, 401},
+		{"a token that may only read", Path, host, "", read, 403},
 		{"no token of ours", Path, host, "", "hf_none", 401},
 		{"another host", Path, "evil.example:80", "", run, 403},
 		{"another site", Path, host, "https://evil.example", run, 403},

@@ -42,9 +42,9 @@ func decider(d *policy.Decision) string {
 		return "grant"
 	case d.By == "canUseTool":
 		return "callback"
-	case d.By == "nobody" || d.By == "timeout":
+	case record.ByNobody(d.By):
 		return "nobody"
-	case d.By == "" || slices.Contains([]string{"interrupt", "restart", "restore", "cut", "approval", "guard", "input"}, d.By):
+	case d.By == "" || record.ByProgram(d.By):
 		return "program"
 	case d.PersonAsked:
 		return "person"

@@ -24,6 +24,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/audit"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
 // every returns the scopes of the owner of the unix socket, sorted.
@@ -52,6 +53,17 @@ func (c Caller) HasScope(s api.Scope) bool {
 		return false
 	}
 	return slices.Contains(c.Scopes, s) || slices.Contains(c.Scopes, api.ScopeAdmin) && slices.Contains(routes.Scopes(), s)
+}
+
+// CheckScope returns an *[api.Problem] if the caller does not have a scope.
+func (c Caller) CheckScope(s api.Scope) error {
+	switch {
+	case c.HasScope(s):
+		return nil
+	case c.Agent:
+		return routes.NewProblem(outcome.Forbidden, "a process that was started by a run of this daemon may only read", "")
+	}
+	return routes.NewProblem(outcome.Forbidden, "this request needs the scope "+string(s), "holdfast daemon token create --scope "+string(s))
 }
 
 type callerKey struct{}
