@@ -155,7 +155,7 @@ func TestCorpusModelVariants(t *testing.T) {
 		{`{"status":200}`, `{"status":"success","requests":1}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkStatuses(t, corpus.Variants(map[string]string{"input": c.input, "expect": c.expect}))
+			checkStatuses(t, corpus.NewCase(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ input, expect string }{
@@ -164,7 +164,7 @@ func TestCorpusModelVariants(t *testing.T) {
 		{`{"stop_reason":"max_tokens x4"}`, `{"status":"success","text_contains":["Part 1","Part 4"]}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkStops(t, corpus.Variants(map[string]string{"input": c.input, "expect": c.expect}))
+			checkStops(t, corpus.NewCase(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 }

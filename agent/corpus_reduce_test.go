@@ -127,7 +127,7 @@ func TestCorpusReduceVariants(t *testing.T) {
 		{`["reasoning","reasoned answer","recent"]`, "drop reasoning", `{"left":2,"removed":1}`},
 	} {
 		t.Run(c.transcript+" "+c.strategy, func(t *testing.T) {
-			checkReduced(t, corpus.Variants(map[string]string{"given": `{"transcript":` + c.transcript + `}`, "when": `["` + c.strategy + `"]`, "expect": c.expect}))
+			checkReduced(t, corpus.NewCase(map[string]string{"given": `{"transcript":` + c.transcript + `}`, "when": `["` + c.strategy + `"]`, "expect": c.expect}))
 		})
 	}
 }

@@ -150,7 +150,7 @@ func TestCorpusRoundVariants(t *testing.T) {
 		{`{"calls":["Read","Write","Read"]}`, `{"results":3,"max_parallel":1}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkRound(t, corpus.Variants(map[string]string{"input": c.input, "expect": c.expect}))
+			checkRound(t, corpus.NewCase(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ given, expect string }{
@@ -161,7 +161,7 @@ func TestCorpusRoundVariants(t *testing.T) {
 		{`{"state":"model calls unknown tool '../x'"}`, `{"result":{"is_error":true,"text":"tool not found: ../x"},"started event":false}`},
 	} {
 		t.Run(c.given, func(t *testing.T) {
-			checkNoAnswer(t, corpus.Variants(map[string]string{"given": c.given, "expect": c.expect}))
+			checkNoAnswer(t, corpus.NewCase(map[string]string{"given": c.given, "expect": c.expect}))
 		})
 	}
 }

@@ -47,7 +47,7 @@ func TestCorpusVariants(t *testing.T) {
 		{`{}`, `{"cwd":"/a b"}`, `{"cwd":"/a b"}`},
 	} {
 		t.Run(c.settings+c.input, func(t *testing.T) {
-			checkShell(t, corpus.Variants(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
+			checkShell(t, corpus.NewCase(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ settings, input, expect string }{
@@ -69,7 +69,7 @@ func TestCorpusVariants(t *testing.T) {
 		{`{"hooks":[{"timeout_ms":5}]}`, `{}`, `{"timeout_ms":5}`},
 	} {
 		t.Run(c.settings+c.input, func(t *testing.T) {
-			checkRegistry(t, corpus.Variants(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
+			checkRegistry(t, corpus.NewCase(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
 		})
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// bench is a folder with all tools over it.
-type bench struct {
+// toolEnv is a folder with all tools over it.
+type toolEnv struct {
 	testing.TB
 	dir      string
 	registry *tool.Registry
 }
 
-func newBench(t testing.TB) *bench {
+func newToolEnv(t testing.TB) *toolEnv {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -53,10 +53,10 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{TB: t, dir: dir, registry: r}
+	return &toolEnv{TB: t, dir: dir, registry: r}
 }
 
-func (b *bench) write(name, content string) {
+func (b *toolEnv) write(name, content string) {
 	b.Helper()
 	name = filepath.Join(b.dir, name)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -67,7 +67,7 @@ func (b *bench) write(name, content string) {
 	}
 }
 
-func (b *bench) read(name string) string {
+func (b *toolEnv) read(name string) string {
 	b.Helper()
 	data, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) read(name string) string {
 	return string(data)
 }
 
-func (b *bench) call(name string, in map[string]any) tool.Result {
+func (b *toolEnv) call(name string, in map[string]any) tool.Result {
 	b.Helper()
 	t, ok := b.registry.Lookup(name)
 	if !ok {
@@ -141,8 +141,8 @@ func checkCore(t *testing.T, c corpus.Case) {
 	var want coreExpect
 	c.Decode(t, c.Input(), &in)
 	c.Decode(t, c.Expect(), &want)
-	b := newBench(t)
-	name := b.lay(in, want)
+	b := newToolEnv(t)
+	name := b.writeFiles(in, want)
 	r := b.call(in.Tool, in.call(name, want))
 	got := textOf(r)
 	want.Contains = strings.ReplaceAll(want.Contains, "<tmp>", b.dir)
@@ -165,14 +165,14 @@ func checkCore(t *testing.T, c corpus.Case) {
 		t.Errorf("no context: %q", got)
 	}
 	if list := append(slices.Clone(want.Keeps), want.Matches...); len(list) > 0 || len(want.Skips) > 0 {
-		b.same(own, list)
+		b.samePaths(own, list)
 	} else if want.Matches != nil && strings.Contains(own, name) {
 		t.Errorf("nothing matches, and it says %q", got)
 	}
 }
 
-// same reports what is not in a list of paths, and what should not be there.
-func (b *bench) same(got string, want []string) {
+// samePaths reports what is not in a list of paths, and what should not be there.
+func (b *toolEnv) samePaths(got string, want []string) {
 	b.Helper()
 	if len(want) == 0 {
 		want = []string{"f.txt"}
@@ -185,8 +185,8 @@ func (b *bench) same(got string, want []string) {
 	}
 }
 
-// lay puts down the files that a case needs, and says what the file is called that it is about.
-func (b *bench) lay(in coreInput, want coreExpect) string {
+// writeFiles puts down the files that a case needs, and says what the file is called that it is about.
+func (b *toolEnv) writeFiles(in coreInput, want coreExpect) string {
 	b.Helper()
 	content := in.Content
 	switch {
@@ -292,7 +292,7 @@ func TestCoreToolsCorpus(t *testing.T) {
 		// The original refuses a file as path; right is to search it. What does not
 		// exist is refused in the original's words.
 		"core_tools-043": corpus.Test(`{"input": {"tool":"Grep","path":"<file>"}, "expect": {"is_error":true,"contains":"Directory not found"}}`, func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
+			b := newToolEnv(t)
 			b.write("f.txt", "a\nb\n")
 			r := b.call("Grep", map[string]any{"pattern": "b", "path": "f.txt"})
 			if r.IsError || textOf(r) != "f.txt" {
@@ -371,7 +371,7 @@ func TestCoreToolsNearTheCorpus(t *testing.T) {
 		{`{"tool":"Grep","path":"<file>","output_mode":"content","content":"a\r\nb\r\n"}`, `{"content":"f.txt:2:b"}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkCore(t, corpus.Variants(map[string]string{"input": c.input, "expect": c.expect}))
+			checkCore(t, corpus.NewCase(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 }
@@ -380,7 +380,7 @@ func TestToolExecutorCorpus(t *testing.T) {
 	const agents = "the agent's loop runs calls; its tests have this case"
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "tool_executor"), map[string]func(*testing.T, corpus.Case){
 		"tool_executor-006": corpus.Test(`{"expect": {"role":"user","content":[{"type":"tool_result","tool_use_id":"tu_001","content":"..."}]}}`, func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
+			b := newToolEnv(t)
 			for isError, command := range map[bool]string{false: "echo ok", true: "kill $$"} {
 				r := b.call("Bash", map[string]any{"command": command})
 				item := transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{
@@ -396,7 +396,7 @@ func TestToolExecutorCorpus(t *testing.T) {
 			}
 		}),
 		"tool_executor-009": corpus.Test(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
+			b := newToolEnv(t)
 			b.call("Write", map[string]any{"file_path": "f", "content": "new"})
 			if got := textOf(b.call("Read", map[string]any{"file_path": "f"})); got != "1\tnew" {
 				t.Errorf("got %q", got)
@@ -407,7 +407,7 @@ func TestToolExecutorCorpus(t *testing.T) {
 			var in struct{ Call string }
 			c.Decode(t, c.Settings(), &settings)
 			c.Decode(t, c.Input(), &in)
-			b := newBench(t)
+			b := newToolEnv(t)
 			for name, r := range map[string]*tool.Registry{
 				"only": b.registry.Select(settings.AllowedTools...), "without": b.registry.Exclude(in.Call),
 			} {
@@ -427,7 +427,7 @@ func TestToolExecutorCorpus(t *testing.T) {
 			}
 			c.Decode(t, c.Input(), &in)
 			c.Decode(t, c.Expect(), &want)
-			r := newBench(t).call(in.Call, in.Input)
+			r := newToolEnv(t).call(in.Call, in.Input)
 			if r.IsError != want.IsError || !strings.HasPrefix(textOf(r), want.Starts) {
 				t.Errorf("got %q", textOf(r))
 			}
@@ -451,7 +451,7 @@ func TestToolsHaveTheFieldsThatHooksKnow(t *testing.T) {
 		"Grep":         "pattern path glob type output_mode -i -n -A -B -C head_limit multiline",
 		"Bash":         "command timeout description",
 	}
-	specs := newBench(t).registry.Specs()
+	specs := newToolEnv(t).registry.Specs()
 	if len(specs) != len(want) {
 		t.Errorf("%d tools, want %d", len(specs), len(want))
 	}

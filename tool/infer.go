@@ -29,7 +29,7 @@ func inferSchema[In any]() (*schema, error) {
 		return s.Resolve(nil)
 	})
 	if text, optional, ok := plainSchema(reflect.TypeFor[In]()); ok {
-		return &schema{shown: text, optional: optional, resolve: resolve}, nil
+		return &schema{text: text, optional: optional, resolve: resolve}, nil
 	}
 	s, err := infer()
 	if err != nil {
@@ -40,7 +40,7 @@ func inferSchema[In any]() (*schema, error) {
 		return nil, err
 	}
 	out.resolve = resolve
-	out.shown, err = json.Marshal(s)
+	out.text, err = json.Marshal(s)
 	return out, err
 }
 

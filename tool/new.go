@@ -69,7 +69,7 @@ func New[In any](
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: input schema: %w", spec.Name, err)
 	}
-	spec.Input = s.shown
+	spec.Input = s.text
 	return &funcTool[In]{spec: spec, schema: s, run: run, requests: requests}, nil
 }
 

@@ -64,7 +64,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-func TestRegistryRefusesTwins(t *testing.T) {
+func TestRegistryRejectsDuplicates(t *testing.T) {
 	if _, err := tool.NewRegistry(named(t, "Read", "Read")...); err == nil {
 		t.Error("two tools of one name were taken")
 	}

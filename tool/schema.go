@@ -23,7 +23,7 @@ const (
 
 // schema is a tool's input schema. It is immutable.
 type schema struct {
-	shown    json.RawMessage // for the model
+	text     json.RawMessage // for the model
 	optional []string        // top-level fields for which null means that they are absent
 	resolve  func() (*jsonschema.Resolved, error)
 }
@@ -37,7 +37,7 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	made.shown = slices.Clone(raw)
+	made.text = slices.Clone(raw)
 	resolved, err := s.Resolve(nil)
 	made.resolve = func() (*jsonschema.Resolved, error) { return resolved, nil }
 	return made, err
@@ -75,7 +75,7 @@ func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("want a JSON object, got %s", describe(v))
+		return nil, fmt.Errorf("want a JSON object, got %s", typeName(v))
 	}
 	for _, name := range s.optional {
 		if v, ok := object[name]; ok && v == nil {
@@ -87,7 +87,7 @@ func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if err := resolved.Validate(object); err != nil {
-		return nil, errors.New(readable(err.Error()))
+		return nil, errors.New(readableError(err.Error()))
 	}
 	if r.changed {
 		return json.Marshal(object)
@@ -171,8 +171,8 @@ func (r *reader) number(s string) (any, error) {
 	return int64(f), nil
 }
 
-// describe returns the name of a JSON value's type.
-func describe(v any) string {
+// typeName returns the name of a JSON value's type.
+func typeName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -186,8 +186,8 @@ func describe(v any) string {
 	return "a number"
 }
 
-// readable converts "validating root: validating /properties/limit: type: …" to "limit: …".
-func readable(s string) string {
+// readableError converts "validating root: validating /properties/limit: type: …" to "limit: …".
+func readableError(s string) string {
 	field := ""
 	for {
 		rest, ok := strings.CutPrefix(s, "validating ")

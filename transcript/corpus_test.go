@@ -121,11 +121,11 @@ func TestCorpusVariants(t *testing.T) {
 		`["assistant call c1","tool result c1","assistant call c2","tool result c2","user"]`: "valid",
 	} {
 		t.Run(given, func(t *testing.T) {
-			checkInvariant(t, corpus.Variants(map[string]string{"given": `{"transcript":` + given + `}`, "expect": `{"result":"` + expect + `"}`}))
+			checkInvariant(t, corpus.NewCase(map[string]string{"given": `{"transcript":` + given + `}`, "expect": `{"result":"` + expect + `"}`}))
 		})
 	}
 	for kind, expect := range map[string]string{`"none"`: "false", `""`: "false", `null`: "false", `"system"`: "false", `"notification"`: "true"} {
-		checkDispatch(t, corpus.Variants(map[string]string{"given": `{"last_item_kind":` + kind + `}`, "expect": `{"dispatch":` + expect + `}`}))
+		checkDispatch(t, corpus.NewCase(map[string]string{"given": `{"last_item_kind":` + kind + `}`, "expect": `{"dispatch":` + expect + `}`}))
 	}
 }
 

@@ -59,7 +59,7 @@ func (c Case) CompareClaim(claim string) error {
 				return fmt.Errorf("%s: %s: %w", c.ID, name, err)
 			}
 		}
-		if empty(is) && empty(want[name]) {
+		if isEmpty(is) && isEmpty(want[name]) {
 			continue
 		}
 		if !reflect.DeepEqual(is, want[name]) {
@@ -69,7 +69,7 @@ func (c Case) CompareClaim(claim string) error {
 	return nil
 }
 
-func empty(v any) bool {
+func isEmpty(v any) bool {
 	m, object := v.(map[string]any)
 	return v == nil || object && len(m) == 0
 }

@@ -85,8 +85,8 @@ func (c Case) unread() []string {
 	return list
 }
 
-// Variants creates cases that a test defines itself: JSON texts by the name of the field.
-func Variants(fields map[string]string) Case {
+// NewCase creates cases that a test defines itself: JSON texts by the name of the field.
+func NewCase(fields map[string]string) Case {
 	c := Case{ID: "near", data: map[string]json.RawMessage{}, read: map[string]bool{}}
 	for name, text := range fields {
 		c.data[name] = json.RawMessage(text)

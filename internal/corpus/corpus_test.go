@@ -129,7 +129,7 @@ func b2i(b bool) int {
 // A case is read if its inputs and expectations were all requested; steps in prose, and empty fields, need not
 // be.
 func TestUnread(t *testing.T) {
-	c := Variants(map[string]string{"given": `{"a":1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`, "input": `null`})
+	c := NewCase(map[string]string{"given": `{"a":1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`, "input": `null`})
 	if got := c.unread(); !slices.Equal(got, []string{"given", "expect"}) {
 		t.Errorf("unread are %v", got)
 	}
@@ -143,8 +143,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-func TestDiffers(t *testing.T) {
-	c := Variants(map[string]string{"given": `{"a": 1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`})
+func TestCompareClaim(t *testing.T) {
+	c := NewCase(map[string]string{"given": `{"a": 1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`})
 	for claim, same := range map[string]bool{
 		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"]}`:                    true,
 		`{"expect": {"b": []}, "given": {"a": 2}, "when": ["x"]}`:                    false,

@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// answer is a collector that accepts everything and answers with these bytes.
-type answer []byte
+// collector is a collector that accepts everything and answers with these bytes.
+type collector []byte
 
-func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
+func (a collector) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-protobuf"}},
 		Body: io.NopCloser(bytes.NewReader(a)),
@@ -39,7 +39,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte{0x0a, 200})                                               // a length past the end
 	f.Add([]byte{0x4d, 1, 2, 3, 4, 0x49, 1, 2, 3, 4, 5, 6, 7, 8, 0x09, 1}) // fixed32, fixed64, one cut off
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p := otelwire.NewPoster(&otelwire.Target{URL: "http://c", Client: &http.Client{Transport: answer(b)}}, "points")
+		p := otelwire.NewPoster(&otelwire.Target{URL: "http://c", Client: &http.Client{Transport: collector(b)}}, "points")
 		err := p.Post(t.Context(), nil)
 		got := fmt.Sprint(err)
 		var m collmetrics.ExportMetricsServiceResponse

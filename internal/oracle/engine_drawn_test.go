@@ -42,7 +42,7 @@ func TestEngineCreate(t *testing.T) {
 			t.Fatal(id, err)
 		}
 		a := s.taken()
-		r, err := official.ContainerCreate(t.Context(), created(spec))
+		r, err := official.ContainerCreate(t.Context(), createOptions(spec))
 		if err != nil || r.ID != id {
 			t.Fatal(r, err)
 		}
@@ -50,8 +50,8 @@ func TestEngineCreate(t *testing.T) {
 	})
 }
 
-// created returns a specification in Docker's types.
-func created(s engine.Spec) client.ContainerCreateOptions {
+// createOptions returns a specification in Docker's types.
+func createOptions(s engine.Spec) client.ContainerCreateOptions {
 	yes, size := true, "1048576"
 	if s.LogBytes > 0 {
 		size = string('0' + byte(s.LogBytes))

@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// asked is a request as an engine receives it.
-type asked struct {
+// engineRequest is a request as an engine receives it.
+type engineRequest struct {
 	method, path string
 	query        url.Values
 	kind, body   string
@@ -38,7 +38,7 @@ type engineServer struct {
 	answers map[string]string // by the last part of the path; "" for all others
 	kind    string
 	process func(conn net.Conn, input *bufio.Reader) // handles the connection of a stream
-	log     []asked
+	log     []engineRequest
 }
 
 func newEngineServer(t *testing.T) *engineServer {
@@ -65,7 +65,7 @@ func (s *engineServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
-	s.log = append(s.log, asked{r.Method, r.URL.EscapedPath(), r.URL.Query(), r.Header.Get("Content-Type"), string(body)})
+	s.log = append(s.log, engineRequest{r.Method, r.URL.EscapedPath(), r.URL.Query(), r.Header.Get("Content-Type"), string(body)})
 	if r.Header.Get("Upgrade") == "tcp" && s.process != nil {
 		conn, rw, err := w.(http.Hijacker).Hijack()
 		if err == nil {
@@ -87,7 +87,7 @@ func (s *engineServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // taken returns the requests since the last call.
-func (s *engineServer) taken() []asked {
+func (s *engineServer) taken() []engineRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	log := s.log
@@ -141,7 +141,7 @@ func sameBody(t *testing.T, path, holdfast, official string) {
 	}
 }
 
-func sameRequests(t *testing.T, holdfast, official []asked) {
+func sameRequests(t *testing.T, holdfast, official []engineRequest) {
 	t.Helper()
 	if len(holdfast) != len(official) {
 		t.Fatalf("%d requests, Docker's client sends %d: %+v, %+v", len(holdfast), len(official), holdfast, official)

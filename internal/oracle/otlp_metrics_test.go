@@ -58,7 +58,7 @@ func scoped(list ...metricdata.Metrics) *metricdata.ResourceMetrics {
 }
 
 func TestMetricsMatchSDK(t *testing.T) {
-	x := newTheirs(t)
+	x := newOfficial(t)
 	for _, temporality := range []metricdata.Temporality{metricdata.CumulativeTemporality, metricdata.DeltaTemporality} {
 		for _, v := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64} {
 			x.compareMetrics(t, scoped(everyKind(v, temporality)...))

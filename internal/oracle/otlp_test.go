@@ -38,7 +38,7 @@ type official struct {
 	body    []byte
 }
 
-func newTheirs(t testing.TB) *official {
+func newOfficial(t testing.TB) *official {
 	t.Helper()
 	x := &official{}
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { x.body, _ = io.ReadAll(r.Body) }))
@@ -117,7 +117,7 @@ var (
 )
 
 func TestSpansMatchSDK(t *testing.T) {
-	x := newTheirs(t)
+	x := newOfficial(t)
 	state, err := trace.ParseTraceState("a=1,b=2")
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func drawAttributes(t *rapid.T, depth int) []attribute.KeyValue {
 }
 
 func TestRandomDataMatchesSDK(t *testing.T) {
-	x := newTheirs(t)
+	x := newOfficial(t)
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawAttributes(t, 3)
 		var id trace.TraceID

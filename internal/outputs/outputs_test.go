@@ -139,7 +139,7 @@ func TestEraser(t *testing.T) {
 		if err := h.Erase(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		there(t, map[string]bool{hit: false, old: false, miss: true, other: true, store: true, foreign: true})
+		checkExist(t, map[string]bool{hit: false, old: false, miss: true, other: true, store: true, foreign: true})
 	}
 	all := func(yield func(session.Record, error) bool) { yield(records[0], nil) }
 	for _, rs := range []iter.Seq2[session.Record, error]{all, func(func(session.Record, error) bool) {}} {
@@ -147,10 +147,10 @@ func TestEraser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	there(t, map[string]bool{miss: false, other: true, store: true, foreign: true})
+	checkExist(t, map[string]bool{miss: false, other: true, store: true, foreign: true})
 }
 
-func there(t *testing.T, want map[string]bool) {
+func checkExist(t *testing.T, want map[string]bool) {
 	t.Helper()
 	for path, is := range want {
 		if _, err := os.Stat(path); (err == nil) != is {

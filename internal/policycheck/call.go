@@ -270,11 +270,11 @@ func (c Call) readsServer() ([]policy.Request, error) {
 	case c.Tool == mcp.ReadResource && (server == "" || uri == ""):
 		return nil, fmt.Errorf("the input of %s has no server or no uri", c.Tool)
 	case c.Tool == mcp.ReadResource:
-		return []policy.Request{mcp.Reads(c.Tool, server, uri)}, nil
+		return []policy.Request{mcp.ReadRequest(c.Tool, server, uri)}, nil
 	case server == "":
 		return []policy.Request{{Operation: policy.OpMCP, Resource: "resources"}}, nil
 	}
-	return []policy.Request{mcp.Reads(c.Tool, server, "resources")}, nil
+	return []policy.Request{mcp.ReadRequest(c.Tool, server, "resources")}, nil
 }
 
 // runsProgram returns the program's file and its command line.

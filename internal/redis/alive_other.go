@@ -4,5 +4,5 @@ package redis
 
 import "net"
 
-// alive returns true: on this system, a lost connection is detected only when it is used.
-func alive(net.Conn) bool { return true }
+// isAlive returns true: on this system, a lost connection is detected only when it is used.
+func isAlive(net.Conn) bool { return true }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// alive reports whether an idle connection is still open and has no unread data. It cannot see data
+// isAlive reports whether an idle connection is still open and has no unread data. It cannot see data
 // inside of a TLS connection.
-func alive(c net.Conn) bool {
+func isAlive(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return true

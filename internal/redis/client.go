@@ -75,13 +75,13 @@ func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
 // commands may be sent again.
 func (c *Client) Pipeline(ctx context.Context, commands ...Command) ([]any, error) {
 	if c.Clustered() {
-		return c.follow(ctx, commands)
+		return c.sendToOwner(ctx, commands)
 	}
-	return c.ask(ctx, c.opt.Addr, commands)
+	return c.sendTo(ctx, c.opt.Addr, commands)
 }
 
-// ask sends commands to the server at an address.
-func (c *Client) ask(ctx context.Context, addr string, commands []Command) ([]any, error) {
+// sendTo sends commands to the server at an address.
+func (c *Client) sendTo(ctx context.Context, addr string, commands []Command) ([]any, error) {
 	for {
 		p, err := c.pool(addr)
 		if err != nil {
@@ -114,15 +114,15 @@ func (c *Client) pool(addr string) (*pool, error) {
 		if len(c.pools) >= maxServers {
 			c.keepOnly(c.owner)
 		}
-		p = newPool(addr, c.opt.Size, c.opt.Timeout+time.Second, c.ready)
+		p = newPool(addr, c.opt.Size, c.opt.Timeout+time.Second, c.openChecked)
 		c.pools[addr] = p
 	}
 	return p, nil
 }
 
-// ready opens a connection and checks it.
-func (c *Client) ready(ctx context.Context, addr string) (*Conn, error) {
-	conn, err := c.greeted(ctx, addr)
+// openChecked opens a connection and checks it.
+func (c *Client) openChecked(ctx context.Context, addr string) (*Conn, error) {
+	conn, err := c.open(ctx, addr)
 	if err != nil || c.opt.Admit == nil {
 		return conn, err
 	}
@@ -132,13 +132,13 @@ func (c *Client) ready(ctx context.Context, addr string) (*Conn, error) {
 	}
 	if conn.broken {
 		conn.close()
-		return nil, protocol("unexpected data after the reply")
+		return nil, protocolErrorf("unexpected data after the reply")
 	}
 	return conn, nil
 }
 
-// greeted opens a connection without a check.
-func (c *Client) greeted(ctx context.Context, addr string) (*Conn, error) {
+// open opens a connection without a check.
+func (c *Client) open(ctx context.Context, addr string) (*Conn, error) {
 	network := "tcp"
 	if addr == c.opt.Addr {
 		network = c.opt.Network
@@ -159,7 +159,7 @@ func (c *Client) keepOnly(addr string) {
 	for other, p := range c.pools {
 		if other != addr {
 			delete(c.pools, other)
-			p.retire()
+			p.closeIdle()
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestGreeting(t *testing.T) {
 		"no database": {func(o *Options) { o.Database = 99 }, map[string]string{"SELECT": "-ERR DB index is out of range\r\n"}, []string{"HELLO 2", "SELECT 99"}, "out of range"},
 		"no Redis":    {nil, map[string]string{"HELLO": "HTTP/1.1 400 Bad Request\r\n\r\n"}, []string{"HELLO 2"}, ErrProtocol.Error()},
 	} {
-		f := serve(t, polite(tt.answers))
+		f := serve(t, okExcept(tt.answers))
 		_, err := f.client(t, tt.change).Do(t.Context(), "PING")
 		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 			t.Errorf("%s: %v", name, err)
@@ -54,7 +54,7 @@ func TestGreeting(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: the error shows the password", name)
 		}
-		if got := f.heard(); !slices.Equal(got, tt.want) {
+		if got := f.received(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestGreeting(t *testing.T) {
 func TestAdmit(t *testing.T) {
 	no := errors.New("not this one")
 	for _, refuse := range []error{nil, no} {
-		f := serve(t, polite(nil))
+		f := serve(t, okExcept(nil))
 		c := f.client(t, func(o *Options) {
 			o.Admit = func(ctx context.Context, c *Conn) error {
 				_, err := c.Do(ctx, "INFO")
@@ -87,7 +87,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	f := &fake{answer: polite(nil)}
+	f := &fakeServer{answer: okExcept(nil)}
 	go func() {
 		if c, err := l.Accept(); err == nil {
 			f.talk(c)
@@ -99,7 +99,7 @@ func TestUnixSocket(t *testing.T) {
 }
 
 func TestPipeline(t *testing.T) {
-	f := serve(t, polite(map[string]string{"B": "-ERR no\r\n", "C": ":3\r\n"}))
+	f := serve(t, okExcept(map[string]string{"B": "-ERR no\r\n", "C": ":3\r\n"}))
 	got, err := f.client(t, nil).Pipeline(t.Context(), Command{"A"}, Command{"B"}, Command{"C"})
 	if want := []any{"OK", Error("ERR no"), int64(3)}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Error(got, err)
@@ -123,7 +123,7 @@ func TestBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 		"+OK\r\n+and more\r\n": {2, nil},
 		"?\r\n":                {2, ErrProtocol},
 	} {
-		f := serve(t, polite(map[string]string{"ODD": answer}))
+		f := serve(t, okExcept(map[string]string{"ODD": answer}))
 		c := f.client(t, nil)
 		if _, err := c.Do(t.Context(), "ODD"); want.err != nil && !errors.Is(err, want.err) {
 			t.Errorf("%q: %v", answer, err)
@@ -134,7 +134,7 @@ func TestBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 		if f.connections() != want.conns {
 			t.Errorf("%q: %d connections, want %d", answer, f.connections(), want.conns)
 		}
-		if heard := strings.Join(f.heard(), ","); strings.Count(heard, "ODD") != 1 {
+		if heard := strings.Join(f.received(), ","); strings.Count(heard, "ODD") != 1 {
 			t.Errorf("%q: %s", answer, heard)
 		}
 	}
@@ -142,7 +142,7 @@ func TestBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 
 // A connection that the server closed while it was idle is not used.
 func TestStaleConnection(t *testing.T) {
-	f := serve(t, polite(nil))
+	f := serve(t, okExcept(nil))
 	c := f.client(t, nil)
 	if _, err := c.Do(t.Context(), "PING"); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestStaleConnection(t *testing.T) {
 	p, _ := c.pool(f.addr)
 	stale := p.idle[0]
 	_ = stale.net.(*net.TCPConn).CloseRead()
-	if alive(stale.net) {
+	if isAlive(stale.net) {
 		t.Skip("this system does not tell")
 	}
 	if _, err := c.Do(t.Context(), "PING"); err != nil || f.connections() != 2 {
@@ -181,7 +181,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestNoFreeConnection(t *testing.T) {
-	f := serve(t, polite(nil))
+	f := serve(t, okExcept(nil))
 	c := f.client(t, func(o *Options) { o.Size = 1 })
 	p, _ := c.pool(f.addr)
 	conn, err := p.get(t.Context())
@@ -206,7 +206,7 @@ func TestNoFreeConnection(t *testing.T) {
 
 // At most Size connections are opened, however many calls run at once.
 func TestPoolIsBounded(t *testing.T) {
-	f := serve(t, polite(nil))
+	f := serve(t, okExcept(nil))
 	c := f.client(t, func(o *Options) { o.Size = 3 })
 	var wg sync.WaitGroup
 	for range 50 {
@@ -275,8 +275,8 @@ func TestScript(t *testing.T) {
 		}
 	}
 	sha := "EVALSHA " + s.digest + " 1 k a 1"
-	if want := []string{"HELLO 2", sha, "EVAL return {'ok'} 1 k a 1", sha}; !slices.Equal(f.heard(), want) {
-		t.Errorf("%q", f.heard())
+	if want := []string{"HELLO 2", sha, "EVAL return {'ok'} 1 k a 1", sha}; !slices.Equal(f.received(), want) {
+		t.Errorf("%q", f.received())
 	}
 }
 
@@ -289,7 +289,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	f := &fake{addr: l.Addr().String(), answer: polite(nil)}
+	f := &fakeServer{addr: l.Addr().String(), answer: okExcept(nil)}
 	go func() {
 		for {
 			c, err := l.Accept()

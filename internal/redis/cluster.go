@@ -41,9 +41,9 @@ func Slot(key string) int {
 // server of a cluster.
 const redirects = 3
 
-// follow sends commands to the owner of the slot. If the slot moves, it sends them to the new
+// sendToOwner sends commands to the owner of the slot. If the slot moves, it sends them to the new
 // owner.
-func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) {
+func (c *Client) sendToOwner(ctx context.Context, commands []Command) ([]any, error) {
 	to := "" // a server that is used only for this attempt
 	for try := 0; ; try++ {
 		addr, send := to, commands
@@ -51,34 +51,34 @@ func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) 
 			send = asking(commands)
 		} else {
 			var err error
-			if addr, err = c.find(ctx); err != nil {
+			if addr, err = c.findOwner(ctx); err != nil {
 				return nil, err
 			}
 		}
-		replies, err := c.ask(ctx, addr, send)
+		replies, err := c.sendTo(ctx, addr, send)
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, ErrBusy) {
-				c.lose(addr)
+				c.forgetOwner(addr)
 			}
 			return nil, err
 		}
 		if to != "" {
-			replies = odd(replies)
+			replies = oddReplies(replies)
 		}
-		e := refused(replies)
+		e := retryableError(replies)
 		if e == "" || try == redirects {
 			return replies, nil
 		}
 		to = ""
 		switch moved, ask, next := redirect(e, addr); {
 		case moved:
-			c.moved(ctx, next)
+			c.changeOwner(ctx, next)
 			continue
 		case ask:
 			to = next
 			continue
 		case !e.is("TRYAGAIN"):
-			c.lose(addr)
+			c.forgetOwner(addr)
 		}
 		if err := wait.For(ctx, 8*time.Millisecond<<(2*try)); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func asking(commands []Command) []Command {
 	return out
 }
 
-func odd(replies []any) []any {
+func oddReplies(replies []any) []any {
 	var out []any
 	for i := 1; i < len(replies); i += 2 {
 		out = append(out, replies[i])
@@ -104,9 +104,9 @@ func odd(replies []any) []any {
 	return out
 }
 
-// refused returns the first error reply that may not occur on another server, or on the same server
+// retryableError returns the first error reply that may not occur on another server, or on the same server
 // a little later; "" if there is none.
-func refused(replies []any) Error {
+func retryableError(replies []any) Error {
 	for _, r := range replies {
 		e, ok := r.(Error)
 		if !ok {
@@ -154,19 +154,19 @@ func hostOf(addr string) string {
 	return host
 }
 
-// find returns the address of the server that owns the slot.
-func (c *Client) find(ctx context.Context) (string, error) {
+// findOwner returns the address of the server that owns the slot.
+func (c *Client) findOwner(ctx context.Context) (string, error) {
 	c.mu.Lock()
-	owner, places := c.owner, c.places()
+	owner, places := c.owner, c.candidates()
 	c.mu.Unlock()
 	if owner != "" {
 		return owner, nil
 	}
 	var first error
 	for _, addr := range places {
-		owner, known, err := c.look(ctx, addr)
+		owner, known, err := c.requestSlots(ctx, addr)
 		if err == nil {
-			c.settle(owner, known)
+			c.setOwner(owner, known)
 			return owner, nil
 		}
 		if first == nil {
@@ -179,9 +179,9 @@ func (c *Client) find(ctx context.Context) (string, error) {
 	return "", first
 }
 
-// places returns the servers that can be asked for the owner of the slot, in order. The caller
+// candidates returns the servers that can be asked for the owner of the slot, in order. The caller
 // holds the lock.
-func (c *Client) places() []string {
+func (c *Client) candidates() []string {
 	out := slices.Clone(c.known)
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	if !slices.Contains(out, c.opt.Addr) {
@@ -193,11 +193,11 @@ func (c *Client) places() []string {
 	return out
 }
 
-// look asks a server for the slot's owner and the other servers. If the server answers with an
+// requestSlots asks a server for the slot's owner and the other servers. If the server answers with an
 // error, for example because the user must not run CLUSTER SLOTS, it is assumed to be the owner. If
 // it is not, its next reply names the owner.
-func (c *Client) look(ctx context.Context, addr string) (owner string, known []string, err error) {
-	conn, err := c.greeted(ctx, addr)
+func (c *Client) requestSlots(ctx context.Context, addr string) (owner string, known []string, err error) {
+	conn, err := c.open(ctx, addr)
 	if err != nil {
 		return "", nil, err
 	}
@@ -211,19 +211,19 @@ func (c *Client) look(ctx context.Context, addr string) (owner string, known []s
 	}
 	list, ok := reply.([]any)
 	if !ok {
-		return "", nil, protocol("CLUSTER SLOTS returned no list")
+		return "", nil, protocolErrorf("CLUSTER SLOTS returned no list")
 	}
 	for _, entry := range list {
 		part, _ := entry.([]any)
 		if len(part) < 3 {
-			return "", nil, protocol("CLUSTER SLOTS returned an entry of %d parts", len(part))
+			return "", nil, protocolErrorf("CLUSTER SLOTS returned an entry of %d parts", len(part))
 		}
 		low, lok := part[0].(int64)
 		high, hok := part[1].(int64)
 		for i, node := range part[2:] {
 			at, ok := nodeAddr(node, addr)
 			if !ok || !lok || !hok {
-				return "", nil, protocol("CLUSTER SLOTS returned an invalid entry")
+				return "", nil, protocolErrorf("CLUSTER SLOTS returned an invalid entry")
 			}
 			if len(known) < 1000 && !slices.Contains(known, at) {
 				known = append(known, at)
@@ -267,17 +267,17 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// moved makes another server the owner, and requests the addresses of the other servers from it.
-func (c *Client) moved(ctx context.Context, addr string) {
-	_, known, err := c.look(ctx, addr)
+// changeOwner makes another server the owner, and requests the addresses of the other servers from it.
+func (c *Client) changeOwner(ctx context.Context, addr string) {
+	_, known, err := c.requestSlots(ctx, addr)
 	if err != nil {
 		known = nil
 	}
-	c.settle(addr, known)
+	c.setOwner(addr, known)
 }
 
-// settle stores the owner of the slot and closes connections to other servers.
-func (c *Client) settle(owner string, known []string) {
+// setOwner stores the owner of the slot and closes connections to other servers.
+func (c *Client) setOwner(owner string, known []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.owner = owner
@@ -287,8 +287,8 @@ func (c *Client) settle(owner string, known []string) {
 	c.keepOnly(owner)
 }
 
-// lose forgets the owner of the slot, if the owner was this server.
-func (c *Client) lose(addr string) {
+// forgetOwner forgets the owner of the slot, if the owner was this server.
+func (c *Client) forgetOwner(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owner == addr {

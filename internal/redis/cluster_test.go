@@ -29,8 +29,8 @@ func node(addr string) any {
 	return []any{host, int64(port), "id"}
 }
 
-// whole is the answer to CLUSTER SLOTS where the first server has all of them.
-func whole(addrs ...string) string {
+// slotsReply is the answer to CLUSTER SLOTS where the first server has all of them.
+func slotsReply(addrs ...string) string {
 	entry := []any{int64(0), int64(slots - 1)}
 	for _, a := range addrs {
 		entry = append(entry, node(a))
@@ -43,12 +43,12 @@ func inCluster(o *Options) { o.Key = "{k}" }
 func TestClusterFollows(t *testing.T) {
 	var state atomic.Value
 	state.Store("")
-	b := serve(t, polite(map[string]string{"GET": "+b\r\n"}))
-	var a *fake
+	b := serve(t, okExcept(map[string]string{"GET": "+b\r\n"}))
+	var a *fakeServer
 	a = serve(t, func(command []string) string {
 		switch how := state.Load().(string); {
 		case command[0] == "CLUSTER":
-			return whole(a.addr, b.addr)
+			return slotsReply(a.addr, b.addr)
 		case command[0] == "GET" && how == "once":
 			state.Store("")
 			return "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
@@ -69,7 +69,7 @@ func TestClusterFollows(t *testing.T) {
 	get("a")
 	state.Store("ASK 1 " + b.addr)
 	get("b")
-	if heard := b.heard(); !slices.Equal(heard, []string{"HELLO 2", "ASKING", "GET {k}"}) {
+	if heard := b.received(); !slices.Equal(heard, []string{"HELLO 2", "ASKING", "GET {k}"}) {
 		t.Errorf("%q", heard)
 	}
 	state.Store("")
@@ -78,28 +78,28 @@ func TestClusterFollows(t *testing.T) {
 	state.Store("MOVED 1 :" + port) // at the same host
 	get("b")
 	state.Store("")
-	before := len(a.heard())
+	before := len(a.received())
 	get("b")
-	if got := a.heard()[before:]; len(got) != 0 {
+	if got := a.received()[before:]; len(got) != 0 {
 		t.Errorf("the old owner is asked %q", got)
 	}
 }
 
 // Servers that send in a circle are followed for a while only.
 func TestClusterRedirectsAreBounded(t *testing.T) {
-	var a *fake
+	var a *fakeServer
 	a = serve(t, func(command []string) string {
 		switch command[0] {
 		case "CLUSTER":
-			return whole(a.addr)
+			return slotsReply(a.addr)
 		case "GET":
 			return "-MOVED 1 " + a.addr + "\r\n"
 		}
 		return "+OK\r\n"
 	})
 	_, err := a.client(t, inCluster).Do(t.Context(), "GET", "{k}")
-	if !HasCode(err, "MOVED") || strings.Count(strings.Join(a.heard(), ","), "GET") != redirects+1 {
-		t.Errorf("%v %q", err, a.heard())
+	if !HasCode(err, "MOVED") || strings.Count(strings.Join(a.received(), ","), "GET") != redirects+1 {
+		t.Errorf("%v %q", err, a.received())
 	}
 }
 
@@ -107,10 +107,10 @@ func TestClusterRedirectsAreBounded(t *testing.T) {
 // again.
 func TestClusterFailover(t *testing.T) {
 	var dead atomic.Bool
-	var a, b *fake
+	var a, b *fakeServer
 	b = serve(t, func(command []string) string {
 		if command[0] == "CLUSTER" {
-			return whole(b.addr, a.addr)
+			return slotsReply(b.addr, a.addr)
 		}
 		return "+b\r\n"
 	})
@@ -119,7 +119,7 @@ func TestClusterFailover(t *testing.T) {
 		case dead.Load():
 			return ""
 		case command[0] == "CLUSTER":
-			return whole(a.addr, b.addr)
+			return slotsReply(a.addr, b.addr)
 		}
 		return "+a\r\n"
 	})
@@ -134,8 +134,8 @@ func TestClusterFailover(t *testing.T) {
 	if got, err := c.Do(t.Context(), "SET", "{k}", 3); got != "b" || err != nil {
 		t.Error(got, err)
 	}
-	if slices.Contains(b.heard(), "SET {k} 2") {
-		t.Errorf("sent again: %q", b.heard())
+	if slices.Contains(b.received(), "SET {k} 2") {
+		t.Errorf("sent again: %q", b.received())
 	}
 }
 
@@ -143,23 +143,23 @@ func TestClusterFailover(t *testing.T) {
 func TestOrderOfTheServers(t *testing.T) {
 	c := New(Options{Addr: "seed:1", Key: "k"})
 	for range 20 {
-		c.settle("a:1", []string{"a:1", "b:1", "seed:1"})
-		c.lose("b:1") // is not the owner
-		c.lose("a:1")
-		if got := c.places(); len(got) != 3 || got[2] != "a:1" || c.owner != "" {
+		c.setOwner("a:1", []string{"a:1", "b:1", "seed:1"})
+		c.forgetOwner("b:1") // is not the owner
+		c.forgetOwner("a:1")
+		if got := c.candidates(); len(got) != 3 || got[2] != "a:1" || c.owner != "" {
 			t.Fatal(got)
 		}
 	}
-	c.settle("a:1", []string{"a:1", "b:1"})
-	if got := c.places(); len(got) != 3 || got[2] != "a:1" || got[1] != "seed:1" {
+	c.setOwner("a:1", []string{"a:1", "b:1"})
+	if got := c.candidates(); len(got) != 3 || got[2] != "a:1" || got[1] != "seed:1" {
 		t.Error(got)
 	}
 }
 
 // A client that may not ask for the slots follows redirections only.
 func TestClusterWithoutSlots(t *testing.T) {
-	b := serve(t, polite(map[string]string{"GET": "+b\r\n", "CLUSTER": "-NOPERM no\r\n"}))
-	a := serve(t, polite(map[string]string{"GET": "-MOVED 1 " + b.addr + "\r\n", "CLUSTER": "-NOPERM no\r\n"}))
+	b := serve(t, okExcept(map[string]string{"GET": "+b\r\n", "CLUSTER": "-NOPERM no\r\n"}))
+	a := serve(t, okExcept(map[string]string{"GET": "-MOVED 1 " + b.addr + "\r\n", "CLUSTER": "-NOPERM no\r\n"}))
 	if got, err := a.client(t, inCluster).Do(t.Context(), "GET", "{k}"); got != "b" || err != nil {
 		t.Error(got, err)
 	}
@@ -171,7 +171,7 @@ func TestClusterInvalidSlots(t *testing.T) {
 		encode([]any{[]any{"0", int64(1), node("h:1")}}), encode([]any{[]any{int64(0), int64(16383), []any{"h", int64(70000)}}}),
 		encode([]any{[]any{int64(0), int64(1), node("h:1")}}),
 	} {
-		a := serve(t, polite(map[string]string{"CLUSTER": answer}))
+		a := serve(t, okExcept(map[string]string{"CLUSTER": answer}))
 		if got, err := a.client(t, inCluster).Do(t.Context(), "GET", "{k}"); err == nil {
 			t.Errorf("%q: %v", answer, got)
 		}

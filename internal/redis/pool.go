@@ -32,11 +32,11 @@ func newPool(addr string, size int, wait time.Duration, dial func(context.Contex
 
 // get returns a connection, which the caller returns with put.
 func (p *pool) get(ctx context.Context) (*Conn, error) {
-	if err := p.turn(ctx); err != nil {
+	if err := p.takeTurn(ctx); err != nil {
 		return nil, err
 	}
 	for {
-		c, err := p.kept()
+		c, err := p.takeIdle()
 		if err != nil {
 			<-p.turns
 			return nil, err
@@ -44,12 +44,12 @@ func (p *pool) get(ctx context.Context) (*Conn, error) {
 		if c == nil {
 			break
 		}
-		if time.Since(c.used) < idleLimit && alive(c.net) {
+		if time.Since(c.used) < idleLimit && isAlive(c.net) {
 			return c, nil
 		}
 		p.drop(c)
 	}
-	c, err := p.fresh(ctx)
+	c, err := p.openNew(ctx)
 	if err != nil {
 		<-p.turns
 		return nil, err
@@ -57,8 +57,8 @@ func (p *pool) get(ctx context.Context) (*Conn, error) {
 	return c, nil
 }
 
-// turn waits until fewer connections than the maximum are in use.
-func (p *pool) turn(ctx context.Context) error {
+// takeTurn waits until fewer connections than the maximum are in use.
+func (p *pool) takeTurn(ctx context.Context) error {
 	select {
 	case p.turns <- struct{}{}:
 		return nil
@@ -78,8 +78,8 @@ func (p *pool) turn(ctx context.Context) error {
 	}
 }
 
-// kept takes the most recently used connection, or returns nil if there is none.
-func (p *pool) kept() (*Conn, error) {
+// takeIdle takes the most recently used connection, or returns nil if there is none.
+func (p *pool) takeIdle() (*Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life.Err() != nil {
@@ -96,8 +96,8 @@ func (p *pool) kept() (*Conn, error) {
 	return c, nil
 }
 
-// fresh opens a connection.
-func (p *pool) fresh(ctx context.Context) (*Conn, error) {
+// openNew opens a connection.
+func (p *pool) openNew(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(p.life, cancel)
@@ -143,8 +143,8 @@ func (p *pool) drop(c *Conn) {
 	c.close()
 }
 
-// retire closes idle connections. Connections that are in use are closed when they are returned.
-func (p *pool) retire() {
+// closeIdle closes idle connections. Connections that are in use are closed when they are returned.
+func (p *pool) closeIdle() {
 	p.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +156,7 @@ func (p *pool) retire() {
 
 // close closes all connections.
 func (p *pool) close() {
-	p.retire()
+	p.closeIdle()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.busy {

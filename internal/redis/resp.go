@@ -82,7 +82,7 @@ type decoder struct {
 	left int
 }
 
-func protocol(format string, args ...any) error {
+func protocolErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrProtocol}, args...)...)
 }
 
@@ -95,7 +95,7 @@ func (d *decoder) value(depth int) (any, error) {
 		return nil, err
 	}
 	if d.left -= perValue + len(line); d.left < 0 {
-		return nil, protocol("the reply is too long")
+		return nil, protocolErrorf("the reply is too long")
 	}
 	kind, rest := line[0], line[1:]
 	switch kind {
@@ -106,23 +106,23 @@ func (d *decoder) value(depth int) (any, error) {
 	case ':':
 		n, err := strconv.ParseInt(string(rest), 10, 64)
 		if err != nil {
-			return nil, protocol("%.50q is not a number", rest)
+			return nil, protocolErrorf("%.50q is not a number", rest)
 		}
 		return n, nil
 	case '$':
-		n, err := size(rest, maxBulk)
+		n, err := parseLength(rest, maxBulk)
 		if n < 0 || err != nil {
 			return nil, err
 		}
 		return d.bulk(n)
 	case '*':
-		n, err := size(rest, maxReply/perValue)
+		n, err := parseLength(rest, maxReply/perValue)
 		if n < 0 || err != nil {
 			return nil, err
 		}
 		return d.list(n, depth)
 	}
-	return nil, protocol("%.50q does not begin a reply", line)
+	return nil, protocolErrorf("%.50q does not begin a reply", line)
 }
 
 // line reads up to the end of the line. A line has at least one byte. The line is valid until the
@@ -139,22 +139,22 @@ func (d *decoder) line() ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull) || len(line) > maxLine:
-		return nil, protocol("a line is too long")
+		return nil, protocolErrorf("a line is too long")
 	case err != nil && len(line) > 0 && errors.Is(err, io.EOF):
 		return nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return nil, err
 	case len(line) < 3 || line[len(line)-2] != '\r':
-		return nil, protocol("%.50q is not a line", line)
+		return nil, protocolErrorf("%.50q is not a line", line)
 	}
 	return line[:len(line)-2], nil
 }
 
-// size parses the length of a string or a list; -1 means null.
-func size(text []byte, most int) (int, error) {
+// parseLength parses the length of a string or a list; -1 means null.
+func parseLength(text []byte, most int) (int, error) {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < -1 || n > most {
-		return 0, protocol("%.50q is not a length", text)
+		return 0, protocolErrorf("%.50q is not a length", text)
 	}
 	return n, nil
 }
@@ -162,15 +162,15 @@ func size(text []byte, most int) (int, error) {
 // bulk reads a string of n bytes.
 func (d *decoder) bulk(n int) (any, error) {
 	if d.left -= n; d.left < 0 {
-		return nil, protocol("the reply is too long")
+		return nil, protocolErrorf("the reply is too long")
 	}
 	if n+2 <= bufferSize {
 		b, err := d.r.Peek(n + 2)
 		if err != nil {
-			return nil, short(err)
+			return nil, unexpectedEOF(err)
 		}
 		if b[n] != '\r' || b[n+1] != '\n' {
-			return nil, protocol("a string does not end after its length")
+			return nil, protocolErrorf("a string does not end after its length")
 		}
 		s := string(b[:n])
 		_, err = d.r.Discard(n + 2)
@@ -180,7 +180,7 @@ func (d *decoder) bulk(n int) (any, error) {
 	b := make([]byte, min(n, step))
 	for have := 0; ; {
 		if _, err := io.ReadFull(d.r, b[have:]); err != nil {
-			return nil, short(err)
+			return nil, unexpectedEOF(err)
 		}
 		if have = len(b); have == n {
 			break
@@ -191,15 +191,15 @@ func (d *decoder) bulk(n int) (any, error) {
 	}
 	var end [2]byte
 	if _, err := io.ReadFull(d.r, end[:]); err != nil {
-		return nil, short(err)
+		return nil, unexpectedEOF(err)
 	}
 	if end != [2]byte{'\r', '\n'} {
-		return nil, protocol("a string does not end after its length")
+		return nil, protocolErrorf("a string does not end after its length")
 	}
 	return string(b), nil
 }
 
-func short(err error) error {
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
@@ -208,7 +208,7 @@ func short(err error) error {
 
 func (d *decoder) list(n, depth int) (any, error) {
 	if depth == maxDepth {
-		return nil, protocol("lists are too deep")
+		return nil, protocolErrorf("lists are too deep")
 	}
 	list := make([]any, 0, min(n, 1024))
 	for range n {

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// fake is a server that records the commands and sends the replies of a test. A reply is
+// fakeServer is a server that records the commands and sends the replies of a test. A reply is
 // written unchanged; "" closes the connection.
-type fake struct {
+type fakeServer struct {
 	addr   string
 	answer func(command []string) string
 
-	mu    sync.Mutex
-	conns int
-	told  []string // commands with spaces between
+	mu       sync.Mutex
+	conns    int
+	commands []string // commands with spaces between
 }
 
 // hangUp at the end of an answer closes the connection.
 const hangUp = "(hang up)"
 
-func serve(t testing.TB, answer func([]string) string) *fake {
+func serve(t testing.TB, answer func([]string) string) *fakeServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{addr: l.Addr().String(), answer: answer}
+	f := &fakeServer{addr: l.Addr().String(), answer: answer}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	open := map[net.Conn]bool{}
@@ -62,7 +62,7 @@ func serve(t testing.TB, answer func([]string) string) *fake {
 	return f
 }
 
-func (f *fake) talk(c net.Conn) {
+func (f *fakeServer) talk(c net.Conn) {
 	defer c.Close()
 	f.mu.Lock()
 	f.conns++
@@ -79,7 +79,7 @@ func (f *fake) talk(c net.Conn) {
 			words[i], _ = list[i].(string)
 		}
 		f.mu.Lock()
-		f.told = append(f.told, strings.Join(words, " "))
+		f.commands = append(f.commands, strings.Join(words, " "))
 		f.mu.Unlock()
 		out := f.answer(words)
 		if out == "" {
@@ -92,20 +92,20 @@ func (f *fake) talk(c net.Conn) {
 	}
 }
 
-func (f *fake) heard() []string {
+func (f *fakeServer) received() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]string(nil), f.told...)
+	return append([]string(nil), f.commands...)
 }
 
-func (f *fake) connections() int {
+func (f *fakeServer) connections() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.conns
 }
 
 // client is one of the server, closed with the test.
-func (f *fake) client(t testing.TB, change func(*Options)) *Client {
+func (f *fakeServer) client(t testing.TB, change func(*Options)) *Client {
 	t.Helper()
 	o := Options{Addr: f.addr, Dial: 10 * time.Second, Timeout: 10 * time.Second}
 	if change != nil {
@@ -116,8 +116,8 @@ func (f *fake) client(t testing.TB, change func(*Options)) *Client {
 	return c
 }
 
-// polite greets and says OK to everything, but for what the map says by the first word.
-func polite(answers map[string]string) func([]string) string {
+// okExcept greets and says OK to everything, but for what the map says by the first word.
+func okExcept(answers map[string]string) func([]string) string {
 	return func(command []string) string {
 		if a, ok := answers[command[0]]; ok {
 			return a
@@ -128,7 +128,7 @@ func polite(answers map[string]string) func([]string) string {
 
 // serveHanging is a server that answers the command HANG when the test is over; asked is closed
 // when it has come.
-func serveHanging(t testing.TB) (f *fake, asked <-chan struct{}) {
+func serveHanging(t testing.TB) (f *fakeServer, asked <-chan struct{}) {
 	t.Helper()
 	came, over := make(chan struct{}), make(chan struct{})
 	f = serve(t, func(command []string) string {

@@ -71,7 +71,7 @@ func (c *Conn) send(command Command) error {
 // it may be called again, after a short delay. After [ErrClosed] it returns no more events.
 func (s *Subscriber) Next() (channel string, err error) {
 	for {
-		conn, err := s.connected()
+		conn, err := s.connection()
 		if err != nil {
 			return "", s.closedOr(err)
 		}
@@ -104,8 +104,8 @@ func (s *Subscriber) closedOr(err error) error {
 	return err
 }
 
-// connected returns the connection, and opens it if necessary.
-func (s *Subscriber) connected() (*Conn, error) {
+// connection returns the connection, and opens it if necessary.
+func (s *Subscriber) connection() (*Conn, error) {
 	s.mu.Lock()
 	conn := s.conn
 	s.mu.Unlock()
@@ -116,13 +116,13 @@ func (s *Subscriber) connected() (*Conn, error) {
 	addr := c.opt.Addr
 	if c.Clustered() {
 		var err error
-		if addr, err = c.find(s.life); err != nil {
+		if addr, err = c.findOwner(s.life); err != nil {
 			return nil, err
 		}
 	}
-	conn, err := c.ready(s.life, addr)
+	conn, err := c.openChecked(s.life, addr)
 	if err != nil {
-		c.lose(addr)
+		c.forgetOwner(addr)
 		return nil, err
 	}
 	s.mu.Lock()

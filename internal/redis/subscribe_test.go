@@ -50,8 +50,8 @@ func TestSubscriber(t *testing.T) {
 	}
 	next("a")
 	next("a")
-	if want := []string{"HELLO 2", "SUBSCRIBE a", "SUBSCRIBE b", "UNSUBSCRIBE b", "HELLO 2", "SUBSCRIBE a"}; !slices.Equal(f.heard(), want) {
-		t.Errorf("%q", f.heard())
+	if want := []string{"HELLO 2", "SUBSCRIBE a", "SUBSCRIBE b", "UNSUBSCRIBE b", "HELLO 2", "SUBSCRIBE a"}; !slices.Equal(f.received(), want) {
+		t.Errorf("%q", f.received())
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -70,7 +70,7 @@ func TestSubscriber(t *testing.T) {
 
 // A client without the right to subscribe gets an error, and the connection stays open.
 func TestSubscriberRefused(t *testing.T) {
-	f := serve(t, polite(map[string]string{"SUBSCRIBE": "-NOPERM this user has no permissions\r\n" + encode([]any{"message", "x", "y"})}))
+	f := serve(t, okExcept(map[string]string{"SUBSCRIBE": "-NOPERM this user has no permissions\r\n" + encode([]any{"message", "x", "y"})}))
 	s := f.client(t, nil).Subscriber()
 	defer s.Close()
 	s.Subscribe("x")
@@ -83,7 +83,7 @@ func TestSubscriberRefused(t *testing.T) {
 }
 
 func TestSubscriberTakesNoLongMessage(t *testing.T) {
-	f := serve(t, polite(map[string]string{"SUBSCRIBE": "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$2000000\r\n"}))
+	f := serve(t, okExcept(map[string]string{"SUBSCRIBE": "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$2000000\r\n"}))
 	s := f.client(t, nil).Subscriber()
 	defer s.Close()
 	s.Subscribe("x")

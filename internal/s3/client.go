@@ -55,11 +55,11 @@ const (
 
 // Client sends requests for one bucket. It is safe for concurrent use.
 type Client struct {
-	opt    Options
-	at     endpoint
-	agent  string
-	http   *http.Client
-	hangUp func()
+	opt       Options
+	at        endpoint
+	agent     string
+	http      *http.Client
+	closeIdle func()
 
 	mu     sync.Mutex
 	region string
@@ -80,7 +80,7 @@ func New(o Options) (*Client, error) {
 	if o.Tries <= 0 {
 		o.Tries = 4
 	}
-	c := &Client{opt: o, at: at, agent: "holdfast/" + version.Current().Version, hangUp: func() {}, region: o.Region}
+	c := &Client{opt: o, at: at, agent: "holdfast/" + version.Current().Version, closeIdle: func() {}, region: o.Region}
 	if c.region == "" {
 		c.region = at.region
 	}
@@ -89,7 +89,7 @@ func New(o Options) (*Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Transport, c.hangUp = made, made.CloseIdleConnections
+		o.Transport, c.closeIdle = made, made.CloseIdleConnections
 	}
 	c.http = &http.Client{
 		Transport:     o.Transport,
@@ -98,8 +98,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// HangUp closes idle connections.
-func (c *Client) HangUp() { c.hangUp() }
+// CloseIdleConnections closes idle connections.
+func (c *Client) CloseIdleConnections() { c.closeIdle() }
 
 // Info is the metadata returned with an object.
 type Info struct {
@@ -125,7 +125,7 @@ func (c *Client) do(ctx context.Context, a call, statuses ...int) (resp *http.Re
 	}
 	moved := false
 	for try := 1; ; try++ {
-		region := c.inRegion()
+		region := c.currentRegion()
 		var keys sigv4.Keys
 		if keys, err = c.keys(ctx); err == nil {
 			resp, err = c.send(ctx, a, keys, region)
@@ -203,7 +203,7 @@ func (c *Client) inHost() bool {
 	return c.opt.Style == InHost
 }
 
-func (c *Client) inRegion() string {
+func (c *Client) currentRegion() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.region

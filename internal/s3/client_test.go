@@ -41,8 +41,8 @@ func answer(status int, body string, headers ...string) *http.Response {
 	}
 }
 
-// again is an answer that can be given more than once.
-func again(resp *http.Response) func() *http.Response {
+// repeatable is an answer that can be given more than once.
+func repeatable(resp *http.Response) func() *http.Response {
 	body, _ := io.ReadAll(resp.Body)
 	return func() *http.Response {
 		next := *resp
@@ -51,7 +51,7 @@ func again(resp *http.Response) func() *http.Response {
 	}
 }
 
-func failure(code string) string {
+func errorXML(code string) string {
 	return "<?xml version=\"1.0\"?><Error><Code>" + code + "</Code><Message>because</Message><RequestId>r-1</RequestId></Error>"
 }
 
@@ -77,25 +77,25 @@ func TestRetriedRequests(t *testing.T) {
 		tries  int
 	}{
 		{"no connection", nil, 4},
-		{"busy", answer(503, failure("SlowDown")), 4},
+		{"busy", answer(503, errorXML("SlowDown")), 4},
 		{"too many", answer(429, ""), 4},
-		{"internal", answer(500, failure("InternalError")), 4},
+		{"internal", answer(500, errorXML("InternalError")), 4},
 		{"no gateway", answer(502, "<html>"), 4},
-		{"body came too slowly", answer(400, failure("RequestTimeout")), 4},
-		{"expired token", answer(400, failure("ExpiredToken")), 4},
-		{"denied", answer(403, failure("AccessDenied")), 1},
-		{"not there", answer(404, failure("NoSuchKey")), 1},
-		{"another was first", answer(412, failure("PreconditionFailed")), 1},
-		{"both at once", answer(409, failure("ConditionalRequestConflict")), 1},
-		{"not known", answer(501, failure("NotImplemented")), 1},
-		{"full", answer(507, failure("XMinioStorageFull")), 1},
-		{"wrong clock", answer(403, failure("RequestTimeTooSkewed")), 1},
+		{"body came too slowly", answer(400, errorXML("RequestTimeout")), 4},
+		{"expired token", answer(400, errorXML("ExpiredToken")), 4},
+		{"denied", answer(403, errorXML("AccessDenied")), 1},
+		{"not there", answer(404, errorXML("NoSuchKey")), 1},
+		{"another was first", answer(412, errorXML("PreconditionFailed")), 1},
+		{"both at once", answer(409, errorXML("ConditionalRequestConflict")), 1},
+		{"not known", answer(501, errorXML("NotImplemented")), 1},
+		{"full", answer(507, errorXML("XMinioStorageFull")), 1},
+		{"wrong clock", answer(403, errorXML("RequestTimeTooSkewed")), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tries, give := 0, func() *http.Response { return nil }
 				if c.answer != nil {
-					give = again(c.answer)
+					give = repeatable(c.answer)
 				}
 				client := newClient(t, Options{}, func(r *http.Request) *http.Response {
 					tries++
@@ -129,7 +129,7 @@ func TestPutAnswerLost(t *testing.T) {
 				t.Errorf("headers %v", r.Header)
 			}
 			if there {
-				return answer(412, failure("PreconditionFailed"), "Date: Sat, 28 Nov 2026 10:00:00 GMT")
+				return answer(412, errorXML("PreconditionFailed"), "Date: Sat, 28 Nov 2026 10:00:00 GMT")
 			}
 			there = true
 			return nil
@@ -174,14 +174,14 @@ func TestOtherRegions(t *testing.T) {
 		name   string
 		answer *http.Response
 	}{
-		{"permanent redirect", answer(301, failure("PermanentRedirect"), region, "Location: https://evil.example/")},
-		{"temporary redirect", answer(307, failure("TemporaryRedirect"), region, "Location: https://evil.example/")},
+		{"permanent redirect", answer(301, errorXML("PermanentRedirect"), region, "Location: https://evil.example/")},
+		{"temporary redirect", answer(307, errorXML("TemporaryRedirect"), region, "Location: https://evil.example/")},
 		{"redirect without a text", answer(301, "", region)},
 		{"authorization", answer(400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-central-1</Region></Error>")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var hosts []string
-			give := again(c.answer)
+			give := repeatable(c.answer)
 			serve := func(r *http.Request) *http.Response {
 				hosts = append(hosts, r.URL.Host)
 				if r.URL.Host == "bucket.s3.dualstack.eu-central-1.amazonaws.com" {
@@ -246,7 +246,7 @@ func TestErrorsWithoutXML(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		date := time.Now().Add(20 * time.Minute).UTC().Format(http.TimeFormat)
-		e := newClient(t, Options{}, nil).readError(answer(403, failure("RequestTimeTooSkewed"), "Date: "+date), "key", "r")
+		e := newClient(t, Options{}, nil).readError(answer(403, errorXML("RequestTimeTooSkewed"), "Date: "+date), "key", "r")
 		if e.Skew != 20*time.Minute {
 			t.Errorf("the clocks differ by %v", e.Skew)
 		}
@@ -259,7 +259,7 @@ func TestUnsigned(t *testing.T) {
 		if r.Header.Get("Authorization") != "" || r.Header.Get("X-Amz-Date") != "" {
 			t.Errorf("headers %v", r.Header)
 		}
-		return answer(403, failure("AccessDenied"))
+		return answer(403, errorXML("AccessDenied"))
 	})})
 	if err != nil {
 		t.Fatal(err)

@@ -39,8 +39,8 @@ func (e *Error) Error() string {
 	return "the server returned " + e.Code
 }
 
-// temporary are the codes of errors after which a retry may succeed.
-var temporary = []string{
+// temporaryCodes are the codes of errors after which a retry may succeed.
+var temporaryCodes = []string{
 	"RequestError", "RequestTimeout", "Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled",
 	"InternalError", "ExpiredToken", "ExpiredTokenException", "SlowDown", "SlowDownWrite", "SlowDownRead",
 }
@@ -52,7 +52,7 @@ func (e *Error) Temporary() bool {
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout, 520: // 499 is nginx's, 520 Cloudflare's
 		return true
 	}
-	return slices.Contains(temporary, e.Code)
+	return slices.Contains(temporaryCodes, e.Code)
 }
 
 // errorLimit is the maximum number of bytes that are read from an error response.

@@ -10,13 +10,13 @@ import (
 func FuzzAnswers(f *testing.F) {
 	f.Add(200, listing("", "p/a"), "p/")
 	f.Add(200, listing("more", "p/a"), "p/")
-	f.Add(403, failure("AccessDenied"), "")
+	f.Add(403, errorXML("AccessDenied"), "")
 	f.Add(301, "<Error><Region>eu-central-1</Region></Error>", "")
 	f.Fuzz(func(t *testing.T, status int, body, prefix string) {
 		if status < 200 || status > 599 || status == 408 || status == 429 || status >= 499 {
 			return // those that are asked again after a pause
 		}
-		asked, give := 0, again(answer(status, body))
+		asked, give := 0, repeatable(answer(status, body))
 		c := newClient(t, Options{Tries: 1}, func(*http.Request) *http.Response {
 			asked++
 			return give()

@@ -74,11 +74,11 @@ func (c *Client) page(ctx context.Context, prefix, after, token string) (p page,
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	return p, c.read(ctx, query, &p)
+	return p, c.getXML(ctx, query, &p)
 }
 
-// read gets and decodes a description of the bucket.
-func (c *Client) read(ctx context.Context, query url.Values, to any) error {
+// getXML gets and decodes a description of the bucket.
+func (c *Client) getXML(ctx context.Context, query url.Values, to any) error {
 	resp, _, err := c.do(ctx, call{method: http.MethodGet, query: query}, http.StatusOK)
 	if err != nil {
 		return err
@@ -117,6 +117,6 @@ func (o content) listed(encoding, prefix string) (Listed, error) {
 // KeepsVersions reports whether the bucket keeps overwritten and deleted objects.
 func (c *Client) KeepsVersions(ctx context.Context) (bool, error) {
 	var v struct{ Status string }
-	err := c.read(ctx, url.Values{"versioning": {""}}, &v)
+	err := c.getXML(ctx, url.Values{"versioning": {""}}, &v)
 	return v.Status == "Enabled", err
 }

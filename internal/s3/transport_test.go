@@ -40,7 +40,7 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.HangUp()
+		defer c.CloseIdleConnections()
 		return c.Delete(t.Context(), "key")
 	}
 	if err := remove(secure.URL); err == nil || worthRetrying(err) {

@@ -32,7 +32,7 @@ func (f *frame) evaluate(s *scope, x syntax.ArithmExpr) {
 	case *syntax.UnaryArithm:
 		f.evaluate(s, x.X)
 		if x.Op == syntax.Inc || x.Op == syntax.Dec {
-			f.target(s, x.X)
+			f.assignNumber(s, x.X)
 		}
 	case *syntax.BinaryArithm:
 		if assigns(x.Op) {
@@ -40,7 +40,7 @@ func (f *frame) evaluate(s *scope, x syntax.ArithmExpr) {
 				f.evaluate(s, x.X)
 			}
 			f.evaluate(s, x.Y)
-			f.target(s, x.X)
+			f.assignNumber(s, x.X)
 			return
 		}
 		f.evaluate(s, x.X)
@@ -52,12 +52,12 @@ func (f *frame) evaluate(s *scope, x syntax.ArithmExpr) {
 	case *syntax.Word:
 		text, ok := f.shape(s, x.Parts)
 		if !ok {
-			f.unclear(cannotEvaluate + f.written(x))
+			f.unclear(cannotEvaluate + f.sourceOf(x))
 			return
 		}
 		f.expression(s, text)
 	default:
-		f.unclear(cannotEvaluate + f.written(x))
+		f.unclear(cannotEvaluate + f.sourceOf(x))
 	}
 }
 
@@ -66,7 +66,7 @@ func (f *frame) evaluateOperand(s *scope, x syntax.TestExpr) {
 	if w, ok := x.(*syntax.Word); ok {
 		f.evaluate(s, w)
 	} else {
-		f.unclear(cannotEvaluate + f.written(x))
+		f.unclear(cannotEvaluate + f.sourceOf(x))
 	}
 }
 
@@ -81,8 +81,8 @@ func assigns(op syntax.BinAritOperator) bool {
 	return strings.HasSuffix(op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op.String())
 }
 
-// target records that the variable in an arithmetic word becomes an unknown number.
-func (f *frame) target(s *scope, x syntax.ArithmExpr) {
+// assignNumber records that the variable in an arithmetic word becomes an unknown number.
+func (f *frame) assignNumber(s *scope, x syntax.ArithmExpr) {
 	w, ok := x.(*syntax.Word)
 	if !ok || len(w.Parts) == 0 {
 		return
@@ -144,7 +144,7 @@ func (f *frame) evaluateName(s *scope, w *word) {
 	}
 	subscript, _, _ = strings.Cut(subscript, "]=")
 	if s.vars[name].isMap {
-		f.substituting(subscript)
+		f.checkSubstitution(subscript)
 		return
 	}
 	f.expression(s, strings.TrimSuffix(strings.TrimSuffix(subscript, nameEnd), "]"))
@@ -152,14 +152,14 @@ func (f *frame) evaluateName(s *scope, w *word) {
 
 // expression records that the shell evaluates a text as an arithmetic expression.
 func (f *frame) expression(s *scope, text string) {
-	if !numeric(text) && !f.evaluates(s, text, map[string]bool{}) {
+	if !numeric(text) && !f.evaluatesOnlyKnown(s, text, map[string]bool{}) {
 		f.unclear(cannotEvaluate + strings.ReplaceAll(text, digitsUnknown, "…"))
 	}
 }
 
-// evaluates reports whether all texts that the shell evaluates for an expression are known.
-func (f *frame) evaluates(s *scope, text string, seen map[string]bool) bool {
-	f.substituting(text)
+// evaluatesOnlyKnown reports whether all texts that the shell evaluates for an expression are known.
+func (f *frame) evaluatesOnlyKnown(s *scope, text string, seen map[string]bool) bool {
+	f.checkSubstitution(text)
 	if strings.ContainsAny(text, "`\\'\"") {
 		return false
 	}
@@ -191,7 +191,7 @@ func (f *frame) evaluates(s *scope, text string, seen map[string]bool) bool {
 			}
 			seen[name] = true
 			v := f.lookup(s, name)
-			if value, ok := v.evaluable(); !ok || !numeric(value) && !f.evaluates(s, value, seen) {
+			if value, ok := v.evaluable(); !ok || !numeric(value) && !f.evaluatesOnlyKnown(s, value, seen) {
 				return false
 			}
 		default:
@@ -206,14 +206,14 @@ func (f *frame) evaluates(s *scope, text string, seen map[string]bool) bool {
 	return true
 }
 
-func (f *frame) substituting(text string) {
+func (f *frame) checkSubstitution(text string) {
 	if strings.Contains(text, "$(") || strings.IndexByte(text, '`') >= 0 || strings.Contains(text, "${") {
 		f.unclear("a value that is evaluated again would run a command: " + text)
 	}
 }
 
-// evaluatesArguments records the texts that a builtin evaluates in its arguments.
-func (f *frame) evaluatesArguments(s *scope, name string, args []word, names []word) {
+// evaluateArguments records the texts that a builtin evaluates in its arguments.
+func (f *frame) evaluateArguments(s *scope, name string, args []word, names []word) {
 	for i := range names {
 		f.evaluateName(s, &names[i])
 	}
@@ -250,8 +250,8 @@ func matchesOption(pattern string) bool {
 	return ok || err != nil
 }
 
-// assigned records which variable the text of a word assigns: let "x = 1".
-func (f *frame) assigned(s *scope, w *syntax.Word) {
+// assignText records which variable the text of a word assigns: let "x = 1".
+func (f *frame) assignText(s *scope, w *syntax.Word) {
 	text, ok := f.shape(s, w.Parts)
 	if !ok {
 		return
@@ -269,9 +269,9 @@ func (f *frame) assigned(s *scope, w *syntax.Word) {
 	}
 }
 
-// integers records that a variable has the attribute integer, or that a trap sets a variable to
+// recordInteger records that a variable has the attribute integer, or that a trap sets a variable to
 // unknown text. If both are the same variable, the shell evaluates the text.
-func (f *frame) integers(later bool) {
+func (f *frame) recordInteger(later bool) {
 	f.ints, f.later = f.ints || !later, f.later || later
 	if f.ints && f.later {
 		f.unclear("cannot determine what the shell evaluates in a trap")

@@ -11,8 +11,8 @@ import (
 // maxBraces is the maximum number of words that the braces of one word may produce.
 const maxBraces = 1024
 
-// braces expands {a,b} and {1..3} in a word. It returns false if the result would be too large.
-func braces(w *syntax.Word) ([][]syntax.WordPart, bool) {
+// expandBraces expands {a,b} and {1..3} in a word. It returns false if the result would be too large.
+func expandBraces(w *syntax.Word) ([][]syntax.WordPart, bool) {
 	split := *w // the caller's word must not change
 	if !syntax.SplitBraces(&split) {
 		return [][]syntax.WordPart{w.Parts}, true
@@ -20,11 +20,11 @@ func braces(w *syntax.Word) ([][]syntax.WordPart, bool) {
 	if countBraces(split.Parts) > maxBraces {
 		return nil, false
 	}
-	return spread(split.Parts), true
+	return expandParts(split.Parts), true
 }
 
-// maybeBraces reports whether the parts may contain braces that are expanded.
-func maybeBraces(parts []syntax.WordPart) bool {
+// mayHaveBraces reports whether the parts may contain braces that are expanded.
+func mayHaveBraces(parts []syntax.WordPart) bool {
 	for _, p := range parts {
 		if l, ok := p.(*syntax.Lit); ok && strings.IndexByte(l.Value, '{') >= 0 {
 			return true
@@ -59,8 +59,8 @@ func countBraces(parts []syntax.WordPart) int {
 	return n
 }
 
-// spread produces every combination of values; the values of the last braces change fastest.
-func spread(parts []syntax.WordPart) [][]syntax.WordPart {
+// expandParts produces every combination of values; the values of the last braces change fastest.
+func expandParts(parts []syntax.WordPart) [][]syntax.WordPart {
 	out := [][]syntax.WordPart{nil}
 	for _, p := range parts {
 		b, ok := p.(*syntax.BraceExp)
@@ -72,12 +72,12 @@ func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 		}
 		var ends [][]syntax.WordPart
 		if b.Sequence {
-			for _, text := range steps(b) {
+			for _, text := range sequenceValues(b) {
 				ends = append(ends, []syntax.WordPart{&syntax.SglQuoted{Value: text}})
 			}
 		} else {
 			for _, e := range b.Elems {
-				ends = append(ends, spread(e.Parts)...)
+				ends = append(ends, expandParts(e.Parts)...)
 			}
 		}
 		next := make([][]syntax.WordPart, 0, len(out)*len(ends))
@@ -113,7 +113,7 @@ func sequence(b *syntax.BraceExp) (from, to, step int, letters bool) {
 	return from, to, step, letters
 }
 
-func steps(b *syntax.BraceExp) []string {
+func sequenceValues(b *syntax.BraceExp) []string {
 	from, to, step, letters := sequence(b)
 	width := 0
 	if !letters {

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ofShell reports whether a command may be a builtin of the shell: its name contains no folder.
-func ofShell(c *command) bool { return strings.IndexByte(c.words[0].text, '/') < 0 }
+// mayBeBuiltin reports whether a command may be a builtin of the shell: its name contains no folder.
+func mayBeBuiltin(c *command) bool { return strings.IndexByte(c.words[0].text, '/') < 0 }
 
 // builtin applies the effects of shell builtins to the shell's state.
 func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
@@ -34,7 +34,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 		return
 	}
 	if slices.Contains(evaluators, name) {
-		f.evaluatesArguments(s, name, args, e.evals)
+		f.evaluateArguments(s, name, args, e.evals)
 	}
 	switch name {
 	case "getopts":
@@ -53,7 +53,7 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 	case "shift", "set":
 		if name == "shift" || len(args) > 0 {
 			s.params = shifted(s, name, args)
-			s.change()
+			s.newVersion()
 		}
 	case "alias":
 		for _, a := range args {
@@ -141,7 +141,7 @@ func (f *frame) chdir(s *scope, to *word) {
 			s.dirs = []string{path.Clean(home.text)}
 		}
 	default:
-		s.dirs = moved(from, to)
+		s.dirs = movedDirs(from, to)
 	}
 	s.fail, s.old = from, from
 	for _, name := range []string{"PWD", "OLDPWD"} {

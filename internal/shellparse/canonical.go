@@ -55,15 +55,15 @@ func lineOf(words []word, source string) string {
 		if w.static && !w.glob {
 			quote(&b, w.text, i == 0)
 		} else {
-			b.WriteString(shown(w, i == 0))
+			b.WriteString(canonicalWord(w, i == 0))
 		}
 	}
 	return b.String()
 }
 
-// shown returns a word in the form in which it appears in a line: a pattern keeps its special
+// canonicalWord returns a word in the form in which it appears in a line: a pattern keeps its special
 // characters.
-func shown(w word, first bool) string {
+func canonicalWord(w word, first bool) string {
 	if !w.static {
 		return w.text
 	}
@@ -96,7 +96,7 @@ func quote(b *strings.Builder, w string, first bool) {
 	switch {
 	case isUnquoted(w, first):
 		b.WriteString(w)
-	case showable(w):
+	case isPrintable(w):
 		b.WriteByte('\'')
 		for {
 			before, after, found := strings.Cut(w, "'")
@@ -168,7 +168,7 @@ func isUnquoted(w string, first bool) bool {
 	return !first || !syntax.IsKeyword(w)
 }
 
-func showable(w string) bool {
+func isPrintable(w string) bool {
 	for _, r := range w {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return false
@@ -177,9 +177,9 @@ func showable(w string) bool {
 	return true
 }
 
-// reserved reports whether the parser treats a word at the start of a command as something other than a
+// isReserved reports whether the parser treats a word at the start of a command as something other than a
 // simple command.
-func reserved(w string) bool {
+func isReserved(w string) bool {
 	switch w {
 	case "declare", "export", "local", "readonly", "typeset", "nameref", "let":
 		return true

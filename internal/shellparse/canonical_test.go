@@ -51,7 +51,7 @@ func TestCanonicalReadsBack(t *testing.T) {
 }
 
 // The short way for plain lines gives what the parser's way gives.
-func TestPlain(t *testing.T) {
+func TestParseSimple(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 4))
 	pieces := []string{"a", "rm", "if", "time", "let", "export", "cd", "exit", "-x", "x=1", "=", "/", "./a", "..", " ", "  ", "a:b", "@", "%", "+", "-", ",", "1", "for", "in", "}", "sudo", "env", "echo", "git", "!"}
 	plain := 0
@@ -62,7 +62,7 @@ func TestPlain(t *testing.T) {
 			b.WriteString([]string{"", " ", " "}[g.IntN(3)])
 		}
 		line, o := b.String(), &Options{Dir: "/w", Home: "/home/u"}
-		short := begin(line, o)
+		short := newStart(line, o)
 		if short.frame.parseSimple(&short.scope, &short.in) {
 			plain++
 			if long := readFully(line, o); !reflect.DeepEqual(short.reader.out, long) {

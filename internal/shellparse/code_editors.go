@@ -32,7 +32,7 @@ func (c *call) exLine(line, via string, depth int) {
 	rest := strings.TrimSpace(strings.TrimPrefix(arg, "!"))
 	run := func(l string) {
 		if l = strings.TrimSpace(l); l != "" {
-			c.line(word{text: l, static: true}, via+"!", stdin{})
+			c.runLine(word{text: l, static: true}, via+"!", stdin{})
 		}
 	}
 	file := func(access Access) {
@@ -73,7 +73,7 @@ func (c *call) exLine(line, via string, depth int) {
 	case contains("w write sav saveas up update wn wq wqa x xit exit xa wa wall wp f file", name):
 		file(Write)
 	case contains("so source ru runtime luaf luafile pyf pyfile py3f py3file rubyf rubyfile pers perlf", name):
-		c.as(word{text: rest, static: true}, rest, roleCode)
+		c.applyRole(word{text: rest, static: true}, rest, roleCode)
 	case contains("mks mksession mkv mkview mkvimrc mkexrc wv wviminfo wundo redi redir", name):
 		file(Write)
 	case contains("ter term terminal", name):

@@ -33,7 +33,7 @@ func (c *call) code(w word, l *language) {
 	switch {
 	case all:
 		c.out.unclear = "cannot determine what the " + via + " runs: it uses " + evals
-	case starts && !l.literalStarts(ts), !starts && l.onlyMeans(ts):
+	case starts && !l.literalStarts(ts), !starts && l.usesProcessModule(ts):
 		c.out.unclear = "cannot determine what the " + via + " starts"
 		all = true
 	case !starts && !pipes:
@@ -41,7 +41,7 @@ func (c *call) code(w word, l *language) {
 	}
 	all = all || l == langLisp
 	for i := 0; i < len(ts); i++ { // the commands that are started; if they cannot be determined, all candidates
-		if ts[i].kind != tokenString || !all && !l.handedOver(ts, i) {
+		if ts[i].kind != tokenString || !all && !l.isProgramArgument(ts, i) {
 			continue
 		}
 		words, end := stringRun(ts, i)
@@ -71,8 +71,8 @@ func (c *call) pipedTo(ts []token, i int, via string) {
 	}
 }
 
-// handedOver reports whether a string is the first argument of a call that starts programs.
-func (l *language) handedOver(ts []token, i int) bool {
+// isProgramArgument reports whether a string is the first argument of a call that starts programs.
+func (l *language) isProgramArgument(ts []token, i int) bool {
 	for i--; i >= 0; i-- {
 		switch {
 		case ts[i].kind == tokenMark && strings.Contains("([{\n", ts[i].text), ts[i].kind == tokenName && (isNumber(ts[i].text) || ts[i].text == "array"):
@@ -91,7 +91,7 @@ func (l *language) scan(ts []token) (starts bool, evals string) {
 		t := &ts[i]
 		means = means || t.kind <= tokenString && contains(l.means, strings.TrimPrefix(t.text, "node:"))
 		switch {
-		case t.kind == tokenName && contains(l.evals, t.text) || t.kind == tokenString && t.text != "$" && (contains(l.evals, t.text) || contains(l.calls, t.text)) && index(ts, i):
+		case t.kind == tokenName && contains(l.evals, t.text) || t.kind == tokenString && t.text != "$" && (contains(l.evals, t.text) || contains(l.calls, t.text)) && isElementName(ts, i):
 			evals = t.text
 		case l == langPHP && t.kind == tokenMark && t.text == ")" && i+1 < len(ts) && ts[i+1].kind == tokenMark && ts[i+1].text == "(":
 			evals = ")("
@@ -107,14 +107,14 @@ func (l *language) scan(ts []token) (starts bool, evals string) {
 	return starts, evals
 }
 
-// index reports whether a string is in brackets or after a comma, as the name of an element.
-func index(ts []token, i int) bool {
+// isElementName reports whether a string is in brackets or after a comma, as the name of an element.
+func isElementName(ts []token, i int) bool {
 	return i > 0 && ts[i-1].kind == tokenMark && (ts[i-1].text == "[" || ts[i-1].text == ",") || i+1 < len(ts) && ts[i+1].text == ")" && ts[i+1].kind == tokenMark && i > 1 && ts[i-2].text != "print"
 }
 
-// onlyMeans reports whether the code uses a module whose only purpose is to start programs,
+// usesProcessModule reports whether the code uses a module whose only purpose is to start programs,
 // although the code has no visible call of it.
-func (l *language) onlyMeans(ts []token) bool {
+func (l *language) usesProcessModule(ts []token) bool {
 	for i := range ts {
 		if l.means != "" && ts[i].kind <= tokenString && contains("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", strings.TrimPrefix(ts[i].text, "node:")) {
 			return true

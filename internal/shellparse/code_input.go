@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// openFile returns the number of the open file that a path names: "0" for /dev/stdin, /dev/fd/0 and
+// openFileNumber returns the number of the open file that a path names: "0" for /dev/stdin, /dev/fd/0 and
 // /proc/self/fd/0; "" for a file.
-func openFile(p string) string {
+func openFileNumber(p string) string {
 	if !strings.HasPrefix(p, "/") {
 		return ""
 	}
@@ -37,16 +37,16 @@ func openFile(p string) string {
 	return n
 }
 
-// namesInput reports whether a file of code is standard input.
-func namesInput(w word) bool { return w.static && (w.text == "-" || openFile(w.text) == "0") }
+// namesStdin reports whether a file of code is standard input.
+func namesStdin(w word) bool { return w.static && (w.text == "-" || openFileNumber(w.text) == "0") }
 
-// madeCode records that a file of code is the output of a program, or is a file that the shell has
+// checkGeneratedCode records that a file of code is the output of a program, or is a file that the shell has
 // open.
-func (c *call) madeCode(w word) bool {
+func (c *call) checkGeneratedCode(w word) bool {
 	switch {
-	case !w.static && isProcess(w.text):
+	case !w.static && isProcessSubstitution(w.text):
 		c.out.unclear = "the code that " + c.via + " runs is made by " + w.text
-	case w.static && openFile(w.text) != "":
+	case w.static && openFileNumber(w.text) != "":
 		c.out.unclear = "cannot determine the code that " + c.via + " reads from " + w.text
 	default:
 		return false
@@ -56,10 +56,10 @@ func (c *call) madeCode(w word) bool {
 
 // mayBeCode handles a word that is code if the program uses it as a script.
 func (c *call) mayBeCode(w word) {
-	if w.text != "-" && namesInput(w) {
+	if w.text != "-" && namesStdin(w) {
 		c.inputCode()
 	} else {
-		c.madeCode(w)
+		c.checkGeneratedCode(w)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *call) inputCode() {
 		}
 	case "at":
 		if in.kind == stdinKnown {
-			c.line(word{text: in.text, static: true}, c.inv.name, stdin{})
+			c.runLine(word{text: in.text, static: true}, c.inv.name, stdin{})
 			return
 		}
 	}

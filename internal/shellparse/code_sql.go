@@ -63,7 +63,7 @@ func (c *call) sqlFile(arg string, access Access) {
 	}
 	if arg != "" && arg != "stdout" && arg != "off" && arg != "stdin" {
 		if access&Exec != 0 {
-			c.madeCode(word{text: arg, static: true})
+			c.checkGeneratedCode(word{text: arg, static: true})
 		}
 		c.addPath(word{text: arg, static: true}, arg, access, FromArgument, false)
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// dangerous reports whether setting a variable changes which programs run, which code they load, or how a
+// isDangerous reports whether setting a variable changes which programs run, which code they load, or how a
 // line is parsed. A command with such a variable is never Safe.
-func dangerous(name string) bool {
+func isDangerous(name string) bool {
 	if name == "" || name[0] < 'A' || name[0] > 'Z' {
 		return false
 	}
@@ -44,7 +44,7 @@ var promptVars = []string{"PS0", "PS1", "PS2", "PS4", "LESSOPEN", "LESSCLOSE", "
 // already has open, such as /dev/stdin, -r/dev/fd/3 or @/proc/self/fd/0.
 func namesOpenFile(value string) bool {
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t\n=:,;@'\"", r) }) {
-		if i := strings.IndexByte(part, '/'); i >= 0 && openFile(part[i:]) != "" {
+		if i := strings.IndexByte(part, '/'); i >= 0 && openFileNumber(part[i:]) != "" {
 			return true
 		}
 	}
@@ -55,7 +55,7 @@ func namesOpenFile(value string) bool {
 // determined, or "".
 func unclearValue(name string, w word) string {
 	switch {
-	case w.static && dangerous(name) && namesOpenFile(w.text):
+	case w.static && isDangerous(name) && namesOpenFile(w.text):
 		return "cannot determine what $" + name + " has programs load from " + w.text
 	case slices.Contains(promptVars, name) && !strings.HasPrefix(name, "LESS") && (!w.static || strings.ContainsAny(w.text, "$`")):
 		return "cannot determine what $" + name + " would run"
@@ -63,8 +63,8 @@ func unclearValue(name string, w word) string {
 	return ""
 }
 
-// command parses the value of a variable that contains a command.
-func (f *frame) command(s *scope, name string, w word) {
+// parseCommandVar parses the value of a variable that contains a command.
+func (f *frame) parseCommandVar(s *scope, name string, w word) {
 	if why := unclearValue(name, w); why != "" {
 		f.unclear(why)
 	}

@@ -28,7 +28,7 @@ func TestDangerousVariablesAreAlsoDangerousToRules(t *testing.T) {
 // A variable whose value is a command line makes its command unsafe as well.
 func TestCommandVariablesAreDangerous(t *testing.T) {
 	for _, name := range append(append([]string{}, commandVars...), promptVars...) {
-		if !dangerous(name) {
+		if !isDangerous(name) {
 			t.Errorf("%s runs a command, and is not dangerous", name)
 		}
 	}

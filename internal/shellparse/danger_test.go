@@ -9,7 +9,7 @@ func TestDangerous(t *testing.T) {
 		"PAGER": true, "GH_PAGER": true, "KUBE_EDITOR": true, "SSH_ASKPASS": true, "PYTHONPATH": true, "NODE_OPTIONS": true,
 		"HOME": true, "CDPATH": true, "PROMPT_COMMAND": true, "BASH_FUNC_ls%%": true,
 	} {
-		if got := dangerous(name); got != want {
+		if got := isDangerous(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -35,37 +35,37 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) output {
 					}
 					s.exportFun = s.exportFun || export && strings.ContainsRune(flags, 'f')
 				} else if n, value, ok := strings.Cut(w.text, "="); ok {
-					f.attribute(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd, integer)
+					f.setAttributes(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd, integer)
 				} else {
 					f.declareEmpty(s, name, w.text, export, odd, integer)
 				}
 			}
 		case a.Naked:
-			words = append(words, word{text: f.written(a), static: true})
+			words = append(words, word{text: f.sourceOf(a), static: true})
 			f.declareMap(s, a.Name.Value, isMap)
 			f.declareEmpty(s, name, a.Name.Value, export, odd, integer)
 		default:
 			f.declareMap(s, a.Name.Value, isMap)
-			w := f.value(s, a)
+			w := f.assignedValue(s, a)
 			if array && a.Array == nil && !w.static && w.shape == "" {
 				f.unclear("cannot determine what the array runs that " + name + " sets to " + w.text)
 			}
 			words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static, shape: w.shape})
 			if odd && w.static {
-				f.substituting(w.text)
+				f.checkSubstitution(w.text)
 			}
-			f.attribute(s, name, a.Name.Value, w, export, odd, integer)
+			f.setAttributes(s, name, a.Name.Value, w, export, odd, integer)
 		}
 	}
-	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.written(c), ";"), nil, nil, &effects{safe: true})
-	printed := prints(words[1:])
-	f.out.Commands[slot].Safe = !tainting(c) && !printed
+	f.out.Commands[slot] = f.buildCommand(s, words, strings.TrimSuffix(f.sourceOf(c), ";"), nil, nil, &effects{safe: true})
+	printed := printsValues(words[1:])
+	f.out.Commands[slot].Safe = !assignsDangerous(c) && !printed
 	return output{number: !printed}
 }
 
-// prints reports whether a declaration prints the values of variables, which may be tokens: it has
+// printsValues reports whether a declaration prints the values of variables, which may be tokens: it has
 // no operands, or an option for printing.
-func prints(args []word) bool {
+func printsValues(args []word) bool {
 	names := false
 	for _, w := range args {
 		flag := strings.HasPrefix(w.text, "-")
@@ -77,9 +77,9 @@ func prints(args []word) bool {
 	return !names
 }
 
-func tainting(c *syntax.DeclClause) bool {
+func assignsDangerous(c *syntax.DeclClause) bool {
 	for _, a := range c.Args {
-		if a.Name == nil && a.Value != nil && strings.IndexByte(a.Value.Lit(), '=') >= 0 || a.Name != nil && dangerous(a.Name.Value) {
+		if a.Name == nil && a.Value != nil && strings.IndexByte(a.Value.Lit(), '=') >= 0 || a.Name != nil && isDangerous(a.Name.Value) {
 			return true
 		}
 	}
@@ -105,11 +105,11 @@ func (f *frame) declareEmpty(s *scope, decl, name string, export, odd, integer b
 	if _, ok := s.vars[name]; !ok && !s.lost && s.call != nil && decl == "local" {
 		w = word{shape: digitsUnknown} // it is not set
 	}
-	f.attribute(s, decl, name, w, export, odd, integer)
+	f.setAttributes(s, decl, name, w, export, odd, integer)
 }
 
-// attribute sets the value and attributes of a declared variable.
-func (f *frame) attribute(s *scope, decl, name string, w word, export, odd, integer bool) {
+// setAttributes sets the value and attributes of a declared variable.
+func (f *frame) setAttributes(s *scope, decl, name string, w word, export, odd, integer bool) {
 	if !syntax.ValidName(name) {
 		return
 	}
@@ -120,7 +120,7 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd, inte
 		s.call.locals = append(s.call.locals, name)
 	}
 	if integer {
-		f.integers(false)
+		f.recordInteger(false)
 		if w.static || w.shape != "" || w.text != "" {
 			f.evaluateText(s, &w)
 		}
@@ -136,8 +136,8 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd, inte
 	}
 }
 
-// value returns the value that an assignment sets.
-func (f *frame) value(s *scope, a *syntax.Assign) word {
+// assignedValue returns the value that an assignment sets.
+func (f *frame) assignedValue(s *scope, a *syntax.Assign) word {
 	isMap, integer := s.vars[a.Name.Value].isMap, f.lookup(s, a.Name.Value).integer
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
@@ -151,9 +151,9 @@ func (f *frame) value(s *scope, a *syntax.Assign) word {
 				f.scan(s, e.Value)
 			}
 		}
-		return word{text: f.written(a.Array), shape: f.arrayShape(s, a)}
+		return word{text: f.sourceOf(a.Array), shape: f.arrayShape(s, a)}
 	}
-	w := f.one(s, a.Value, true)
+	w := f.expandOne(s, a.Value, true)
 	if a.Index != nil {
 		if isMap {
 			f.scan(s, a.Index)

@@ -98,13 +98,13 @@ func (c *call) option(w word, next []word) int {
 		}
 		switch {
 		case o == nil:
-			c.missing(w, eq)
+			c.addUnknownOption(w, eq)
 			return 1
 		case eq || !o.value:
 			if eq && !o.value && !o.attached {
-				c.shape(w, false)
+				c.addPathLike(w, false)
 			}
-			c.give(given{o, attached, eq, w.text})
+			c.addGiven(given{o, attached, eq, w.text})
 			return 1
 		}
 		return 1 + c.nextValue(o, w, next)
@@ -115,43 +115,43 @@ func (c *call) option(w word, next []word) int {
 	for k := 1; k < len(w.text); k++ {
 		o := c.prog.options["-"+w.text[k:k+1]]
 		if o == nil {
-			c.missing(w, k > 1 || len(w.text) > 2)
+			c.addUnknownOption(w, k > 1 || len(w.text) > 2)
 			return 1
 		}
 		rest := w.text[k+1:]
 		if o.number {
 			n := len(rest) - len(strings.TrimLeft(rest, "0123456789xX"))
-			c.give(given{o, word{text: rest[:n], static: w.static}, n > 0, w.text})
+			c.addGiven(given{o, word{text: rest[:n], static: w.static}, n > 0, w.text})
 			k += n
 			continue
 		}
 		if (o.value || o.attached) && rest != "" {
-			c.give(given{o, word{text: rest, static: w.static, glob: w.glob}, true, w.text})
+			c.addGiven(given{o, word{text: rest, static: w.static, glob: w.glob}, true, w.text})
 			return 1
 		}
 		if o.value {
 			return 1 + c.nextValue(o, w, next)
 		}
-		c.give(given{o, word{}, false, w.text})
+		c.addGiven(given{o, word{}, false, w.text})
 	}
 	return 1
 }
 
 func (c *call) nextValue(o *option, w word, next []word) int {
 	if len(next) == 0 {
-		c.give(given{o, word{}, false, w.text})
+		c.addGiven(given{o, word{}, false, w.text})
 		return 0
 	}
 	c.unclear = c.unclear || maySplit(next[0])
 	if o.two && len(next) > 1 {
-		c.give(given{o, next[1], true, next[1].text})
+		c.addGiven(given{o, next[1], true, next[1].text})
 		return 2
 	}
-	c.give(given{o, next[0], true, next[0].text})
+	c.addGiven(given{o, next[0], true, next[0].text})
 	return 1
 }
 
-func (c *call) give(g given) {
+func (c *call) addGiven(g given) {
 	if c.given == nil {
 		c.given = make([]given, 0, 4)
 	}
@@ -164,15 +164,15 @@ func (c *call) give(g given) {
 	c.dashes = c.dashes || g.last
 }
 
-// missing records an option that the table does not have. Its value is classified by its shape.
-func (c *call) missing(w word, attached bool) {
+// addUnknownOption records an option that the table does not have. Its value is classified by its shape.
+func (c *call) addUnknownOption(w word, attached bool) {
 	if c.unknown == "" && (!c.prog.marks.any || !attached && len(w.text) > 2 && w.text[1] == '-') {
 		c.unknown = w.text
 	}
 	if c.prog.marks.any {
 		c.unsafe = true
 	}
-	c.shape(w, false)
+	c.addPathLike(w, false)
 }
 
 // unquoted removes the double quotes from an option whose value is unknown.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// as applies a role to a word.
-func (c *call) as(w word, arg string, r role) {
+// applyRole applies a role to a word.
+func (c *call) applyRole(w word, arg string, r role) {
 	switch r {
 	case roleData, roleSub, roleSelf, roleCommand:
 	case roleRead:
@@ -22,30 +22,30 @@ func (c *call) as(w word, arg string, r role) {
 	case roleEditAll:
 		c.addPath(w, arg, Read|Write, FromArgument, true)
 	case roleCode:
-		if namesInput(w) {
+		if namesStdin(w) {
 			c.inputCode()
 			return
 		}
-		c.madeCode(w)
+		c.checkGeneratedCode(w)
 		c.addPath(w, arg, Read|Exec, FromArgument, false)
 		c.opaque("runs " + w.text)
 	case roleDir:
 		c.moveTo(w)
-		c.addPath(here, arg, Read, FromArgument, false)
+		c.addPath(workingDir, arg, Read, FromArgument, false)
 	case roleLine:
-		c.line(w, c.via, c.inv.in)
+		c.runLine(w, c.via, c.inv.in)
 	case roleUnclear:
 		c.out.unclear = "cannot determine what " + c.via + " " + arg + " runs"
 	case roleOpaque:
 		c.opaque(c.via + " " + arg + " has effects that the command line does not show")
 	case roleRemote, roleRemoteW:
-		c.remote(w, arg, r)
+		c.addRemote(w, arg, r)
 	case roleMount:
-		c.mount(w, arg)
+		c.addMount(w, arg)
 	case roleUpload:
-		c.upload(w, arg)
+		c.addUpload(w, arg)
 	case roleShape:
-		c.shape(w, false)
+		c.addPathLike(w, false)
 	}
 }
 
@@ -91,9 +91,9 @@ func fileURL(u string) string {
 	return rest
 }
 
-// shape adds a word if it looks like a path or if its value does. With guess, it also adds plain
+// addPathLike adds a word if it looks like a path or if its value does. With guess, it also adds plain
 // words.
-func (c *call) shape(w word, guess bool) {
+func (c *call) addPathLike(w word, guess bool) {
 	t := w.text
 	if !w.static {
 		if len(t) == 0 || t[0] != '-' {
@@ -143,8 +143,8 @@ func looksLikePath(s string) bool {
 	return s != "" && (s[0] == '.' || s[0] == '~' || strings.Contains(s, "/"))
 }
 
-// remote adds a word of a program that copies between machines, if the word names a local file.
-func (c *call) remote(w word, arg string, r role) {
+// addRemote adds a word of a program that copies between machines, if the word names a local file.
+func (c *call) addRemote(w word, arg string, r role) {
 	if host, _, ok := strings.Cut(w.text, ":"); ok && !strings.Contains(host, "/") || strings.Contains(w.text, "://") {
 		return
 	}
@@ -155,8 +155,8 @@ func (c *call) remote(w word, arg string, r role) {
 	}
 }
 
-// mount adds the local folder to which a container gets access.
-func (c *call) mount(w word, arg string) {
+// addMount adds the local folder to which a container gets access.
+func (c *call) addMount(w word, arg string) {
 	host, rest, ok := strings.Cut(w.text, ":")
 	if !ok && w.static || ok && !strings.HasPrefix(host, "$") && w.static && !looksLikePath(host) {
 		return // a named volume
@@ -168,11 +168,11 @@ func (c *call) mount(w word, arg string) {
 	c.addPath(word{text: host, static: w.static}, arg, access, FromArgument, true)
 }
 
-// upload adds the file of an @file in curl's data.
-func (c *call) upload(w word, arg string) {
+// addUpload adds the file of an @file in curl's data.
+func (c *call) addUpload(w word, arg string) {
 	t := w.text
 	for _, mark := range []string{"=@", "=<", "@", "<"} {
-		if before, file, ok := strings.Cut(t, mark); ok && (before == "" || len(mark) == 2 || mark == "@" && isName(before)) {
+		if before, file, ok := strings.Cut(t, mark); ok && (before == "" || len(mark) == 2 || mark == "@" && isVariableName(before)) {
 			file, _, _ = strings.Cut(file, ";")
 			c.addPath(word{text: file, static: w.static}, arg, Read, FromArgument, false)
 			return
@@ -180,8 +180,8 @@ func (c *call) upload(w word, arg string) {
 	}
 }
 
-// isName reports whether s is a valid variable name.
-func isName(s string) bool {
+// isVariableName reports whether s is a valid variable name.
+func isVariableName(s string) bool {
 	for i := range len(s) {
 		b := s[i]
 		if b != '_' && (b|0x20 < 'a' || b|0x20 > 'z') && (i == 0 || b < '0' || b > '9') {
@@ -191,8 +191,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// into adds the paths that files get when they are copied, moved or linked to a folder.
-func (c *call) into(dir word, from []word, tree bool) {
+// addInFolder adds the paths that files get when they are copied, moved or linked to a folder.
+func (c *call) addInFolder(dir word, from []word, tree bool) {
 	if !dir.static {
 		return
 	}
@@ -210,6 +210,6 @@ func (c *call) into(dir word, from []word, tree bool) {
 		}
 		file := word{text: strings.TrimSuffix(dir.text, "/") + "/" + base, static: true}
 		c.addPath(file, dir.text, Write, FromArgument, tree)
-		c.backups(file)
+		c.addBackups(file)
 	}
 }

@@ -24,10 +24,10 @@ func nestedEffects(inv *invocation, depth int) effects {
 	c := call{inv: inv, prog: p, via: inv.name, args: inv.args}
 	switch {
 	case p != nil:
-		c.known(depth)
+		c.applyRow(depth)
 	case isLoader(inv.name):
 		c.prog = lookup("ld.so")
-		c.known(depth)
+		c.applyRow(depth)
 	default:
 		c.guess()
 		if len(c.out.runs) == 0 {
@@ -35,7 +35,7 @@ func nestedEffects(inv *invocation, depth int) effects {
 		}
 		c.out.opaque = "unknown program " + inv.name
 	}
-	if inv.program.text != inv.name && !inSystem(inv.program.text) {
+	if inv.program.text != inv.name && !isSystemPath(inv.program.text) {
 		c.out.opaque = "runs " + inv.program.text
 		c.out.safe, c.out.wrapper = false, false
 		c.addPath(inv.program, inv.program.text, Exec, FromArgument, false)
@@ -46,7 +46,7 @@ func nestedEffects(inv *invocation, depth int) effects {
 // systemDirs are the folders with the system's programs.
 var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
 
-func inSystem(program string) bool {
+func isSystemPath(program string) bool {
 	return slices.Contains(systemDirs, path.Dir(program)) && path.Clean(program) == program
 }
 
@@ -55,8 +55,8 @@ func isLoader(name string) bool {
 	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld64")
 }
 
-// known analyzes a program with a row, including its subcommands.
-func (c *call) known(depth int) {
+// applyRow analyzes a program with a row, including its subcommands.
+func (c *call) applyRow(depth int) {
 	for {
 		c.parse()
 		at := c.prog.command()
@@ -89,15 +89,15 @@ func (c *call) known(depth int) {
 			return
 		}
 	}
-	if c.isVersion() {
+	if c.isVersionQuery() {
 		c.out.safe = true
 		return
 	}
 	c.apply(depth)
 }
 
-// isVersion reports whether a program only prints its version or help.
-func (c *call) isVersion() bool {
+// isVersionQuery reports whether a program only prints its version or help.
+func (c *call) isVersionQuery() bool {
 	if len(c.inv.args) != 1 || c.prog.marks.wrapper || !c.inv.args[0].static {
 		return false
 	}
@@ -114,20 +114,20 @@ func (c *call) apply(depth int) {
 	m := &c.prog.marks
 	for i := range c.given {
 		if g := &c.given[i]; g.has {
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		} else if g.role == roleOpaque || g.role == roleUnclear {
-			c.as(word{text: g.name, static: true}, g.arg, g.role)
+			c.applyRole(word{text: g.name, static: true}, g.arg, g.role)
 		}
 	}
 	if c.only {
-		c.out.safe = len(c.out.runs) == 0 && c.unknown == "" && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
+		c.out.safe = len(c.out.runs) == 0 && c.unknown == "" && c.out.unclear == "" && c.out.opaque == "" && !c.out.changesFiles()
 		return
 	}
-	c.operands()
+	c.applyOperands()
 	if m.runs || m.alters {
 		c.outputs()
 		if c.out.moveTo != nil {
-			c.addPath(here, c.prog.name, Read|Write, FromArgument, false)
+			c.addPath(workingDir, c.prog.name, Read|Write, FromArgument, false)
 		}
 	}
 	if m.runs && c.out.opaque == "" {
@@ -148,16 +148,16 @@ func (c *call) apply(depth int) {
 		c.out.wrapper = len(c.out.runs) > 0
 	}
 	c.out.safe = m.safe && !c.unsafe && c.unknown == "" && c.out.opaque == "" && c.out.unclear == "" &&
-		!c.out.changes() && (m.wrapper || len(c.out.runs) == 0) && (!c.unclear || !c.prog.harms)
+		!c.out.changesFiles() && (m.wrapper || len(c.out.runs) == 0) && (!c.unclear || !c.prog.harms)
 }
 
-// changes reports whether a path is written or loaded.
-func (e *effects) changes() bool {
+// changesFiles reports whether a path is written or loaded.
+func (e *effects) changesFiles() bool {
 	return slices.ContainsFunc(e.paths, func(u use) bool { return u.access != Read })
 }
 
-// operands assigns the roles of the row to the operands.
-func (c *call) operands() {
+// applyOperands assigns the roles of the row to the operands.
+func (c *call) applyOperands() {
 	p := c.prog
 	before, after, rest := p.before, p.after, c.remaining
 	if p.marks.runs && p.command() < 0 {
@@ -180,36 +180,36 @@ func (c *call) operands() {
 			if rest[0].static && rest[0].text == "--" {
 				rest = rest[1:]
 			}
-			c.command(rest)
+			c.runCommand(rest)
 			return
 		}
 		if r == roleSub {
 			return
 		}
-		c.as(rest[0], rest[0].text, c.touched(r))
+		c.applyRole(rest[0], rest[0].text, c.effectiveRole(r))
 		rest = rest[1:]
 	}
 	tail := min(len(after), len(rest))
 	if p.repeat != 0 {
-		if len(rest) == tail && c.touched(p.repeat) == roleReadAll && c.inv.in.kind == stdinNone {
+		if len(rest) == tail && c.effectiveRole(p.repeat) == roleReadAll && c.inv.in.kind == stdinNone {
 			c.addPath(word{text: ".", static: true}, ".", Read, FromArgument, true) // rg x, du, grep -r x
 		}
 		for _, w := range rest[:len(rest)-tail] {
-			c.as(w, w.text, c.touched(p.repeat))
+			c.applyRole(w, w.text, c.effectiveRole(p.repeat))
 		}
 		rest = rest[len(rest)-tail:]
 	}
 	for i, w := range rest {
 		if i < len(after) {
-			c.as(w, w.text, c.touched(after[len(after)-tail+i]))
+			c.applyRole(w, w.text, c.effectiveRole(after[len(after)-tail+i]))
 		} else {
-			c.as(w, w.text, roleShape)
+			c.applyRole(w, w.text, roleShape)
 		}
 	}
 }
 
-// touched returns the role of an operand, changed by the options that change the meaning of operands.
-func (c *call) touched(r role) role {
+// effectiveRole returns the role of an operand, changed by the options that change the meaning of operands.
+func (c *call) effectiveRole(r role) role {
 	if c.writes {
 		switch r {
 		case roleRead:
@@ -231,8 +231,8 @@ func (c *call) touched(r role) role {
 	return r
 }
 
-// command runs the words as a command.
-func (c *call) command(argv []word) {
+// runCommand runs the words as a command.
+func (c *call) runCommand(argv []word) {
 	if len(argv) == 0 {
 		return
 	}
@@ -257,8 +257,8 @@ func (c *call) vagueBefore(argv []word) bool {
 	return false
 }
 
-// line runs a word as a line of a shell.
-func (c *call) line(w word, via string, in stdin) {
+// runLine runs a word as a line of a shell.
+func (c *call) runLine(w word, via string, in stdin) {
 	switch {
 	case !w.static:
 		c.out.unclear = "cannot determine the line that " + via + " runs"

@@ -23,16 +23,16 @@ func literalPattern(text string) string {
 	return b.String()
 }
 
-// suffixed adds the file whose name is w followed by a suffix.
-func (c *call) suffixed(w word, suffix string) {
+// addSuffixed adds the file whose name is w followed by a suffix.
+func (c *call) addSuffixed(w word, suffix string) {
 	if w.static && w.glob {
 		suffix = literalPattern(suffix)
 	}
 	c.addPath(word{text: w.text + suffix, static: w.static, glob: w.glob}, w.text, Write, FromArgument, false)
 }
 
-// starting adds all files whose names start with the name of w.
-func (c *call) starting(w word) {
+// addPrefixed adds all files whose names start with the name of w.
+func (c *call) addPrefixed(w word) {
 	if w.text == "" || w.text == "-" {
 		return
 	}
@@ -49,16 +49,16 @@ func (c *call) starting(w word) {
 	c.addPath(w, w.text, Write, FromArgument, false)
 }
 
-// backups adds the names to which cp, mv, ln, install and rsync rename existing files.
-func (c *call) backups(w word) {
+// addBackups adds the names to which cp, mv, ln, install and rsync rename existing files.
+func (c *call) addBackups(w word) {
 	if c.has("-b") || c.has("--backup") || c.has("-S") || c.has("--suffix") {
-		c.starting(w)
+		c.addPrefixed(w)
 	}
 }
 
-// sedBackup adds the backup that sed -iSUFFIX keeps. A star in the suffix is replaced by the name
+// addSedBackup adds the backup that sed -iSUFFIX keeps. A star in the suffix is replaced by the name
 // of the file. A suffix with a slash puts the backup into another folder.
-func (c *call) sedBackup(w word) {
+func (c *call) addSedBackup(w word) {
 	suffix, ok := c.value("-i")
 	switch {
 	case !ok || suffix.text == "":
@@ -71,7 +71,7 @@ func (c *call) sedBackup(w word) {
 		}
 		c.addPath(word{text: name, static: w.static}, w.text, Write, FromArgument, false)
 	default:
-		c.suffixed(w, suffix.text)
+		c.addSuffixed(w, suffix.text)
 	}
 }
 
@@ -82,14 +82,14 @@ func (c *call) rsync() {
 		switch {
 		case strings.Contains(strings.SplitN(w.text, "/", 2)[0], ":"): // on another machine
 		case i == n-1:
-			c.backups(w)
+			c.addBackups(w)
 		case c.has("--remove-source-files"):
 			c.addPath(w, w.text, Write, FromArgument, true)
 		}
 	}
 	for _, name := range []string{"--write-batch", "--only-write-batch"} {
 		if w, ok := c.value(name); ok {
-			c.suffixed(w, ".sh")
+			c.addSuffixed(w, ".sh")
 		}
 	}
 }
@@ -100,8 +100,8 @@ var packedSuffixes = map[string]string{
 	"brotli": ".br", "lzip": ".lz", "lzop": ".lzo",
 }
 
-// packed adds the files that a compressor creates from its operands.
-func (c *call) packed() {
+// addPacked adds the files that a compressor creates from its operands.
+func (c *call) addPacked() {
 	suffix := packedSuffixes[c.prog.name]
 	if w, ok := c.value("-S"); ok && w.static {
 		suffix = w.text
@@ -115,13 +115,13 @@ func (c *call) packed() {
 				c.addPath(word{text: strings.TrimSuffix(w.text, short) + ".tar", static: w.static, glob: w.glob}, w.text, Write, FromArgument, false)
 			}
 		case !unpacks:
-			c.suffixed(w, suffix)
+			c.addSuffixed(w, suffix)
 		}
 	}
 }
 
-// parts adds the files that split and csplit make.
-func (c *call) parts() {
+// addSplitParts adds the files that split and csplit make.
+func (c *call) addSplitParts() {
 	prefix, ok := word{text: "xx", static: true}, true
 	if c.prog.name == "csplit" {
 		if w, has := c.value("-f"); has {
@@ -131,6 +131,6 @@ func (c *call) parts() {
 		prefix, c.remaining = c.remaining[1], c.remaining[:1]
 	}
 	if ok {
-		c.starting(prefix)
+		c.addPrefixed(prefix)
 	}
 }

@@ -22,7 +22,7 @@ const runNames = `exec execute command cmd run shell run-command on-change oncha
 // guess finds paths and commands in the arguments of a program without a row.
 func (c *call) guess() {
 	for i, w := range c.args {
-		c.shape(w, true)
+		c.addPathLike(w, true)
 		if len(w.text) < 2 || w.text[0] != '-' {
 			continue
 		}
@@ -37,7 +37,7 @@ func (c *call) guess() {
 			v = c.args[i+1]
 		}
 		switch {
-		case contains(outputNames, long) && (attached || writable(v)):
+		case contains(outputNames, long) && (attached || mayBeValue(v)):
 			c.addPath(v, w.text, Write, FromSyntax, true)
 		case strings.HasPrefix(w.text, "-o") && w.static && looksLikePath(w.text[2:]) && w.text[2] != '=':
 			c.addPath(word{text: w.text[2:], static: true}, w.text, Write, FromSyntax, true)
@@ -52,8 +52,8 @@ func (c *call) guess() {
 	}
 }
 
-// writable reports whether the word after an option may be the value of the option.
-func writable(v word) bool { return !v.static || v.text != "" && v.text[0] != '-' }
+// mayBeValue reports whether the word after an option may be the value of the option.
+func mayBeValue(v word) bool { return !v.static || v.text != "" && v.text[0] != '-' }
 
 func (c *call) guessLine(v word, via string) {
 	switch {
@@ -67,7 +67,7 @@ func (c *call) guessLine(v word, via string) {
 // guessCommand runs the words after "--" if the first of them can be the name of a program.
 func (c *call) guessCommand(argv []word) {
 	for _, w := range argv {
-		c.shape(w, true)
+		c.addPathLike(w, true)
 	}
 	if len(argv) == 0 || !argv[0].static || argv[0].glob {
 		return
@@ -96,9 +96,9 @@ func (c *call) outputs() {
 		}
 		long := strings.TrimLeft(name, "-")
 		switch {
-		case contains(outputNames, long) && len(long) > 1 && (attached || writable(v)), strings.HasSuffix(long, "_out") && writable(v),
+		case contains(outputNames, long) && len(long) > 1 && (attached || mayBeValue(v)), strings.HasSuffix(long, "_out") && mayBeValue(v),
 			contains("target pack-destination cwd Logfile", long) && looksLikePath(v.text),
-			contains("d t w D o O p", long) && writable(v) && looksLikePath(v.text) && !strings.HasPrefix(c.prog.name, "git "):
+			contains("d t w D o O p", long) && mayBeValue(v) && looksLikePath(v.text) && !strings.HasPrefix(c.prog.name, "git "):
 			c.addPath(v, w.text, Write, FromSyntax, true)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// ansi decodes the escapes of $'…'. A NUL ends the text, as in bash.
-func ansi(s string) string {
+// unescapeANSI decodes the escapes of $'…'. A NUL ends the text, as in bash.
+func unescapeANSI(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
@@ -40,7 +40,7 @@ func ansi(s string) string {
 		case '\\', '\'', '"', '?':
 			b.WriteByte(c)
 		case '0', '1', '2', '3', '4', '5', '6', '7':
-			n, used := digits(s[i-1:], 8, 3)
+			n, used := parseDigits(s[i-1:], 8, 3)
 			i += used - 1
 			if byte(n) == 0 {
 				return b.String()
@@ -48,7 +48,7 @@ func ansi(s string) string {
 			b.WriteByte(byte(n))
 		case 'x', 'u', 'U':
 			most := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-			n, used := digits(s[i:], 16, most)
+			n, used := parseDigits(s[i:], 16, most)
 			if used == 0 {
 				b.WriteByte('\\')
 				b.WriteByte(c)
@@ -97,8 +97,8 @@ func control(c byte) byte {
 	return c & 0x1f
 }
 
-// digits parses a number with a maximum number of digits.
-func digits(s string, base uint32, most int) (n uint32, used int) {
+// parseDigits parses a number with a maximum number of digits.
+func parseDigits(s string, base uint32, most int) (n uint32, used int) {
 	for used < len(s) && used < most {
 		d := uint32(99)
 		switch c := s[used]; {
@@ -118,9 +118,9 @@ func digits(s string, base uint32, most int) (n uint32, used int) {
 	return n, used
 }
 
-// doubled removes the backslashes that are special in double quotes. If document is true, s is a
+// unescapeQuoted removes the backslashes that are special in double quotes. If document is true, s is a
 // here-document, in which \" is literal.
-func doubled(s string, document bool) string {
+func unescapeQuoted(s string, document bool) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}

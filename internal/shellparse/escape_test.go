@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-func TestAnsi(t *testing.T) {
+func TestUnescapeANSI(t *testing.T) {
 	for in, want := range map[string]string{
 		``: ``, `a`: `a`, `\`: `\`, `a\`: `a\`, `\q`: `\q`, `\x`: `\x`, `\xg`: `\xg`, `\u`: `\u`, `\c`: `\c`,
 		`a\0b`: `a`, `a\x00b`: `a`, `a\u0000b`: `a`, `a\c@b`: `a`, `\400x`: ``,
@@ -15,13 +15,13 @@ func TestAnsi(t *testing.T) {
 		`\162m`: `rm`, `\x72m`: `rm`, `\u0072m`: `rm`, `\U00000072m`: `rm`, `\x7`: "\a", `\x72d`: `rd`, `\1234`: "S4",
 		`\u00e9`: `é`, `\ca\cA\c?`: "\x01\x01\x7f", `\c\\x`: "\x1cx", `\xe9`: "\xe9",
 	} {
-		if got := ansi(in); got != want {
+		if got := unescapeANSI(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }
 
-func TestDoubled(t *testing.T) {
+func TestUnescapeQuoted(t *testing.T) {
 	for _, tt := range []struct {
 		in       string
 		document bool
@@ -36,7 +36,7 @@ func TestDoubled(t *testing.T) {
 		{`\$`, true, `$`},
 		{"a\\\nb", true, "ab"},
 	} {
-		if got := doubled(tt.in, tt.document); got != tt.want {
+		if got := unescapeQuoted(tt.in, tt.document); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -52,7 +52,7 @@ func expanded(t *testing.T, src string) (string, bool) {
 		}
 		w = word
 	}
-	list, ok := braces(w)
+	list, ok := expandBraces(w)
 	var out []string
 	for _, parts := range list {
 		var b strings.Builder

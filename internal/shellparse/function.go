@@ -13,11 +13,11 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 		return
 	}
 	s.define(d.Name.Value, function{bodies: []*syntax.Stmt{d.Body}})
-	if !slices.ContainsFunc(f.homes, func(h declaration) bool { return h.body == d.Body }) {
-		if len(f.homes) >= maxVars {
+	if !slices.ContainsFunc(f.declarations, func(h declaration) bool { return h.body == d.Body }) {
+		if len(f.declarations) >= maxVars {
 			f.stop("too many functions in the command line")
 		}
-		f.homes = append(f.homes, declaration{body: d.Body, name: d.Name.Value, frame: f, scope: s.fork()})
+		f.declarations = append(f.declarations, declaration{body: d.Body, name: d.Name.Value, frame: f, scope: s.fork()})
 	}
 }
 
@@ -37,10 +37,10 @@ func fixFuncDecl(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
 	return &outer
 }
 
-// body parses the body of a function that is called with params.
-func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, in *stdin) output {
+// parseBody parses the body of a function that is called with params.
+func (f *frame) parseBody(s *scope, name string, body *syntax.Stmt, params *[]word, in *stdin) output {
 	home := f
-	for _, h := range f.homes {
+	for _, h := range f.declarations {
 		if h.body == body {
 			home = &frame{reader: f.reader, src: h.frame.src, via: f.via}
 		}
@@ -92,12 +92,12 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 func (f *frame) callFunction(s *scope, fn function, words []word, in *stdin) (out output, only bool) {
 	params := append([]word(nil), words...)
 	if len(fn.bodies) == 1 && !fn.maybe {
-		return f.body(s, words[0].text, fn.bodies[0], &params, in), true
+		return f.parseBody(s, words[0].text, fn.bodies[0], &params, in), true
 	}
 	all := s.fork()
 	for _, b := range fn.bodies {
 		turn := s.fork()
-		f.body(turn, words[0].text, b, &params, unknown(in))
+		f.parseBody(turn, words[0].text, b, &params, sharedInput(in))
 		turn.settle()
 		all.join(all.fork(), turn)
 	}

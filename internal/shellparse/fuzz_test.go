@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		if slow := readFully(line, o); !reflect.DeepEqual(r, slow) {
 			t.Errorf("%q: without the short way:\n%s%s", line, dump(r), dump(slow))
 		}
-		if len(r.Commands) > maxCommands+1 || strings.Contains(strings.Join(r.Unclear, "\n"), failed) {
+		if len(r.Commands) > maxCommands+1 || strings.Contains(strings.Join(r.Unclear, "\n"), failedPrefix) {
 			t.Errorf("%d commands, %q", len(r.Commands), r.Unclear)
 		}
 		for _, c := range r.Commands {
@@ -49,8 +49,8 @@ func FuzzParse(f *testing.F) {
 }
 
 func readFully(line string, o *Options) *Reading {
-	b := begin(line, o)
-	b.full()
+	b := newStart(line, o)
+	b.parseLine()
 	return b.reader.out
 }
 
@@ -65,7 +65,7 @@ func checkCommand(t *testing.T, r *Reading, c Command) {
 		t.Errorf("name %q of program %q", c.Name, c.Program)
 	case c.Dir != "" && c.Dir[0] != '/':
 		t.Errorf("dir %q", c.Dir)
-	case c.Safe && writes(c.Paths):
+	case c.Safe && anyWritten(c.Paths):
 		t.Errorf("safe and writes: %+v", c)
 	}
 	for _, p := range c.Paths {
@@ -90,7 +90,7 @@ func checkCanonical(t *testing.T, words []string) {
 	if !ok {
 		t.Fatalf("%q is a %T", line, file.Stmts[0].Cmd)
 	}
-	b := begin(line, &Options{})
+	b := newStart(line, &Options{})
 	got := []string{}
 	for _, w := range b.frame.words(&b.scope, call.Args) {
 		if !w.static || w.glob {

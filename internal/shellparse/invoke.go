@@ -24,7 +24,7 @@ func (f *frame) invoke(s *scope, c *command) output {
 	switch {
 	case !program.static:
 		f.unclear("cannot determine the program: " + program.text)
-	case openFile(program.text) != "":
+	case openFileNumber(program.text) != "":
 		f.unclear("the program is the content of an open file: " + program.text)
 	case program.glob:
 		f.unclear("the program is a pattern: " + program.text)
@@ -34,8 +34,8 @@ func (f *frame) invoke(s *scope, c *command) output {
 		return f.invokeKnown(s, c, name)
 	}
 	s.fail = s.dirs
-	f.prefix(s, c)
-	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &effects{})
+	f.prefixedScope(s, c)
+	f.out.Commands[c.slot] = f.buildCommand(s, c.words, c.source, c.set, c.paths, &effects{})
 	f.out.Commands[c.slot].Name = ""
 	return output{}
 }
@@ -69,10 +69,10 @@ func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 	if (len(c.set) > 0 || len(s.tainted) > 0) && !contains(stateless, name) {
 		f.varPaths(s, c.set, &e)
 	}
-	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &e)
+	f.out.Commands[c.slot] = f.buildCommand(s, c.words, c.source, c.set, c.paths, &e)
 	scope := s
 	if len(c.set) > 0 {
-		scope = f.prefix(s, c)
+		scope = f.prefixedScope(s, c)
 	}
 	f.follow(s, scope, c, name, &e)
 	out := output{}
@@ -83,8 +83,8 @@ func (f *frame) invokeKnown(s *scope, c *command, name string) output {
 	} else if name == "pwd" && len(inv.args) == 0 && len(s.dirs) == 1 {
 		out = output{text: s.dirs[0] + "\n", known: true}
 	}
-	out.number = !out.known && !perhaps && numbersOf(s, c, name)
-	if ofShell(c) {
+	out.number = !out.known && !perhaps && printsNumbers(s, c, name)
+	if mayBeBuiltin(c) {
 		f.builtin(s, c, name, &e)
 	}
 	return out
@@ -95,17 +95,17 @@ func (f *frame) passRedirects(s *scope, c *command, slot int) {
 	if len(c.paths) > 0 && slot < len(f.out.Commands) {
 		first := &f.out.Commands[slot]
 		first.Paths = append(first.Paths, c.paths...)
-		first.Safe = first.Safe && !writes(c.paths)
+		first.Safe = first.Safe && !anyWritten(c.paths)
 	} else if len(c.paths) > 0 {
-		f.out.Commands[c.slot] = Command{Name: ":", Program: ":", Line: ":", Source: c.source, Dir: likely(s), Wrappers: f.via, Paths: c.paths, Safe: !writes(c.paths)}
+		f.out.Commands[c.slot] = Command{Name: ":", Program: ":", Line: ":", Source: c.source, Dir: likelyDir(s), Wrappers: f.via, Paths: c.paths, Safe: !anyWritten(c.paths)}
 		return
 	}
 	f.drop(c.slot)
 }
 
-// prefix returns the scope for the commands that a command runs, with the variables that are set
+// prefixedScope returns the scope for the commands that a command runs, with the variables that are set
 // for it.
-func (f *frame) prefix(s *scope, c *command) *scope {
+func (f *frame) prefixedScope(s *scope, c *command) *scope {
 	inner := s.fork()
 	for _, a := range c.set {
 		f.assign(inner, a.name, a.word, true)
@@ -126,11 +126,11 @@ func (f *frame) withVariables(s *scope, set []assignment) (unset func()) {
 	}
 }
 
-// built converts the command to its reported form.
-func (f *frame) built(s *scope, words []word, source string, set []assignment, redirects []Path, e *effects) Command {
+// buildCommand converts the command to its reported form.
+func (f *frame) buildCommand(s *scope, words []word, source string, set []assignment, redirects []Path, e *effects) Command {
 	program := words[0].text
 	c := Command{
-		Name: base(program), Program: program, Source: source, Dir: likely(s), Wrappers: f.via, Opaque: e.opaque, Wrapper: e.wrapper,
+		Name: base(program), Program: program, Source: source, Dir: likelyDir(s), Wrappers: f.via, Opaque: e.opaque, Wrapper: e.wrapper,
 	}
 	if len(words) > 1 {
 		c.Args = make([]Arg, len(words)-1)
@@ -146,7 +146,7 @@ func (f *frame) built(s *scope, words []word, source string, set []assignment, r
 		c.Assigns = append(c.Assigns, a.name)
 	}
 	c.Assigns = add(add(c.Assigns, s.tainted...), s.lasting...)
-	dirs := moved(s.dirs, e.moveTo)
+	dirs := movedDirs(s.dirs, e.moveTo)
 	if n := len(e.paths) + len(redirects); n > 0 {
 		c.Paths = make([]Path, 0, n+1)
 	}
@@ -157,16 +157,16 @@ func (f *frame) built(s *scope, words []word, source string, set []assignment, r
 		c.Paths = f.resolve(c.Paths, dirs, u)
 	}
 	c.Paths = append(c.Paths, redirects...)
-	c.Safe = e.safe && len(s.tainted) == 0 && !writes(c.Paths) &&
-		!slices.ContainsFunc(set, func(a assignment) bool { return dangerous(a.name) })
+	c.Safe = e.safe && len(s.tainted) == 0 && !anyWritten(c.Paths) &&
+		!slices.ContainsFunc(set, func(a assignment) bool { return isDangerous(a.name) })
 	return c
 }
 
 // base returns a program's name without its folder.
 func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
 
-// moved returns the folder of a command that changes its own working folder.
-func moved(dirs []string, to *word) []string {
+// movedDirs returns the folder of a command that changes its own working folder.
+func movedDirs(dirs []string, to *word) []string {
 	switch {
 	case to == nil || to.static && to.text == "":
 		return dirs
@@ -196,11 +196,11 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 		case name == "trap": // it runs later, when the state may be completely different
 			inner = s.subshell()
 			inner.forgetAll()
-		case ofShell(c) && (r.here || name == "eval" || name == "command" || name == "builtin"):
+		case mayBeBuiltin(c) && (r.here || name == "eval" || name == "command" || name == "builtin"):
 			inner = s
 		case r.argv != nil:
 			inner = prefixed.fork()
-			inner.passed(c.words[1:])
+			inner.setPassed(c.words[1:])
 		default:
 			inner = prefixed.child()
 		}
@@ -210,7 +210,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 			}
 		}
 		if e.moveTo != nil {
-			dirs := moved(inner.dirs, e.moveTo)
+			dirs := movedDirs(inner.dirs, e.moveTo)
 			if inner == s {
 				inner = s.fork()
 			}

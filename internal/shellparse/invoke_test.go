@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestVia(t *testing.T) {
+func TestWrappers(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{`x`, ``},
 		{`(x)`, ``},
@@ -132,7 +132,7 @@ func TestSource(t *testing.T) {
 
 // Where the tables say so, a program's own paths and runs are relative to another
 // folder than the shell's.
-func TestMoved(t *testing.T) {
+func TestMoveTo(t *testing.T) {
 	w := func(s string) *word { return &word{text: s, static: true} }
 	for _, tt := range []struct {
 		dirs []string
@@ -147,7 +147,7 @@ func TestMoved(t *testing.T) {
 		{nil, w("/a/.."), []string{"/"}},
 		{[]string{"/w", "/v"}, w("a"), []string{"/w/a", "/v/a"}},
 	} {
-		if got := moved(tt.dirs, tt.to); !slices.Equal(got, tt.want) {
+		if got := movedDirs(tt.dirs, tt.to); !slices.Equal(got, tt.want) {
 			t.Errorf("%q to %v: %q, want %q", tt.dirs, tt.to, got, tt.want)
 		}
 	}

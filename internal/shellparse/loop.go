@@ -52,7 +52,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		f.arith(s, l.Init)
 		f.loop(s, func(s *scope) {
 			f.arith(s, l.Cond)
-			f.stmts(s, c.Do, unknown(in))
+			f.stmts(s, c.Do, sharedInput(in))
 			f.arith(s, l.Post)
 		})
 		return
@@ -87,7 +87,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		}
 		f.loop(s, func(s *scope) {
 			f.assign(s, it.Name.Value, each, false)
-			f.stmts(s, c.Do, unknown(in))
+			f.stmts(s, c.Do, sharedInput(in))
 		})
 		return
 	}
@@ -98,7 +98,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		f.assign(s, it.Name.Value, w, false)
 		early := &jumps{outer: outer}
 		s.loop = early
-		f.stmts(s, c.Do, unknown(in))
+		f.stmts(s, c.Do, sharedInput(in))
 		for _, j := range early.scopes {
 			s.join(s.fork(), j)
 		}
@@ -111,11 +111,11 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		s.join(s.fork(), j)
 	}
 	s.loop, s.ended = outer, false
-	f.unique(mark)
+	f.removeDuplicates(mark)
 }
 
-// unique removes duplicate commands from mark on.
-func (f *frame) unique(mark int) {
+// removeDuplicates removes duplicate commands from mark on.
+func (f *frame) removeDuplicates(mark int) {
 	seen := map[string]bool{}
 	kept := f.out.Commands[:mark]
 	for i := mark; i < len(f.out.Commands); i++ {

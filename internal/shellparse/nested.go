@@ -22,8 +22,8 @@ func (f *frame) substitute(s *scope, c *syntax.CmdSubst) output {
 	return out
 }
 
-// process parses <( ) or >( ).
-func (f *frame) process(s *scope, p *syntax.ProcSubst) {
+// processSubstitution parses <( ) or >( ).
+func (f *frame) processSubstitution(s *scope, p *syntax.ProcSubst) {
 	in, via := &stdin{}, "<()"
 	if p.Op != syntax.CmdIn {
 		in, via = &stdin{kind: stdinUnknown}, ">()"
@@ -45,7 +45,7 @@ func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) ou
 	}
 	inner := f.nestedFrame(via)
 	inner.src = line
-	return inner.line(s, in)
+	return inner.parseText(s, in)
 }
 
 // scan parses the substitutions anywhere in a node. The value of the node itself does not matter or
@@ -64,11 +64,11 @@ func (f *frame) scan(s *scope, node syntax.Node) {
 			f.substitute(s, n)
 			return false
 		case *syntax.ProcSubst:
-			f.process(s, n)
+			f.processSubstitution(s, n)
 			return false
 		case *syntax.ExtGlob:
 			if strings.ContainsAny(n.Pattern.Value, "$`<>") {
-				f.unclear("the pattern " + f.written(n) + " may run a command")
+				f.unclear("the pattern " + f.sourceOf(n) + " may run a command")
 			}
 		case *syntax.ParamExp:
 			params = append(params, n)
@@ -96,7 +96,7 @@ func (f *frame) expansionEffects(s *scope, p *syntax.ParamExp) {
 	}
 	if p.Param != nil && p.Excl && p.Names == 0 && !everyIndex(p.Index) {
 		v := f.parameterValue(s, p.Param.Value)
-		f.evaluateName(s, &word{text: f.written(p), static: false, shape: v.name()})
+		f.evaluateName(s, &word{text: f.sourceOf(p), static: false, shape: v.name()})
 	}
 	if p.Index != nil && !everyIndex(p.Index) && (p.Param == nil || !s.vars[p.Param.Value].isMap || !p.Dollar.IsValid()) {
 		f.evaluate(s, p.Index)
@@ -113,12 +113,12 @@ func (f *frame) test(s *scope, x syntax.TestExpr) {
 	var paths []Path
 	look := func(x syntax.TestExpr) {
 		if w, ok := x.(*syntax.Word); ok {
-			paths = f.resolve(paths, s.dirs, use{path: f.one(s, w, true), access: Read, from: FromArgument})
+			paths = f.resolve(paths, s.dirs, use{path: f.expandOne(s, w, true), access: Read, from: FromArgument})
 		}
 	}
 	defer func() {
 		if len(paths) > 0 && !f.stopped {
-			f.out.Commands[f.reserve()] = Command{Name: ":", Program: ":", Line: ":", Source: f.written(x), Dir: likely(s), Wrappers: f.via, Paths: paths, Safe: true}
+			f.out.Commands[f.reserve()] = Command{Name: ":", Program: ":", Line: ":", Source: f.sourceOf(x), Dir: likelyDir(s), Wrappers: f.via, Paths: paths, Safe: true}
 		}
 	}()
 	syntax.Walk(x, func(n syntax.Node) bool {
@@ -137,7 +137,7 @@ func (f *frame) test(s *scope, x syntax.TestExpr) {
 		case *syntax.UnaryTest:
 			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
 				if w, ok := n.X.(*syntax.Word); ok {
-					name := word{text: f.written(w)}
+					name := word{text: f.sourceOf(w)}
 					if text, ok := f.shape(s, w.Parts); ok {
 						name.shape = text + nameEnd
 					}

@@ -50,11 +50,11 @@ func (s *scope) shellNumber(name string) value {
 	return value{}
 }
 
-// passed sets the variables that a wrapper, such as env, sets for the command that it runs.
-func (s *scope) passed(args []word) {
+// setPassed sets the variables that a wrapper, such as env, sets for the command that it runs.
+func (s *scope) setPassed(args []word) {
 	for _, w := range args {
 		name, text, ok := strings.Cut(w.text, "=")
-		if name = strings.TrimLeft(name, `"`); ok && syntax.ValidName(name) && !dangerous(name) {
+		if name = strings.TrimLeft(name, `"`); ok && syntax.ValidName(name) && !isDangerous(name) {
 			s.set(name, value{text: text, known: w.static && !w.glob, exported: true})
 		}
 	}
@@ -82,7 +82,7 @@ func (f *frame) parameterValue(s *scope, name string) value {
 		f.spend(len(texts))
 		return value{shape: digitsUnknown + strings.Join(texts, " ")}
 	default:
-		if n, used := digits(name, 10, 4); used == len(name) && int(n) < len(*s.params) {
+		if n, used := parseDigits(name, 10, 4); used == len(name) && int(n) < len(*s.params) {
 			w := (*s.params)[n]
 			return value{text: w.text, known: w.static, glob: w.glob, shape: w.shape}
 		} else if used == len(name) {
@@ -103,7 +103,7 @@ func (f *frame) shape(s *scope, parts []syntax.WordPart) (string, bool) {
 			text = strings.ReplaceAll(p.Value, "\\\n", "")
 		case *syntax.SglQuoted:
 			if text = p.Value; p.Dollar {
-				text = ansi(p.Value)
+				text = unescapeANSI(p.Value)
 			}
 		case *syntax.DblQuoted:
 			text, ok = f.shape(s, p.Parts)
@@ -189,25 +189,25 @@ func everyIndex(x syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// hole adds text whose numbers are unknown.
-func (e *fields) hole(shape string) {
+// addNumberShape adds text whose numbers are unknown.
+func (e *fields) addNumberShape(shape string) {
 	e.number = true
 	e.buf = append(e.buf, shape...)
 	e.spend(len(shape))
 }
 
-// rest adds the value of an expansion that is not parsed further. If only numbers in the value are
+// addUnexpanded adds the value of an expansion that is not parsed further. If only numbers in the value are
 // unknown, it adds the shape of the value; otherwise the word becomes unknown.
-func (e *fields) rest(p *syntax.ParamExp) {
+func (e *fields) addUnexpanded(p *syntax.ParamExp) {
 	if shape, ok := e.paramShape(e.s, p); ok && strings.Contains(shape, digitsUnknown) {
-		e.hole(shape)
+		e.addNumberShape(shape)
 		return
 	}
 	e.dynamic = true
 }
 
-// severalWords reports whether a quoted expansion may become any number of words.
-func severalWords(p syntax.WordPart) bool {
+// mayBeSeveralWords reports whether a quoted expansion may become any number of words.
+func mayBeSeveralWords(p syntax.WordPart) bool {
 	x, ok := p.(*syntax.ParamExp)
 	if !ok || x.Length {
 		return false

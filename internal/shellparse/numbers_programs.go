@@ -2,9 +2,9 @@ package shellparse
 
 import "strings"
 
-// numbersOf reports whether a command prints only numbers.
-func numbersOf(s *scope, c *command, name string) bool {
-	if len(s.tainted) > 0 || len(s.aliases) > 0 || len(c.set) > 0 || c.words[0].text != name && !inSystem(c.words[0].text) {
+// printsNumbers reports whether a command prints only numbers.
+func printsNumbers(s *scope, c *command, name string) bool {
+	if len(s.tainted) > 0 || len(s.aliases) > 0 || len(c.set) > 0 || c.words[0].text != name && !isSystemPath(c.words[0].text) {
 		return false
 	}
 	args := c.words[1:]
@@ -24,7 +24,7 @@ func numbersOf(s *scope, c *command, name string) bool {
 	case "echo":
 		return numbers || len(args) > 1 && static && texts[0] == "-n" && numeric(strings.Join(texts[1:], ""))
 	case "printf":
-		return len(args) > 0 && args[0].static && !args[0].glob && numberFormat(args[0].text)
+		return len(args) > 0 && args[0].static && !args[0].glob && isNumberFormat(args[0].text)
 	case "wc":
 		for _, a := range texts {
 			if len(a) < 2 || a[0] != '-' || strings.Trim(a[1:], "lcwmL") != "" {
@@ -49,7 +49,7 @@ func numbersOf(s *scope, c *command, name string) bool {
 		}
 		return true
 	case "date":
-		return static && numberDate(texts)
+		return static && isNumberDate(texts)
 	case "grep":
 		return static && countsMatches(texts)
 	case "stat":
@@ -60,8 +60,8 @@ func numbersOf(s *scope, c *command, name string) bool {
 	return false
 }
 
-// numberFormat reports whether printf prints only numbers with the format.
-func numberFormat(format string) bool {
+// isNumberFormat reports whether printf prints only numbers with the format.
+func isNumberFormat(format string) bool {
 	if strings.HasPrefix(format, "-") {
 		return false
 	}
@@ -82,8 +82,8 @@ func numberFormat(format string) bool {
 	}
 }
 
-// numberDate reports whether date prints nothing but numbers.
-func numberDate(args []string) bool {
+// isNumberDate reports whether date prints nothing but numbers.
+func isNumberDate(args []string) bool {
 	formats := 0
 	for i := 0; i < len(args); i++ {
 		a := args[i]

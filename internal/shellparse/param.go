@@ -62,7 +62,7 @@ func (f *frame) assign(s *scope, name string, w word, export bool) {
 		}
 		f.evaluateText(s, &evaluated)
 	} else if s.lost && w.unknown() {
-		f.integers(true)
+		f.recordInteger(true)
 	}
 	volatile := slices.Contains(volatileVars, name)
 	if !w.static || old.odd || volatile {
@@ -76,37 +76,37 @@ func (f *frame) assign(s *scope, name string, w word, export bool) {
 		}
 	}
 	s.set(name, v)
-	f.command(s, name, w)
+	f.parseCommandVar(s, name, w)
 }
 
-// expansion adds the value of a part that is neither text nor quotes.
-func (e *fields) expansion(p syntax.WordPart, quoted bool) {
+// addExpansion adds the value of a part that is neither text nor quotes.
+func (e *fields) addExpansion(p syntax.WordPart, quoted bool) {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
-		e.param(p, quoted)
+		e.addParam(p, quoted)
 	case *syntax.CmdSubst:
 		if out := e.substitute(e.s, p); out.known {
 			text := strings.TrimRight(out.text, "\n")
 			if quoted {
 				e.add(text)
 			} else {
-				e.split(text, false)
+				e.addSplit(text, false)
 			}
 			return
 		} else if out.number {
-			e.hole(digitsUnknown)
+			e.addNumberShape(digitsUnknown)
 			return
 		}
 		e.dynamic = true
 	case *syntax.ArithmExp:
 		e.arith(e.s, p.X)
-		e.hole(digitsUnknown)
+		e.addNumberShape(digitsUnknown)
 	case *syntax.ProcSubst:
-		e.process(e.s, p)
+		e.processSubstitution(e.s, p)
 		e.dynamic = true
 	case *syntax.ExtGlob:
 		if strings.ContainsAny(p.Pattern.Value, "$`<>") {
-			e.unclear("the pattern " + e.written(p) + " may run a command")
+			e.unclear("the pattern " + e.sourceOf(p) + " may run a command")
 		}
 		e.dynamic = true
 	default:
@@ -115,26 +115,26 @@ func (e *fields) expansion(p syntax.WordPart, quoted bool) {
 	}
 }
 
-// param adds the value of a variable.
-func (e *fields) param(p *syntax.ParamExp, quoted bool) {
+// addParam adds the value of a variable.
+func (e *fields) addParam(p *syntax.ParamExp, quoted bool) {
 	if p.Param == nil || p.Flags != nil || p.NestedParam != nil || p.Excl || p.Length || p.Width || p.IsSet ||
 		p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || len(p.Modifiers) > 0 {
 		e.scan(e.s, p)
-		e.rest(p)
+		e.addUnexpanded(p)
 		return
 	}
 	name := p.Param.Value
 	if name == "@" || name == "*" {
-		e.all(p, quoted)
+		e.addAllParams(p, quoted)
 		return
 	}
-	v := e.parameter(name)
-	if p.Exp != nil && !e.operator(p, name, &v, quoted) {
+	v := e.lookupParameter(name)
+	if p.Exp != nil && !e.applyOperator(p, name, &v, quoted) {
 		return
 	}
 	switch {
 	case !v.known && v.shape != "":
-		e.hole(v.shape)
+		e.addNumberShape(v.shape)
 	case !v.known:
 		e.dynamic = true
 	case quoted && !v.glob:
@@ -142,12 +142,12 @@ func (e *fields) param(p *syntax.ParamExp, quoted bool) {
 	case quoted:
 		e.buf, e.glob, e.single = append(e.buf, v.text...), true, true
 	default:
-		e.split(v.text, v.glob)
+		e.addSplit(v.text, v.glob)
 	}
 }
 
-// operator applies ${x:-w} and similar operators to a value. It returns false if nothing is left to add.
-func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool) bool {
+// applyOperator applies ${x:-w} and similar operators to a value. It returns false if nothing is left to add.
+func (e *fields) applyOperator(p *syntax.ParamExp, name string, v *value, quoted bool) bool {
 	colon, other := false, false
 	switch p.Exp.Op {
 	case syntax.DefaultUnsetOrNull, syntax.AssignUnsetOrNull, syntax.AlternateUnsetOrNull, syntax.ErrorUnsetOrNull:
@@ -159,7 +159,7 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 	unset := !colon && name[0] <= '9' // ${1-w}: it is not tracked whether the parameter is set
 	if other || !v.known || v.glob || unset {
 		e.scan(e.s, p)
-		e.rest(p)
+		e.addUnexpanded(p)
 		switch p.Exp.Op {
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			if syntax.ValidName(name) && !v.numeric() {
@@ -180,7 +180,7 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 		if empty {
 			*v = value{known: true}
 			if p.Exp.Word != nil {
-				w := e.one(e.s, p.Exp.Word, true)
+				w := e.expandOne(e.s, p.Exp.Word, true)
 				*v = value{text: w.text, known: w.static}
 			}
 			e.assign(e.s, name, word{text: v.text, static: v.known}, false)
@@ -195,12 +195,12 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 	switch {
 	case p.Exp.Word == nil:
 	case quoted:
-		e.within(p.Exp.Word.Parts, false)
+		e.addQuoted(p.Exp.Word.Parts, false)
 	case slices.ContainsFunc(p.Exp.Word.Parts, isBlankLit):
 		e.scan(e.s, p.Exp.Word)
 		e.dynamic = true
 	default:
-		e.parts(p.Exp.Word.Parts)
+		e.addParts(p.Exp.Word.Parts)
 	}
 	return false
 }
@@ -210,16 +210,16 @@ func isBlankLit(p syntax.WordPart) bool {
 	return ok && strings.ContainsAny(l.Value, " \t\n~\\")
 }
 
-// parameter looks up a variable or a positional parameter.
-func (e *fields) parameter(name string) value {
+// lookupParameter looks up a variable or a positional parameter.
+func (e *fields) lookupParameter(name string) value {
 	return e.parameterValue(e.s, name)
 }
 
-// all adds "$@" and "$*".
-func (e *fields) all(p *syntax.ParamExp, quoted bool) {
+// addAllParams adds "$@" and "$*".
+func (e *fields) addAllParams(p *syntax.ParamExp, quoted bool) {
 	if p.Exp != nil || e.s.params == nil || e.whole {
 		e.scan(e.s, p)
-		e.rest(p)
+		e.addUnexpanded(p)
 		return
 	}
 	params := *e.s.params
@@ -244,7 +244,7 @@ func (e *fields) all(p *syntax.ParamExp, quoted bool) {
 			e.any = true
 			e.add(w.text)
 		default:
-			e.split(w.text, w.glob)
+			e.addSplit(w.text, w.glob)
 		}
 	}
 }

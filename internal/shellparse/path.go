@@ -27,7 +27,7 @@ func isClean(name string) bool {
 	start := true
 	for i := range len(name) {
 		c := name[i]
-		if start && (c == '/' || c == '.' && dotted(name[i:])) {
+		if start && (c == '/' || c == '.' && startsWithDots(name[i:])) {
 			return false
 		}
 		start = c == '/'
@@ -35,8 +35,8 @@ func isClean(name string) bool {
 	return !start
 }
 
-// dotted reports whether the first part of a path is "." or "..".
-func dotted(name string) bool {
+// startsWithDots reports whether the first part of a path is "." or "..".
+func startsWithDots(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return first == "." || first == ".."
 }
@@ -46,8 +46,8 @@ func hasDotDot(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || name == ".." || strings.Contains(name, "/../")
 }
 
-// likely returns the folder in which a command would run if all commands before it succeeded.
-func likely(s *scope) string {
+// likelyDir returns the folder in which a command would run if all commands before it succeeded.
+func likelyDir(s *scope) string {
 	if len(s.dirs) == 0 {
 		return ""
 	}
@@ -57,7 +57,7 @@ func likely(s *scope) string {
 // resolve adds a path: for a relative path, once for every folder that may be the current
 // directory.
 func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
-	if u.access != Exec && u.path.static && !u.path.glob && device(u.path.text) {
+	if u.access != Exec && u.path.static && !u.path.glob && isOpenDevice(u.path.text) {
 		return paths
 	}
 	if u.arg == "" {
@@ -81,7 +81,7 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	}
 	dots := hasDotDot(text)
 	switch {
-	case !u.path.static && isProcess(text):
+	case !u.path.static && isProcessSubstitution(text):
 		return paths
 	case !u.path.static || u.path.glob && text == unknownRoot:
 	case path.IsAbs(text):
@@ -115,14 +115,14 @@ func addPath(paths []Path, p Path) []Path {
 	return append(paths, p)
 }
 
-// isProcess reports whether a word is <( ) or >( ): a pipe to commands that were parsed, not a file.
-func isProcess(source string) bool {
+// isProcessSubstitution reports whether a word is <( ) or >( ): a pipe to commands that were parsed, not a file.
+func isProcessSubstitution(source string) bool {
 	return len(source) > 2 && (source[0] == '<' || source[0] == '>') && source[1] == '(' && source[len(source)-1] == ')'
 }
 
-// device reports whether a name is a device that discards output, or is a file that is already
+// isOpenDevice reports whether a name is a device that discards output, or is a file that is already
 // open.
-func device(p string) bool {
+func isOpenDevice(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
 	}
@@ -166,6 +166,6 @@ func globRoot(pattern string) string {
 	return b.String()
 }
 
-func writes(paths []Path) bool {
+func anyWritten(paths []Path) bool {
 	return slices.ContainsFunc(paths, func(p Path) bool { return p.Access&Write != 0 })
 }

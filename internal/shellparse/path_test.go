@@ -124,7 +124,7 @@ func TestGlobRoot(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	f := &begin("", &Options{}).frame
+	f := &newStart("", &Options{}).frame
 	for _, tt := range []struct {
 		dirs []string
 		w    word
@@ -160,7 +160,7 @@ func TestResolve(t *testing.T) {
 }
 
 // A path with ".." is also kept as it was, for those who follow links.
-func TestRaw(t *testing.T) {
+func TestRawPath(t *testing.T) {
 	r := Parse("echo a > l/../x > y > ... > l/..", &Options{Dir: "/w"})
 	if p := r.Commands[0].Paths; p[0].Raw != "/w/l/../x" || p[1].Raw != "" || p[2].Raw != "" || p[3].Raw != "/w/l/.." {
 		t.Errorf("%+v", p)

@@ -77,7 +77,7 @@ func (c *call) builtin() {
 		}
 	case "eval":
 		c.handled = true
-		c.line(joined(c.remaining), "eval", c.inv.in)
+		c.runLine(joined(c.remaining), "eval", c.inv.in)
 		c.out.wrapper = len(c.out.runs) > 0
 		c.sameShell()
 		c.out.safe = c.out.unclear == ""
@@ -85,20 +85,20 @@ func (c *call) builtin() {
 		c.source()
 	case "trap":
 		if len(c.remaining) > 1 && c.remaining[0].text != "-" {
-			c.line(c.remaining[0], "trap", c.inv.in)
+			c.runLine(c.remaining[0], "trap", c.inv.in)
 			c.sameShell()
 		}
 	case "alias":
 		c.alias()
 	case "let":
 		for _, w := range c.args {
-			c.evaluated(w)
+			c.checkEvaluated(w)
 		}
 	case "set":
 		c.unsafe = c.unsafe || len(c.args) == 0 // prints every variable, including tokens
 	case "compgen":
 		if w, ok := c.value("-W"); ok {
-			c.evaluated(w)
+			c.checkEvaluated(w)
 		}
 	case "hash":
 		if w, ok := c.value("-p"); ok {
@@ -106,7 +106,7 @@ func (c *call) builtin() {
 		}
 	case "enable":
 		if w, ok := c.value("-f"); ok {
-			c.as(w, w.text, roleCode)
+			c.applyRole(w, w.text, roleCode)
 			c.out.unclear = "cannot determine which commands enable -f loads"
 		}
 	default:
@@ -119,12 +119,12 @@ func (c *call) set(name string, value word) {
 		c.out.sets = map[string]word{}
 	}
 	name, subscript, _ := strings.Cut(name, "[")
-	c.evaluated(word{text: subscript, static: true})
+	c.checkEvaluated(word{text: subscript, static: true})
 	c.out.sets[name] = value
 }
 
-// evaluated handles text that the shell expands again.
-func (c *call) evaluated(w word) {
+// checkEvaluated handles text that the shell expands again.
+func (c *call) checkEvaluated(w word) {
 	if strings.Contains(w.text, "$(") || strings.Contains(w.text, "`") {
 		c.out.unclear = "the argument of " + c.via + " runs a command: " + w.text
 	}
@@ -156,9 +156,9 @@ func (c *call) declare() {
 			c.out.unclear = "cannot determine what the subscript in " + w.text + " runs"
 		}
 		name, value, ok := strings.Cut(w.text, "=")
-		if ok && isName(name) {
+		if ok && isVariableName(name) {
 			c.set(name, word{text: value, static: w.static})
-			c.unsafe = c.unsafe || dangerous(name)
+			c.unsafe = c.unsafe || isDangerous(name)
 		}
 	}
 }
@@ -326,7 +326,7 @@ func (c *call) test() {
 			c.addPath(c.args[i+1], c.args[i+1].text, Read, FromArgument, false)
 		}
 		if i+1 < len(c.args) && (w.text == "-v" || w.text == "-R") {
-			c.evaluated(c.args[i+1])
+			c.checkEvaluated(c.args[i+1])
 		}
 		if w.text == "-nt" || w.text == "-ot" || w.text == "-ef" {
 			for _, k := range []int{i - 1, i + 1} {
@@ -352,7 +352,7 @@ func (c *call) source() {
 		return
 	}
 	w := c.remaining[0]
-	if w.static && openFile(w.text) == "0" {
+	if w.static && openFileNumber(w.text) == "0" {
 		c.shellReads("source")
 		c.sameShell()
 		return
@@ -361,7 +361,7 @@ func (c *call) source() {
 		c.out.unclear = "cannot determine the file of commands that source runs"
 		return
 	}
-	c.as(w, w.text, roleCode)
+	c.applyRole(w, w.text, roleCode)
 }
 
 // alias: the command of an alias may run when its name is used.
@@ -372,7 +372,7 @@ func (c *call) alias() {
 				c.out.unclear = "cannot determine what an alias stands for"
 				continue
 			}
-			c.line(word{text: value, static: true}, "alias", stdin{})
+			c.runLine(word{text: value, static: true}, "alias", stdin{})
 		}
 	}
 	c.opaque("changes what command names run")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// studied gives words to a program; a word that starts with "$" is not known.
-func studied(in stdin, argv ...string) effects {
+// effectsOfWords gives words to a program; a word that starts with "$" is not known.
+func effectsOfWords(in stdin, argv ...string) effects {
 	inv := &invocation{name: argv[0], program: word{text: argv[0], static: true}, in: in}
 	for _, a := range argv[1:] {
 		inv.args = append(inv.args, word{text: a, static: !strings.HasPrefix(a, "$")})
@@ -48,7 +48,7 @@ func TestOutput(t *testing.T) {
 		{[]string{"ls"}, "?"},
 	} {
 		got := "?"
-		if e := studied(stdin{}, tt.argv...); e.output != nil {
+		if e := effectsOfWords(stdin{}, tt.argv...); e.output != nil {
 			got = *e.output
 		}
 		if got != tt.want {
@@ -57,12 +57,12 @@ func TestOutput(t *testing.T) {
 	}
 	in := stdin{kind: stdinKnown, text: "rm x\n"}
 	for _, argv := range [][]string{{"cat"}, {"cat", "-"}, {"tee", "f"}} {
-		if e := studied(in, argv...); e.output == nil || *e.output != in.text {
+		if e := effectsOfWords(in, argv...); e.output == nil || *e.output != in.text {
 			t.Errorf("%q does not hand its input on", argv)
 		}
 	}
 	for _, argv := range [][]string{{"cat", "f"}, {"cat", "-n"}, {"tr", "a", "b"}} {
-		if e := studied(in, argv...); e.output != nil {
+		if e := effectsOfWords(in, argv...); e.output != nil {
 			t.Errorf("%q prints %q", argv, *e.output)
 		}
 	}
@@ -84,12 +84,12 @@ func TestChdir(t *testing.T) {
 		{[]string{"pushd", "+1"}, "-"},
 		{[]string{"popd"}, "-"},
 	} {
-		e := studied(stdin{}, tt.argv...)
+		e := effectsOfWords(stdin{}, tt.argv...)
 		if e.chdir == nil || e.chdir.text != tt.want {
 			t.Errorf("%q goes to %+v, want %q", tt.argv, e.chdir, tt.want)
 		}
 	}
-	if e := studied(stdin{}, "pushd", "-n", "a"); e.chdir != nil {
+	if e := effectsOfWords(stdin{}, "pushd", "-n", "a"); e.chdir != nil {
 		t.Errorf("pushd -n goes to %q", e.chdir.text)
 	}
 }
@@ -106,7 +106,7 @@ func TestSets(t *testing.T) {
 		{[]string{"mapfile", "-t", "x"}, "x"},
 		{[]string{"export", "x=a"}, "x"},
 	} {
-		if _, ok := studied(stdin{}, tt.argv...).sets[tt.name]; !ok {
+		if _, ok := effectsOfWords(stdin{}, tt.argv...).sets[tt.name]; !ok {
 			t.Errorf("%q does not set %s", tt.argv, tt.name)
 		}
 	}
@@ -187,7 +187,7 @@ func TestInputRuns(t *testing.T) {
 		{known("shell a\n"), "gdb", "a"},
 		{known("print os.system"), "lua", ""},
 	} {
-		if got := argvs(studied(tt.in, strings.Fields(tt.argv)...)); got != tt.want {
+		if got := argvs(effectsOfWords(tt.in, strings.Fields(tt.argv)...)); got != tt.want {
 			t.Errorf("%s < %q\n\truns %q, want %q", tt.argv, tt.in.text, got, tt.want)
 		}
 	}

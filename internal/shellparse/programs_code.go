@@ -126,11 +126,11 @@ func (c *call) runCode() {
 	case isModule && c.language() == langPython:
 		c.module(module)
 		return
-	case len(c.remaining) > 0 && !namesInput(c.remaining[0]):
+	case len(c.remaining) > 0 && !namesStdin(c.remaining[0]):
 		if !c.remaining[0].static {
 			c.out.unclear = "cannot determine the file of code that " + c.inv.name + " runs"
 		}
-		c.as(c.remaining[0], c.remaining[0].text, roleCode)
+		c.applyRole(c.remaining[0], c.remaining[0].text, roleCode)
 		if l := c.language(); (l == langUnknown || l == langR || c.prog.name == "tsx") && contains("run r watch CMD", c.remaining[0].text) {
 			for _, w := range c.remaining[1:] {
 				c.mayBeCode(w)
@@ -146,9 +146,9 @@ func (c *call) runCode() {
 	}
 	for _, w := range c.remaining {
 		if c.writes || c.has("-n") || c.has("-p") {
-			c.as(w, w.text, c.touched(roleRead))
+			c.applyRole(w, w.text, c.effectiveRole(roleRead))
 		} else {
-			c.shape(w, true)
+			c.addPathLike(w, true)
 		}
 	}
 	c.opaque("runs code that the command line does not show")
@@ -167,7 +167,7 @@ func (c *call) optionCode() []word {
 			c.mayBeCode(g.value) // gnuplot -c
 			code = append(code, g.value)
 		} else if g.has {
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		}
 	}
 	return code
@@ -214,7 +214,7 @@ func (c *call) module(m word) {
 				c.out.unclear = "commands of pdb are not parsed"
 			}
 			if strings.HasSuffix(w.text, ".py") {
-				c.as(w, w.text, roleCode)
+				c.applyRole(w, w.text, roleCode)
 			}
 		}
 	case "venv", "virtualenv", "zipfile", "tarfile", "compileall", "build", "pip":
@@ -234,12 +234,12 @@ func (c *call) module(m word) {
 				c.addPath(w, w.text, access, FromArgument, false)
 			}
 		}
-		c.out.safe = !c.out.changes()
+		c.out.safe = !c.out.changesFiles()
 		return
 	}
 	for _, w := range rest {
 		c.mayBeCode(w)
-		c.shape(w, true)
+		c.addPathLike(w, true)
 	}
 	c.opaque("runs the module " + m.text)
 }
@@ -271,15 +271,15 @@ func (c *call) bun() {
 		c.opaque("downloads and runs a package")
 	case "exec":
 		if len(rest) > 0 {
-			c.line(rest[0], "bun exec", c.inv.in)
+			c.runLine(rest[0], "bun exec", c.inv.in)
 		}
 	case "run", "test", "install", "i", "add", "remove", "rm", "update", "build", "init", "create", "link", "pm", "publish", "upgrade", "dev", "start":
 		for _, w := range rest {
 			c.mayBeCode(w)
-			c.shape(w, false)
+			c.addPathLike(w, false)
 		}
 		c.opaque("runs or changes something that the command line does not show")
 	default:
-		c.as(c.remaining[0], sub, roleCode)
+		c.applyRole(c.remaining[0], sub, roleCode)
 	}
 }

@@ -20,7 +20,7 @@ func (c *call) programs() {
 	case "pager":
 		c.pager()
 	case "into":
-		c.copies()
+		c.addCopies()
 	case "mode":
 		c.mode()
 	case "rename":
@@ -32,7 +32,7 @@ func (c *call) programs() {
 	case "patch":
 		c.addPath(word{text: ".", static: true}, "patch", Read|Write, FromArgument, true)
 	case "split":
-		c.parts()
+		c.addSplitParts()
 		if c.prog.name == "split" && len(c.args) > 0 && !slices.ContainsFunc(c.out.paths, func(u use) bool { return u.access&Write != 0 }) && !c.has("--filter") {
 			c.addPath(word{text: ".", static: true}, "split", Write, FromArgument, true)
 		}
@@ -66,13 +66,13 @@ func (c *call) pager() {
 		}
 		c.unsafe = true
 		if _, line, ok := strings.Cut(w.text, "!"); ok {
-			c.line(word{text: line, static: w.static}, c.via+" +!", stdin{})
+			c.runLine(word{text: line, static: w.static}, c.via+" +!", stdin{})
 		}
 	}
 }
 
-// copies adds the paths that files have in the folder to which they are copied.
-func (c *call) copies() {
+// addCopies adds the paths that files have in the folder to which they are copied.
+func (c *call) addCopies() {
 	if c.has("-d") && c.prog.name == "install" {
 		for _, w := range c.remaining {
 			c.addPath(w, w.text, Write, FromArgument, false)
@@ -88,7 +88,7 @@ func (c *call) copies() {
 		dir, from = c.remaining[n-1], c.remaining[:n-1]
 	} else if n == 1 && c.prog.name == "ln" {
 		c.addPath(c.remaining[0], c.remaining[0].text, Read, FromArgument, false)
-		dir, c.remaining = here, nil
+		dir, c.remaining = workingDir, nil
 	} else {
 		return
 	}
@@ -97,8 +97,8 @@ func (c *call) copies() {
 			c.addPath(w, w.text, Read|Write, FromArgument, true) // a folder is moved with everything in it
 		}
 	}
-	c.into(dir, from, c.tree || c.prog.name == "mv")
-	c.backups(dir)
+	c.addInFolder(dir, from, c.tree || c.prog.name == "mv")
+	c.addBackups(dir)
 	if base := path.Base(dir.text); c.prog.name == "mv" && len(from) == 1 && base != "." && base != ".." && !contains("/ /tmp /var/tmp", dir.text) && !strings.HasSuffix(dir.text, "/") && !c.has("-t") {
 		c.addPath(dir, dir.text, Write, FromArgument, true) // a folder gets this name, with everything in it
 	}
@@ -192,7 +192,7 @@ func (c *call) calculator() {
 	}
 	for line := range strings.SplitSeq(code.text, "\n") {
 		if _, run, ok := strings.Cut(line, "!"); ok && !strings.HasPrefix(run, "=") && !strings.HasPrefix(run, "<") && !strings.HasPrefix(run, ">") {
-			c.line(word{text: run, static: code.static}, "dc !", stdin{})
+			c.runLine(word{text: run, static: code.static}, "dc !", stdin{})
 		}
 	}
 	c.unsafe = true
@@ -212,7 +212,7 @@ func (c *call) fzf() {
 		case !w.static:
 			c.out.unclear = "cannot determine what fzf runs"
 		case name == "--preview":
-			c.line(word{text: strings.ReplaceAll(v.text, "{}", `"$input"`), static: v.static}, "fzf --preview", stdin{})
+			c.runLine(word{text: strings.ReplaceAll(v.text, "{}", `"$input"`), static: v.static}, "fzf --preview", stdin{})
 		case name == "--bind" && (strings.Contains(v.text, "execute") || strings.Contains(v.text, "reload") || strings.Contains(v.text, "become") ||
 			strings.Contains(v.text, "transform") || strings.Contains(v.text, "preview(") || !v.static):
 			c.out.unclear = "cannot determine what fzf --bind runs"

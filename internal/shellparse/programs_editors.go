@@ -14,7 +14,7 @@ func (c *call) interpreters() {
 		c.handled = true
 		for i := range c.given {
 			if g := &c.given[i]; g.has {
-				c.as(g.value, g.arg, g.role)
+				c.applyRole(g.value, g.arg, g.role)
 			}
 		}
 		if len(c.remaining) > 0 {
@@ -33,7 +33,7 @@ func (c *call) interpreters() {
 		}
 		for _, w := range files {
 			c.mayBeCode(w)
-			c.shape(w, false)
+			c.addPathLike(w, false)
 		}
 	case "bun":
 		c.runCode()
@@ -47,7 +47,7 @@ func (c *call) interpreters() {
 		c.remaining = slices.DeleteFunc(slices.Clone(c.remaining), func(w word) bool {
 			line, ok := strings.CutPrefix(w.text, "!") // in place of a file: the output of the command is edited
 			if ok {
-				c.line(word{text: line, static: w.static}, c.via+" !", stdin{})
+				c.runLine(word{text: line, static: w.static}, c.via+" !", stdin{})
 			}
 			return ok
 		})
@@ -98,7 +98,7 @@ func (c *call) awk() {
 	}
 	inPlace, _ := c.value("-i")
 	for _, w := range rest {
-		if name, _, ok := strings.Cut(w.text, "="); ok && isName(name) {
+		if name, _, ok := strings.Cut(w.text, "="); ok && isVariableName(name) {
 			continue
 		}
 		if inPlace.text == "inplace" {
@@ -118,7 +118,7 @@ func (c *call) sed() {
 		switch g := &c.given[i]; {
 		case g.name == "-f":
 			files = true
-			c.as(g.value, g.arg, roleCode)
+			c.applyRole(g.value, g.arg, roleCode)
 		case g.role == roleSelf:
 			script = append(script, g.value)
 		}
@@ -145,13 +145,13 @@ func (c *call) sed() {
 		harmless = c.sedCode(joinedBy(script, "\n"))
 	}
 	for _, w := range c.remaining {
-		c.as(w, w.text, c.touched(roleRead))
-		c.sedBackup(w)
+		c.applyRole(w, w.text, c.effectiveRole(roleRead))
+		c.addSedBackup(w)
 	}
 	if c.unknown != "" {
 		c.out.unclear = "unknown flag " + c.unknown + " of sed"
 	}
-	c.out.safe = harmless && !c.unclear && !c.writes && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
+	c.out.safe = harmless && !c.unclear && !c.writes && c.out.unclear == "" && c.out.opaque == "" && !c.out.changesFiles()
 }
 
 func (c *call) vim() {
@@ -162,7 +162,7 @@ func (c *call) vim() {
 		case g.role == roleSelf:
 			c.exCode(g.value, 0)
 		case g.has:
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		}
 	}
 	for _, w := range c.args {
@@ -215,7 +215,7 @@ func (c *call) gdb() {
 			case strings.HasPrefix(name, "py") || name == "script":
 				c.code(word{text: rest, static: true}, langPython)
 			case name == "source":
-				c.as(word{text: rest, static: true}, rest, roleCode)
+				c.applyRole(word{text: rest, static: true}, rest, roleCode)
 			case name == "call" || name == "p" || name == "print" || name == "expr" || name == "compile" || name == "guile":
 				c.opaque("calls functions of the program")
 				if strings.Contains(rest, "system") || strings.Contains(rest, "exec") {
@@ -229,7 +229,7 @@ func (c *call) gdb() {
 		if g.role == roleSelf {
 			debug(g.value)
 		} else if g.has {
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		}
 	}
 	switch c.inv.in.kind {

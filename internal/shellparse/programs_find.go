@@ -78,11 +78,11 @@ func (c *call) find() {
 			}
 			if i++; i < len(c.args) {
 				vague = vague || maySplit(c.args[i])
-				c.as(c.args[i], c.args[i].text, role(r))
+				c.applyRole(c.args[i], c.args[i].text, role(r))
 			}
 		}
 		if !ok {
-			c.shape(w, false)
+			c.addPathLike(w, false)
 			c.opaque("unknown flag " + w.text + " of find")
 		}
 	}
@@ -92,7 +92,7 @@ func (c *call) find() {
 	if names && prints == 1 && !unknown && !vague && !slices.ContainsFunc(c.args, func(w word) bool { return w.text == "-files0-from" }) {
 		c.out.names = &roots
 	}
-	c.out.safe = !unknown && !vague && c.out.opaque == "" && len(c.out.runs) == 0 && !c.out.changes()
+	c.out.safe = !unknown && !vague && c.out.opaque == "" && len(c.out.runs) == 0 && !c.out.changesFiles()
 }
 
 // findExec parses the command of -exec and returns how many words it used. The files that find
@@ -106,7 +106,7 @@ func (c *call) findExec(action string, args []word, roots []word) int {
 		}
 	}
 	if end > 0 {
-		argv := substitute(args[:end], "{}", word{text: "{}", below: &roots})
+		argv := replaceMark(args[:end], "{}", word{text: "{}", below: &roots})
 		if !argv[0].static {
 			c.out.unclear = "cannot determine what find " + action + " runs"
 		}
@@ -136,7 +136,7 @@ func (c *call) fd() {
 			}
 		}
 		for _, mark := range []string{"{}", "{/}", "{//}", "{.}", "{/.}"} {
-			argv = substitute(argv, mark, word{text: "{}"})
+			argv = replaceMark(argv, mark, word{text: "{}"})
 		}
 		inner := call{inv: c.inv, prog: c.prog, via: c.via, args: c.args[:i]}
 		inner.parse()

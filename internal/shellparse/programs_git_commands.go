@@ -22,7 +22,7 @@ func (c *call) git() {
 		c.gitList()
 	case "gitclean":
 		if len(c.remaining) == 0 {
-			c.addPath(here, "git clean", Write, FromArgument, true)
+			c.addPath(workingDir, "git clean", Write, FromArgument, true)
 		}
 	case "gitcheckout":
 		c.gitCheckout()
@@ -30,7 +30,7 @@ func (c *call) git() {
 		c.gitOpaque()
 	case "gitinit":
 		if len(c.remaining) == 0 {
-			c.addPath(here, "git init", Write, FromArgument, true)
+			c.addPath(workingDir, "git init", Write, FromArgument, true)
 		}
 	case "gitclone":
 		c.gitClone()
@@ -101,10 +101,10 @@ func (c *call) gitList() {
 		return
 	}
 	c.handled = true
-	c.out.safe = len(c.out.runs) == 0 && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
+	c.out.safe = len(c.out.runs) == 0 && c.out.unclear == "" && c.out.opaque == "" && !c.out.changesFiles()
 	for i := range c.given {
 		if g := &c.given[i]; g.has {
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		}
 	}
 }
@@ -183,9 +183,9 @@ func (c *call) gitRunners() {
 		})
 		switch {
 		case match && eq:
-			c.line(word{text: value, static: w.static}, name+" "+opt, stdin{})
+			c.runLine(word{text: value, static: w.static}, name+" "+opt, stdin{})
 		case match && i+1 < len(c.args) && opt != "-O" && !strings.HasPrefix("--open-files-in-pager", opt):
-			c.line(c.args[i+1], name+" "+opt, stdin{})
+			c.runLine(c.args[i+1], name+" "+opt, stdin{})
 		case name == "git format-patch" && (opt == "-o" || strings.HasPrefix("--output-directory", opt)):
 			dir := word{text: value, static: w.static}
 			if !eq && i+1 < len(c.args) {
@@ -195,7 +195,7 @@ func (c *call) gitRunners() {
 			c.remaining = slices.DeleteFunc(c.remaining, func(w word) bool { return w == dir })
 		}
 		safe = safe && !match && w.static && opt != "-f" && opt != "--textconv"
-		c.shape(w, false)
+		c.addPathLike(w, false)
 	}
 	c.gitOperands()
 	if safe && !c.unclear && c.out.unclear == "" && len(c.out.runs) == 0 {
@@ -222,7 +222,7 @@ func (c *call) gitOperands() {
 		for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
 			rest = rest[1:]
 		}
-		c.line(joined(rest), "git submodule foreach", stdin{})
+		c.runLine(joined(rest), "git submodule foreach", stdin{})
 	case sub == "submodule" && first == "add":
 		for _, w := range c.remaining[1:] {
 			c.gitAddress(w)
@@ -235,15 +235,15 @@ func (c *call) gitOperands() {
 			c.addPath(w, w.text, Read, FromArgument, false)
 		}
 		if !slices.ContainsFunc(c.args, func(w word) bool { return w.text == "--check" || w.text == "--stat" || w.text == "--summary" }) {
-			c.addPath(here, "git "+sub, Write, FromArgument, true)
+			c.addPath(workingDir, "git "+sub, Write, FromArgument, true)
 		}
 	case sub == "upload-pack" || sub == "receive-pack" || sub == "shell":
 		for _, w := range c.remaining {
-			c.shape(w, true)
+			c.addPathLike(w, true)
 		}
 	default:
 		for _, w := range c.remaining {
-			c.shape(w, false)
+			c.addPathLike(w, false)
 		}
 	}
 }
@@ -278,9 +278,9 @@ func (c *call) otherVCS() {
 			}
 		case strings.HasPrefix(name, "-"):
 			safe = false
-			c.shape(w, false)
+			c.addPathLike(w, false)
 		default:
-			c.shape(w, false)
+			c.addPathLike(w, false)
 		}
 	}
 	c.out.safe = safe

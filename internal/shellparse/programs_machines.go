@@ -120,11 +120,11 @@ func (c *call) wsl() {
 		case contains("-d --distribution -u --user --cd --shell-type", w.text):
 			i++
 		case contains("-e --exec --", w.text):
-			c.command(c.args[i+1:])
+			c.runCommand(c.args[i+1:])
 			return
 		case contains("-l --list --status --shutdown --version --update -v --verbose --install --import --export --set-default -s --system ~", w.text):
 		default:
-			c.line(joined(c.args[i:]), "wsl", c.inv.in)
+			c.runLine(joined(c.args[i:]), "wsl", c.inv.in)
 			return
 		}
 	}
@@ -134,10 +134,10 @@ func (c *call) wsl() {
 func (c *call) machineSSH() {
 	c.handled = true
 	if len(c.remaining) > 0 {
-		c.line(joined(c.remaining), c.via, c.inv.in)
+		c.runLine(joined(c.remaining), c.via, c.inv.in)
 	}
 	if len(c.remaining) > 1 {
-		c.line(joined(c.remaining[1:]), c.via, c.inv.in)
+		c.runLine(joined(c.remaining[1:]), c.via, c.inv.in)
 	}
 }
 
@@ -154,7 +154,7 @@ func (c *call) batch() {
 		if !eq && i+1 < len(c.args) {
 			line = c.args[i+1]
 		}
-		c.line(line, "sbatch --wrap", stdin{})
+		c.runLine(line, "sbatch --wrap", stdin{})
 		return
 	}
 	if c.inv.in.kind != stdinNone {

@@ -37,7 +37,7 @@ func (c *call) nets() {
 			}
 		}
 		if !c.has("-O") && !c.has("--spider") && !c.has("-P") {
-			c.addPath(here, "wget", Write, FromArgument, true)
+			c.addPath(workingDir, "wget", Write, FromArgument, true)
 		}
 		for _, w := range c.remaining {
 			c.localURL(w)
@@ -64,7 +64,7 @@ func (c *call) nets() {
 				}
 			}
 		}
-		c.escapes()
+		c.shellEscapes()
 		c.lastWritten("copy copyto sync move moveto get bisync clone")
 		c.opaque("downloads files")
 	case "ssh", "scp":
@@ -75,8 +75,8 @@ func (c *call) nets() {
 			c.addPath(f, f.text, Read, FromArgument, false)
 			c.given = nil
 		} else if ok {
-			c.suffixed(f, ".pub")
-			c.suffixed(f, "-cert.pub")
+			c.addSuffixed(f, ".pub")
+			c.addSuffixed(f, "-cert.pub")
 		}
 		c.out.safe = lists && c.unknown == "" && !c.unclear
 		if lists && !c.has("-H") && !c.has("-R") {
@@ -87,7 +87,7 @@ func (c *call) nets() {
 	case "sshagent":
 		c.handled = true
 		if c.prog.name == "ssh-agent" && len(c.remaining) > 0 {
-			c.command(c.remaining)
+			c.runCommand(c.remaining)
 			return
 		}
 		for _, w := range c.remaining {
@@ -99,7 +99,7 @@ func (c *call) nets() {
 	case "nc":
 		for _, name := range []string{"-e", "-c"} {
 			if w, ok := c.value(name); ok && w.text != "" {
-				c.line(w, c.inv.name+" "+name, stdin{kind: stdinUnknown})
+				c.runLine(w, c.inv.name+" "+name, stdin{kind: stdinUnknown})
 			}
 		}
 		c.opaque("connects to another machine")
@@ -114,8 +114,8 @@ func (c *call) nets() {
 	}
 }
 
-// escapes parses the commands on standard input of a client in which "!" starts a shell.
-func (c *call) escapes() {
+// shellEscapes parses the commands on standard input of a client in which "!" starts a shell.
+func (c *call) shellEscapes() {
 	if !contains("ftp tftp lftp sftp", c.prog.name) {
 		return
 	}
@@ -158,7 +158,7 @@ func (c *call) curl() {
 		}
 	}
 	if c.has("-O") || c.has("-J") || c.has("--remote-name") || c.has("--remote-name-all") || c.has("--remote-header-name") {
-		c.addPath(here, "-O", Write, FromArgument, true)
+		c.addPath(workingDir, "-O", Write, FromArgument, true)
 	}
 	if c.unclear {
 		c.opaque("an unknown argument of curl may be an option")
@@ -181,7 +181,7 @@ func (c *call) ssh() {
 		}
 		switch strings.ToLower(strings.TrimSpace(key)) {
 		case "proxycommand", "localcommand", "knownhostscommand", "remotecommand":
-			c.line(word{text: value, static: g.value.static}, c.inv.name+" -o "+key, stdin{kind: stdinUnknown})
+			c.runLine(word{text: value, static: g.value.static}, c.inv.name+" -o "+key, stdin{kind: stdinUnknown})
 		case "match":
 			c.out.unclear = "cannot determine what " + c.inv.name + " -o Match runs"
 		case "identityfile", "userknownhostsfile", "certificatefile", "globalknownhostsfile", "include", "identityagent":
@@ -189,16 +189,16 @@ func (c *call) ssh() {
 		case "controlpath":
 			c.addPath(word{text: value, static: g.value.static}, g.arg, Write, FromArgument, false)
 		case "pkcs11provider", "securitykeyprovider", "xauthlocation":
-			c.as(word{text: value, static: g.value.static}, g.arg, roleCode)
+			c.applyRole(word{text: value, static: g.value.static}, g.arg, roleCode)
 		}
 	}
-	c.escapes()
+	c.shellEscapes()
 	c.opaque("connects to another machine")
 	if len(c.prog.before) == 2 && len(c.remaining) > 1 {
 		if c.vagueBefore(c.remaining[1:]) {
 			c.out.unclear = "cannot determine what ssh runs"
 		}
-		c.line(joined(c.remaining[1:]), c.inv.name, c.inv.in)
+		c.runLine(joined(c.remaining[1:]), c.inv.name, c.inv.in)
 		c.remaining = c.remaining[:1]
 	} else if len(c.prog.before) == 2 && len(c.remaining) == 1 && c.inv.in.kind != stdinNone && !c.has("-N") && !c.has("-n") {
 		c.shellReads(c.inv.name)

@@ -18,7 +18,7 @@ func (c *call) npm() {
 			if len(rest) > 1 {
 				if rest[0].text != "-w" && rest[0].text != "-F" && rest[0].text != "--filter" && rest[0].text != "--workspace" {
 					c.moveTo(rest[1])
-					c.addPath(here, rest[1].text, Read|Write, FromArgument, false)
+					c.addPath(workingDir, rest[1].text, Read|Write, FromArgument, false)
 				}
 				rest = rest[1:]
 			}
@@ -44,7 +44,7 @@ func (c *call) npm() {
 		c.afterExec("exec dlx")
 	case "explore":
 		if at := slices.IndexFunc(rest, func(w word) bool { return w.text == "--" }); at >= 0 {
-			c.command(rest[at+1:])
+			c.runCommand(rest[at+1:])
 		}
 	case "config", "c", "set":
 		for i, w := range rest {
@@ -61,7 +61,7 @@ func (c *call) npm() {
 	}
 	writes := false
 	for _, w := range rest {
-		c.shape(w, false)
+		c.addPathLike(w, false)
 		writes = writes || !w.static && mayBeOption(w) || w.text == "fix" || w.text == "--fix"
 	}
 	for i, w := range c.args {
@@ -74,7 +74,7 @@ func (c *call) npm() {
 		}
 	}
 	c.outputs()
-	writes = writes || c.out.changes()
+	writes = writes || c.out.changesFiles()
 	if contains(npmReads, sub.text) && !writes && len(c.out.runs) == 0 && (sub.text != "version" || len(rest) == 0 && name != "yarn") && !contains("docs repo bugs help", sub.text) {
 		c.out.safe = true
 		return
@@ -97,10 +97,10 @@ func (c *call) npmExec(via string, rest []word) {
 			return
 		case name == "-c" || name == "--call":
 			if !eq && len(rest) > 0 {
-				c.line(rest[0], via+" -c", c.inv.in)
+				c.runLine(rest[0], via+" -c", c.inv.in)
 				rest = rest[1:]
 			} else {
-				c.line(word{text: value, static: w.static}, via+" -c", c.inv.in)
+				c.runLine(word{text: value, static: w.static}, via+" -c", c.inv.in)
 			}
 		case (name == "-p" || name == "--package" || name == "-w" || name == "--workspace" || name == "--filter") && !eq && len(rest) > 0:
 			rest = rest[1:]
@@ -140,7 +140,7 @@ func (c *call) packages() {
 		}
 	}
 	for i, w := range c.args {
-		c.shape(w, false)
+		c.addPathLike(w, false)
 		if line, ok := strings.CutPrefix(w.text, "--command="); ok && c.prog.name == "flatpak" {
 			c.codeLine(line, "flatpak run", !w.static)
 		}
@@ -187,8 +187,8 @@ var cloudReads = map[string]string{
 // ghReads are the second words of gh and glab that change nothing.
 const ghReads = "list view status diff checks ls"
 
-// lists makes a command safe if its subcommand only lists.
-func (c *call) lists(reads string) {
+// safeIfListing makes a command safe if its subcommand only lists.
+func (c *call) safeIfListing(reads string) {
 	c.handled = true
 	var words []string
 	vague := false
@@ -197,7 +197,7 @@ func (c *call) lists(reads string) {
 		if w.static && !strings.HasPrefix(w.text, "-") {
 			words = append(words, w.text)
 		}
-		c.shape(w, false)
+		c.addPathLike(w, false)
 		if strings.HasPrefix(w.text, "--post-renderer") || strings.HasPrefix(w.text, "--output-dir") {
 			vague = true
 		}
@@ -226,14 +226,14 @@ func (c *call) lists(reads string) {
 			c.afterExec("exec")
 		}
 	}
-	c.out.safe = len(words) > 0 && contains(reads, words[0]) && len(c.out.runs) == 0 && !c.out.changes() && !vague && (len(c.args) == 0 || !strings.HasPrefix(c.args[0].text, "-"))
+	c.out.safe = len(words) > 0 && contains(reads, words[0]) && len(c.out.runs) == 0 && !c.out.changesFiles() && !vague && (len(c.args) == 0 || !strings.HasPrefix(c.args[0].text, "-"))
 	if !c.out.safe {
 		c.opaque("has effects that the command line does not show")
 	}
 }
 
 func (c *call) gh(words []string, vague bool) {
-	if c.out.safe = len(words) > 1 && contains("pr issue repo run workflow release label gist cache variable mr ci auth", words[0]) && contains(ghReads, words[1]) && !c.out.changes() && !vague; c.out.safe {
+	if c.out.safe = len(words) > 1 && contains("pr issue repo run workflow release label gist cache variable mr ci auth", words[0]) && contains(ghReads, words[1]) && !c.out.changesFiles() && !vague; c.out.safe {
 		return
 	}
 	if len(words) > 2 && words[0] == "alias" && words[1] == "set" {
@@ -242,7 +242,7 @@ func (c *call) gh(words []string, vague bool) {
 	}
 	if len(words) > 1 && words[0] == "codespace" && words[1] == "ssh" {
 		if at := slices.IndexFunc(c.args, func(w word) bool { return w.text == "--" }); at >= 0 {
-			c.line(joined(c.args[at+1:]), "gh codespace ssh", stdin{})
+			c.runLine(joined(c.args[at+1:]), "gh codespace ssh", stdin{})
 		}
 	}
 	c.opaque("has effects that the command line does not show")

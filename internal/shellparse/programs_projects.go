@@ -25,7 +25,7 @@ func (c *call) containers() {
 				if c.args[at].text == "chdir" && len(rest) > 0 {
 					rest = rest[1:]
 				}
-				c.command(rest)
+				c.runCommand(rest)
 			}
 		}
 	case "gofmt":
@@ -51,11 +51,11 @@ func (c *call) containers() {
 	case "java":
 		if len(c.remaining) > 0 && !c.has("-jar") {
 			c.mayBeCode(c.remaining[0])
-			c.shape(c.remaining[0], true)
+			c.addPathLike(c.remaining[0], true)
 		}
 		for i := range c.given {
 			if n := c.given[i].name; strings.HasPrefix(n, "-java") || strings.HasPrefix(n, "-agent") {
-				c.shape(c.given[i].value, true)
+				c.addPathLike(c.given[i].value, true)
 				c.opaque("loads an agent")
 			}
 		}
@@ -66,11 +66,11 @@ func (c *call) containers() {
 	case "npm":
 		c.npm()
 	case "pip":
-		c.lists("list show freeze check search index inspect debug help config-list")
+		c.safeIfListing("list show freeze check search index inspect debug help config-list")
 	case "packages":
 		c.packages()
 	case "lists":
-		c.lists(cloudReads[c.prog.name])
+		c.safeIfListing(cloudReads[c.prog.name])
 	case "crontab":
 		c.crontab()
 	case "at":
@@ -81,7 +81,7 @@ func (c *call) containers() {
 		if c.has("--list-keys") || c.has("-k") || c.has("--list-secret-keys") || c.has("--fingerprint") || c.has("--verify") {
 			c.handled = true
 			for _, w := range c.remaining {
-				c.shape(w, true)
+				c.addPathLike(w, true)
 			}
 		}
 	case "starter":
@@ -118,7 +118,7 @@ func (c *call) dockerRun() {
 		if entry.text != "" {
 			c.out.runs = append(c.out.runs, run{via: c.via, argv: append([]word{entry}, c.remaining[1:]...), in: c.inv.in})
 		} else if len(c.remaining) > 1 {
-			c.command(c.remaining[1:])
+			c.runCommand(c.remaining[1:])
 		}
 		c.remaining = c.remaining[:1]
 	}
@@ -142,7 +142,7 @@ func (c *call) make() {
 		}
 	}
 	for i := range c.given {
-		if c.given[i].name == "-f" && namesInput(c.given[i].value) {
+		if c.given[i].name == "-f" && namesStdin(c.given[i].value) {
 			c.out.unclear = "a makefile on standard input is not parsed"
 		}
 	}
@@ -165,7 +165,7 @@ func (c *call) formatter() {
 	}
 	for i := range c.given {
 		if g := &c.given[i]; g.has {
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		}
 	}
 	access := Read
@@ -176,7 +176,7 @@ func (c *call) formatter() {
 		c.addPath(w, w.text, access, FromArgument, true)
 	}
 	if len(c.remaining) == 0 && writes {
-		c.addPath(here, c.prog.name, access, FromArgument, true)
+		c.addPath(workingDir, c.prog.name, access, FromArgument, true)
 	}
 	c.opaque("runs commands from the project's settings")
 }
@@ -184,7 +184,7 @@ func (c *call) formatter() {
 // compiler: without -o it writes into the folder.
 func (c *call) compiler() {
 	if !c.has("-o") && !c.has("-E") && !c.has("-v") && !c.has("-dumpversion") && !c.has("-dumpmachine") && len(c.remaining) > 0 {
-		c.addPath(here, c.inv.name, Write, FromArgument, false)
+		c.addPath(workingDir, c.inv.name, Write, FromArgument, false)
 	}
 	if w, ok := c.value("-wrapper"); ok {
 		c.codeLine(strings.ReplaceAll(w.text, ",", " "), c.inv.name+" -wrapper", !w.static)
@@ -220,7 +220,7 @@ func (c *call) starter() {
 	c.handled = true
 	for i, w := range c.args {
 		if w.static && (w.text == "-e" || w.text == "-x" || w.text == "--" || w.text == "--command" || w.text == "shell" || w.text == "-c") && i+1 < len(c.args) {
-			c.line(joined(c.args[i+1:]), c.prog.name, stdin{})
+			c.runLine(joined(c.args[i+1:]), c.prog.name, stdin{})
 			return
 		}
 	}

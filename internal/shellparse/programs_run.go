@@ -14,15 +14,15 @@ func (c *call) dropAssigns() {
 		w := c.remaining[0]
 		name, value, ok := strings.Cut(w.text, "=")
 		name = strings.TrimPrefix(name, `"`)
-		if !ok || !isName(name) {
+		if !ok || !isVariableName(name) {
 			return
 		}
-		if dangerous(name) {
+		if isDangerous(name) {
 			c.unsafe = true
 			c.out.taints = append(c.out.taints, name)
 		}
 		if slices.Contains(commandVars, name) && value != "" {
-			c.line(word{text: value, static: w.static}, name, stdin{})
+			c.runLine(word{text: value, static: w.static}, name, stdin{})
 		}
 		if why := unclearValue(name, word{text: value, static: w.static}); why != "" {
 			c.out.unclear = why
@@ -124,10 +124,10 @@ func (c *call) su() {
 	line, ok := c.value("-c")
 	switch {
 	case ok:
-		c.line(line, c.via+" -c", c.inv.in)
+		c.runLine(line, c.via+" -c", c.inv.in)
 		c.remaining = nil
 	case c.prog.name == "runuser" && c.has("-u"):
-		c.command(c.remaining)
+		c.runCommand(c.remaining)
 		c.remaining = nil
 	default:
 		rest := c.remaining
@@ -135,7 +135,7 @@ func (c *call) su() {
 			rest = rest[1:]
 		}
 		if len(rest) > 1 {
-			c.command(append([]word{{text: "sh", static: true}}, rest[1:]...))
+			c.runCommand(append([]word{{text: "sh", static: true}}, rest[1:]...))
 		} else {
 			c.shellReads(c.via)
 		}
@@ -149,7 +149,7 @@ func (c *call) su() {
 // sg takes a group, then an optional -c and a line.
 func (c *call) sg() {
 	if len(c.remaining) > 1 {
-		c.line(joined(c.remaining[1:]), "sg", c.inv.in)
+		c.runLine(joined(c.remaining[1:]), "sg", c.inv.in)
 		c.remaining = c.remaining[:1]
 	}
 }
@@ -168,7 +168,7 @@ func (c *call) withoutCommand() {
 func (c *call) shellReads(via string) {
 	switch c.inv.in.kind {
 	case stdinKnown:
-		c.line(word{text: c.inv.in.text, static: true}, via, stdin{})
+		c.runLine(word{text: c.inv.in.text, static: true}, via, stdin{})
 	case stdinUnknown:
 		c.out.unclear = "cannot determine the commands that " + via + " reads from standard input"
 	default:
@@ -178,7 +178,7 @@ func (c *call) shellReads(via string) {
 
 func (c *call) trace() {
 	if w, ok := c.value("-o"); ok && strings.IndexAny(strings.TrimLeft(w.text, `"`), "|!") == 0 {
-		c.line(word{text: strings.TrimLeft(w.text, "|!"), static: w.static}, c.via+" -o", stdin{})
+		c.runLine(word{text: strings.TrimLeft(w.text, "|!"), static: w.static}, c.via+" -o", stdin{})
 	} else if ok {
 		forks := 0
 		for i := range c.given {
@@ -187,15 +187,15 @@ func (c *call) trace() {
 			}
 		}
 		if forks > 1 || c.has("--output-separately") {
-			c.starting(w) // a file for each process
+			c.addPrefixed(w) // a file for each process
 		}
 	}
 }
 
-// the architecture of setarch is optional.
+// setarch: the architecture is optional.
 func (c *call) setarch() {
 	if len(c.args) > 0 && strings.HasPrefix(c.args[0].text, "-") || len(c.remaining) == 1 {
-		c.command(c.remaining)
+		c.runCommand(c.remaining)
 		c.remaining = nil
 	}
 }
@@ -206,14 +206,14 @@ func (c *call) lateLine() {
 		c.shellReads("script")
 	}
 	if len(c.remaining) > 2 && c.remaining[1].static && (c.remaining[1].text == "-c" || c.remaining[1].text == "--command") {
-		c.line(c.remaining[2], c.via+" -c", c.inv.in)
+		c.runLine(c.remaining[2], c.via+" -c", c.inv.in)
 		c.remaining = c.remaining[:1]
 	}
 }
 
 func (c *call) entr() {
 	if c.has("-s") && len(c.remaining) > 0 {
-		c.line(c.remaining[0], "entr -s", stdin{})
+		c.runLine(c.remaining[0], "entr -s", stdin{})
 		c.remaining = nil
 	}
 	for i, w := range c.remaining {
@@ -231,7 +231,7 @@ func (c *call) watch() {
 	if c.vagueBefore(c.remaining) {
 		c.out.unclear = "cannot determine what watch runs"
 	}
-	c.line(joined(c.remaining), "watch", c.inv.in)
+	c.runLine(joined(c.remaining), "watch", c.inv.in)
 	c.remaining = nil
 }
 
@@ -239,13 +239,13 @@ func (c *call) watchexec() {
 	if sh, ok := c.value("--shell"); ok && sh.text == "none" || c.has("-n") || len(c.remaining) == 0 {
 		return
 	}
-	c.line(joined(c.remaining), "watchexec", stdin{})
+	c.runLine(joined(c.remaining), "watchexec", stdin{})
 	c.remaining = nil
 }
 
 func (c *call) nodemon() {
 	if len(c.remaining) > 0 && !c.has("-x") {
-		c.as(c.remaining[0], c.remaining[0].text, roleCode)
+		c.applyRole(c.remaining[0], c.remaining[0].text, roleCode)
 	}
 }
 
@@ -271,7 +271,7 @@ func (c *call) nixCommand() {
 		if w.static && (w.text == "-c" || w.text == "--command") {
 			c.remaining = nil
 			c.unknown = ""
-			c.command(c.args[i+1:])
+			c.runCommand(c.args[i+1:])
 			return
 		}
 	}
@@ -367,15 +367,15 @@ func (c *call) multiplexer() {
 				continue
 			}
 		}
-		if option := c.before(i); tmux && !strings.HasPrefix(w.text, "-") && w.text != ";" &&
+		if option := c.argBefore(i); tmux && !strings.HasPrefix(w.text, "-") && w.text != ";" &&
 			(option == "-f" && command == "" || option != "-t" && contains("source source-file", command)) {
-			c.as(w, w.text, roleCode)
+			c.applyRole(w, w.text, roleCode)
 			continue
 		}
 		switch w.text {
 		case "-c":
 			if tmux && command == "" && i+1 < len(c.args) {
-				c.line(c.args[i+1], "tmux -c", c.inv.in)
+				c.runLine(c.args[i+1], "tmux -c", c.inv.in)
 			}
 			i++
 			continue
@@ -401,21 +401,21 @@ func (c *call) multiplexer() {
 			continue
 		}
 		if c.prog.name == "screen" {
-			c.command(c.args[i:])
+			c.runCommand(c.args[i:])
 			return
 		}
 		rest := c.args[i:]
 		for len(rest) > 0 && rest[len(rest)-1].static && (rest[len(rest)-1].text == "Enter" || rest[len(rest)-1].text == "C-m") {
 			rest = rest[:len(rest)-1]
 		}
-		c.line(joined(rest), c.prog.name, stdin{})
+		c.runLine(joined(rest), c.prog.name, stdin{})
 		return
 	}
 	c.opaque(c.prog.name + " acts on other terminals")
 }
 
-// before returns the argument before the given one, or "".
-func (c *call) before(i int) string {
+// argBefore returns the argument before the given one, or "".
+func (c *call) argBefore(i int) string {
 	if i == 0 {
 		return ""
 	}
@@ -428,9 +428,9 @@ func (c *call) zellijFiles() {
 		name, value, eq := strings.Cut(w.text, "=")
 		switch {
 		case eq && contains("--layout --config --new-session-with-layout", name):
-			c.as(word{text: value, static: w.static}, w.text, roleCode)
-		case contains("-l --layout --config --new-session-with-layout", c.before(i)):
-			c.as(w, w.text, roleCode)
+			c.applyRole(word{text: value, static: w.static}, w.text, roleCode)
+		case contains("-l --layout --config --new-session-with-layout", c.argBefore(i)):
+			c.applyRole(w, w.text, roleCode)
 		}
 	}
 }
@@ -449,16 +449,16 @@ func (c *call) screen(i int) (last int, done bool) {
 		case "stuff", "exec", "screen", "register", "process", "paste":
 			line := joined(rest[1:])
 			line.text = strings.NewReplacer(`\n`, "\n", `\r`, "\n", "^M", "\n", `\015`, "\n", `\012`, "\n", "\r", "\n").Replace(line.text)
-			c.line(line, "screen -X "+what, stdin{})
+			c.runLine(line, "screen -X "+what, stdin{})
 		case "eval", "bind", "source", "readbuf", "at", "bindkey", "backtick", "shell", "zombie":
 			c.out.unclear = "cannot determine what screen -X " + what + " runs"
 		}
 		return i, true
 	case 's':
-		c.line(rest[0], "screen -s", stdin{})
+		c.runLine(rest[0], "screen -s", stdin{})
 		return i + 1, false
 	case 'c':
-		c.as(rest[0], rest[0].text, roleCode)
+		c.applyRole(rest[0], rest[0].text, roleCode)
 		return i + 1, false
 	case 'S', 'e', 'h', 'p', 't', 'T':
 		return i + 1, false

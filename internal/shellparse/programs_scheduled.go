@@ -12,8 +12,8 @@ func (c *call) crontab() {
 		c.out.safe = true
 		return
 	case c.has("-r"), c.has("-e"):
-	case len(c.remaining) > 0 && !namesInput(c.remaining[0]):
-		c.as(c.remaining[0], c.remaining[0].text, roleCode)
+	case len(c.remaining) > 0 && !namesStdin(c.remaining[0]):
+		c.applyRole(c.remaining[0], c.remaining[0].text, roleCode)
 	case c.inv.in.kind == stdinKnown:
 		for line := range strings.SplitSeq(c.inv.in.text, "\n") {
 			c.cronLine(line)
@@ -30,8 +30,8 @@ func (c *call) cronLine(line string) {
 	if line == "" || line[0] == '#' {
 		return
 	}
-	if name, _, ok := strings.Cut(line, "="); ok && isName(strings.TrimSpace(name)) {
-		if dangerous(strings.TrimSpace(name)) {
+	if name, _, ok := strings.Cut(line, "="); ok && isVariableName(strings.TrimSpace(name)) {
+		if isDangerous(strings.TrimSpace(name)) {
 			c.out.unclear = "cannot determine what crontab runs with " + line
 		}
 		return
@@ -62,10 +62,10 @@ func (c *call) at() {
 		return
 	case c.has("-f"):
 		f, _ := c.value("-f")
-		c.as(f, f.text, roleCode)
+		c.applyRole(f, f.text, roleCode)
 	case c.has("-d"), c.has("-r"), c.has("-c"):
 	case c.inv.in.kind == stdinKnown:
-		c.line(word{text: c.inv.in.text, static: true}, c.inv.name, stdin{})
+		c.runLine(word{text: c.inv.in.text, static: true}, c.inv.name, stdin{})
 	default:
 		c.out.unclear = "cannot determine the commands that " + c.inv.name + " reads from standard input"
 	}
@@ -90,7 +90,7 @@ func (c *call) openssl() {
 			c.addPath(c.args[i+1], c.args[i+1].text, access, FromArgument, false)
 		case w.text == "-engine" || w.text == "-provider" || w.text == "-provider-path":
 			if i+1 < len(c.args) {
-				c.as(c.args[i+1], c.args[i+1].text, roleCode)
+				c.applyRole(c.args[i+1], c.args[i+1].text, roleCode)
 				c.out.unclear = "cannot determine what openssl " + w.text + " loads"
 			}
 		case strings.HasPrefix(w.text, "-pass") && i+1 < len(c.args):
@@ -102,7 +102,7 @@ func (c *call) openssl() {
 		}
 		safe = safe && (w.static || !mayBeOption(w))
 	}
-	if c.out.safe = safe && !c.out.changes() && c.out.unclear == "" && c.out.opaque == ""; !c.out.safe {
+	if c.out.safe = safe && !c.out.changesFiles() && c.out.unclear == "" && c.out.opaque == ""; !c.out.safe {
 		c.opaque("works with keys")
 	}
 }

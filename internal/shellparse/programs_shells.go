@@ -26,12 +26,12 @@ func (c *call) shell() {
 		case g.role == roleLine && g.name == "-c" && c.prog.marks.once:
 			// pwsh uses all words that follow as the line
 		case g.has && g.role != roleData:
-			c.as(g.value, g.arg, g.role)
+			c.applyRole(g.value, g.arg, g.role)
 		}
 	}
 	via := c.inv.name
 	if c.only {
-		c.out.safe = len(c.out.runs) == 0 && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
+		c.out.safe = len(c.out.runs) == 0 && c.out.unclear == "" && c.out.opaque == "" && !c.out.changesFiles()
 		return
 	}
 	if c.unknown != "" {
@@ -44,12 +44,12 @@ func (c *call) shell() {
 	switch {
 	case has && c.prog.options["-c"].role == roleLine:
 		if c.prog.marks.once {
-			c.line(c.following("-c"), via+" -c", c.inv.in)
+			c.runLine(c.following("-c"), via+" -c", c.inv.in)
 		}
 		c.out.wrapper = len(c.out.runs) == 1
 	case has && len(c.remaining) == 0:
 	case has:
-		c.line(c.remaining[0], via+" -c", c.inv.in)
+		c.runLine(c.remaining[0], via+" -c", c.inv.in)
 		if c.out.wrapper = len(c.out.runs) > 0; c.out.wrapper {
 			c.out.runs[0].args = append([]word{}, c.remaining[1:]...)
 		}
@@ -88,13 +88,13 @@ func (c *call) following(name string) word {
 
 func (c *call) script() {
 	w := c.remaining[0]
-	if namesInput(w) {
+	if namesStdin(w) {
 		c.shellReads(c.inv.name)
 		return
 	}
-	if !w.static || openFile(w.text) != "" {
+	if !w.static || openFileNumber(w.text) != "" {
 		c.out.unclear = "cannot determine the file of commands that " + c.inv.name + " runs"
 		return
 	}
-	c.as(w, w.text, roleCode)
+	c.applyRole(w, w.text, roleCode)
 }

@@ -104,7 +104,7 @@ func (c *call) cmdExe() {
 		if t := strings.ToLower(w.text); len(t) > 1 && t[0] == '/' && strings.IndexByte("ckr", t[1]) >= 0 {
 			line := joined(c.args[i+1:])
 			line.text = t[2:] + " " + line.text
-			c.line(line, "cmd /c", c.inv.in)
+			c.runLine(line, "cmd /c", c.inv.in)
 			return
 		}
 	}
@@ -119,7 +119,7 @@ func (c *call) ansible() {
 	module, ok := c.value("-m")
 	name := module.text[strings.LastIndexByte(module.text, '.')+1:]
 	if args, has := c.value("-a"); has && (!ok || !module.static || contains("command shell raw script win_shell win_command expect", name)) {
-		c.line(args, "ansible", stdin{})
+		c.runLine(args, "ansible", stdin{})
 	}
 	c.opaque("acts on other machines")
 }
@@ -130,7 +130,7 @@ func (c *call) salt() {
 	for i, w := range c.args {
 		if strings.HasPrefix(w.text, "cmd.") || w.text == "-r" || w.text == "--raw" {
 			for _, line := range c.args[i+1:] {
-				c.line(line, c.prog.name, stdin{})
+				c.runLine(line, c.prog.name, stdin{})
 			}
 			break
 		}
@@ -149,7 +149,7 @@ func (c *call) keyed() {
 		case strings.HasPrefix(w.text, ":") || w.text != "" && w.text[0] == '/' && strings.HasPrefix(w.text, "/exec"):
 			code = w
 		case !contains("-c -e -C -r -x -command --cmd --command --execute -eval --run-command", name):
-			c.shape(w, true)
+			c.addPathLike(w, true)
 			continue
 		case !eq && i+1 < len(c.args):
 			code = c.args[i+1]

@@ -2,8 +2,8 @@ package shellparse
 
 import "strings"
 
-// here is the path of the folder in which a program works.
-var here = word{text: ".", static: true}
+// workingDir is the path of the folder in which a program works.
+var workingDir = word{text: ".", static: true}
 
 // archives handles the arguments of programs that pack and unpack.
 func (c *call) archives() {
@@ -13,9 +13,9 @@ func (c *call) archives() {
 	case "zip":
 		for i, w := range c.args {
 			if w.static && w.text == "-TT" && i+1 < len(c.args) {
-				c.line(c.args[i+1], "zip -TT", stdin{})
+				c.runLine(c.args[i+1], "zip -TT", stdin{})
 			} else if line, ok := strings.CutPrefix(w.text, "-TT"); ok && line != "" {
-				c.line(word{text: line, static: w.static}, "zip -TT", stdin{})
+				c.runLine(word{text: line, static: w.static}, "zip -TT", stdin{})
 			}
 		}
 		c.writes = c.has("-m") || c.has("--move")
@@ -26,7 +26,7 @@ func (c *call) archives() {
 		}
 	case "unzip":
 		if !c.has("-l") && !c.has("-t") && !c.has("-p") && !c.has("-Z") && !c.has("-v") && !c.has("-z") && !c.has("-c") && !c.has("-d") {
-			c.addPath(here, "unzip", Write, FromArgument, true)
+			c.addPath(workingDir, "unzip", Write, FromArgument, true)
 		}
 	case "compress":
 		if c.has("-c") || c.has("-t") || c.has("-l") {
@@ -35,7 +35,7 @@ func (c *call) archives() {
 			}
 			c.remaining = nil
 		} else {
-			c.packed()
+			c.addPacked()
 		}
 	case "rsync":
 		c.rsync()
@@ -51,7 +51,7 @@ func (c *call) archives() {
 		case c.has("-o") || c.has("--create"):
 			c.opaque("copies the files listed on standard input")
 		case !c.has("-t") && !c.has("--list"):
-			c.addPath(here, "cpio", Write, FromArgument, true)
+			c.addPath(workingDir, "cpio", Write, FromArgument, true)
 		}
 	case "ar":
 		if len(c.args) > 1 {
@@ -71,7 +71,7 @@ func (c *call) tar() {
 	if len(c.args) > 0 && c.args[0].static && c.args[0].text != "" && c.args[0].text[0] != '-' {
 		c.tarBundle()
 	}
-	dirs := []word{here}
+	dirs := []word{workingDir}
 	for i := range c.given {
 		g := &c.given[i]
 		switch g.name {
@@ -83,7 +83,7 @@ func (c *call) tar() {
 			dirs = append(dirs, d)
 		case "--checkpoint-action":
 			if action, line, _ := strings.Cut(g.value.text, "="); action == "exec" || !g.value.static {
-				c.line(word{text: line, static: g.value.static}, "tar --checkpoint-action", stdin{})
+				c.runLine(word{text: line, static: g.value.static}, "tar --checkpoint-action", stdin{})
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (c *call) tar() {
 	inDirs := func(w word, access Access) {
 		for _, d := range dirs {
 			p := w
-			if d != here && !strings.HasPrefix(w.text, "/") {
+			if d != workingDir && !strings.HasPrefix(w.text, "/") {
 				p = word{text: d.text + "/" + w.text, static: w.static && d.static, glob: w.glob}
 			}
 			c.addPath(p, w.text, access, FromArgument, true)
@@ -113,7 +113,7 @@ func (c *call) tar() {
 	switch {
 	case extract && !c.has("-O") && !c.has("--to-stdout"):
 		touch(Read)
-		inDirs(here, Write)
+		inDirs(workingDir, Write)
 		if d, ok := c.value("--one-top-level"); ok && d.text != "" {
 			inDirs(d, Write)
 		}
@@ -148,10 +148,10 @@ func (c *call) tarBundle() {
 		case o == nil:
 			c.unknown = letters
 		case o.value && len(rest) > 0:
-			c.give(given{o, rest[0], true, rest[0].text})
+			c.addGiven(given{o, rest[0], true, rest[0].text})
 			rest = rest[1:]
 		default:
-			c.give(given{o, word{}, false, letters})
+			c.addGiven(given{o, word{}, false, letters})
 		}
 	}
 	inner := call{inv: c.inv, prog: c.prog, via: c.via, args: rest}
@@ -168,14 +168,14 @@ func (c *call) tarBundle() {
 // sevenZip: the first operand is the name of the action.
 func (c *call) sevenZip() {
 	c.handled = true
-	dir := here
+	dir := workingDir
 	var rest []word
 	for _, w := range c.args {
 		switch {
 		case strings.HasPrefix(w.text, "-o") && len(w.text) > 2:
 			dir = word{text: w.text[2:], static: w.static}
 		case strings.HasPrefix(w.text, "-"):
-			c.shape(w, false)
+			c.addPathLike(w, false)
 		default:
 			rest = append(rest, w)
 		}

@@ -39,15 +39,15 @@ func (c *call) xargs() {
 	}
 	if replaces {
 		if !known {
-			words = []word{c.named("{}")}
+			words = []word{c.unknownInput("{}")}
 		}
 		for _, w := range words {
-			add(substitute(argv, mark.text, w))
+			add(replaceMark(argv, mark.text, w))
 		}
 		return
 	}
 	if !known {
-		add(append(slices.Clone(argv), c.named("$input")))
+		add(append(slices.Clone(argv), c.unknownInput("$input")))
 		return
 	}
 	size := len(words)
@@ -69,9 +69,9 @@ func (c *call) xargs() {
 	}
 }
 
-// named returns an unknown word of the input. At most the folder of the file that it names is
+// unknownInput returns an unknown word of the input. At most the folder of the file that it names is
 // known. Names that do not end with a NUL may be split at any position.
-func (c *call) named(text string) word {
+func (c *call) unknownInput(text string) word {
 	if b := c.inv.in.below; b != nil && c.has("-0") && !c.has("-a") {
 		return word{text: "{}", below: b}
 	}
@@ -105,8 +105,8 @@ func (c *call) inputWords(lines bool) ([]word, bool) {
 	return out, true
 }
 
-// substitute replaces a mark in argv with a word.
-func substitute(argv []word, mark string, by word) []word {
+// replaceMark replaces a mark in argv with a word.
+func replaceMark(argv []word, mark string, by word) []word {
 	out := slices.Clone(argv)
 	if mark == "" {
 		return out
@@ -151,10 +151,10 @@ func (c *call) parallel() {
 		switch {
 		case len(inputs) > 0:
 			for _, w := range inputs {
-				c.line(w, "parallel", stdin{})
+				c.runLine(w, "parallel", stdin{})
 			}
 		case c.inv.in.kind == stdinKnown:
-			c.line(word{text: c.inv.in.text, static: true}, "parallel", stdin{})
+			c.runLine(word{text: c.inv.in.text, static: true}, "parallel", stdin{})
 		default:
 			c.out.unclear = "cannot determine the lines that parallel runs"
 		}

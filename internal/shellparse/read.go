@@ -29,15 +29,15 @@ type reader struct {
 
 	depth, nesting, steps, text, source int
 
-	stopped bool
-	running []string        // functions that are being parsed
-	called  []*syntax.Stmt  // the bodies of functions that were parsed in a call
-	homes   []declaration   // where each body was declared
-	seen    map[string]bool // reasons reported as unclear
-	outs    map[*syntax.CmdSubst]output
-	ints    bool // a variable has the attribute integer
-	later   bool // a trap sets a variable to unknown text
-	perhaps int  // greater than 0 in a part of an expression that may not be evaluated
+	stopped      bool
+	running      []string        // functions that are being parsed
+	called       []*syntax.Stmt  // the bodies of functions that were parsed in a call
+	declarations []declaration   // where each body was declared
+	seen         map[string]bool // reasons reported as unclear
+	outs         map[*syntax.CmdSubst]output
+	ints         bool // a variable has the attribute integer
+	later        bool // a trap sets a variable to unknown text
+	perhaps      int  // greater than 0 in a part of an expression that may not be evaluated
 }
 
 type declaration struct {
@@ -54,8 +54,8 @@ type frame struct {
 	via []string
 }
 
-// start is the initial state of a reading.
-type start struct {
+// startState is the initial state of a reading.
+type startState struct {
 	reader reader
 	frame  frame
 	scope  scope
@@ -64,24 +64,24 @@ type start struct {
 	clock  int
 }
 
-// failed is the reason for a reading that failed because of a bug in this package or in the parser.
-const failed = "parsing the command line failed: "
+// failedPrefix is the reason for a reading that failed because of a bug in this package or in the parser.
+const failedPrefix = "parsing the command line failed: "
 
 func read(line string, o *Options) (r *Reading) {
-	b := begin(line, o)
+	b := newStart(line, o)
 	defer func() {
 		if bug := recover(); bug != nil {
-			r = &Reading{Unclear: []string{fmt.Sprint(failed, bug)}}
+			r = &Reading{Unclear: []string{fmt.Sprint(failedPrefix, bug)}}
 		}
 	}()
 	if !b.frame.parseSimple(&b.scope, &b.in) {
-		b.full()
+		b.parseLine()
 	}
 	return b.reader.out
 }
 
-func begin(line string, o *Options) *start {
-	b := &start{}
+func newStart(line string, o *Options) *startState {
+	b := &startState{}
 	b.scope.clock = &b.clock
 	b.reader.opts, b.reader.out = o, &Reading{}
 	b.frame.reader, b.frame.src = &b.reader, line
@@ -92,10 +92,10 @@ func begin(line string, o *Options) *start {
 	return b
 }
 
-// full parses the line with the parser.
-func (b *start) full() {
-	b.frame.line(&b.scope, &b.in)
-	b.frame.uncalled()
+// parseLine parses the line with the parser.
+func (b *startState) parseLine() {
+	b.frame.parseText(&b.scope, &b.in)
+	b.frame.parseUncalled()
 	if b.reader.stopped { // some places were reserved but never filled
 		b.reader.out.Commands = slices.DeleteFunc(b.reader.out.Commands, func(c Command) bool { return c.Line == "" })
 	}
@@ -171,28 +171,28 @@ func tooNested(src string) bool {
 	return false
 }
 
-// line parses the whole text of the frame. Afterwards, the scope has the state after the last
+// parseText parses the whole text of the frame. Afterwards, the scope has the state after the last
 // command.
-func (f *frame) line(s *scope, in *stdin) output {
+func (f *frame) parseText(s *scope, in *stdin) output {
 	stmts, why := f.parse()
 	if why != "" {
 		f.unclear(why)
 		return output{}
 	}
-	return f.last(s, stmts, in)
+	return f.parseStmts(s, stmts, in)
 }
 
-// uncalled parses the bodies of functions that nothing in the line calls. Their parameters are
+// parseUncalled parses the bodies of functions that nothing in the line calls. Their parameters are
 // unknown.
-func (f *frame) uncalled() {
+func (f *frame) parseUncalled() {
 	next := 0
-	for next < len(f.homes) { // a body may declare more
-		d := f.homes[next]
+	for next < len(f.declarations) { // a body may declare more
+		d := f.declarations[next]
 		next++
 		if slices.Contains(f.called, d.body) {
 			continue
 		}
-		d.frame.body(d.scope, d.name, d.body, nil, &stdin{kind: stdinUnknown})
+		d.frame.parseBody(d.scope, d.name, d.body, nil, &stdin{kind: stdinUnknown})
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 
 // redirection is the combined effect of the redirects of a command.
 type redirection struct {
-	in    *stdin
-	paths []Path
-	moved bool // standard output is not written to the pipe
+	in          *stdin
+	paths       []Path
+	stdoutMoved bool // standard output is not written to the pipe
 
 	errors bool // other output, such as errors, may also be written to the pipe
 }
@@ -25,14 +25,14 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 		fd0, fd1 := r.N == nil || r.N.Value == "0", r.N == nil || r.N.Value == "1"
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			if text := f.document(s, r); fd0 {
+			if text := f.hereDocument(s, r); fd0 {
 				io.in = text
 			}
 			continue
 		case syntax.WordHdoc:
-			w := f.one(s, r.Word, true)
+			w := f.expandOne(s, r.Word, true)
 			if fd0 && w.static {
-				io.in = &stdin{kind: stdinKnown, text: w.text + "\n", words: listed(w.text)}
+				io.in = &stdin{kind: stdinKnown, text: w.text + "\n", words: xargsWords(w.text)}
 			} else if fd0 {
 				io.in = &stdin{kind: stdinUnknown}
 			}
@@ -42,32 +42,32 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 		case syntax.RdrInOut:
 			access = Read | Write
 		case syntax.DplIn, syntax.DplOut:
-			w := f.one(s, r.Word, false)
+			w := f.expandOne(s, r.Word, false)
 			if r.Op == syntax.DplIn && fd0 {
 				io.in = &stdin{kind: stdinUnknown}
 			}
 			io.errors = true
 			if r.Op == syntax.DplOut && fd1 {
-				io.moved = true
+				io.stdoutMoved = true
 			}
-			if w.static && descriptor(w.text) {
+			if w.static && isDescriptor(w.text) {
 				continue
 			}
 			access = Write
 			if r.Op == syntax.DplIn {
 				access = Read
 			}
-			io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.written(r.Word), access: access, from: FromRedirect})
+			io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.sourceOf(r.Word), access: access, from: FromRedirect})
 			continue
 		case syntax.RdrAll, syntax.AppAll:
-			access, io.moved = Write, true
+			access, io.stdoutMoved = Write, true
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob:
 			access = Write
 		default:
-			f.unclear("unsupported redirect: " + f.written(r))
+			f.unclear("unsupported redirect: " + f.sourceOf(r))
 			continue
 		}
-		w := f.one(s, r.Word, false)
+		w := f.expandOne(s, r.Word, false)
 		if access&Read != 0 && fd0 {
 			io.in = &stdin{kind: stdinUnknown}
 			if w.static && w.text == "/dev/null" {
@@ -75,26 +75,26 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 			}
 		}
 		if access&Write != 0 && fd1 {
-			io.moved = true
+			io.stdoutMoved = true
 		}
-		io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.written(r.Word), access: access, from: FromRedirect})
+		io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.sourceOf(r.Word), access: access, from: FromRedirect})
 	}
 	return io
 }
 
-// descriptor reports whether the target of a >& is an open file instead of a file name.
-func descriptor(s string) bool {
+// isDescriptor reports whether the target of a >& is an open file instead of a file name.
+func isDescriptor(s string) bool {
 	s = strings.TrimSuffix(s, "-")
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// document returns the text of a here-document.
-func (f *frame) document(s *scope, r *syntax.Redirect) *stdin {
+// hereDocument returns the text of a here-document.
+func (f *frame) hereDocument(s *scope, r *syntax.Redirect) *stdin {
 	if r.Hdoc == nil {
 		return &stdin{kind: stdinKnown}
 	}
-	e := fields{frame: f, s: s, src: f.written(r.Hdoc), whole: true, raw: true, any: true}
-	if isQuoted(r.Word) {
+	e := fields{frame: f, s: s, src: f.sourceOf(r.Hdoc), whole: true, raw: true, any: true}
+	if isQuotedDelimiter(r.Word) {
 		for _, p := range r.Hdoc.Parts {
 			l, ok := p.(*syntax.Lit)
 			if !ok {
@@ -105,7 +105,7 @@ func (f *frame) document(s *scope, r *syntax.Redirect) *stdin {
 			e.add(l.Value)
 		}
 	} else {
-		e.within(r.Hdoc.Parts, true)
+		e.addQuoted(r.Hdoc.Parts, true)
 	}
 	e.flush()
 	w := e.out[0]
@@ -119,11 +119,11 @@ func (f *frame) document(s *scope, r *syntax.Redirect) *stdin {
 		}
 		w.text = strings.Join(lines, "")
 	}
-	return &stdin{kind: stdinKnown, text: w.text, words: listed(w.text)}
+	return &stdin{kind: stdinKnown, text: w.text, words: xargsWords(w.text)}
 }
 
-// isQuoted reports whether any part of a here-document's delimiter is quoted.
-func isQuoted(w *syntax.Word) bool {
+// isQuotedDelimiter reports whether any part of a here-document's delimiter is quoted.
+func isQuotedDelimiter(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		l, ok := p.(*syntax.Lit)
 		if !ok || strings.IndexByte(l.Value, '\\') >= 0 {
@@ -133,9 +133,9 @@ func isQuoted(w *syntax.Word) bool {
 	return false
 }
 
-// listed returns the words into which xargs splits a text, or nil if the text contains quotes or
+// xargsWords returns the words into which xargs splits a text, or nil if the text contains quotes or
 // backslashes.
-func listed(text string) []word {
+func xargsWords(text string) []word {
 	if text == "" || strings.ContainsAny(text, `'"\`) {
 		return nil
 	}

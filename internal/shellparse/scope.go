@@ -77,7 +77,7 @@ func (s *scope) subshell() *scope {
 	return c
 }
 
-func (s *scope) change() {
+func (s *scope) newVersion() {
 	*s.clock++
 	s.version = *s.clock
 }
@@ -91,9 +91,9 @@ func (s *scope) set(name string, v value) {
 	}
 	s.sharedVars = false
 	s.vars[name] = v
-	s.change()
+	s.newVersion()
 	switch {
-	case dangerous(name):
+	case isDangerous(name):
 		s.tainted = add(s.tainted, name)
 	case environ.Dangerous(name):
 		s.lasting = add(s.lasting, name)
@@ -121,7 +121,7 @@ func (s *scope) forget(name string) {
 func (s *scope) forgetAll() {
 	s.vars, s.sharedVars, s.lost, s.params = nil, false, true, nil
 	s.dirs, s.fail, s.old = nil, nil, nil
-	s.change()
+	s.newVersion()
 }
 
 func (s *scope) define(name string, f function) {
@@ -133,7 +133,7 @@ func (s *scope) define(name string, f function) {
 	}
 	s.sharedFun = false
 	s.funcs[name] = f
-	s.change()
+	s.newVersion()
 }
 
 func (s *scope) alias(name, text string) {
@@ -145,7 +145,7 @@ func (s *scope) alias(name, text string) {
 	}
 	s.sharedFun = false
 	s.aliases[name] = text
-	s.change()
+	s.newVersion()
 }
 
 // settle forgets whether the last command succeeded.
@@ -191,7 +191,7 @@ func (s *scope) join(a, b *scope) {
 
 // merge keeps only the variables, functions and parameters that have the same value in b.
 func (s *scope) merge(b *scope) {
-	s.change()
+	s.newVersion()
 	vars := map[string]value{}
 	for name, v := range s.vars {
 		if w, ok := b.vars[name]; !ok || v != w {

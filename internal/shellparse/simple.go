@@ -16,7 +16,7 @@ type assignment struct {
 // simple parses a simple command: assignments, words, redirects.
 func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin) output {
 	if len(c.Args) == 0 {
-		return f.setting(s, st, c, in)
+		return f.parseAssignments(s, st, c, in)
 	}
 	slot := f.reserve()
 	if f.stopped {
@@ -25,7 +25,7 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 	words := f.words(s, c.Args)
 	var set []assignment
 	for _, a := range c.Assigns {
-		set = append(set, assignment{a.Name.Value, f.value(s, a)})
+		set = append(set, assignment{a.Name.Value, f.assignedValue(s, a)})
 	}
 	io := redirection{in: in}
 	if len(st.Redirs) > 0 {
@@ -37,7 +37,7 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 			f.assign(s, a.name, a.word, false)
 		}
 		if len(io.paths) > 0 {
-			f.out.Commands[f.reserve()] = f.null(s, st, io.paths)
+			f.out.Commands[f.reserve()] = f.nullCommand(s, st, io.paths)
 		}
 		return output{}
 	}
@@ -46,10 +46,10 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 		source: f.sourceText(c, st.Redirs),
 	}
 	if alias, ok := s.aliases[c.Args[0].Lit()]; ok && len(s.aliases) > 0 && words[0].static {
-		f.aliased(s, alias, words, io.in)
+		f.parseAlias(s, alias, words, io.in)
 	}
 	out := f.invoke(s, cmd)
-	if io.moved {
+	if io.stdoutMoved {
 		return output{}
 	}
 	out.number = out.number && !io.errors
@@ -58,9 +58,9 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 
 const aliasUnknown = "\x00"
 
-// aliased parses a command a second time, as if its alias were active. The meaning without the
+// parseAlias parses a command a second time, as if its alias were active. The meaning without the
 // alias is kept.
-func (f *frame) aliased(s *scope, alias string, words []word, in *stdin) {
+func (f *frame) parseAlias(s *scope, alias string, words []word, in *stdin) {
 	if alias == aliasUnknown {
 		f.unclear("cannot determine what the alias " + words[0].text + " stands for")
 		return
@@ -69,15 +69,15 @@ func (f *frame) aliased(s *scope, alias string, words []word, in *stdin) {
 	inner.aliases, inner.sharedFun = nil, true
 	rest := make([]string, 0, len(words))
 	for _, w := range words[1:] {
-		rest = append(rest, shown(w, false))
+		rest = append(rest, canonicalWord(w, false))
 	}
-	f.nested(inner, "alias "+words[0].text, alias+" "+strings.Join(rest, " "), unknown(in), nil)
+	f.nested(inner, "alias "+words[0].text, alias+" "+strings.Join(rest, " "), sharedInput(in), nil)
 }
 
-// setting handles assignments without a command.
-func (f *frame) setting(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin) output {
+// parseAssignments handles assignments without a command.
+func (f *frame) parseAssignments(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin) output {
 	for _, a := range c.Assigns {
-		w := f.value(s, a)
+		w := f.assignedValue(s, a)
 		f.assign(s, a.Name.Value, w, false)
 		if a.Array != nil && w.shape == "" {
 			s.forget(a.Name.Value)
@@ -86,7 +86,7 @@ func (f *frame) setting(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin
 	if len(st.Redirs) > 0 {
 		slot := f.reserve()
 		io := f.redirects(s, st.Redirs, in)
-		f.out.Commands[slot] = f.null(s, st, io.paths)
+		f.out.Commands[slot] = f.nullCommand(s, st, io.paths)
 	}
 	return output{known: true}
 }
@@ -100,7 +100,7 @@ func (f *frame) sourceText(c *syntax.CallExpr, redirs []*syntax.Redirect) string
 	}
 	parts := make([]string, len(c.Args))
 	for i, a := range c.Args {
-		parts[i] = f.written(a)
+		parts[i] = f.sourceOf(a)
 	}
 	return strings.Join(parts, " ")
 }

@@ -19,13 +19,13 @@ func (o output) numeric() bool { return o.number || o.known && numeric(o.text) }
 
 // stmts parses a list of statements in order.
 func (f *frame) stmts(s *scope, list []*syntax.Stmt, in *stdin) output {
-	out := f.last(s, list, in)
+	out := f.parseStmts(s, list, in)
 	s.settle()
 	return out
 }
 
-// last parses a list like stmts, but does not call settle after the last statement.
-func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
+// parseStmts parses a list like stmts, but does not call settle after the last statement.
+func (f *frame) parseStmts(s *scope, list []*syntax.Stmt, in *stdin) output {
 	if len(list) > 1 && in.kind == stdinKnown {
 		in = &stdin{kind: stdinUnknown} // the first may use a part of it
 	}
@@ -64,7 +64,7 @@ func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
 		return out
 	}
 	if st.Cmd == nil || len(st.Redirs) > 0 {
-		out := f.redirected(s, st, in)
+		out := f.parseRedirected(s, st, in)
 		f.negate(s, st)
 		return out
 	}
@@ -90,18 +90,18 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	case *syntax.Subshell:
 		return f.stmts(s.subshell(), c.Stmts, in)
 	case *syntax.Block:
-		return f.last(s, c.Stmts, in)
+		return f.parseStmts(s, c.Stmts, in)
 	case *syntax.IfClause:
 		f.ifClause(s, c, in)
 	case *syntax.WhileClause:
 		f.loop(s, func(s *scope) {
-			f.last(s, c.Cond, unknown(in))
+			f.parseStmts(s, c.Cond, sharedInput(in))
 			if c.Until {
 				s.dirs, s.fail = s.fail, s.dirs
 			}
 			after := s.fork().inFolder(s.fail)
 			s.inFolder(s.dirs)
-			f.stmts(s, c.Do, unknown(in))
+			f.stmts(s, c.Do, sharedInput(in))
 			s.join(s.fork(), after)
 		})
 	case *syntax.ForClause:
@@ -117,7 +117,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 		f.declare(s, c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			return f.stmt(s, timed(c.Stmt), in)
+			return f.stmt(s, trimTimeDashes(c.Stmt), in)
 		}
 	case *syntax.CoprocClause:
 		f.stmt(s.subshell(), c.Stmt, &stdin{kind: stdinUnknown})
@@ -132,7 +132,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 		for _, x := range c.Exprs {
 			f.arith(s, x)
 			if w, ok := x.(*syntax.Word); ok {
-				f.assigned(s, w)
+				f.assignText(s, w)
 			}
 		}
 		return output{number: true}
@@ -142,14 +142,14 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	case *syntax.DeclClause:
 		return f.decl(s, c)
 	default:
-		f.unclear("unsupported syntax: " + f.written(cmd))
+		f.unclear("unsupported syntax: " + f.sourceOf(cmd))
 	}
 	return output{}
 }
 
-// timed removes a "--" after the keyword time, where it ends the options of time. The parser treats
+// trimTimeDashes removes a "--" after the keyword time, where it ends the options of time. The parser treats
 // it as the name of a command.
-func timed(st *syntax.Stmt) *syntax.Stmt {
+func trimTimeDashes(st *syntax.Stmt) *syntax.Stmt {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Assigns) > 0 || len(call.Args) < 2 || call.Args[0].Lit() != "--" {
 		return st
@@ -160,8 +160,8 @@ func timed(st *syntax.Stmt) *syntax.Stmt {
 	return &bare
 }
 
-// unknown returns the input of a command that shares its input with other commands.
-func unknown(in *stdin) *stdin {
+// sharedInput returns the input of a command that shares its input with other commands.
+func sharedInput(in *stdin) *stdin {
 	if in.kind == stdinNone {
 		return in
 	}
@@ -233,7 +233,7 @@ func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	var out output
 	for i, st := range elems {
 		if i > 0 {
-			in = piped(out)
+			in = pipeInput(out)
 		}
 		out = f.stmt(s.subshell(), st, in)
 		if f.stopped {
@@ -243,22 +243,22 @@ func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 	return out
 }
 
-// piped returns the input of the right side of a pipe.
-func piped(out output) *stdin {
+// pipeInput returns the input of the right side of a pipe.
+func pipeInput(out output) *stdin {
 	if !out.known {
 		return &stdin{kind: stdinUnknown, below: out.below}
 	}
-	return &stdin{kind: stdinKnown, text: out.text, words: listed(out.text)}
+	return &stdin{kind: stdinKnown, text: out.text, words: xargsWords(out.text)}
 }
 
 func (f *frame) ifClause(s *scope, c *syntax.IfClause, in *stdin) {
 	if len(c.Cond) == 0 { // else
-		f.stmts(s, c.Then, unknown(in))
+		f.stmts(s, c.Then, sharedInput(in))
 		return
 	}
-	f.last(s, c.Cond, unknown(in))
+	f.parseStmts(s, c.Cond, sharedInput(in))
 	yes, no := s.fork(), s.fork()
-	f.stmts(yes.inFolder(s.dirs), c.Then, unknown(in))
+	f.stmts(yes.inFolder(s.dirs), c.Then, sharedInput(in))
 	no.inFolder(s.fail)
 	if c.Else != nil && !f.stopped {
 		f.ifClause(no, c.Else, in)
@@ -267,7 +267,7 @@ func (f *frame) ifClause(s *scope, c *syntax.IfClause, in *stdin) {
 }
 
 func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
-	f.one(s, c.Word, true)
+	f.expandOne(s, c.Word, true)
 	all := s.fork()
 	var fall *scope
 	for _, item := range c.Items {
@@ -279,7 +279,7 @@ func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
 			inner.join(s.fork(), fall)
 			fall = nil
 		}
-		f.stmts(inner, item.Stmts, unknown(in))
+		f.stmts(inner, item.Stmts, sharedInput(in))
 		if item.Op != syntax.Break {
 			fall = inner
 		}
@@ -291,8 +291,8 @@ func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
 	*s = *all
 }
 
-// redirected parses a compound command with redirects, or redirects without a command.
-func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
+// parseRedirected parses a compound command with redirects, or redirects without a command.
+func (f *frame) parseRedirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 	slot := len(f.out.Commands)
 	if st.Cmd == nil {
 		f.reserve()
@@ -301,26 +301,26 @@ func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 	if st.Cmd != nil {
 		out = f.compound(s, st.Cmd, io.in)
 	}
-	if io.moved {
+	if io.stdoutMoved {
 		out = output{}
 	}
 	out.number = out.number && !io.errors
 	switch {
 	case st.Cmd == nil:
-		f.out.Commands[slot] = f.null(s, st, io.paths)
+		f.out.Commands[slot] = f.nullCommand(s, st, io.paths)
 	case len(io.paths) > 0 && slot < len(f.out.Commands):
 		first := &f.out.Commands[slot]
 		first.Paths = append(first.Paths, io.paths...)
-		first.Safe = first.Safe && !writes(io.paths)
+		first.Safe = first.Safe && !anyWritten(io.paths)
 	case len(io.paths) > 0:
-		f.out.Commands[f.reserve()] = f.null(s, st, io.paths)
+		f.out.Commands[f.reserve()] = f.nullCommand(s, st, io.paths)
 	}
 	return out
 }
 
-// null is the command ":", for redirects without a command.
-func (f *frame) null(s *scope, st *syntax.Stmt, paths []Path) Command {
+// nullCommand is the command ":", for redirects without a command.
+func (f *frame) nullCommand(s *scope, st *syntax.Stmt, paths []Path) Command {
 	return Command{
-		Name: ":", Program: ":", Line: ":", Source: f.written(st), Dir: likely(s), Wrappers: f.via, Paths: paths, Safe: !writes(paths),
+		Name: ":", Program: ":", Line: ":", Source: f.sourceOf(st), Dir: likelyDir(s), Wrappers: f.via, Paths: paths, Safe: !anyWritten(paths),
 	}
 }

@@ -37,20 +37,20 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 				continue
 			}
 		}
-		e.src = f.written(w)
-		if !maybeBraces(w.Parts) {
-			e.parts(w.Parts)
+		e.src = f.sourceOf(w)
+		if !mayHaveBraces(w.Parts) {
+			e.addParts(w.Parts)
 			e.flush()
 			continue
 		}
-		list, ok := braces(w)
+		list, ok := expandBraces(w)
 		if !ok {
 			f.scan(s, w)
 			e.out = append(e.out, word{text: e.src, open: true})
 			continue
 		}
 		for _, parts := range list {
-			e.parts(parts)
+			e.addParts(parts)
 			e.flush()
 		}
 		if f.stopped {
@@ -60,20 +60,20 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 	return e.out
 }
 
-// one expands a word that always remains one word: the value of an assignment, the target of a
+// expandOne expands a word that always remains one word: the value of an assignment, the target of a
 // redirect, or a here-string.
-func (f *frame) one(s *scope, w *syntax.Word, raw bool) word {
+func (f *frame) expandOne(s *scope, w *syntax.Word, raw bool) word {
 	if w == nil {
 		return word{static: true}
 	}
-	e := fields{frame: f, s: s, src: f.written(w), whole: true, raw: raw, any: true}
-	e.parts(w.Parts)
+	e := fields{frame: f, s: s, src: f.sourceOf(w), whole: true, raw: raw, any: true}
+	e.addParts(w.Parts)
 	e.flush()
 	return e.out[0]
 }
 
-// written returns the text of a node in the line.
-func (f *frame) written(n syntax.Node) string { return f.between(n.Pos(), n.End()) }
+// sourceOf returns the text of a node in the line.
+func (f *frame) sourceOf(n syntax.Node) string { return f.between(n.Pos(), n.End()) }
 
 func (f *frame) between(from, to syntax.Pos) string {
 	a, b := min(int(from.Offset()), len(f.src)), min(int(to.Offset()), len(f.src))
@@ -118,7 +118,7 @@ func (e *fields) pattern() string {
 	return b.String()
 }
 
-// text adds literal characters.
+// add adds literal characters.
 func (e *fields) add(s string) {
 	for i := range len(s) {
 		if strings.IndexByte(`*?[]\`, s[i]) >= 0 && len(e.quoted) < 64 {
@@ -129,8 +129,8 @@ func (e *fields) add(s string) {
 	e.spend(len(s))
 }
 
-// active adds a character that may be part of a pattern.
-func (e *fields) active(c byte) {
+// addPatternByte adds a character that may be part of a pattern.
+func (e *fields) addPatternByte(c byte) {
 	switch c {
 	case '*', '?':
 		e.glob = true
@@ -142,8 +142,8 @@ func (e *fields) active(c byte) {
 	e.buf = append(e.buf, c)
 }
 
-// parts adds the parts of a word that are outside of quotes.
-func (e *fields) parts(parts []syntax.WordPart) {
+// addParts adds the parts of a word that are outside of quotes.
+func (e *fields) addParts(parts []syntax.WordPart) {
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
@@ -152,21 +152,21 @@ func (e *fields) parts(parts []syntax.WordPart) {
 				next, ok := parts[1].(*syntax.Lit)
 				last = ok && strings.HasPrefix(next.Value, "/")
 			}
-			e.literal(p.Value, i == 0 && len(e.buf) == 0, last)
+			e.addLiteral(p.Value, i == 0 && len(e.buf) == 0, last)
 		case *syntax.SglQuoted:
 			e.any = true
 			if p.Dollar {
-				e.add(ansi(p.Value))
+				e.add(unescapeANSI(p.Value))
 			} else {
 				e.add(p.Value)
 			}
 		case *syntax.DblQuoted:
-			if !onlyAll(p) {
+			if !isAllParams(p) {
 				e.any = true
 			}
-			e.within(p.Parts, false)
+			e.addQuoted(p.Parts, false)
 		default:
-			e.expansion(p, false)
+			e.addExpansion(p, false)
 			e.loose = true
 		}
 		if e.stopped {
@@ -175,25 +175,25 @@ func (e *fields) parts(parts []syntax.WordPart) {
 	}
 }
 
-// within adds the parts of a text in double quotes or of a here-document.
-func (e *fields) within(parts []syntax.WordPart, document bool) {
+// addQuoted adds the parts of a text in double quotes or of a here-document.
+func (e *fields) addQuoted(parts []syntax.WordPart, document bool) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			e.add(doubled(p.Value, document))
+			e.add(unescapeQuoted(p.Value, document))
 		case *syntax.SglQuoted: // in "${x:-'a'}" quotes are characters
 			e.add("'" + p.Value + "'")
 		case *syntax.DblQuoted:
-			e.within(p.Parts, document)
+			e.addQuoted(p.Parts, document)
 		default:
-			e.expansion(p, true)
-			e.loose = e.loose || severalWords(p)
+			e.addExpansion(p, true)
+			e.loose = e.loose || mayBeSeveralWords(p)
 		}
 	}
 }
 
-// onlyAll reports whether the text is exactly "$@", which may expand to no words at all.
-func onlyAll(q *syntax.DblQuoted) bool {
+// isAllParams reports whether the text is exactly "$@", which may expand to no words at all.
+func isAllParams(q *syntax.DblQuoted) bool {
 	if len(q.Parts) != 1 {
 		return false
 	}
@@ -201,8 +201,8 @@ func onlyAll(q *syntax.DblQuoted) bool {
 	return ok && p.Param != nil && p.Param.Value == "@"
 }
 
-// literal adds text outside of quotes.
-func (e *fields) literal(s string, first, last bool) {
+// addLiteral adds text outside of quotes.
+func (e *fields) addLiteral(s string, first, last bool) {
 	if first && s != "" {
 		if s[0] == '~' && e.raw {
 			s = e.tildes(s, last)
@@ -222,7 +222,7 @@ func (e *fields) literal(s string, first, last bool) {
 		case s[i] == '\\':
 			e.add(`\`)
 		default:
-			e.active(s[i])
+			e.addPatternByte(s[i])
 		}
 	}
 	e.spend(len(s))
@@ -274,15 +274,15 @@ func (e *fields) tildes(s string, last bool) string {
 			return s
 		}
 		for _, c := range []byte(s[:i+1]) {
-			e.active(c)
+			e.addPatternByte(c)
 		}
 		s = s[i+1:]
 	}
 	return s
 }
 
-// split adds a value that is not in quotes. A value with blanks becomes several words.
-func (e *fields) split(v string, glob bool) {
+// addSplit adds a value that is not in quotes. A value with blanks becomes several words.
+func (e *fields) addSplit(v string, glob bool) {
 	if _, changed := e.s.vars["IFS"]; (changed || e.s.lost) && !e.whole && v != "" {
 		e.dynamic = true
 		return
@@ -296,7 +296,7 @@ func (e *fields) split(v string, glob bool) {
 		case e.whole:
 			e.buf = append(e.buf, c)
 		default:
-			e.active(c)
+			e.addPatternByte(c)
 		}
 	}
 	e.glob = e.glob || glob

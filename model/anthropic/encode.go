@@ -30,13 +30,13 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 			if native[0] != '[' || native[len(native)-1] != ']' {
 				return model.EncodedItem{}, fmt.Errorf("anthropic: item %q: the native form is not an array", item.ID())
 			}
-			return wire(roleAssistant, native[1:len(native)-1:len(native)-1]), nil
+			return encodedItem(roleAssistant, native[1:len(native)-1:len(native)-1]), nil
 		}
 		b := blocks{json: make([]byte, 0, len(item.JSON))}
 		for p := range item.Parts() {
 			b.answerPart(p)
 		}
-		return wire(roleAssistant, b.json), nil
+		return encodedItem(roleAssistant, b.json), nil
 	}
 	b := blocks{json: make([]byte, 0, len(item.JSON))}
 	switch item.Role() {
@@ -51,16 +51,16 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 			}
 		}
 		if parts == results {
-			return wire(roleUser, b.json), nil
+			return encodedItem(roleUser, b.json), nil
 		}
 	}
 	for p := range item.Parts() {
 		b.part(p)
 	}
-	return wire(roleUser, b.json), nil
+	return encodedItem(roleUser, b.json), nil
 }
 
-func wire(role string, json []byte) model.EncodedItem {
+func encodedItem(role string, json []byte) model.EncodedItem {
 	if len(json) == 0 {
 		return model.EncodedItem{}
 	}
@@ -186,13 +186,13 @@ func (b *blocks) media(p jsonscan.Object) {
 			b.open(`{"type":"image","source":{"type":"base64","media_type":`)
 			b.add(mime, []byte(`,"data":`), data, []byte("}}"))
 			return
-		case isWeb(uri):
+		case isWebURL(uri):
 			b.open(`{"type":"image","source":{"type":"url","url":`)
 			b.add(uri, []byte("}}"))
 			return
 		}
 	}
-	b.note("[%s %s: not shown]", word(mime, "media"), word(uri, "without an address"))
+	b.note("[%s %s: not shown]", unquoteOr(mime, "media"), unquoteOr(uri, "without an address"))
 }
 
 // file adds a PDF or a plain text as a document; other files are only named.
@@ -211,7 +211,7 @@ func (b *blocks) file(p jsonscan.Object) {
 		b.add(data, []byte("}"))
 		title()
 		return
-	case isPDF && isWeb(uri):
+	case isPDF && isWebURL(uri):
 		b.open(`{"type":"document","source":{"type":"url","url":`)
 		b.add(uri, []byte("}"))
 		title()
@@ -225,15 +225,15 @@ func (b *blocks) file(p jsonscan.Object) {
 			return
 		}
 	}
-	b.note("[file %s %s: not shown]", word(name, "without a name"), word(mime, ""))
+	b.note("[file %s %s: not shown]", unquoteOr(name, "without a name"), unquoteOr(mime, ""))
 }
 
-func isWeb(uri []byte) bool {
+func isWebURL(uri []byte) bool {
 	s := string(call.LiteralText(uri))
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 
-func word(lit []byte, without string) string {
+func unquoteOr(lit []byte, without string) string {
 	var s string
 	if json.Unmarshal(lit, &s) != nil || s == "" {
 		return without

@@ -200,7 +200,7 @@ func TestToolResultShape(t *testing.T) {
 		c.Decode(t, c.Expect(), &want)
 		m := newModel(t, "http://127.0.0.1:1")
 		id := want.Content[0]["tool_use_id"].(string)
-		w := modeltest.Wires(t, m, result(id, false, transcript.Text{Text: "..."}))[0]
+		w := modeltest.EncodeAll(t, m, result(id, false, transcript.Text{Text: "..."}))[0]
 		var got map[string]any
 		if err := json.Unmarshal(w.JSON, &got); err != nil {
 			t.Fatal(err)

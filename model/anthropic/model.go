@@ -68,7 +68,7 @@ func New(name string, o *Options) (model.Model, error) {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
 	key := strings.TrimSpace(o.APIKey)
-	if err := call.KeyFault(key); err != nil {
+	if err := call.CheckKey(key); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
 	provider := o.Provider

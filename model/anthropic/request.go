@@ -45,13 +45,13 @@ func (m *adapter) body(req *model.Request) *call.Body {
 	b.Add([]byte(`,"messages":[`))
 
 	wires := req.Messages
-	marks := markedWires(wires)
+	marks := cacheMarks(wires)
 	role := ""
 	for i, w := range wires {
 		if len(w.JSON) == 0 {
 			continue
 		}
-		b.Add(between(role, w.Role))
+		b.Add(separator(role, w.Role))
 		role = w.Role
 		if slices.Contains(marks, i) {
 			addMarked(b, w.JSON)
@@ -67,7 +67,7 @@ func (m *adapter) body(req *model.Request) *call.Body {
 	return b
 }
 
-func between(last, role string) []byte {
+func separator(last, role string) []byte {
 	switch {
 	case last == role:
 		return nextBlock
@@ -81,8 +81,8 @@ func between(last, role string) []byte {
 	return nextAssistant
 }
 
-// markedWires returns the indexes of the encoded items that end the last two messages.
-func markedWires(wires []model.EncodedItem) []int {
+// cacheMarks returns the indexes of the encoded items that end the last two messages.
+func cacheMarks(wires []model.EncodedItem) []int {
 	var marks []int
 	role := ""
 	for i := len(wires) - 1; i >= 0 && len(marks) < 2; i-- {
@@ -160,15 +160,15 @@ func canThink(wires []model.EncodedItem) bool {
 		case w.Role == roleAssistant:
 			last = i
 		case last >= 0:
-			return begins(wires[last].JSON)
+			return beginsWithThinking(wires[last].JSON)
 		case !bytes.HasPrefix(w.JSON, []byte(`{"type":"tool_result"`)):
 			return true // a new user message
 		}
 	}
-	return last < 0 || begins(wires[last].JSON)
+	return last < 0 || beginsWithThinking(wires[last].JSON)
 }
 
-func begins(answer []byte) bool {
+func beginsWithThinking(answer []byte) bool {
 	return bytes.HasPrefix(answer, []byte(`{"type":"thinking"`)) ||
 		bytes.HasPrefix(answer, []byte(`{"type":"redacted_thinking"`))
 }

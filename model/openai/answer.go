@@ -22,13 +22,13 @@ type chunk struct {
 }
 
 type choice struct {
-	Index        int    `json:"index"`
-	Delta        piece  `json:"delta"`
-	Message      *piece `json:"message"` // some servers send this instead of Delta
-	FinishReason string `json:"finish_reason"`
+	Index        int         `json:"index"`
+	Delta        deltaPiece  `json:"delta"`
+	Message      *deltaPiece `json:"message"` // some servers send this instead of Delta
+	FinishReason string      `json:"finish_reason"`
 }
 
-type piece struct {
+type deltaPiece struct {
 	Content          text        `json:"content"`
 	Refusal          text        `json:"refusal"`
 	ReasoningContent text        `json:"reasoning_content"` // vLLM, llama.cpp, DeepSeek
@@ -129,7 +129,7 @@ func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 		a.model = c.Model
 	}
 	if c.Usage != nil {
-		a.usage, a.cost = c.Usage.split(), c.Usage.cost()
+		a.usage, a.cost = c.Usage.transcriptUsage(), c.Usage.cost()
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
@@ -149,9 +149,9 @@ func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 	return true
 }
 
-// split subtracts the cached tokens from the tokens of the prompt, because the API includes them
+// transcriptUsage subtracts the cached tokens from the tokens of the prompt, because the API includes them
 // there.
-func (u *usage) split() transcript.Usage {
+func (u *usage) transcriptUsage() transcript.Usage {
 	read := max(u.PromptDetails.Cached, u.CacheHit, 0)
 	write := max(u.PromptDetails.CacheWrite, 0)
 	return transcript.Usage{
@@ -163,7 +163,7 @@ func (u *usage) split() transcript.Usage {
 	}
 }
 
-func (a *answer) add(p *piece, emit func(model.Event) bool) bool {
+func (a *answer) add(p *deltaPiece, emit func(model.Event) bool) bool {
 	reasoning := p.ReasoningContent
 	if reasoning == "" {
 		reasoning = p.Reasoning // if a server sends both, both have the same content

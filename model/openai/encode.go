@@ -132,7 +132,7 @@ func encodeResults(item transcript.Encoded) model.EncodedItem {
 			b = appendResult(b, id, text, isError)
 			continue
 		}
-		c := content{shown: &media}
+		c := content{overflow: &media}
 		isError := string(p.Field("is_error")) == "true"
 		for e := range p.Elements("content") {
 			c.part(e)
@@ -165,7 +165,7 @@ func appendResult(b, id, text []byte, isError bool) []byte {
 type content struct {
 	before, after string   // added before and after each text; escaped, without quotes
 	media         bool     // the message may contain images and files
-	shown         *content // receives media that this message cannot contain, or nil
+	overflow      *content // receives media that this message cannot contain, or nil
 
 	text  []byte // the inside of a literal
 	array []byte // all parts from the first one that is not text
@@ -225,7 +225,7 @@ func (c *content) next() {
 
 // addMedia adds an image, audio or a PDF; unsupported media are named in the text.
 func (c *content) addMedia(p jsonscan.Object) {
-	mime, data, uri := word(p.Field("mime")), call.LiteralText(p.Field("data")), call.LiteralText(p.Field("uri"))
+	mime, data, uri := unquote(p.Field("mime")), call.LiteralText(p.Field("data")), call.LiteralText(p.Field("uri"))
 	name := p.Field("name")
 	var b []byte
 	switch {
@@ -254,11 +254,11 @@ func (c *content) addMedia(p jsonscan.Object) {
 		c.text = nil
 		c.next()
 		c.array = append(c.array, b...)
-	case len(b) > 0 && c.shown != nil:
+	case len(b) > 0 && c.overflow != nil:
 		c.note("[%s: shown below]", mime)
-		c.shown.part(p)
+		c.overflow.part(p)
 	default:
-		c.note("[%s %s: not shown]", mime, word(name)+word(p.Field("uri")))
+		c.note("[%s %s: not shown]", mime, unquote(name)+unquote(p.Field("uri")))
 	}
 }
 
@@ -275,7 +275,7 @@ func (c *content) appendTo(b []byte) []byte {
 	return append(b, '"')
 }
 
-func word(lit []byte) string {
+func unquote(lit []byte) string {
 	var s string
 	_ = json.Unmarshal(lit, &s)
 	return s

@@ -139,7 +139,7 @@ func TestEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := modeltest.Wires(t, official, item(transcript.RoleDeveloper, "x"))[0]; w.Role != "developer" || string(w.JSON) != `{"role":"developer","content":"x"}` {
+	if w := modeltest.EncodeAll(t, official, item(transcript.RoleDeveloper, "x"))[0]; w.Role != "developer" || string(w.JSON) != `{"role":"developer","content":"x"}` {
 		t.Errorf("OpenAI knows developer messages: %s %s", w.Role, w.JSON)
 	}
 }

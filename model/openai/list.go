@@ -43,7 +43,7 @@ func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 		}
 		input, err1 := strconv.ParseFloat(d.Pricing.Prompt, 64)
 		output, err2 := strconv.ParseFloat(d.Pricing.Completion, 64)
-		if m.accounts && err1 == nil && err2 == nil && input >= 0 && output >= 0 {
+		if m.reportsCost && err1 == nil && err2 == nil && input >= 0 && output >= 0 {
 			info.Price = &model.Price{Input: input * 1e6, Output: output * 1e6, CacheRead: input * 1e6, CacheWrite: input * 1e6}
 		}
 		list = append(list, info)

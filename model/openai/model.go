@@ -39,18 +39,18 @@ type Options struct {
 
 // adapter is one model of a server. It is safe for concurrent use.
 type adapter struct {
-	info      model.Info
-	maxTokens int
-	official  bool // OpenAI itself, which requires the newer parameter names
-	accounts  bool // OpenRouter, which reports the cost of an answer if the request asks for it
-	keyless   bool // OpenAI itself, without a key
-	client    *http.Client
-	base      *url.URL
-	address   string
-	header    http.Header // of every request
-	provider  call.Provider
-	timeouts  model.Timeouts
-	heads     call.HeadCache
+	info        model.Info
+	maxTokens   int
+	official    bool // OpenAI itself, which requires the newer parameter names
+	reportsCost bool // OpenRouter, which reports the cost of an answer if the request asks for it
+	keyless     bool // OpenAI itself, without a key
+	client      *http.Client
+	base        *url.URL
+	address     string
+	header      http.Header // of every request
+	provider    call.Provider
+	timeouts    model.Timeouts
+	heads       call.HeadCache
 }
 
 // New returns the model with a name, such as "gpt-5.1". It does no I/O. Options may be nil.
@@ -73,7 +73,7 @@ func New(name string, o *Options) (model.Model, error) {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
 	key := strings.TrimSpace(o.APIKey)
-	if err := call.KeyFault(key); err != nil {
+	if err := call.CheckKey(key); err != nil {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
@@ -90,8 +90,8 @@ func New(name string, o *Options) (model.Model, error) {
 		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base, o.Header), Now: o.Now},
 	}
 	m.keyless = m.official && key == ""
-	m.accounts = base.Hostname() == "openrouter.ai"
-	m.info.Reported = o.Reported || m.accounts
+	m.reportsCost = base.Hostname() == "openrouter.ai"
+	m.info.Reported = o.Reported || m.reportsCost
 	if o.Price != nil {
 		p := *o.Price
 		m.info.Price = &p

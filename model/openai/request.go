@@ -62,7 +62,7 @@ func (m *adapter) settings(req *model.Request) []byte {
 	s = append(s, `{"model":`...)
 	s = jsonscan.AppendString(s, m.info.Model)
 	s = append(s, `,"stream":true,"stream_options":{"include_usage":true}`...)
-	if m.accounts {
+	if m.reportsCost {
 		s = append(s, `,"usage":{"include":true}`...)
 	}
 	maxTokens := m.maxTokens

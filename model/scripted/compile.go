@@ -16,8 +16,8 @@ import (
 // script is a validated script file.
 type script struct {
 	scriptFile
-	steps []step
-	named map[string]int // index by mark
+	steps  []step
+	byMark map[string]int // index by mark
 }
 
 // step is a [scriptStep] with precomputed values.
@@ -48,11 +48,11 @@ func (f *scriptError) Error() string {
 	return at + ": " + f.err.Error()
 }
 
-func wrong(format string, args ...any) *scriptError {
+func scriptErrorf(format string, args ...any) *scriptError {
 	return &scriptError{err: fmt.Errorf(format, args...)}
 }
 
-func (f *scriptError) under(name string) *scriptError {
+func (f *scriptError) at(name string) *scriptError {
 	if f != nil {
 		f.path = append([]string{name}, f.path...)
 	}
@@ -60,41 +60,41 @@ func (f *scriptError) under(name string) *scriptError {
 }
 
 func compile(p scriptFile) (*script, *scriptError) {
-	s := &script{scriptFile: p, named: map[string]int{}}
+	s := &script{scriptFile: p, byMark: map[string]int{}}
 	if s.Name == "" {
 		s.Name = "play"
 	}
 	switch {
 	case len(p.Steps) == 0:
-		return nil, wrong("steps are missing")
+		return nil, scriptErrorf("steps are missing")
 	case p.Context < 0:
-		return nil, wrong("must not be negative").under(".context")
+		return nil, scriptErrorf("must not be negative").at(".context")
 	case p.MaxOutput < 0:
-		return nil, wrong("must not be negative").under(".max_output")
+		return nil, scriptErrorf("must not be negative").at(".max_output")
 	case p.Chunk < 0:
-		return nil, wrong("must not be negative").under(".chunk")
+		return nil, scriptErrorf("must not be negative").at(".chunk")
 	}
 	if f := p.Delay.check(); f != nil {
-		return nil, f.under(".delay")
+		return nil, f.at(".delay")
 	}
 	for i, st := range p.Steps {
 		c, f := compileStep(st, i)
-		if _, twice := s.named[c.mark]; f == nil && twice {
-			f = wrong("duplicate step name %q", c.mark).under(".name")
+		if _, twice := s.byMark[c.mark]; f == nil && twice {
+			f = scriptErrorf("duplicate step name %q", c.mark).at(".name")
 		}
 		if f != nil {
-			return nil, f.under(fmt.Sprintf("[%d]", i)).under(".steps")
+			return nil, f.at(fmt.Sprintf("[%d]", i)).at(".steps")
 		}
-		s.named[c.mark] = i
+		s.byMark[c.mark] = i
 		s.steps = append(s.steps, c)
 	}
 	for i, st := range s.steps {
-		f := s.checkAfter(st.when).under(".when")
+		f := s.checkAfter(st.when).at(".when")
 		if f == nil {
-			f = s.checkAfter(st.expect).under(".expect")
+			f = s.checkAfter(st.expect).at(".expect")
 		}
 		if f != nil {
-			return nil, f.under(fmt.Sprintf("[%d]", i)).under(".steps")
+			return nil, f.at(fmt.Sprintf("[%d]", i)).at(".steps")
 		}
 	}
 	return s, nil
@@ -104,8 +104,8 @@ func (s *script) checkAfter(m *match) *scriptError {
 	if m == nil || m.After == "" {
 		return nil
 	}
-	if _, ok := s.named[m.After]; !ok {
-		return wrong("unknown step %q", m.After).under(".after")
+	if _, ok := s.byMark[m.After]; !ok {
+		return scriptErrorf("unknown step %q", m.After).at(".after")
 	}
 	return nil
 }
@@ -116,57 +116,57 @@ func compileStep(s scriptStep, i int) (c step, f *scriptError) {
 	case s.Name == "":
 		c.mark = fmt.Sprintf("#%d", i+1)
 	case s.Name[0] == '#':
-		return c, wrong("must not start with #").under(".name")
+		return c, scriptErrorf("must not start with #").at(".name")
 	}
 	switch s.Finish {
 	case "", transcript.FinishStop, transcript.FinishToolUse, transcript.FinishMaxTokens,
 		transcript.FinishRefusal:
 	default:
-		return c, wrong("%q is not one of stop, tool_use, max_tokens, refusal", s.Finish).under(".finish")
+		return c, scriptErrorf("%q is not one of stop, tool_use, max_tokens, refusal", s.Finish).at(".finish")
 	}
 	if s.Chunk < 0 {
-		return c, wrong("must not be negative").under(".chunk")
+		return c, scriptErrorf("must not be negative").at(".chunk")
 	}
 	if s.Delay != nil {
 		if f := s.Delay.check(); f != nil {
-			return c, f.under(".delay")
+			return c, f.at(".delay")
 		}
 	}
 	if s.Text == "" && s.Thinking == "" && len(s.ToolUses) == 0 && s.Error == nil {
-		return c, wrong("a step needs text, thinking, tool_uses or error")
+		return c, scriptErrorf("a step needs text, thinking, tool_uses or error")
 	}
 	if c.when, f = compileMatch(s.When); f != nil {
-		return c, f.under(".when")
+		return c, f.at(".when")
 	}
 	if c.expect, f = compileMatch(s.Expect); f != nil {
-		return c, f.under(".expect")
+		return c, f.at(".expect")
 	}
 	ids := map[string]bool{}
 	for k, u := range s.ToolUses {
 		part, f := u.compile()
 		if f == nil && u.ID != "" && ids[u.ID] {
-			f = wrong("duplicate id in this step").under(".id")
+			f = scriptErrorf("duplicate id in this step").at(".id")
 		}
 		if f != nil {
-			return c, f.under(fmt.Sprintf("[%d]", k)).under(".tool_uses")
+			return c, f.at(fmt.Sprintf("[%d]", k)).at(".tool_uses")
 		}
 		ids[u.ID] = true
 		c.uses = append(c.uses, part)
 	}
 	if s.Error != nil {
 		if c.fail, f = s.Error.compile(); f != nil {
-			return c, f.under(".error")
+			return c, f.at(".error")
 		}
 	}
 	return c, nil
 }
 
-func (d playDelay) check() *scriptError {
+func (d scriptDelay) check() *scriptError {
 	switch {
 	case d.Before < 0:
-		return wrong("must not be negative").under(".before")
+		return scriptErrorf("must not be negative").at(".before")
 	case d.Chunk < 0:
-		return wrong("must not be negative").under(".chunk")
+		return scriptErrorf("must not be negative").at(".chunk")
 	}
 	return nil
 }
@@ -176,32 +176,32 @@ func compileMatch(m *stepMatch) (*match, *scriptError) {
 		return nil, nil
 	}
 	if *m == (stepMatch{}) {
-		return nil, wrong("a condition is missing; any: true matches everything")
+		return nil, scriptErrorf("a condition is missing; any: true matches everything")
 	}
 	c := &match{stepMatch: *m}
 	for _, e := range []struct {
 		key, text string
 		to        **regexp.Regexp
-	}{{".user_matches", m.UserMatches, &c.user}, {".told_matches", m.ToldMatches, &c.notification}, {".result_matches", m.ResultMatches, &c.result}} {
+	}{{".user_matches", m.UserMatches, &c.user}, {".told_matches", m.NotificationMatches, &c.notification}, {".result_matches", m.ResultMatches, &c.result}} {
 		if e.text == "" {
 			continue
 		}
 		re, err := regexp.Compile(e.text)
 		if err != nil {
-			return nil, (&scriptError{err: err}).under(e.key)
+			return nil, (&scriptError{err: err}).at(e.key)
 		}
 		*e.to = re
 	}
 	return c, nil
 }
 
-func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
+func (u scriptToolUse) compile() (transcript.ToolUse, *scriptError) {
 	part := transcript.ToolUse{ID: u.ID, Name: u.Tool, Input: json.RawMessage("{}")}
 	switch {
 	case u.Tool == "":
-		return part, wrong("a tool is missing")
+		return part, scriptErrorf("a tool is missing")
 	case u.Input != nil && u.RawInput != "":
-		return part, wrong("input is already set").under(".raw_input")
+		return part, scriptErrorf("input is already set").at(".raw_input")
 	case u.RawInput != "" && json.Valid([]byte(u.RawInput)):
 		part.Input = json.RawMessage(u.RawInput)
 	case u.RawInput != "": // in the form in which the adapters store it: the text, marked as malformed
@@ -210,7 +210,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 	case u.Input != nil:
 		v, err := appendJSON(nil, u.Input)
 		if err != nil {
-			return part, (&scriptError{err: fmt.Errorf("not valid as JSON: %w", err)}).under(".input")
+			return part, (&scriptError{err: fmt.Errorf("not valid as JSON: %w", err)}).at(".input")
 		}
 		part.Input = v
 	}
@@ -250,11 +250,11 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 	return append(b, text...), err
 }
 
-func (e playFailure) compile() (model.Error, *scriptError) {
+func (e scriptFailure) compile() (model.Error, *scriptError) {
 	kind, status := model.ErrorKind(e.Kind), 0
 	switch kind {
 	case "":
-		return model.Error{}, wrong("a kind is missing")
+		return model.Error{}, scriptErrorf("a kind is missing")
 	case model.ErrorRateLimit:
 		status = 429
 	case model.ErrorOverloaded:
@@ -271,16 +271,16 @@ func (e playFailure) compile() (model.Error, *scriptError) {
 		kind = model.ErrorMalformed
 	case model.ErrorNetwork, model.ErrorRefused:
 	default:
-		return model.Error{}, wrong("%q is not one of rate_limit, overloaded, network, auth, invalid, "+
-			"context_too_long, refused, not_found, malformed", e.Kind).under(".kind")
+		return model.Error{}, scriptErrorf("%q is not one of rate_limit, overloaded, network, auth, invalid, "+
+			"context_too_long, refused, not_found, malformed", e.Kind).at(".kind")
 	}
 	switch {
 	case e.RetryAfter < 0:
-		return model.Error{}, wrong("must not be negative").under(".retry_after")
+		return model.Error{}, scriptErrorf("must not be negative").at(".retry_after")
 	case e.AfterChunks < 0:
-		return model.Error{}, wrong("must not be negative").under(".after_chunks")
+		return model.Error{}, scriptErrorf("must not be negative").at(".after_chunks")
 	case e.Times < 0:
-		return model.Error{}, wrong("must not be negative").under(".times")
+		return model.Error{}, scriptErrorf("must not be negative").at(".times")
 	}
 	if e.Status != 0 {
 		status = e.Status

@@ -1,7 +1,7 @@
 // Package scripted is a model that answers from a script file. It is for tests, for demos, and for
 // trying out a setup without a key or a server.
 //
-//	             scriptFile.yaml ──Load──► Model
+//	             script.yaml ──Load──► Model
 //	                                  ▲ │
 //	what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
 //

@@ -9,10 +9,10 @@ import (
 func (s *script) next(sc *requestView) (int, error) {
 	for i, st := range s.steps {
 		if st.when != nil && st.when.fits(sc) {
-			return i, st.expected(sc)
+			return i, st.checkExpect(sc)
 		}
 	}
-	at, known := s.named[sc.after]
+	at, known := s.byMark[sc.after]
 	skip := sc.without
 	if !known {
 		at = -1
@@ -26,20 +26,20 @@ func (s *script) next(sc *requestView) (int, error) {
 			skip--
 			continue
 		}
-		return i, st.expected(sc)
+		return i, st.checkExpect(sc)
 	}
-	return 0, fmt.Errorf("no step of the script matches: %s; expected: %s", sc, s.wanted())
+	return 0, fmt.Errorf("no step of the script matches: %s; expected: %s", sc, s.conditions())
 }
 
-func (st *step) expected(sc *requestView) error {
+func (st *step) checkExpect(sc *requestView) error {
 	if st.expect == nil || st.expect.fits(sc) {
 		return nil
 	}
 	return fmt.Errorf("step %s expects %s; received: %s", st.mark, st.expect, sc)
 }
 
-// wanted lists the conditions of the steps, for an error message.
-func (s *script) wanted() string {
+// conditions lists the conditions of the steps, for an error message.
+func (s *script) conditions() string {
 	var all []string
 	for _, st := range s.steps {
 		if st.when != nil {
@@ -85,7 +85,7 @@ func (m *match) String() string {
 	add(m.User != "", "user containing %q", m.User)
 	add(m.UserMatches != "", "user matching %q", m.UserMatches)
 	add(m.Notification != "", "notification containing %q", m.Notification)
-	add(m.ToldMatches != "", "notification matching %q", m.ToldMatches)
+	add(m.NotificationMatches != "", "notification matching %q", m.NotificationMatches)
 	add(m.Tool != "", "result of %s", m.Tool)
 	add(m.Result != "", "result containing %q", m.Result)
 	add(m.ResultMatches != "", "result matching %q", m.ResultMatches)

@@ -40,7 +40,7 @@ type scriptedModel struct {
 
 // New returns a model for a script in YAML. Options may be nil. An error in the script has its line and
 // column.
-func New(yaml []byte, o *Options) (model.Model, error) { return newPlayer(yaml, "", o) }
+func New(yaml []byte, o *Options) (model.Model, error) { return newModel(yaml, "", o) }
 
 // Load is [New] for a script file.
 func Load(path string, o *Options) (model.Model, error) {
@@ -48,10 +48,10 @@ func Load(path string, o *Options) (model.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scripted: %w", err)
 	}
-	return newPlayer(b, path+":", o)
+	return newModel(b, path+":", o)
 }
 
-func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
+func newModel(yaml []byte, place string, o *Options) (model.Model, error) {
 	p, err := parse(yaml)
 	if err != nil {
 		return nil, fmt.Errorf("scripted: %s%w", place, err)

@@ -11,20 +11,20 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// playError is an error in a script, with its position.
-type playError struct {
+// positionError is an error in a script, with its position.
+type positionError struct {
 	Line, Column int // from 1; 0 if unknown
 	Message      string
 }
 
-func (e *playError) Error() string {
+func (e *positionError) Error() string {
 	if e.Line == 0 {
 		return e.Message
 	}
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// parse parses a script. Errors are a [playError].
+// parse parses a script. Errors are a [positionError].
 func parse(b []byte) (scriptFile, error) {
 	file, err := parser.ParseBytes(b, 0)
 	if err != nil {
@@ -32,9 +32,9 @@ func parse(b []byte) (scriptFile, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return scriptFile{}, &playError{Message: fmt.Sprintf("the file has %d documents; a script is a single document", len(file.Docs))}
+		return scriptFile{}, &positionError{Message: fmt.Sprintf("the file has %d documents; a script is a single document", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return scriptFile{}, &playError{Message: "the file is empty"}
+		return scriptFile{}, &positionError{Message: "the file is empty"}
 	}
 	if err := checkDurations(file.Docs[0].Body); err != nil {
 		return scriptFile{}, err
@@ -44,7 +44,7 @@ func parse(b []byte) (scriptFile, error) {
 		return scriptFile{}, syntaxError(err)
 	}
 	if _, f := compile(p); f != nil {
-		e := &playError{Message: f.Error()}
+		e := &positionError{Message: f.Error()}
 		e.Line, e.Column = position(file, f.path)
 		return scriptFile{}, e
 	}
@@ -64,7 +64,7 @@ func checkDurations(doc ast.Node) error {
 
 type durationCheck struct {
 	inDelay bool
-	fault   *playError
+	fault   *positionError
 }
 
 func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
@@ -84,7 +84,7 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 	case key == "retry_after", c.inDelay && (key == "before" || key == "chunk"):
 		t := pair.Value.GetToken()
 		if _, err := time.ParseDuration(t.Value); err != nil && pair.Value.Type() != ast.AliasType {
-			c.fault = &playError{
+			c.fault = &positionError{
 				Line: t.Position.Line, Column: t.Position.Column,
 				Message: fmt.Sprintf("%s: %q is not a duration such as 200ms or 1.5s", key, t.Value),
 			}
@@ -93,8 +93,8 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 	return c
 }
 
-func syntaxError(err error) *playError {
-	e := &playError{Message: err.Error()}
+func syntaxError(err error) *positionError {
+	e := &positionError{Message: err.Error()}
 	if ye, ok := errors.AsType[yaml.Error](err); ok {
 		e.Message = ye.GetMessage()
 		if t := ye.GetToken(); t != nil && t.Position != nil {

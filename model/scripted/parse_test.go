@@ -62,7 +62,7 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("%s: no error", tt.name)
 			continue
 		}
-		if _, ok := errors.AsType[*playError](err); !ok || !strings.Contains(err.Error(), tt.want) {
+		if _, ok := errors.AsType[*positionError](err); !ok || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
@@ -73,17 +73,17 @@ func TestParse(t *testing.T) {
 	isError := true
 	want := scriptFile{
 		Name: "n", Context: 10, MaxOutput: 5, Price: &model.Price{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4},
-		Chunk: 7, Delay: playDelay{Before: time.Second, Chunk: time.Millisecond},
+		Chunk: 7, Delay: scriptDelay{Before: time.Second, Chunk: time.Millisecond},
 		Steps: []scriptStep{{
 			Name: "s", When: &stepMatch{Any: true},
 			Expect: &stepMatch{
-				User: "u", UserMatches: "um", Notification: "to", ToldMatches: "tm", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
+				User: "u", UserMatches: "um", Notification: "to", NotificationMatches: "tm", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
 				System: "sys", After: "s", MinItems: 1, MaxItems: 2,
 			},
-			Thinking: "th", Text: "tx 😀", ToolUses: []playToolUse{{ID: "i", Tool: "T", RawInput: "{"}},
+			Thinking: "th", Text: "tx 😀", ToolUses: []scriptToolUse{{ID: "i", Tool: "T", RawInput: "{"}},
 			Finish: transcript.FinishMaxTokens, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
-			Error: &playFailure{Kind: "auth", Message: "m", Status: 418, RetryAfter: time.Minute, AfterChunks: 1, Times: 2},
-			Chunk: 3, Delay: &playDelay{Before: time.Hour},
+			Error: &scriptFailure{Kind: "auth", Message: "m", Status: 418, RetryAfter: time.Minute, AfterChunks: 1, Times: 2},
+			Chunk: 3, Delay: &scriptDelay{Before: time.Hour},
 		}},
 	}
 	for _, file := range []string{"all.yaml", "all.json"} {
@@ -118,7 +118,7 @@ func TestLoadErrors(t *testing.T) {
 }
 
 // The play of the package doc is a play.
-func TestDocPlay(t *testing.T) {
+func TestDocScript(t *testing.T) {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
@@ -147,14 +147,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("steps: [{text: &a x, thinking: *a}]"))
 	f.Add([]byte("steps: [{tool_uses: [{tool: T, input: {1: 2, ? [a] : b}}]}]"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := New(b, &Options{Sleep: instant})
+		m, err := New(b, &Options{Sleep: noSleep})
 		if err != nil {
-			if _, ok := errors.AsType[*playError](err); !ok {
+			if _, ok := errors.AsType[*positionError](err); !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return
 		}
-		k := &talk{t: t}
+		k := &conversation{t: t}
 		k.user("hi")
 		_, _, _ = stream(t.Context(), m, k.request(m))
 	})

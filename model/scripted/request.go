@@ -29,8 +29,8 @@ type result struct {
 	isError    bool
 }
 
-// newScene parses a request. It rejects a request that a provider would reject.
-func newScene(req *model.Request) (*requestView, error) {
+// newRequestView parses a request. It rejects a request that a provider would reject.
+func newRequestView(req *model.Request) (*requestView, error) {
 	s := &requestView{system: req.System, bytes: len(req.System)}
 	for _, t := range req.Tools {
 		s.bytes += len(t.Name) + len(t.Description) + len(t.Input)

@@ -13,13 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// talk is a transcript that grows by what a model answers.
-type talk struct {
+// conversation is a transcript that grows by what a model answers.
+type conversation struct {
 	t     *testing.T
 	items []transcript.Encoded
 }
 
-func (k *talk) add(it transcript.Item) {
+func (k *conversation) add(it transcript.Item) {
 	k.t.Helper()
 	it.ID = fmt.Sprintf("i%d", len(k.items))
 	e, err := it.Encode()
@@ -29,10 +29,10 @@ func (k *talk) add(it transcript.Item) {
 	k.items = append(k.items, e)
 }
 
-func (k *talk) user(text string) { k.add(transcript.UserText(text)) }
+func (k *conversation) user(text string) { k.add(transcript.UserText(text)) }
 
 // answer gives every open use the same result.
-func (k *talk) answer(text string, isError bool) {
+func (k *conversation) answer(text string, isError bool) {
 	for _, u := range k.items[len(k.items)-1].Uses() {
 		k.add(transcript.ToolResult{
 			UseID: u.ID, IsError: isError, Content: []transcript.Part{transcript.Text{Text: text}},
@@ -40,7 +40,7 @@ func (k *talk) answer(text string, isError bool) {
 	}
 }
 
-func (k *talk) request(m model.Model) *model.Request {
+func (k *conversation) request(m model.Model) *model.Request {
 	k.t.Helper()
 	req := &model.Request{}
 	for _, e := range k.items {
@@ -54,7 +54,7 @@ func (k *talk) request(m model.Model) *model.Request {
 }
 
 // next lets m answer and keeps the answer.
-func (k *talk) next(m model.Model) transcript.Item {
+func (k *conversation) next(m model.Model) transcript.Item {
 	k.t.Helper()
 	_, it, err := stream(k.t.Context(), m, k.request(m))
 	if err != nil {
@@ -114,7 +114,7 @@ steps:
 
 func TestStepsInOrder(t *testing.T) {
 	m := modelOf(t, mending, nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("mend it")
 	var said []string
 	for range 2 {
@@ -134,7 +134,7 @@ func TestStepsInOrder(t *testing.T) {
 
 // Every step is asked of a model of its own, as after a crash.
 func TestANewProcessGoesOn(t *testing.T) {
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("mend it")
 	for _, want := range []struct{ tool, result string }{
 		{"Bash", "fine"}, {"Edit", history.OutcomeUnknown}, {"Read", "y"}, {"", ""},
@@ -156,7 +156,7 @@ func TestANewProcessGoesOn(t *testing.T) {
 // Answers without a mark, of other models or broken off, count as a step each.
 func TestAnswersWithoutAMark(t *testing.T) {
 	m := modelOf(t, "steps: [{text: a}, {text: b, when: {user: zzz}}, {text: c}, {text: d}]", nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("1")
 	k.add(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "foreign"}}})
 	k.user("2")
@@ -178,14 +178,14 @@ steps:
   - {when: {system: summarise}, text: all went well}
   - {when: {user: go on}, text: later}
 `, nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("<history>…</history>")
 	req := k.request(m)
 	req.System = "You summarise."
 	if _, it, err := stream(t.Context(), m, req); err != nil || it.Text() != "all went well" {
 		t.Errorf("the summary is %q, %v", it.Text(), err)
 	}
-	k = &talk{t: t}
+	k = &conversation{t: t}
 	k.add(transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "all went well"}}})
 	k.user("go on")
 	if got := k.next(m).Text(); got != "later" {
@@ -211,8 +211,8 @@ func TestMatch(t *testing.T) {
 		{"user does not match", stepMatch{UserMatches: `^count`}, false},
 		{"told", stepMatch{Notification: "ann is"}, true},
 		{"told of another", stepMatch{Notification: "zoe is"}, false},
-		{"told matches", stepMatch{ToldMatches: `(?m)^bob`}, true},
-		{"told does not match", stepMatch{ToldMatches: `^bob`}, false},
+		{"told matches", stepMatch{NotificationMatches: `(?m)^bob`}, true},
+		{"told does not match", stepMatch{NotificationMatches: `^bob`}, false},
 		{"tool", stepMatch{Tool: "Read"}, true},
 		{"other tool", stepMatch{Tool: "Edit"}, false},
 		{"result", stepMatch{Result: "alp"}, true},
@@ -251,7 +251,7 @@ func TestMatch(t *testing.T) {
 
 func TestExpect(t *testing.T) {
 	m := modelOf(t, "steps: [{name: one, expect: {user: count, min_items: 1}, text: a}]", nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("sing")
 	_, _, err := stream(t.Context(), m, k.request(m))
 	e := failure(t, err)
@@ -274,7 +274,7 @@ func TestUnsoundRequests(t *testing.T) {
 		"second result":    {hi, use, res, res},
 		"result too late":  {hi, use, hi, res},
 	} {
-		k := &talk{t: t}
+		k := &conversation{t: t}
 		for _, it := range items {
 			k.add(it)
 		}
@@ -324,7 +324,7 @@ func TestOptionsAndInfo(t *testing.T) {
 	if m.Info().Price.Input != 3 {
 		t.Error("the price can be changed from outside")
 	}
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("hi")
 	req := k.request(m)
 	_, it, err := stream(t.Context(), m, req)
@@ -345,4 +345,4 @@ func TestOptionsAndInfo(t *testing.T) {
 	}
 }
 
-func instant(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }

@@ -28,7 +28,7 @@ func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq
 			copied.Tools, copied.Messages = slices.Clone(req.Tools), slices.Clone(req.Messages)
 			m.opts.Record(copied)
 		}
-		sc, err := newScene(req)
+		sc, err := newRequestView(req)
 		if err != nil {
 			yield(nil, refusal(err))
 			return
@@ -45,14 +45,14 @@ func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq
 			yield(nil, refusal(err))
 			return
 		}
-		p := &stepRun{ctx: ctx, model: m, step: m.script.steps[i], scene: sc, yield: yield}
+		p := &stepRun{ctx: ctx, model: m, step: m.script.steps[i], request: sc, yield: yield}
 		p.fails = m.fails(&p.step, sc)
 		item, err := p.item(req)
 		if err != nil {
 			yield(nil, refusal(err))
 			return
 		}
-		if p.play(item) {
+		if p.emit(item) {
 			yield(model.Answer{Item: item}, nil)
 		}
 	}
@@ -79,12 +79,12 @@ func (m *scriptedModel) fails(st *step, sc *requestView) bool {
 
 // stepRun is the execution of one step.
 type stepRun struct {
-	ctx   context.Context
-	model *scriptedModel
-	step  step
-	scene *requestView
-	yield func(model.Event, error) bool
-	fails bool
+	ctx     context.Context
+	model   *scriptedModel
+	step    step
+	request *requestView
+	yield   func(model.Event, error) bool
+	fails   bool
 
 	chunks         int // yielded so far
 	thinking, text strings.Builder
@@ -96,7 +96,7 @@ func (p *stepRun) item(req *model.Request) (transcript.Item, error) {
 	if p.step.Thinking != "" {
 		it.Parts = append(it.Parts, transcript.Thinking{Text: p.step.Thinking})
 	}
-	if text := strings.ReplaceAll(p.step.Text, "{{last_result}}", p.scene.lastResult()); text != "" {
+	if text := strings.ReplaceAll(p.step.Text, "{{last_result}}", p.request.lastResult()); text != "" {
 		it.Parts = append(it.Parts, transcript.Text{Text: text})
 	}
 	prefix := ""
@@ -120,7 +120,7 @@ func (p *stepRun) item(req *model.Request) (transcript.Item, error) {
 			it.Finish = transcript.FinishToolUse
 		}
 	}
-	usage := transcript.Usage{Input: int64(p.scene.bytes / bytesPerToken), Output: int64(len(parts) / bytesPerToken)}
+	usage := transcript.Usage{Input: int64(p.request.bytes / bytesPerToken), Output: int64(len(parts) / bytesPerToken)}
 	if p.step.Usage != nil {
 		usage = *p.step.Usage
 	}
@@ -142,8 +142,8 @@ func usePrefix(mark string, req *model.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// play yields the deltas of an answer, and reports whether the answer was completed.
-func (p *stepRun) play(it transcript.Item) bool {
+// emit yields the deltas of an answer, and reports whether the answer was completed.
+func (p *stepRun) emit(it transcript.Item) bool {
 	d := p.model.script.Delay
 	if p.step.Delay != nil {
 		d = *p.step.Delay
@@ -200,7 +200,7 @@ func (p *stepRun) deltas(it transcript.Item) iter.Seq[model.Event] {
 				if !yield(model.ToolInputDelta{Use: part.ID, Tool: part.Name}) {
 					return
 				}
-				for piece := range pieces(written(part), size) {
+				for piece := range pieces(inputText(part), size) {
 					if !yield(model.ToolInputDelta{Use: part.ID, Tool: part.Name, JSON: piece}) {
 						return
 					}
@@ -210,8 +210,8 @@ func (p *stepRun) deltas(it transcript.Item) iter.Seq[model.Event] {
 	}
 }
 
-// written returns a tool use's input as the model writes it.
-func written(u transcript.ToolUse) string {
+// inputText returns a tool use's input as the model writes it.
+func inputText(u transcript.ToolUse) string {
 	var s string
 	if u.Extra != nil && json.Unmarshal(u.Input, &s) == nil {
 		return s

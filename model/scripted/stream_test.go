@@ -23,7 +23,7 @@ steps:
     tool_uses: [{id: u1, tool: T, input: {b: 1, a: [x, null, true, 9007199254740993, 1.5, "<&>"]}}]
   - {text: "", chunk: 100, tool_uses: [{tool: Nope, raw_input: '{"a": '}, {tool: T}, {tool: T, raw_input: ' {"a": 1} '}]}
 `, nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("hi")
 	deltas, it, err := stream(t.Context(), m, k.request(m))
 	if err != nil {
@@ -75,7 +75,7 @@ steps:
 // The same request gets the same ids, and another one others.
 func TestUseIDs(t *testing.T) {
 	m := modelOf(t, "steps: [{when: {any: true}, tool_uses: [{tool: T}]}]", nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("hi")
 	seen := map[string]bool{}
 	for range 5 {
@@ -94,7 +94,7 @@ func TestUseIDs(t *testing.T) {
 
 func TestLastResult(t *testing.T) {
 	m := modelOf(t, `steps: [{tool_uses: [{tool: T}]}, {text: "It says {{last_result}}."}]`, nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("hi")
 	k.next(m)
 	use := k.items[1].UseIDs()[0]
@@ -123,7 +123,7 @@ func TestErrors(t *testing.T) {
 		"refused":          {model.ErrorRefused, 0, false},
 	} {
 		m := modelOf(t, fmt.Sprintf("steps: [{error: {kind: %s, retry_after: 2s, message: no}}]", kind), nil)
-		k := &talk{t: t}
+		k := &conversation{t: t}
 		k.user("hi")
 		for range 2 {
 			deltas, _, err := stream(t.Context(), m, k.request(m))
@@ -138,7 +138,7 @@ func TestErrors(t *testing.T) {
 
 func TestErrorTimes(t *testing.T) {
 	m := modelOf(t, "steps: [{text: a, error: {kind: overloaded, status: 503, times: 2}}, {text: b, error: {kind: network, times: 1}}]", nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	for _, fails := range []int{2, 1} {
 		k.user("hi")
 		for range fails {
@@ -159,7 +159,7 @@ func TestBreakingOff(t *testing.T) {
 		text, thought string
 	}{{1, "", "th"}, {3, "On", "thin"}, {99, "One two", "thin"}} {
 		m := modelOf(t, fmt.Sprintf("steps: [{thinking: thin, text: One two, chunk: 2, error: {kind: network, after_chunks: %d}}]", tt.after), nil)
-		k := &talk{t: t}
+		k := &conversation{t: t}
 		k.user("hi")
 		_, _, err := stream(t.Context(), m, k.request(m))
 		p := failure(t, err).Partial
@@ -168,7 +168,7 @@ func TestBreakingOff(t *testing.T) {
 		}
 	}
 	m := modelOf(t, "steps: [{tool_uses: [{tool: T}], error: {kind: network, after_chunks: 1}}]", nil)
-	k := &talk{t: t}
+	k := &conversation{t: t}
 	k.user("hi")
 	if _, _, err := stream(t.Context(), m, k.request(m)); failure(t, err).Partial != nil {
 		t.Error("half a tool use was kept")
@@ -186,7 +186,7 @@ steps:
 func TestDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := modelOf(t, slow, nil)
-		k := &talk{t: t}
+		k := &conversation{t: t}
 		for _, want := range []time.Duration{1300 * time.Millisecond, 5 * time.Second} {
 			k.user("hi")
 			began := time.Now()
@@ -201,7 +201,7 @@ func TestDelays(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := modelOf(t, slow, nil)
-		k := &talk{t: t}
+		k := &conversation{t: t}
 		k.user("hi")
 		ctx, cancel := context.WithTimeout(t.Context(), 1250*time.Millisecond)
 		defer cancel()
@@ -211,8 +211,8 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("%+v, partial %+v", e, e.Partial)
 		}
 	})
-	m := modelOf(t, slow, &Options{Sleep: instant})
-	k := &talk{t: t}
+	m := modelOf(t, slow, &Options{Sleep: noSleep})
+	k := &conversation{t: t}
 	k.user("hi")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -224,8 +224,8 @@ func TestCancelled(t *testing.T) {
 
 // A reader that stops reading stops the play.
 func TestBreak(t *testing.T) {
-	m := modelOf(t, slow, &Options{Sleep: instant})
-	k := &talk{t: t}
+	m := modelOf(t, slow, &Options{Sleep: noSleep})
+	k := &conversation{t: t}
 	k.user("hi")
 	n := 0
 	for range m.Stream(t.Context(), k.request(m)) {

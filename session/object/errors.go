@@ -22,7 +22,7 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	}
 	if cause := ctx.Err(); cause != nil {
 		if errors.Is(cause, context.DeadlineExceeded) {
-			s.bucket.client.HangUp() // the server may have disappeared, so requests on idle connections would get no answer either
+			s.bucket.client.CloseIdleConnections() // the server may have disappeared, so requests on idle connections would get no answer either
 		}
 		return cause
 	}

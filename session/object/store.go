@@ -108,7 +108,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	s.board = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
 	if err := s.setUp(ctx, p.versions); err != nil {
 		s.stop()
-		client.HangUp()
+		client.CloseIdleConnections()
 		return nil, s.explain(ctx, "open", "", err)
 	}
 	return s, nil
@@ -236,7 +236,7 @@ func (s *Store) Close() error {
 	}
 	s.running.Wait()
 	s.stop()
-	s.bucket.client.HangUp()
+	s.bucket.client.CloseIdleConnections()
 	return nil
 }
 

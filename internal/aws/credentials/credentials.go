@@ -26,7 +26,7 @@ type Chain struct {
 	sources []source
 	now     func() time.Time
 
-	busy    chan struct{} // held while the fields below are read or changed
+	lock    chan struct{} // held while the fields below are read or changed
 	known   bool
 	keys    sigv4.Keys // empty: none
 	expires time.Time  // zero: never
@@ -99,22 +99,22 @@ func (e endpoints) chain() *Chain {
 }
 
 func newChain(sources ...source) *Chain {
-	return &Chain{sources: sources, now: time.Now, busy: make(chan struct{}, 1)}
+	return &Chain{sources: sources, now: time.Now, lock: make(chan struct{}, 1)}
 }
 
 const (
-	// lookTime is the time limit of a search for keys.
-	lookTime = time.Minute
-	// lookAgain is the time until the next search, if there were no keys, or if they could not be
+	// searchTime is the time limit of a search for keys.
+	searchTime = time.Minute
+	// searchInterval is the time until the next search, if there were no keys, or if they could not be
 	// refreshed while the old keys are valid.
-	lookAgain = time.Minute
+	searchInterval = time.Minute
 )
 
 // Get returns the keys with which to sign a request. They have no ID if no source is set up.
 func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	select {
-	case c.busy <- struct{}{}:
-		defer func() { <-c.busy }()
+	case c.lock <- struct{}{}:
+		defer func() { <-c.lock }()
 	case <-ctx.Done():
 		return sigv4.Keys{}, ctx.Err()
 	}
@@ -122,7 +122,7 @@ func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	if c.known && (c.refresh.IsZero() || now.Before(c.refresh)) {
 		return c.keys, nil
 	}
-	look, stop := context.WithTimeout(ctx, lookTime)
+	look, stop := context.WithTimeout(ctx, searchTime)
 	defer stop()
 	f, err := c.find(look)
 	if err == nil && f.keys.ID == "" && c.keys.ID != "" {
@@ -133,7 +133,7 @@ func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	case ctx.Err() != nil:
 		return sigv4.Keys{}, ctx.Err()
 	case c.known && c.keys.ID != "" && now.Before(c.expires):
-		c.refresh = now.Add(lookAgain)
+		c.refresh = now.Add(searchInterval)
 		return c.keys, nil
 	default:
 		return sigv4.Keys{}, err
@@ -141,7 +141,7 @@ func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	c.known, c.keys, c.expires, c.refresh = true, f.keys, f.expires, time.Time{}
 	switch {
 	case f.keys.ID == "":
-		c.refresh = now.Add(lookAgain)
+		c.refresh = now.Add(searchInterval)
 	case !f.expires.IsZero():
 		left := f.expires.Sub(now)
 		c.refresh = now.Add(left - left/5)
@@ -151,11 +151,11 @@ func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 
 // Expired is called after a server rejected keys as expired: the next Get searches for keys again.
 func (c *Chain) Expired(k sigv4.Keys) {
-	c.busy <- struct{}{}
+	c.lock <- struct{}{}
 	if c.keys == k && !c.expires.IsZero() {
 		c.known = false
 	}
-	<-c.busy
+	<-c.lock
 }
 
 // find tries the sources in order.

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// alone gives a test its own home and unsets all variables about keys.
-func alone(t *testing.T) (home string) {
+// isolate gives a test its own home and unsets all variables about keys.
+func isolate(t *testing.T) (home string) {
 	t.Helper()
 	for _, line := range os.Environ() {
 		name, _, _ := strings.Cut(line, "=")
@@ -71,7 +71,7 @@ func TestEnvironment(t *testing.T) {
 		{"nothing", "", sigv4.Keys{}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			alone(t)
+			isolate(t)
 			for _, pair := range strings.Fields(c.set) {
 				name, value, _ := strings.Cut(pair, "=")
 				t.Setenv(name, value)
@@ -87,8 +87,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// ticking is a source whose keys are good for an hour, on a clock that a test moves.
-type ticking struct {
+// tickingSource is a source whose keys are good for an hour, on a clock that a test moves.
+type tickingSource struct {
 	mu    sync.Mutex
 	now   time.Time
 	n     int
@@ -96,7 +96,7 @@ type ticking struct {
 	empty bool
 }
 
-func (k *ticking) chain() *Chain {
+func (k *tickingSource) chain() *Chain {
 	c := newChain(source{"the test", func(context.Context) (found, error) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -111,7 +111,7 @@ func (k *ticking) chain() *Chain {
 }
 
 func TestRefresh(t *testing.T) {
-	k := &ticking{now: time.Unix(1e9, 0)}
+	k := &tickingSource{now: time.Unix(1e9, 0)}
 	c := k.chain()
 	want := func(id string) {
 		t.Helper()
@@ -150,7 +150,7 @@ func TestRefresh(t *testing.T) {
 }
 
 func TestExpired(t *testing.T) {
-	k := &ticking{now: time.Unix(1e9, 0)}
+	k := &tickingSource{now: time.Unix(1e9, 0)}
 	c := k.chain()
 	first, _ := c.Get(t.Context())
 	c.Expired(first)
@@ -168,7 +168,7 @@ func TestExpired(t *testing.T) {
 }
 
 func TestMissingKeysAreSearchedOncePerMinute(t *testing.T) {
-	k := &ticking{now: time.Unix(1e9, 0), empty: true}
+	k := &tickingSource{now: time.Unix(1e9, 0), empty: true}
 	c := k.chain()
 	for range 3 {
 		if got, err := c.Get(t.Context()); got.ID != "" || err != nil {

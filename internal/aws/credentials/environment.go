@@ -15,9 +15,9 @@ func environment(context.Context) (found, error) {
 	case id != "" && secret != "":
 		return found{keys: sigv4.Keys{ID: id, Secret: secret, Token: os.Getenv("AWS_SESSION_TOKEN")}}, nil
 	case id != "":
-		return found{}, half(idName, "AWS_SECRET_ACCESS_KEY")
+		return found{}, halfSetError(idName, "AWS_SECRET_ACCESS_KEY")
 	case secret != "":
-		return found{}, half(secretName, "AWS_ACCESS_KEY_ID")
+		return found{}, halfSetError(secretName, "AWS_ACCESS_KEY_ID")
 	}
 	var incomplete error
 	for _, names := range [][2]string{{"MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"}, {"MINIO_ACCESS_KEY", "MINIO_SECRET_KEY"}} {
@@ -26,9 +26,9 @@ func environment(context.Context) (found, error) {
 		case id != "" && secret != "":
 			return found{keys: sigv4.Keys{ID: id, Secret: secret}}, nil
 		case id != "":
-			incomplete = half(names[0], names[1])
+			incomplete = halfSetError(names[0], names[1])
 		case secret != "":
-			incomplete = half(names[1], names[0])
+			incomplete = halfSetError(names[1], names[0])
 		}
 	}
 	if incomplete != nil {
@@ -47,6 +47,6 @@ func firstOf(names ...string) (value, name string) {
 	return "", ""
 }
 
-func half(there, missing string) error {
+func halfSetError(there, missing string) error {
 	return &Error{Source: "the environment", Err: halfError{there, missing}, Hint: "set both or neither"}
 }

@@ -44,7 +44,7 @@ func (e endpoints) profile(ctx context.Context, name string) (found, error) {
 	if p == nil {
 		return found{}, &Error{Source: "profile " + name, Err: errNoProfile, Hint: "aws configure list-profiles"}
 	}
-	f, err := e.ofProfile(ctx, name, p, all)
+	f, err := e.profileKeys(ctx, name, p, all)
 	switch er, ok := errors.AsType[*Error](err); {
 	case err == nil || errors.Is(err, errNone):
 	case ok:
@@ -55,7 +55,7 @@ func (e endpoints) profile(ctx context.Context, name string) (found, error) {
 	return f, err
 }
 
-func (e endpoints) ofProfile(ctx context.Context, name string, p map[string]string, all iniFile) (found, error) {
+func (e endpoints) profileKeys(ctx context.Context, name string, p map[string]string, all iniFile) (found, error) {
 	id, secret := p["aws_access_key_id"], p["aws_secret_access_key"]
 	has := func(names ...string) bool {
 		for _, n := range names {

@@ -58,7 +58,7 @@ func FuzzParseINI(f *testing.F) {
 }
 
 func TestProfiles(t *testing.T) {
-	home := alone(t)
+	home := isolate(t)
 	write(t, filepath.Join(home, ".aws", "config"), `
 [default]
 region = eu-west-1
@@ -134,7 +134,7 @@ aws_session_token = pt
 }
 
 func TestFilesElsewhere(t *testing.T) {
-	home := alone(t)
+	home := isolate(t)
 	write(t, filepath.Join(home, "c"), "[profile a]\naws_access_key_id = i\naws_secret_access_key = s\n")
 	t.Setenv("AWS_CONFIG_FILE", filepath.Join(home, "c"))
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(home, "missing"))
@@ -149,7 +149,7 @@ func TestFilesElsewhere(t *testing.T) {
 }
 
 func TestMinIOFile(t *testing.T) {
-	home := alone(t)
+	home := isolate(t)
 	folder := ".mc"
 	if runtime.GOOS == "windows" {
 		folder = "mc"
@@ -186,7 +186,7 @@ func TestCredentialProcess(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs of this test are shell scripts")
 	}
-	home := alone(t)
+	home := isolate(t)
 	tool := filepath.Join(home, "my tool")
 	use := func(script string) {
 		t.Helper()

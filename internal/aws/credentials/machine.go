@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ofMachine requests the keys of the machine's role from the metadata service of EC2. If no service
+// machineKeys requests the keys of the machine's role from the metadata service of EC2. If no service
 // answers, there is no role. Version 2 of the interface requires a token. If the token does not
 // arrive, which happens in containers on another network, version 1 is used, which requires none.
 //
 // Source: "Use IMDSv2", Amazon EC2 user guide.
-func (e endpoints) ofMachine(ctx context.Context) (found, error) {
+func (e endpoints) machineKeys(ctx context.Context) (found, error) {
 	if strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
 		return found{}, errNone
 	}
@@ -29,7 +29,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 		for i := 0; i+1 < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		return ask(near(), r)
+		return send(localClient(), r)
 	}
 	var token []string
 	short, stop := context.WithTimeout(ctx, nearTime)
@@ -43,7 +43,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 	case err == nil && status == http.StatusOK:
 		token = []string{"X-aws-ec2-metadata-token", string(bytes.TrimSpace(body))}
 	case err == nil && status != http.StatusNotFound && status != http.StatusMethodNotAllowed:
-		return fail(later(status), errors.New("the metadata service returned no token: "+http.StatusText(status)))
+		return fail(isTemporary(status), errors.New("the metadata service returned no token: "+http.StatusText(status)))
 	}
 	const roles = "/latest/meta-data/iam/security-credentials/"
 	status, body, err = get(ctx, http.MethodGet, roles, token...)
@@ -56,7 +56,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 	case err != nil, status == http.StatusNotFound, status == http.StatusOK && name == "":
 		return found{}, errNone
 	case status != http.StatusOK:
-		return fail(later(status), errors.New("the metadata service returned no role: "+http.StatusText(status)))
+		return fail(isTemporary(status), errors.New("the metadata service returned no role: "+http.StatusText(status)))
 	}
 	status, body, err = get(ctx, http.MethodGet, roles+strings.TrimSpace(name), token...)
 	if err != nil {
@@ -64,7 +64,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 	}
 	f, err := decode(status, body)
 	if err != nil {
-		return fail(later(status), err)
+		return fail(isTemporary(status), err)
 	}
 	return f, nil
 }

@@ -30,17 +30,17 @@ type endpoints struct {
 // reference guide.
 var awsEndpoints = endpoints{container: "http://169.254.170.2", machine: "http://169.254.169.254"}
 
-// near returns a client for the machine itself and for link-local addresses. The client never uses
+// localClient returns a client for the machine itself and for link-local addresses. The client never uses
 // a proxy.
-func near() *http.Client {
+func localClient() *http.Client {
 	return &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: nearTime}).DialContext,
 		ResponseHeaderTimeout: 10 * time.Second, DisableKeepAlives: true,
 	}}
 }
 
-// far returns a client for AWS services.
-func far() *http.Client { return &http.Client{CheckRedirect: noRedirect} }
+// serviceClient returns a client for AWS services.
+func serviceClient() *http.Client { return &http.Client{CheckRedirect: noRedirect} }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
@@ -55,14 +55,14 @@ func (e endpoints) role(ctx context.Context) (found, error) {
 	case os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "":
 		return e.webIdentity(ctx)
 	case relative != "":
-		return e.ofContainer(ctx, e.container+"/"+strings.TrimPrefix(relative, "/"))
+		return e.containerKeys(ctx, e.container+"/"+strings.TrimPrefix(relative, "/"))
 	case full != "":
-		if err := mayAsk(full); err != nil {
+		if err := checkAddress(full); err != nil {
 			return found{}, err
 		}
-		return e.ofContainer(ctx, full)
+		return e.containerKeys(ctx, full)
 	}
-	return e.ofMachine(ctx)
+	return e.machineKeys(ctx)
 }
 
 // webIdentity exchanges a token, of Kubernetes for example, for the keys of a role.
@@ -103,7 +103,7 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 		return fail(false, err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	status, body, err := ask(far(), r)
+	status, body, err := send(serviceClient(), r)
 	if err != nil {
 		return fail(true, err)
 	}
@@ -112,9 +112,9 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 			Error struct{ Code, Message string }
 		}
 		if xml.Unmarshal(body, &answer) == nil && answer.Error.Code != "" {
-			return fail(later(status), fmt.Errorf("%s: %s", answer.Error.Code, answer.Error.Message))
+			return fail(isTemporary(status), fmt.Errorf("%s: %s", answer.Error.Code, answer.Error.Message))
 		}
-		return fail(later(status), fmt.Errorf("STS returned status %d", status))
+		return fail(isTemporary(status), fmt.Errorf("STS returned status %d", status))
 	}
 	var a struct {
 		Result struct {
@@ -133,8 +133,8 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 	return found{sigv4.Keys{ID: c.AccessKeyID, Secret: c.SecretAccessKey, Token: c.SessionToken}, c.Expiration}, nil
 }
 
-// ofContainer requests keys from the agent that runs in ECS or EKS.
-func (e endpoints) ofContainer(ctx context.Context, address string) (found, error) {
+// containerKeys requests keys from the agent that runs in ECS or EKS.
+func (e endpoints) containerKeys(ctx context.Context, address string) (found, error) {
 	fail := func(remote bool, err error) (found, error) {
 		return found{}, &Error{Source: "the container's role", Err: err, Remote: remote, Hint: "check the AWS_CONTAINER_CREDENTIALS_… variables"}
 	}
@@ -153,24 +153,24 @@ func (e endpoints) ofContainer(ctx context.Context, address string) (found, erro
 	if token != "" {
 		r.Header.Set("Authorization", token)
 	}
-	client := near()
+	client := localClient()
 	if r.URL.Scheme == "https" {
-		client = far()
+		client = serviceClient()
 	}
-	status, body, err := ask(client, r)
+	status, body, err := send(client, r)
 	if err != nil {
 		return fail(true, err)
 	}
 	f, err := decode(status, body)
 	if err != nil {
-		return fail(later(status), err)
+		return fail(isTemporary(status), err)
 	}
 	return f, nil
 }
 
-// mayAsk returns an error for an address from which keys must not be requested: over HTTP, only
+// checkAddress returns an error for an address from which keys must not be requested: over HTTP, only
 // this machine and the agents of ECS and EKS are allowed.
-func mayAsk(address string) error {
+func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "https" && u.Host != "" {
 		return nil
@@ -188,8 +188,8 @@ func mayAsk(address string) error {
 	}
 }
 
-// ask sends a request and reads the response, at most 1 MB.
-func ask(client *http.Client, r *http.Request) (status int, body []byte, err error) {
+// send sends a request and reads the response, at most 1 MB.
+func send(client *http.Client, r *http.Request) (status int, body []byte, err error) {
 	resp, err := client.Do(r)
 	if err != nil {
 		return 0, nil, err
@@ -199,8 +199,8 @@ func ask(client *http.Client, r *http.Request) (status int, body []byte, err err
 	return resp.StatusCode, body, err
 }
 
-// later reports whether a request with this status may succeed later.
-func later(status int) bool { return status >= 500 || status == http.StatusTooManyRequests }
+// isTemporary reports whether a request with this status may succeed later.
+func isTemporary(status int) bool { return status >= 500 || status == http.StatusTooManyRequests }
 
 // decode decodes the keys in a response of the ECS or EKS agent or of EC2's metadata service.
 func decode(status int, body []byte) (found, error) {

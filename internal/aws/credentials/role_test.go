@@ -38,7 +38,7 @@ func wantRole(t *testing.T, c *Chain) {
 
 // Version 2 of EC2's metadata.
 func TestMachine(t *testing.T) {
-	alone(t)
+	isolate(t)
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "")
 	const roles = "/latest/meta-data/iam/security-credentials/"
 	var asked []string
@@ -80,7 +80,7 @@ func TestMachineWithout(t *testing.T) {
 		{"broken", 200, 500, "", "Internal Server Error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			alone(t)
+			isolate(t)
 			t.Setenv("AWS_EC2_METADATA_DISABLED", "")
 			e := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				switch {
@@ -113,7 +113,7 @@ func TestMachineWithout(t *testing.T) {
 }
 
 func TestContainers(t *testing.T) {
-	home := alone(t)
+	home := isolate(t)
 	var path, authorization string
 	status := http.StatusOK
 	e := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -165,18 +165,18 @@ func TestAllowedKeyServers(t *testing.T) {
 		"http://keys.example/x":  false, "http://169.254.169.254/x": false, "http://10.0.0.1/": false,
 		"ftp://127.0.0.1/": false, "https:///x": false, "127.0.0.1": false, "http://127.0.0.1.evil.example/": false, "%zz": false,
 	} {
-		if err := mayAsk(address); (err == nil) != may {
+		if err := checkAddress(address); (err == nil) != may {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	alone(t)
+	isolate(t)
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://keys.example/x")
 	refused(t, Default(), "must use https, or be an address of this machine")
 }
 
 // AssumeRoleWithWebIdentity of STS, as on EKS.
 func TestWebIdentity(t *testing.T) {
-	home := alone(t)
+	home := isolate(t)
 	file := filepath.Join(home, "token")
 	write(t, file, "ey.token\n")
 	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", file)
@@ -244,7 +244,7 @@ func TestWebIdentity(t *testing.T) {
 
 // AWS IAM Identity Center.
 func TestSSO(t *testing.T) {
-	home := alone(t)
+	home := isolate(t)
 	write(t, filepath.Join(home, ".aws", "config"), `
 [sso-session team]
 sso_start_url = https://x.awsapps.com/start

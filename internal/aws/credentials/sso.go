@@ -81,12 +81,12 @@ func (e endpoints) sso(ctx context.Context, name string, p map[string]string, al
 		return found{}, err
 	}
 	r.Header.Set("X-Amz-Sso_bearer_token", token.AccessToken)
-	status, body, err := ask(far(), r)
+	status, body, err := send(serviceClient(), r)
 	switch {
 	case err != nil:
 		return fail(true, "%w", err)
 	case status != http.StatusOK:
-		return fail(later(status), "IAM Identity Center returned %d %s", status, http.StatusText(status))
+		return fail(isTemporary(status), "IAM Identity Center returned %d %s", status, http.StatusText(status))
 	}
 	var a struct {
 		RoleCredentials struct {

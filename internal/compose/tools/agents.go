@@ -301,7 +301,9 @@ func (b *Toolbox) Offered() (o Offered) {
 
 // changed notifies teammates about tasks that are ready. A failed notification is repeated when the
 // session is resumed.
-func (c *workers) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
+func (c *workers) changed(ctx context.Context) {
+	_ = c.team.NotifyUnblocked(context.WithoutCancel(ctx))
+}
 
 // definitions returns the sub-agent definitions, with the problems of invalid ones.
 func (b *Toolbox) definitions() (*agentdef.Set, error) {

@@ -165,7 +165,7 @@ func (b *Toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill
 // readable allows the model to read a skill's folder without the approval that a mode requires. It
 // changes nothing else.
 func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
-	rule := sk.Reads()
+	rule := sk.ReadRule()
 	if rule == "" {
 		return nil
 	}

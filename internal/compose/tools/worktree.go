@@ -131,7 +131,7 @@ func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
 // RestoreDir implements [agent.Options].RestoreDir.
 func (b *Toolbox) RestoreDir(dir string) error {
 	if b.worktree != nil {
-		return b.worktree.Return(dir)
+		return b.worktree.Restore(dir)
 	}
 	return b.folders.SetCwd(dir)
 }

@@ -37,11 +37,11 @@ type asker struct{ tool.Tool }
 // New returns the tool AskUserQuestion. The tool has no state.
 func New() (tool.Tool, error) {
 	spec := tool.Spec{Name: forms.AskTool, Description: description, ReadOnly: true}
-	t, err := tool.New(spec, noRequests, requests)
+	t, err := tool.New(spec, runUnanswered, requests)
 	return asker{t}, err
 }
 
-func noRequests(context.Context, *tool.Call, input) (tool.Result, error) {
+func runUnanswered(context.Context, *tool.Call, input) (tool.Result, error) {
 	return tool.Failure(continueText), nil
 }
 
@@ -49,11 +49,11 @@ func requests(_ *tool.Call, in input) ([]policy.Request, error) {
 	if wrong := forms.CheckChoices(in.Questions); wrong != "" {
 		return nil, errors.New(wrong)
 	}
-	return []policy.Request{{Resource: forms.AskTool, Display: shown(in.Questions), ReadOnly: true, Person: true}}, nil
+	return []policy.Request{{Resource: forms.AskTool, Display: questionsText(in.Questions), ReadOnly: true, Person: true}}, nil
 }
 
-// shown returns the questions as plain text for the user.
-func shown(list []forms.Choice) string {
+// questionsText returns the questions as plain text for the user.
+func questionsText(list []forms.Choice) string {
 	var b strings.Builder
 	for i, c := range list {
 		if i > 0 {

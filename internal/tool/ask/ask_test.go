@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-const two = `{"questions":[
+const twoQuestions = `{"questions":[
 	{"question":"Which store?","header":"Store","options":[{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]},
 	{"question":"Which days?","header":"Days","multiSelect":true,"options":[{"label":"Mon","description":"first"},{"label":"Tue","description":"second"}]}]}`
 
@@ -58,25 +58,25 @@ func run(t testing.TB, o *agent.Options, input string) (text string, isError boo
 	return text, isError
 }
 
-func says(answers map[string][]string) func(context.Context, approval.Request) (approval.Answer, error) {
+func answerWith(answers map[string][]string) func(context.Context, approval.Request) (approval.Answer, error) {
 	return func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		in, err := q.AnswersInput(answers)
 		return approval.Answer{Decision: approval.Allow, Input: in}, err
 	}
 }
 
-var fine = map[string][]string{"Which store?": {"my own words"}, "Which days?": {"Mon", "Tue"}}
+var validAnswers = map[string][]string{"Which store?": {"my own words"}, "Which days?": {"Mon", "Tue"}}
 
 // In every mode a person is asked, or nobody.
-func TestAPersonAnswers(t *testing.T) {
+func TestUserAnswers(t *testing.T) {
 	for _, mode := range policy.Modes() {
 		asked := 0
 		o := &agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: mode}}}
 		o.Permissions.Ask = func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 			asked++
-			return says(fine)(ctx, q)
+			return answerWith(validAnswers)(ctx, q)
 		}
-		got, failed := run(t, o, two)
+		got, failed := run(t, o, twoQuestions)
 		if mode == policy.ModeDontAsk || mode == policy.ModeSilent || mode == policy.ModeRestricted {
 			if asked > 0 || !failed || !strings.Contains(got, "and continue") {
 				t.Errorf("%s: asked %d times, %q", mode, asked, got)
@@ -89,7 +89,7 @@ func TestAPersonAnswers(t *testing.T) {
 	}
 }
 
-func TestANo(t *testing.T) {
+func TestDenied(t *testing.T) {
 	deny := func(message string) func(context.Context, approval.Request) (approval.Answer, error) {
 		return func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{Decision: approval.Deny, Message: message}, nil
@@ -99,52 +99,52 @@ func TestANo(t *testing.T) {
 		"declined to answer":                  {Permissions: agent.Permissions{Ask: deny("")}},
 		"and wrote: ask me tomorrow":          {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
 		"No one is available to answer":       {},
-		"permission denied: rule":             {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: never{}}}}}},
-		"no answer to":                        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
-		"only one answer can be chosen":       {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
-		`the model did not ask "Who?"`:        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})}},
-		"the answers are missing":             {Permissions: agent.Permissions{Ask: plain}},
-		"may differ from the requested input": {Permissions: agent.Permissions{Ask: other}},
-		"want a string or a list of strings":  {Permissions: agent.Permissions{Ask: raw(`{"Which store?":7,"Which days?":"Mon"}`)}},
-		"must not be empty":                   {Permissions: agent.Permissions{Ask: raw(`{"Which store?":" ","Which days?":"Mon"}`)}},
-		"chosen twice":                        {Permissions: agent.Permissions{Ask: raw(`{"Which store?":"x","Which days?":["Mon","Mon"]}`)}},
+		"permission denied: rule":             {Permissions: agent.Permissions{Ask: answerWith(validAnswers), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: denyAll{}}}}}},
+		"no answer to":                        {Permissions: agent.Permissions{Ask: answerWith(map[string][]string{"Which store?": {"SQLite"}})}},
+		"only one answer can be chosen":       {Permissions: agent.Permissions{Ask: answerWith(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
+		`the model did not ask "Who?"`:        {Permissions: agent.Permissions{Ask: answerWith(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})}},
+		"the answers are missing":             {Permissions: agent.Permissions{Ask: allowUnanswered}},
+		"may differ from the requested input": {Permissions: agent.Permissions{Ask: allowReplaced}},
+		"want a string or a list of strings":  {Permissions: agent.Permissions{Ask: answerRaw(`{"Which store?":7,"Which days?":"Mon"}`)}},
+		"must not be empty":                   {Permissions: agent.Permissions{Ask: answerRaw(`{"Which store?":" ","Which days?":"Mon"}`)}},
+		"chosen twice":                        {Permissions: agent.Permissions{Ask: answerRaw(`{"Which store?":"x","Which days?":["Mon","Mon"]}`)}},
 	} {
-		if got, failed := run(t, o, two); !failed || !strings.Contains(got, want) {
+		if got, failed := run(t, o, twoQuestions); !failed || !strings.Contains(got, want) {
 			t.Errorf("%q, want something about %q", got, want)
 		}
 	}
 }
 
-type never struct{}
+type denyAll struct{}
 
-func (never) Evaluate(policy.Request) policy.Verdict {
+func (denyAll) Evaluate(policy.Request) policy.Verdict {
 	return policy.Verdict{Effect: policy.Deny, Reason: "rule"}
 }
 
-func plain(context.Context, approval.Request) (approval.Answer, error) {
+func allowUnanswered(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow}, nil
 }
 
-func other(context.Context, approval.Request) (approval.Answer, error) {
+func allowReplaced(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"questions":[],"answers":{}}`)}, nil
 }
 
-func raw(answers string) func(context.Context, approval.Request) (approval.Answer, error) {
+func answerRaw(answers string) func(context.Context, approval.Request) (approval.Answer, error) {
 	return func(context.Context, approval.Request) (approval.Answer, error) {
-		return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"answers":` + answers + `,` + two[1:])}, nil
+		return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"answers":` + answers + `,` + twoQuestions[1:])}, nil
 	}
 }
 
 // Nobody but the person who was asked gives the answers.
-func TestAnswersOfOthers(t *testing.T) {
-	forged := `{"answers":{"Which store?":"SQLite","Which days?":"Mon"},` + two[1:]
-	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain}}, forged); !failed || !strings.Contains(got, "only the user can set them") {
+func TestForgedAnswersRejected(t *testing.T) {
+	forged := `{"answers":{"Which store?":"SQLite","Which days?":"Mon"},` + twoQuestions[1:]
+	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: allowUnanswered}}, forged); !failed || !strings.Contains(got, "only the user can set them") {
 		t.Errorf("the model: %q", got)
 	}
 	callback := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(forged)}, nil
 	}
-	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain, Config: policy.Config{CanUseTool: callback}}}, two); !failed || strings.Contains(got, "has answered") {
+	if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: allowUnanswered, Config: policy.Config{CanUseTool: callback}}}, twoQuestions); !failed || strings.Contains(got, "has answered") {
 		t.Errorf("a callback: %q", got)
 	}
 	for _, event := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
@@ -155,13 +155,13 @@ func TestAnswersOfOthers(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: plain}, Hooks: agent.Hooks{Registry: hooks}}, two); !failed || strings.Contains(got, "has answered") {
+		if got, failed := run(t, &agent.Options{Permissions: agent.Permissions{Ask: allowUnanswered}, Hooks: agent.Hooks{Registry: hooks}}, twoQuestions); !failed || strings.Contains(got, "has answered") {
 			t.Errorf("a %s hook: %q", event, got)
 		}
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestInvalidQuestions(t *testing.T) {
 	option := func(n int) string {
 		var list []string
 		for i := range n {
@@ -202,7 +202,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	reqs, err := t.Requests(&tool.Call{Input: json.RawMessage(two)})
+	reqs, err := t.Requests(&tool.Call{Input: json.RawMessage(twoQuestions)})
 	if err != nil {
 		fmt.Println(err)
 		return

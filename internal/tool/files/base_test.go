@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-func TestABaseNamesWhatWouldBeReplaced(t *testing.T) {
-	d := newDesk(t, nil)
+func TestRequestBaseIsReplacedContent(t *testing.T) {
+	d := newFilesEnv(t, nil)
 	d.put("a.txt", "one")
 	if err := os.Mkdir(d.dir+"/dir", 0o755); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestABaseNamesWhatWouldBeReplaced(t *testing.T) {
 }
 
 func TestALargeFileIsNamedBySizeAndTime(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("big", "")
 	grow := func(size int64) string {
 		if err := os.Truncate(d.dir+"/big", size); err != nil {
@@ -60,7 +60,7 @@ func TestALargeFileIsNamedBySizeAndTime(t *testing.T) {
 // An approval that outlived the process stands for the reading that the process
 // forgot, as long as the file is the one that was approved.
 func TestAnApprovedChangeOutlivesTheProcess(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	for _, c := range []struct {
 		name    string
 		tool    string

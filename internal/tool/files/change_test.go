@@ -16,7 +16,7 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	wants(t, d.write("new/er/a.txt", "one\ntwo"), "Successfully wrote "+d.dir+"/new/er/a.txt (new, 2 lines, 7 bytes)")
 	wants(t, d.write("new/er/a.txt", ""), "Successfully wrote") // it was written here, so it is known
 	if got := d.get("new/er/a.txt"); got != "" {
@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("f", "x")
 	err := errors.Join(syscall.Mkfifo(d.dir+"/pipe", 0o644), os.Mkdir(d.dir+"/dir", 0o755),
 		os.Symlink("/tmp/out-of-here", d.dir+"/out"), os.Symlink("..", d.dir+"/up"))
@@ -57,7 +57,7 @@ func TestWriteRefuses(t *testing.T) {
 }
 
 func TestChangesKeepModeLinksAndOwner(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("f", "one")
 	if err := errors.Join(os.Chmod(d.dir+"/f", 0o751), os.Symlink("f", d.dir+"/link"), os.Link(d.dir+"/f", d.dir+"/hard")); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestChangesKeepModeLinksAndOwner(t *testing.T) {
 func TestWriteKeepsTheUmask(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.write("f", "x")
 	if info, err := os.Stat(d.dir + "/f"); err != nil || info.Mode() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -120,7 +120,7 @@ func TestEdit(t *testing.T) {
 		{"dollars are text", "a", "a", "$1 \\1", false, "$1 \\1", "Successfully edited"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDesk(t, nil)
+			d := newFilesEnv(t, nil)
 			d.put("f", tt.content)
 			wants(t, d.edit("f", "no", "way"), "read it first")
 			d.read("f")
@@ -137,7 +137,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestEditNoticesChanges(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("f", "one")
 	d.read("f")
 	when := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -161,7 +161,7 @@ func TestEditNoticesChanges(t *testing.T) {
 }
 
 func TestMultiEdit(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("f", "one\ntwo\nthree\n")
 	d.read("f")
 	multi := func(edits ...edit) string { return textOf(d.call("MultiEdit", multiEdit{"f", edits})) }
@@ -178,7 +178,7 @@ func TestMultiEdit(t *testing.T) {
 }
 
 func TestEditSnippetIsShort(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	var b strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&b, "line %d\n", i+1)
@@ -197,7 +197,7 @@ func TestEditSnippetIsShort(t *testing.T) {
 }
 
 func TestConcurrentEdits(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	var content []string
 	for i := range 20 {
 		content = append(content, fmt.Sprintf("<%d>", i))
@@ -229,7 +229,7 @@ func FuzzEdit(f *testing.F) {
 			isStrayCR(content) || isStrayCR(old) || isStrayCR(fresh) || strings.ToValidUTF8(old, "") != old || strings.ToValidUTF8(fresh, "") != fresh {
 			return
 		}
-		d := newDesk(t, nil)
+		d := newFilesEnv(t, nil)
 		d.put("f", content)
 		if r := d.call("Read", read{Path: "f"}); r.IsError {
 			return

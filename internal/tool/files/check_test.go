@@ -9,7 +9,7 @@ import (
 
 // What a call would fail with is known before anybody is asked, and is what it fails with.
 func TestCheck(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("unread.txt", "one")
 	d.put("read.txt", "one")
 	d.read("read.txt")
@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 		{"MultiEdit", multiEdit{"read.txt", []edit{{Old: "one", New: "two"}, {Old: "one", New: "two"}}}, "edit 2 of 2"},
 		{"Read", read{Path: "unread.txt"}, ""},
 	} {
-		one, call := d.make(c.tool, c.in)
+		one, call := d.newCall(c.tool, c.in)
 		err := one.(toolext.Checker).Check(call)
 		if got := ""; err != nil {
 			got = err.Error()

@@ -11,7 +11,7 @@ import (
 func TestToolsOfTheCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "tools"), map[string]func(*testing.T, corpus.Case){
 		"ak-tool-005": corpus.Test(`{"given": {"policy":"must read before write"}, "when": ["write unread existing file","read it then write","read its parent directory listing then write"], "expect": {"results":["rejected","ok","rejected (listing is not reading)"]}}`, func(t *testing.T, _ corpus.Case) {
-			d := newDesk(t, nil)
+			d := newFilesEnv(t, nil)
 			d.put("f", "old")
 			wants(t, d.write("f", "new"), "read it first")
 			wants(t, textOf(d.call("Read", read{Path: "."})), "is a directory") // which is not reading what is in it

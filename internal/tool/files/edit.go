@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	contextLines = 3  // lines of a snippet before and after a change
-	maxLines     = 40 // of a snippet
+	contextLines    = 3  // lines of a snippet before and after a change
+	maxSnippetLines = 40 // of a snippet
 )
 
 type editInput struct {
@@ -90,7 +90,7 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	}
 	changes, err := f.replace(ctx, call, p, c.text.bytes(), was)
 	if err != nil {
-		r := tool.Failure(failed(p, err))
+		r := tool.Failure(pathErrorText(p, err))
 		r.Changes = changes
 		return r, nil
 	}
@@ -104,12 +104,12 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 }
 
 // edited reads a file and applies edits to its text, or returns the reason why it cannot.
-func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c changed, err error) {
+func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c editResult, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)
 	}
 	if err != nil {
-		return was, c, errors.New(unopened(p, err))
+		return was, c, errors.New(openErrorText(p, err))
 	}
 	if c, err = applyAll(parseText(was.data), edits); err != nil {
 		return was, c, fmt.Errorf("%s: %w", p.Abs, err)
@@ -120,23 +120,23 @@ func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c change
 	return was, c, nil
 }
 
-// changed is the result of edits: the new text, the number of replacements, and the span of text.seen that
+// editResult is the result of edits: the new text, the number of replacements, and the span of text.seen that
 // contains them.
-type changed struct {
+type editResult struct {
 	text        text
 	count       int
 	first, last int
 }
 
-func applyAll(t text, edits []edit) (changed, error) {
-	c := changed{text: t, first: -1}
+func applyAll(t text, edits []edit) (editResult, error) {
+	c := editResult{text: t, first: -1}
 	for i, e := range edits {
 		next, n, first, last, err := c.text.apply(e)
 		if err != nil {
 			if len(edits) > 1 {
 				err = fmt.Errorf("edit %d of %d: %w; nothing was changed", i+1, len(edits), err)
 			}
-			return changed{text: t}, err
+			return editResult{text: t}, err
 		}
 		if c.first < 0 {
 			c.first, c.last = first, last
@@ -152,7 +152,7 @@ func applyAll(t text, edits []edit) (changed, error) {
 }
 
 // snippet returns the changed lines with their context, numbered like Read's output.
-func (c changed) snippet() string {
+func (c editResult) snippet() string {
 	lines := strings.Split(strings.TrimSuffix(c.text.seen, "\n"), "\n")
 	from := strings.Count(c.text.seen[:min(c.first, len(c.text.seen))], "\n")
 	to := strings.Count(c.text.seen[:min(c.last, len(c.text.seen))], "\n")
@@ -160,7 +160,7 @@ func (c changed) snippet() string {
 	from = min(max(from-contextLines, 0), to)
 	var out []string
 	for i := range lines[from:to] {
-		if i == maxLines {
+		if i == maxSnippetLines {
 			out = append(out, fmt.Sprintf("… %d more lines", to-from-i))
 			break
 		}
@@ -171,8 +171,8 @@ func (c changed) snippet() string {
 
 func clipLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxShown/4 {
+	if len(s) <= maxLineLength/4 {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxShown/4], "") + "… [line cut]"
+	return strings.ToValidUTF8(s[:maxLineLength/4], "") + "… [line cut]"
 }

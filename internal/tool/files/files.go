@@ -43,20 +43,20 @@ type Files struct {
 
 	changing sync.Mutex // serializes changes
 
-	mu     sync.Mutex
-	seen   map[string]string     // the digest of the content that the model last read or wrote, by canonical path
-	judged map[string]judgedBase // the paths that Requests returned, by call
+	mu      sync.Mutex
+	seen    map[string]string       // the digest of the content that the model last read or wrote, by canonical path
+	checked map[string]checkedState // the paths that Requests returned, by call
 }
 
-// judgedBase is the state for which a call was checked: a path and, if the call would change the
+// checkedState is the state for which a call was checked: a path and, if the call would change the
 // file, the digest of the file's content.
-type judgedBase struct {
+type checkedState struct {
 	abs, base string
 }
 
 // New returns the tools of one session over its folders. The caller closes the folders.
 func New(folders *workdir.Folders, opts *Options) (*Files, error) {
-	f := &Files{folders: folders, seen: map[string]string{}, judged: map[string]judgedBase{}}
+	f := &Files{folders: folders, seen: map[string]string{}, checked: map[string]checkedState{}}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -96,17 +96,17 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (work
 		return p, policy.Request{}, err
 	}
 	r := policy.Request{Operation: op, Resource: p.Abs, NamedPath: p.Named}
-	about := judgedBase{abs: p.Abs}
+	about := checkedState{abs: p.Abs}
 	if op == policy.OpWrite {
-		r.Base = judgedContent(p)
+		r.Base = stateDigest(p)
 		about.base = r.Base
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.judged) >= 1024 { // calls that never ran
-		clear(f.judged)
+	if len(f.checked) >= 1024 { // calls that never ran
+		clear(f.checked)
 	}
-	f.judged[call.Session+"\x00"+call.ID] = about
+	f.checked[call.Session+"\x00"+call.ID] = about
 	return p, r, nil
 }
 
@@ -133,8 +133,8 @@ func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (wo
 	key := call.Session + "\x00" + call.ID
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	about, ok := f.judged[key]
-	delete(f.judged, key)
+	about, ok := f.checked[key]
+	delete(f.checked, key)
 	if ok && about.abs != p.Abs {
 		return p, &workdir.PathError{Path: path, Err: workdir.ErrMoved}
 	}

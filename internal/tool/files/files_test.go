@@ -24,7 +24,7 @@ type filesEnv struct {
 	tools   *tool.Registry
 }
 
-func newDesk(t testing.TB, opts *files.Options) *filesEnv {
+func newFilesEnv(t testing.TB, opts *files.Options) *filesEnv {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *filesEnv) get(name string) string {
 	return string(data)
 }
 
-func (d *filesEnv) make(name string, in any) (tool.Tool, *tool.Call) {
+func (d *filesEnv) newCall(name string, in any) (tool.Tool, *tool.Call) {
 	d.Helper()
 	raw, err := json.Marshal(in)
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *filesEnv) make(name string, in any) (tool.Tool, *tool.Call) {
 
 func (d *filesEnv) call(name string, in any) tool.Result {
 	d.Helper()
-	t, call := d.make(name, in)
+	t, call := d.newCall(name, in)
 	r, err := t.Run(d.Context(), call)
 	if err != nil {
 		d.Fatal(err)
@@ -84,7 +84,7 @@ func (d *filesEnv) call(name string, in any) tool.Result {
 
 func (d *filesEnv) requests(name string, in any) []policy.Request {
 	d.Helper()
-	t, call := d.make(name, in)
+	t, call := d.newCall(name, in)
 	r, err := t.Requests(call)
 	if err != nil {
 		d.Fatal(err)
@@ -131,7 +131,7 @@ func wants(t testing.TB, got, want string) {
 }
 
 func TestRequests(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("a.txt", "one\ntwo\n")
 	if err := os.Symlink("a.txt", d.dir+"/link"); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestRequests(t *testing.T) {
 	for name, in := range map[string]any{
 		"Read": read{Path: "/etc/passwd"}, "Write": write{Path: "../x"}, "Edit": edit{Path: "a.txt", Old: "a", New: "a"}, "MultiEdit": multiEdit{Path: "a.txt"},
 	} {
-		tl, call := d.make(name, in)
+		tl, call := d.newCall(name, in)
 		if _, err := tl.Requests(call); err == nil {
 			t.Errorf("%s: %+v was taken", name, in)
 		}
@@ -168,7 +168,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestRequestsShowWhatWouldChange(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("a.txt", "one\ntwo\nthree\n")
 	in := edit{Path: "a.txt", Old: "two", New: "2"}
 	if got := d.requests("Edit", in)[0].Display; got != "" {
@@ -198,7 +198,7 @@ func TestRequestsShowWhatWouldChange(t *testing.T) {
 
 // What was judged is what runs: a link that is turned in between is noticed.
 func TestLinkSwappedAfterCheck(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("plain", "plain")
 	d.put("secret", "secret")
 	turn := func(target string) {

@@ -137,7 +137,7 @@ func (c *cell) source() string {
 func (n *notebook) find(id string, number *int) (int, error) {
 	if number != nil {
 		if *number < 0 || *number >= len(n.cells) {
-			return 0, fmt.Errorf("no cell has the number %d: %s", *number, n.count())
+			return 0, fmt.Errorf("no cell has the number %d: %s", *number, n.cellNames())
 		}
 		return *number, nil
 	}
@@ -157,12 +157,12 @@ func (n *notebook) find(id string, number *int) (int, error) {
 		}
 	}
 	if at < 0 {
-		return 0, fmt.Errorf("no cell has the id %.60q: %s", id, n.count())
+		return 0, fmt.Errorf("no cell has the id %.60q: %s", id, n.cellNames())
 	}
 	return at, nil
 }
 
-func (n *notebook) count() string {
+func (n *notebook) cellNames() string {
 	if len(n.cells) == 0 {
 		return "the notebook has no cells"
 	}
@@ -182,8 +182,8 @@ type splice struct {
 	text     string
 }
 
-// with returns the source with the splices applied. They must not overlap.
-func (n *notebook) with(list ...splice) []byte {
+// withSplices returns the source with the splices applied. They must not overlap.
+func (n *notebook) withSplices(list ...splice) []byte {
 	slices.SortStableFunc(list, func(a, b splice) int { return a.from - b.from })
 	var out bytes.Buffer
 	at := 0

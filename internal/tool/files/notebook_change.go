@@ -109,17 +109,17 @@ func (n *notebook) replace(at int, e cellEdit) ([]byte, error) {
 		case v != nil:
 			list = append(list, splice{v.At, v.End, of.blank})
 		default:
-			list = append(list, n.before(c.node, "source", of.key, of.blank))
+			list = append(list, n.insertMember(c.node, "source", of.key, of.blank))
 		}
 	}
 	if kind != codeCell {
-		list = append(list, without(c.node, "execution_count", "outputs")...)
+		list = append(list, removeMembers(c.node, "execution_count", "outputs")...)
 	}
-	return n.with(list...), nil
+	return n.withSplices(list...), nil
 }
 
-// before inserts a member before another one.
-func (n *notebook) before(obj *jsontree.Node, other, key, value string) splice {
+// insertMember inserts a member before another one.
+func (n *notebook) insertMember(obj *jsontree.Node, other, key, value string) splice {
 	at := obj.At + 1
 	for i := range obj.Members {
 		if obj.Members[i].Key == other {
@@ -129,8 +129,8 @@ func (n *notebook) before(obj *jsontree.Node, other, key, value string) splice {
 	return splice{at, at, jsonscan.Quote(key) + n.colon() + value + "," + n.gap(at)}
 }
 
-// without removes members together with their commas.
-func without(obj *jsontree.Node, keys ...string) []splice {
+// removeMembers removes members together with their commas.
+func removeMembers(obj *jsontree.Node, keys ...string) []splice {
 	var list []splice
 	last := -1 // the last member that remains
 	for i := range obj.Members {
@@ -170,8 +170,8 @@ func (n *notebook) colon() string {
 	return ": "
 }
 
-// unit returns one level of indentation; "" if the file is a single line.
-func (n *notebook) unit() string {
+// indentUnit returns one level of indentation; "" if the file is a single line.
+func (n *notebook) indentUnit() string {
 	gap := n.gap(n.root.Members[0].At)
 	return gap[strings.LastIndexByte(gap, '\n')+1:]
 }
@@ -195,7 +195,7 @@ func (n *notebook) text(old *jsontree.Node, source string) string {
 	inner, outer := "", ""
 	if nl := n.newline(); nl != "" {
 		here := n.indent(old.At)
-		inner, outer = nl+here+n.unit(), nl+here
+		inner, outer = nl+here+n.indentUnit(), nl+here
 	}
 	if len(old.Items) > 0 {
 		inner = n.gap(old.Items[0].At)
@@ -243,7 +243,7 @@ func (n *notebook) insert(at int, e cellEdit) ([]byte, string) {
 	if n.ids {
 		id = n.freshID(e)
 	}
-	nl, unit := n.newline(), n.unit()
+	nl, unit := n.newline(), n.indentUnit()
 	outer := ""
 	if nl != "" {
 		outer = nl + n.indent(n.list.At) + unit
@@ -263,16 +263,16 @@ func (n *notebook) insert(at int, e cellEdit) ([]byte, string) {
 		if nl != "" {
 			end = nl + n.indent(n.list.At)
 		}
-		return n.with(splice{n.list.At, n.list.End, "[" + outer + text + end + "]"}), did
+		return n.withSplices(splice{n.list.At, n.list.End, "[" + outer + text + end + "]"}), did
 	case at == len(items):
 		end := items[at-1].End
-		return n.with(splice{end, end, "," + n.between() + text}), did
+		return n.withSplices(splice{end, end, "," + n.cellSeparator() + text}), did
 	}
-	return n.with(splice{items[at].At, items[at].At, text + "," + n.between()}), did
+	return n.withSplices(splice{items[at].At, items[at].At, text + "," + n.cellSeparator()}), did
 }
 
-// between returns the white space between two cells.
-func (n *notebook) between() string {
+// cellSeparator returns the white space between two cells.
+func (n *notebook) cellSeparator() string {
 	if len(n.list.Items) > 1 {
 		return n.gap(n.list.Items[1].At)
 	}
@@ -325,9 +325,9 @@ func (n *notebook) remove(at int) []byte {
 	items := n.list.Items
 	switch {
 	case len(items) == 1:
-		return n.with(splice{n.list.At, n.list.End, "[]"})
+		return n.withSplices(splice{n.list.At, n.list.End, "[]"})
 	case at+1 < len(items):
-		return n.with(splice{items[at].At, items[at+1].At, ""})
+		return n.withSplices(splice{items[at].At, items[at+1].At, ""})
 	}
-	return n.with(splice{items[at-1].End, items[at].End, ""})
+	return n.withSplices(splice{items[at-1].End, items[at].End, ""})
 }

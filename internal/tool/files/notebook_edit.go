@@ -98,7 +98,7 @@ func (f *Files) editNotebook(ctx context.Context, call *tool.Call, in notebookIn
 	changes, err := f.replace(ctx, call, p, out, was)
 	r := tool.Text(fmt.Sprintf("%s: %s", p.Abs, did))
 	if err != nil {
-		r = tool.Failure(failed(p, err))
+		r = tool.Failure(pathErrorText(p, err))
 	}
 	r.Changes = changes
 	return r, nil

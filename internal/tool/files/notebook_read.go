@@ -14,8 +14,8 @@ const maxOutput = 10 << 10
 
 func isNotebook(path string) bool { return strings.HasSuffix(path, ".ipynb") }
 
-// cells returns a notebook as text, one cell after another; offset and limit are numbers of cells.
-func (f *Files) cells(n *notebook, in readInput) tool.Result {
+// showNotebook returns a notebook as text, one cell after another; offset and limit are numbers of cells.
+func (f *Files) showNotebook(n *notebook, in readInput) tool.Result {
 	var b strings.Builder
 	at := min(in.Offset, len(n.cells))
 	end := len(n.cells)
@@ -36,7 +36,7 @@ func (f *Files) cells(n *notebook, in readInput) tool.Result {
 	case shown < len(n.cells):
 		note = fmt.Sprintf("[cells %d-%d of %d; continue with offset %d]", at, shown-1, len(n.cells), shown)
 	}
-	return tool.Result{Content: parts(b.String(), note)}
+	return tool.Result{Content: textParts(b.String(), note)}
 }
 
 func showCell(b *strings.Builder, c *cell, name string, limit int) {
@@ -56,7 +56,7 @@ func showCell(b *strings.Builder, c *cell, name string, limit int) {
 	}
 }
 
-var colours = lazyregexp.Must("\x1b\\[[0-9;]*[A-Za-z]")
+var ansiEscape = lazyregexp.Must("\x1b\\[[0-9;]*[A-Za-z]")
 
 // showOutput returns one output as text: its content, or its type.
 func showOutput(o *jsontree.Node) string {
@@ -64,7 +64,7 @@ func showOutput(o *jsontree.Node) string {
 		return ""
 	}
 	if text, ok := joined(o.Member("text")); ok {
-		return colours().ReplaceAllString(text, "")
+		return ansiEscape().ReplaceAllString(text, "")
 	}
 	if name, ok := joined(o.Member("ename")); ok {
 		value, _ := joined(o.Member("evalue"))
@@ -74,7 +74,7 @@ func showOutput(o *jsontree.Node) string {
 				lines = append(lines, trace.Items[i].Text)
 			}
 		}
-		return colours().ReplaceAllString(strings.Join(lines, "\n"), "")
+		return ansiEscape().ReplaceAllString(strings.Join(lines, "\n"), "")
 	}
 	data := o.Member("data")
 	if data == nil || data.Kind != jsontree.Object {
@@ -86,7 +86,7 @@ func showOutput(o *jsontree.Node) string {
 		text, ok := joined(&m.Value)
 		switch {
 		case m.Key == "text/plain" && ok:
-			list = append(list, colours().ReplaceAllString(text, ""))
+			list = append(list, ansiEscape().ReplaceAllString(text, ""))
 		default:
 			list = append(list, fmt.Sprintf("[%s, %d bytes]", clipText(m.Key, 100), m.Value.End-m.Value.At))
 		}

@@ -55,7 +55,7 @@ const small = `{
 `
 
 func TestReadNotebook(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("n.ipynb", small)
 	got := d.read("n.ipynb")
 	want := "<cell id=\"m1\" type=\"markdown\">\n# Title\né <b>&amp;</b> é\n</cell>\n" +
@@ -169,7 +169,7 @@ func TestNotebookEdit(t *testing.T) {
 				if crlf {
 					before, want = strings.ReplaceAll(before, "\n", "\r\n"), strings.ReplaceAll(want, "\n", "\r\n")
 				}
-				d := newDesk(t, nil)
+				d := newFilesEnv(t, nil)
 				d.put("n.ipynb", before)
 				d.read("n.ipynb")
 				c.in.Path = "n.ipynb"
@@ -251,7 +251,7 @@ func TestNotebookStyles(t *testing.T) {
 			"\xEF\xBB\xBF" + `{"nbformat":4,"cells":[{"cell_type":"raw","source":"b"}]}`,
 		},
 	} {
-		d := newDesk(t, nil)
+		d := newFilesEnv(t, nil)
 		d.put("n.ipynb", c.before)
 		d.read("n.ipynb")
 		c.in.Path = "n.ipynb"
@@ -291,7 +291,7 @@ func TestNotebookRefusals(t *testing.T) {
 		"no UTF-8":                 {"{\"nbformat\":4,\"cells\":[],\"x\":\"\xff\"}", notebookEdit{ID: "a", Source: "x"}, "UTF-8"},
 		"not read":                 {`{"nbformat":4,"cells":[` + cell + `]}`, notebookEdit{ID: "cell-0", Source: "x"}, "read it first"},
 	} {
-		d := newDesk(t, nil)
+		d := newFilesEnv(t, nil)
 		d.put("n.ipynb", c.file)
 		if name != "not read" {
 			d.read("n.ipynb")
@@ -305,7 +305,7 @@ func TestNotebookRefusals(t *testing.T) {
 			t.Errorf("%s: the file was changed", name)
 		}
 	}
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	for want, in := range map[string]notebookEdit{
 		"use Edit":            {Path: "a.txt", ID: "a", Source: "x"},
 		"edit_mode":           {Path: "n.ipynb", ID: "a", Mode: "append"},
@@ -316,7 +316,7 @@ func TestNotebookRefusals(t *testing.T) {
 		"must not be set":     {Path: "n.ipynb", ID: "a", Mode: "delete", Source: "x"},
 		"outside the session": {Path: "/etc/n.ipynb", ID: "a", Source: "x"},
 	} {
-		tl, call := d.make("NotebookEdit", in)
+		tl, call := d.newCall("NotebookEdit", in)
 		if _, err := tl.Requests(call); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", in, err, want)
 		}

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	sniffed  = 8000 // bytes that are checked to distinguish text from binary data, as in git
-	maxShown = 2000 // characters of a line
+	sniffBytes    = 8000 // bytes that are checked to distinguish text from binary data, as in git
+	maxLineLength = 2000 // characters of a line
 )
 
 var bom = []byte("\xEF\xBB\xBF")
@@ -69,18 +69,18 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	}
 	file, info, err := p.Open()
 	if err != nil {
-		return tool.Failure(unopened(p, err)), nil
+		return tool.Failure(openErrorText(p, err)), nil
 	}
 	defer file.Close()
 	r := &lines{ctx: ctx, in: bufio.NewReaderSize(file, 64<<10)}
-	head, err := r.in.Peek(sniffed)
+	head, err := r.in.Peek(sniffBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil
 	}
 	if mime := http.DetectContentType(head); isImage(mime) {
-		return f.image(p, info, r.in, mime)
+		return f.readImage(p, info, r.in, mime)
 	}
-	if why := notText(head); why != "" {
+	if why := notTextReason(head); why != "" {
 		return refuseBinary(p, info, r.in, why), nil
 	}
 	if isNotebook(p.Abs) && info.Size() <= maxWhole {
@@ -112,7 +112,7 @@ func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in read
 	n, wrong := parseNotebook(bytes.TrimPrefix(data, bom))
 	var out tool.Result
 	if wrong == nil {
-		out = f.cells(n, in)
+		out = f.showNotebook(n, in)
 	} else {
 		r.in, r.sum = bufio.NewReaderSize(bytes.NewReader(data), 64<<10), nil
 		if out, err = f.numbered(r, in); err != nil {
@@ -140,7 +140,7 @@ func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
 	var b strings.Builder
 	shown, full := 0, false
 	for shown < limit && !full {
-		line, more, err := r.next(maxShown)
+		line, more, err := r.next(maxLineLength)
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -155,11 +155,11 @@ func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
 		full = b.Len() >= f.opts.MaxBytes
 	}
 	last := r.n
-	total, err := r.rest()
+	total, err := r.totalLines()
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Result{Content: parts(b.String(), notes(in, shown, last, total, r.broken))}, nil
+	return tool.Result{Content: textParts(b.String(), notes(in, shown, last, total, r.broken))}, nil
 }
 
 // notes returns notes for the model about the lines. total is -1 if the number of lines is unknown
@@ -182,7 +182,7 @@ func notes(in readInput, shown, last, total int, broken bool) string {
 	return strings.Join(list, "\n")
 }
 
-func parts(texts ...string) []transcript.Part {
+func textParts(texts ...string) []transcript.Part {
 	var list []transcript.Part
 	for _, t := range texts {
 		if t != "" {
@@ -192,7 +192,7 @@ func parts(texts ...string) []transcript.Part {
 	return list
 }
 
-func (f *Files) image(p workdir.Path, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
+func (f *Files) readImage(p workdir.Path, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
 	tooBig := tool.Failure(fmt.Sprintf("%s: the image is larger than %d bytes", p.Abs, f.opts.MaxImage))
 	if info.Size() > f.opts.MaxImage {
 		return tooBig, nil
@@ -232,8 +232,8 @@ func isImage(mime string) bool {
 	return false
 }
 
-// notText returns the reason why a file with this beginning cannot be shown as text, or "".
-func notText(head []byte) string {
+// notTextReason returns the reason why a file with this beginning cannot be shown as text, or "".
+func notTextReason(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
 		return "is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"
@@ -310,10 +310,10 @@ func (r *lines) show(kept []byte, size, keep int) string {
 	return s
 }
 
-// rest returns the number of all lines of the file. It reads the file to its end, so that all of it
-// is hashed. If the file is not being hashed, rest reads no further, and returns -1 if there are
+// totalLines returns the number of all lines of the file. It reads the file to its end, so that all of it
+// is hashed. If the file is not being hashed, totalLines reads no further, and returns -1 if there are
 // more lines.
-func (r *lines) rest() (int, error) {
+func (r *lines) totalLines() (int, error) {
 	if r.sum == nil {
 		if _, err := r.in.Peek(1); err != nil {
 			return r.n, nil // the end or an error: there are no more lines to count

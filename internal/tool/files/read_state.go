@@ -30,9 +30,9 @@ func digest(info fs.FileInfo, sum []byte) string {
 	return hex.EncodeToString(sum)
 }
 
-// judgedContent returns the state of a path: the digest of the file, "absent" if nothing exists, or
+// stateDigest returns the state of a path: the digest of the file, "absent" if nothing exists, or
 // "" if there is no file that can be read.
-func judgedContent(p workdir.Path) string {
+func stateDigest(p workdir.Path) string {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return absent
@@ -63,7 +63,7 @@ func (f *Files) remember(abs, digest string) {
 	f.seen[abs] = digest
 }
 
-func (f *Files) restoreSeen(abs string) (digest string, ok bool) {
+func (f *Files) seenDigest(abs string) (digest string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	digest, ok = f.seen[abs]
@@ -97,16 +97,16 @@ func (f *Files) current(p workdir.Path) (originalFile, error) {
 	if info.Size() > maxWhole {
 		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files larger than %d bytes cannot be edited", info.Size(), maxWhole)}
 	}
-	was, ok := f.restoreSeen(p.Abs)
+	was, ok := f.seenDigest(p.Abs)
 	if !ok {
-		return originalFile{}, unread(p)
+		return originalFile{}, unreadError(p)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxWhole+1))
 	if err != nil {
 		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: err}
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != was {
-		return originalFile{}, stale(p)
+		return originalFile{}, staleError(p)
 	}
 	return originalFile{info, was, data}, nil
 }
@@ -119,13 +119,13 @@ func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 		return originalFile{}, err
 	}
 	defer file.Close()
-	was, ok := f.restoreSeen(p.Abs)
+	was, ok := f.seenDigest(p.Abs)
 	if !ok {
-		return originalFile{}, unread(p)
+		return originalFile{}, unreadError(p)
 	}
 	large := info.Size() > maxWhole
 	if large && digest(info, nil) != was {
-		return originalFile{}, stale(p)
+		return originalFile{}, staleError(p)
 	}
 	var held bytes.Buffer
 	h := sha256.New()
@@ -140,7 +140,7 @@ func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 	o := originalFile{info: info, sum: hex.EncodeToString(h.Sum(nil))}
 	if !large {
 		if o.sum != was {
-			return originalFile{}, stale(p)
+			return originalFile{}, staleError(p)
 		}
 		if o.data = held.Bytes(); o.data == nil {
 			o.data = []byte{} // an empty file is also treated as held in memory
@@ -149,10 +149,10 @@ func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
 	return o, nil
 }
 
-func unread(p workdir.Path) error {
+func unreadError(p workdir.Path) error {
 	return &workdir.PathError{Path: p.Abs, Err: errors.New("exists but has not been read in this session: read it first")}
 }
 
-func stale(p workdir.Path) error {
+func staleError(p workdir.Path) error {
 	return &workdir.PathError{Path: p.Abs, Err: errors.New("has changed since it was read: read it again")}
 }

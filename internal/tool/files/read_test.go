@@ -19,7 +19,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	d := newDesk(t, &files.Options{MaxBytes: 100})
+	d := newFilesEnv(t, &files.Options{MaxBytes: 100})
 	for _, tt := range []struct {
 		name, content string
 		offset, limit int
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadLongLines(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	for _, char := range []string{"x", "é", "😀"} {
 		d.put("f", strings.Repeat(char, 2000)+"\n"+strings.Repeat(char, 200_000)+"\nend\n")
 		want := "1\t" + strings.Repeat(char, 2000) + "\n2\t" + strings.Repeat(char, 2000) + "… [line cut]\n3\tend"
@@ -65,7 +65,7 @@ func TestReadLongLines(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("bin", "a\x00b")
 	d.put("utf16", "\xFF\xFEa\x00")
 	d.put("huge.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", 6<<20))
@@ -90,7 +90,7 @@ func TestReadRefuses(t *testing.T) {
 
 func TestReadUnreadable(t *testing.T) {
 	testneed.User(t)
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("f", "x")
 	if err := os.Chmod(d.dir+"/f", 0); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestReadUnreadable(t *testing.T) {
 }
 
 func TestReadImages(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	for mime, content := range map[string]string{
 		"image/png": "\x89PNG\r\n\x1a\n....", "image/jpeg": "\xFF\xD8\xFF....", "image/gif": "GIF89a....", "image/webp": "RIFF\x04\x00\x00\x00WEBPVP8 ",
 	} {
@@ -118,7 +118,7 @@ func TestReadImages(t *testing.T) {
 
 // A huge file is read in constant memory, from any offset.
 func TestReadHuge(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	size := int64(64 << 20)
 	if os.Getenv("HOLDFAST_HEAVY") != "" { // make this run with HOLDFAST_HEAVY=1 go test ./tool/files
 		size = 1 << 30
@@ -145,11 +145,11 @@ func TestReadHuge(t *testing.T) {
 }
 
 func TestReadCancelled(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("f", "x")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	tl, call := d.make("Read", read{Path: "f"})
+	tl, call := d.newCall("Read", read{Path: "f"})
 	if r, err := tl.Run(ctx, call); err == nil && !r.IsError {
 		t.Error("a cancelled read went on")
 	}

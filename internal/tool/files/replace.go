@@ -32,7 +32,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p workdir.Path, da
 	info, err := f.folders.Replace(p, data, was.info, 0)
 	if info == nil {
 		if errors.Is(err, workdir.ErrChanged) {
-			err = stale(p)
+			err = staleError(p)
 		}
 		return nil, err
 	}

@@ -17,8 +17,8 @@ func digestOf(content string) string {
 }
 
 // Every change of a file is told with the digests of its content before and after.
-func TestResultsTellWhatChanged(t *testing.T) {
-	d := newDesk(t, nil)
+func TestResultsListChanges(t *testing.T) {
+	d := newFilesEnv(t, nil)
 	want := func(what string, r tool.Result, name, before, after string) {
 		t.Helper()
 		change := []record.FileChange{{Path: d.dir + "/" + name, Before: before, After: after}}
@@ -43,7 +43,7 @@ func TestResultsTellWhatChanged(t *testing.T) {
 }
 
 func TestALargeFileIsHashedWhenItIsReplaced(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("big", "line\n")
 	if err := os.Truncate(d.dir+"/big", 17<<20); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestALargeFileIsHashedWhenItIsReplaced(t *testing.T) {
 }
 
 func TestNoOpEdit(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFilesEnv(t, nil)
 	d.put("a.txt", "one")
 	for what, r := range map[string]tool.Result{
 		"an unread file":    d.call("Write", write{"a.txt", "two"}),

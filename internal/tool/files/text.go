@@ -53,8 +53,8 @@ func (t text) bytes() []byte {
 	return []byte(t.raw)
 }
 
-// at converts a position in seen to a position in raw.
-func (t text) at(i int) int {
+// rawPosition converts a position in seen to a position in raw.
+func (t text) rawPosition(i int) int {
 	n, _ := slices.BinarySearch(t.crs, i)
 	return i + n
 }
@@ -85,7 +85,7 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	}
 	old, fresh := e.Old, e.New
 	if len(t.crs) > 0 {
-		old, fresh = unix(old), unix(fresh)
+		old, fresh = toLF(old), toLF(fresh)
 		if old == fresh {
 			return t, 0, 0, 0, errors.New("old_string and new_string must differ in more than line endings")
 		}
@@ -95,14 +95,14 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	case len(found) == 0:
 		return t, 0, 0, 0, errors.New("old_string not found")
 	case len(found) > 1 && !e.All:
-		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times, at %s; include more of the surrounding lines, or set replace_all", len(found), t.lines(found))
+		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times, at %s; include more of the surrounding lines, or set replace_all", len(found), t.lineNumbers(found))
 	}
 	var b strings.Builder
 	done := 0
 	for _, i := range found {
-		from, to := t.at(i), t.at(i+len(old))
+		from, to := t.rawPosition(i), t.rawPosition(i+len(old))
 		b.WriteString(t.raw[done:from])
-		if t.crlf(t.raw[from:to]) {
+		if t.usesCRLF(t.raw[from:to]) {
 			b.WriteString(strings.ReplaceAll(fresh, "\n", "\r\n"))
 		} else {
 			b.WriteString(fresh)
@@ -116,9 +116,9 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	return out, len(found), found[0], found[len(found)-1] + (len(found)-1)*grown + len(fresh), nil
 }
 
-// lines returns the line numbers of positions in the seen form, in the way in which Read numbers
-// lines.
-func (t text) lines(places []int) string {
+// lineNumbers returns the line numbers of positions in the seen form, in the way in which Read numbers
+// lineNumbers.
+func (t text) lineNumbers(places []int) string {
 	const most = 10
 	var names []string
 	at, line := 0, 1
@@ -139,8 +139,8 @@ func (t text) lines(places []int) string {
 	return what + strings.Join(names, ", ")
 }
 
-// crlf reports whether a replacement gets \r\n.
-func (t text) crlf(piece string) bool {
+// usesCRLF reports whether a replacement gets \r\n.
+func (t text) usesCRLF(piece string) bool {
 	if lf := strings.Count(piece, "\n"); lf > 0 {
 		return strings.Count(piece, "\r\n")*2 >= lf
 	}
@@ -164,4 +164,4 @@ func positions(text, s string, apart bool) []int {
 	}
 }
 
-func unix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+func toLF(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }

@@ -53,7 +53,7 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 	changes, err := f.replace(ctx, call, p, []byte(in.Content), was)
 	r := tool.Text(fmt.Sprintf("Successfully wrote %s (%s%d lines, %d bytes)", p.Abs, fresh, countLines(in.Content), len(in.Content)))
 	if err != nil {
-		r = tool.Failure(failed(p, err))
+		r = tool.Failure(pathErrorText(p, err))
 	}
 	r.Changes = changes
 	return r, nil
@@ -76,13 +76,13 @@ func (f *Files) replaceable(p workdir.Path) (originalFile, error) {
 func writable(p workdir.Path) error {
 	out, err := p.Root.OpenFile(p.Rel, os.O_WRONLY, 0)
 	if err != nil {
-		return errors.New(failed(p, err))
+		return errors.New(pathErrorText(p, err))
 	}
 	return out.Close()
 }
 
-// failed returns an error about a path, without a duplicate path or the name of the system call.
-func failed(p workdir.Path, err error) string {
+// pathErrorText returns an error about a path, without a duplicate path or the name of the system call.
+func pathErrorText(p workdir.Path, err error) string {
 	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		return e.Error()
 	}
@@ -94,8 +94,8 @@ func failed(p workdir.Path, err error) string {
 	return (&workdir.PathError{Path: p.Abs, Err: err}).Error()
 }
 
-// unopened returns the reason why there is no file to read or change.
-func unopened(p workdir.Path, err error) string {
+// openErrorText returns the reason why there is no file to read or change.
+func openErrorText(p workdir.Path, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "File not found: " + p.Abs
 	}

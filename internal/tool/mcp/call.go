@@ -22,8 +22,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// running is a call that a server is working on.
-type running struct {
+// runningCall is a call that a server is working on.
+type runningCall struct {
 	call  *tool.Call
 	ctx   context.Context // ends with the call
 	clock *callTimer
@@ -38,15 +38,15 @@ type running struct {
 	asked int // number of questions so far
 }
 
-// runningKey is the key of a call in the context of its requests.
-type runningKey struct{}
+// runningCallKey is the key of a call in the context of its requests.
+type runningCallKey struct{}
 
-func newRunning(call *tool.Call) *running {
-	return &running{call: call, news: make(chan string, 16)}
+func newRunningCall(call *tool.Call) *runningCall {
+	return &runningCall{call: call, news: make(chan string, 16)}
 }
 
-// maxAsked is the maximum number of questions of a server in one call.
-const maxAsked = 10
+// maxCallQuestions is the maximum number of questions of a server in one call.
+const maxCallQuestions = 10
 
 // errTimeout is the cause if a call takes too long.
 var errTimeout = errors.New("timeout")
@@ -55,20 +55,20 @@ var errTimeout = errors.New("timeout")
 const callGrace = time.Second
 
 // call calls a tool and waits for its result, until the server's timeout, the end of ctx or the end of the
-// connection. unheard is true if the server did not know the session and therefore did not process the
+// connection. sessionLost is true if the server did not know the session and therefore did not process the
 // call.
-func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input json.RawMessage) (r tool.Result, unheard bool) {
+func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input json.RawMessage) (r tool.Result, sessionLost bool) {
 	before := n.process.refusals()
-	running := newRunning(call)
-	result, err := n.work(ctx, running, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+	running := newRunningCall(call)
+	result, err := n.runRequest(ctx, running, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 		p := &sdk.CallToolParams{Name: t.name, Arguments: input}
 		p.SetProgressToken(token)
 		return n.session.CallTool(ctx, p)
 	})
-	n.upToDate(ctx)
+	n.awaitList(ctx)
 	if err != nil {
-		unheard = ctx.Err() == nil && (running.forgotten.Load() || n.server.URL != "" && !running.sent.Load() && isEnd(err))
-		return n.broken(ctx, "the call of "+t.name, err), unheard
+		sessionLost = ctx.Err() == nil && (running.forgotten.Load() || n.server.URL != "" && !running.sent.Load() && isConnectionEnd(err))
+		return n.failureResult(ctx, "the call of "+t.name, err), sessionLost
 	}
 	r = resultOf(result)
 	if note := refusedSince(before, n.process); r.IsError && note != "" {
@@ -102,15 +102,15 @@ func refusedSince(before map[string]int, p *process) string {
 	return "[the sandbox refused system calls of this server during the call, which may be the cause; sandbox settings can allow them: " + strings.Join(names, ", ") + "]"
 }
 
-// work runs one request of a call. If the call is cancelled, the server is notified. If the server
+// runRequest runs one request of a call. If the call is cancelled, the server is notified. If the server
 // requires that the user opens a URL first, the request is sent again after the user has opened it.
-func (n *conn) work(ctx context.Context, r *running, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
+func (n *conn) runRequest(ctx context.Context, r *runningCall, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(n.ctx, func() { cancel(sdk.ErrConnectionClosed) })()
-	r.ctx = context.WithValue(ctx, runningKey{}, r)
+	r.ctx = context.WithValue(ctx, runningCallKey{}, r)
 	limit := n.server.callTimeout()
-	r.clock = newClock(limit, func() { cancel(fmt.Errorf("%w after %s", errTimeout, limit)) })
+	r.clock = newCallTimer(limit, func() { cancel(fmt.Errorf("%w after %s", errTimeout, limit)) })
 	defer r.clock.stop()
 	token := n.begin(r)
 	defer n.finish(token)
@@ -122,7 +122,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 	answers := make(chan answer, 1)
 	go func() {
 		result, err := do(r.ctx, token)
-		if n.visit(r.ctx, r, err) {
+		if n.askToOpenURL(r.ctx, r, err) {
 			result, err = do(r.ctx, token)
 		}
 		answers <- answer{result, err}
@@ -162,9 +162,9 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 	}
 }
 
-// broken returns the result of a call without a response. It closes a failed connection, so that the next
+// failureResult returns the result of a call without a response. It closes a failed connection, so that the next
 // use reconnects.
-func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
+func (n *conn) failureResult(ctx context.Context, what string, err error) tool.Result {
 	server := fmt.Sprintf("MCP server %q: %s ", n.server.Name, what)
 	switch {
 	case errors.Is(err, errTimeout):
@@ -178,7 +178,7 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return tool.Failure(server + "failed: " + truncate.String(shown(wire.Message), 4000))
 	}
-	if n.ctx.Err() == nil && !isEnd(err) {
+	if n.ctx.Err() == nil && !isConnectionEnd(err) {
 		return tool.Failure(server + "failed: " + truncate.String(shown(err.Error()), 4000) + "; it may have had an effect")
 	}
 	n.l.onDisconnect(n, err)
@@ -192,8 +192,8 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	return tool.Failure(text)
 }
 
-// isEnd reports whether an error means that the connection has ended.
-func isEnd(err error) bool {
+// isConnectionEnd reports whether an error means that the connection has ended.
+func isConnectionEnd(err error) bool {
 	for _, end := range []error{sdk.ErrConnectionClosed, sdk.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, errTooLong} {
 		if errors.Is(err, end) {
 			return true
@@ -204,15 +204,15 @@ func isEnd(err error) bool {
 
 // callTimer limits the time of a call. The timeout is paused while the user is asked.
 type callTimer struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	left  time.Duration
-	since time.Time
-	holds int
-	over  bool
+	mu     sync.Mutex
+	timer  *time.Timer
+	left   time.Duration
+	since  time.Time
+	pauses int
+	over   bool
 }
 
-func newClock(limit time.Duration, end func()) *callTimer {
+func newCallTimer(limit time.Duration, end func()) *callTimer {
 	return &callTimer{timer: time.AfterFunc(limit, end), left: limit, since: time.Now()}
 }
 
@@ -220,13 +220,13 @@ func newClock(limit time.Duration, end func()) *callTimer {
 func (c *callTimer) pause() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.holds++; c.holds == 1 && c.timer.Stop() {
+	if c.pauses++; c.pauses == 1 && c.timer.Stop() {
 		c.left -= time.Since(c.since)
 	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.holds--; c.holds == 0 && !c.over {
+		if c.pauses--; c.pauses == 0 && !c.over {
 			c.since = time.Now()
 			c.timer.Reset(max(c.left, 0))
 		}

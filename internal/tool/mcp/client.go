@@ -64,22 +64,22 @@ type Client struct {
 	o     Options
 	links []*serverLink // by prefix
 
-	ctx  context.Context // ends with Close
-	stop context.CancelFunc
-	goes sync.WaitGroup
+	ctx        context.Context // ends with Close
+	stop       context.CancelFunc
+	goroutines sync.WaitGroup
 
 	start    sync.Once
 	httpOnce sync.Once
 	http     *http.Transport
 
-	resources sync.Once
-	readers   []tool.Tool // tools that read resources
+	resourcesOnce sync.Once
+	readers       []tool.Tool // tools that read resources
 
 	announcing sync.Mutex // held while the list is reported
 	mu         sync.Mutex
 	onChange   func([]tool.Tool)
 	lastTools  string // digest of the list that was last reported
-	left       int    // number of tools omitted because of the limit
+	omitted    int    // number of tools omitted because of the limit
 	stores     map[string]*tokenStore
 	closed     bool
 }
@@ -158,7 +158,7 @@ func (c *Client) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
 	for _, l := range c.links {
-		l.settled(ctx)
+		l.awaitAttempt(ctx)
 	}
 }
 
@@ -219,8 +219,8 @@ func (c *Client) list() (list []tool.Tool, id string) {
 // tooMany reports how many tools are omitted, if this number has changed.
 func (c *Client) tooMany(offered, all int) {
 	c.mu.Lock()
-	news := all-offered > 0 && all-offered != c.left
-	c.left = all - offered
+	news := all-offered > 0 && all-offered != c.omitted
+	c.omitted = all - offered
 	c.mu.Unlock()
 	if news {
 		c.notice("%d of %d tools of MCP servers are not offered to the model: the limit is %d; hint: select tools with includeTools of a server", all-offered, all, maxTools)
@@ -238,8 +238,8 @@ func (c *Client) Connect(ctx context.Context, name string) error {
 	return err
 }
 
-// all returns the servers whose resources can be read.
-func (c *Client) all() []*serverLink {
+// resourceLinks returns the servers whose resources can be read.
+func (c *Client) resourceLinks() []*serverLink {
 	if c.o.Parent == nil {
 		return c.links
 	}
@@ -247,7 +247,7 @@ func (c *Client) all() []*serverLink {
 }
 
 func (c *Client) find(name string) (*serverLink, error) {
-	for _, l := range c.all() {
+	for _, l := range c.resourceLinks() {
 		if l.server.Name == name {
 			return l, nil
 		}
@@ -275,7 +275,7 @@ func (c *Client) Close() error {
 	for _, l := range c.links {
 		l.close()
 	}
-	c.goes.Wait()
+	c.goroutines.Wait()
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 func TestToolsOfAServer(t *testing.T) {
-	c, n := open(t, nil, inProcess(t, "my db", newServer()), inProcess(t, "a", newServer()))
+	c, n := open(t, nil, inProcessServer(t, "my db", newServer()), inProcessServer(t, "a", newServer()))
 	if got, want := names(c.Tools(t.Context())), "mcp__a__die mcp__a__echo mcp__my_db__die mcp__my_db__echo"; got != want {
 		t.Fatalf("got %q, want %q", got, want)
 	}
@@ -53,7 +53,7 @@ func TestToolsOfAServer(t *testing.T) {
 
 // Rules about a server and about its tools are about what is asked for.
 func TestRulesAboutServers(t *testing.T) {
-	c, _ := open(t, nil, inProcess(t, "srv", newServer()))
+	c, _ := open(t, nil, inProcessServer(t, "srv", newServer()))
 	echo := lookup(t, c, "mcp__srv__echo")
 	reqs, err := echo.Requests(&tool.Call{Input: json.RawMessage(`{"Text":"x"}`)})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestServerNamesAreRefused(t *testing.T) {
 // What a server lists that cannot be a tool is left out, and told.
 func TestOddTools(t *testing.T) {
 	s := sdk.NewServer(&sdk.Implementation{Name: "odd"}, nil)
-	nothing := func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return say("x"), nil }
+	nothing := func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return textResult("x"), nil }
 	object := json.RawMessage(`{"type":"object"}`)
 	for _, name := range []string{"good", "a.b", "a/b", strings.Repeat("n", 119)} {
 		s.AddTool(&sdk.Tool{Name: name, InputSchema: object}, nothing)
@@ -101,7 +101,7 @@ func TestOddTools(t *testing.T) {
 	s.AddTool(&sdk.Tool{Name: "large", InputSchema: json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", maxSchema) + `"}`)}, nothing)
 	s.AddTool(&sdk.Tool{Name: "long", InputSchema: object, Description: strings.Repeat("é", maxDescription)}, nothing)
 	s.AddTool(&sdk.Tool{Name: "person", InputSchema: object, Meta: sdk.Meta{interactive: true}}, nothing)
-	c, n := open(t, nil, inProcess(t, "odd", s))
+	c, n := open(t, nil, inProcessServer(t, "odd", s))
 	if got, want := names(c.Tools(t.Context())), "mcp__odd__a_b mcp__odd__good mcp__odd__long mcp__odd__person"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -123,7 +123,7 @@ func TestOddTools(t *testing.T) {
 // A server whose list does not end, or says each tool twice.
 func TestEndlessList(t *testing.T) {
 	page := 0
-	c, n := open(t, nil, raw("endless", func(method string, id json.RawMessage, out io.Writer) {
+	c, n := open(t, nil, rawServer("endless", func(method string, id json.RawMessage, out io.Writer) {
 		if greet(method, id, out) || method != "tools/list" {
 			return
 		}
@@ -147,17 +147,17 @@ func TestListChanges(t *testing.T) { synctest.Test(t, listChanges) }
 
 func listChanges(t *testing.T) {
 	s := newServer()
-	heard := listTold(s)
+	heard := listChanged(s)
 	sdk.AddTool(s, &sdk.Tool{Name: "swap"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		s.RemoveTools("die")
 		sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Another"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			return say("other"), nil, nil
+			return textResult("other"), nil, nil
 		})
 		<-heard
-		return say("swapped"), nil, nil
+		return textResult("swapped"), nil, nil
 	})
 	var told atomic.Value
-	c, n := open(t, nil, inProcess(t, "a", s))
+	c, n := open(t, nil, inProcessServer(t, "a", s))
 	before := lookup(t, c, "mcp__a__echo")
 	c.OnChange(func(list []tool.Tool) { told.Store(names(list)) })
 	if r := call(t, lookup(t, c, "mcp__a__swap"), ""); text(r) != "swapped" {
@@ -180,7 +180,7 @@ func listChanges(t *testing.T) {
 // Servers that fail are told, and the others are there.
 func TestOtherServersContinue(t *testing.T) {
 	broken := Server{Name: "broken", Connect: func(context.Context) (sdk.Transport, error) { return nil, errors.New("no such thing") }}
-	c, n := open(t, nil, broken, inProcess(t, "good", newServer()), Server{Name: "unset", Command: "x", Args: []string{"${HOLDFAST_NOT_SET}"}})
+	c, n := open(t, nil, broken, inProcessServer(t, "good", newServer()), Server{Name: "unset", Command: "x", Args: []string{"${HOLDFAST_NOT_SET}"}})
 	if got := names(c.Tools(t.Context())); got != "mcp__good__die mcp__good__echo" {
 		t.Errorf("got %q", got)
 	}
@@ -197,7 +197,7 @@ func TestOtherServersContinue(t *testing.T) {
 // The first request waits for slow servers, and not for long.
 func TestSlowServerComesLater(t *testing.T) {
 	let := make(chan struct{})
-	slow := inProcess(t, "slow", newServer())
+	slow := inProcessServer(t, "slow", newServer())
 	connect := slow.Connect
 	slow.Connect = func(ctx context.Context) (sdk.Transport, error) {
 		select {
@@ -207,21 +207,21 @@ func TestSlowServerComesLater(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	}
-	c, _ := open(t, &Options{Wait: 50 * time.Millisecond}, slow, inProcess(t, "z", newServer()))
+	c, _ := open(t, &Options{Wait: 50 * time.Millisecond}, slow, inProcessServer(t, "z", newServer()))
 	told := make(chan string, 8)
 	first := names(c.Tools(t.Context()))
 	if strings.Contains(first, "slow") {
 		t.Errorf("got %q", first)
 	}
 	close(let)
-	c.links[0].settled(t.Context())
+	c.links[0].awaitAttempt(t.Context())
 	c.OnChange(func(list []tool.Tool) { told <- names(list) }) // later than the change
 	until(t, "the slow server's tools", func() bool { return strings.Contains(<-told, "mcp__slow__echo") })
 }
 
 // A server that never answers holds up neither the start nor the end.
 func TestSilentServer(t *testing.T) {
-	silent := raw("silent", func(string, json.RawMessage, io.Writer) {})
+	silent := rawServer("silent", func(string, json.RawMessage, io.Writer) {})
 	silent.StartTimeout = 50 * time.Millisecond
 	c, n := open(t, nil, silent)
 	if got := names(c.Tools(t.Context())); got != "" {
@@ -242,7 +242,7 @@ func callTimesOut(t *testing.T) {
 		close(cancelled)
 		return nil, nil, ctx.Err()
 	})
-	def := inProcess(t, "a", s)
+	def := inProcessServer(t, "a", s)
 	def.CallTimeout = 50 * time.Millisecond
 	c, _ := open(t, nil, def)
 	r := call(t, lookup(t, c, "mcp__a__hang"), "{}")
@@ -264,7 +264,7 @@ func TestCallIsCancelled(t *testing.T) {
 		close(cancelled)
 		return nil, nil, ctx.Err()
 	})
-	c, _ := open(t, nil, inProcess(t, "a", s))
+	c, _ := open(t, nil, inProcessServer(t, "a", s))
 	hang := lookup(t, c, "mcp__a__hang")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-started; cancel() }()
@@ -286,9 +286,9 @@ func TestProgress(t *testing.T) {
 			}
 		}
 		<-shown
-		return say("done"), nil, nil
+		return textResult("done"), nil, nil
 	})
-	c, _ := open(t, nil, inProcess(t, "a", s))
+	c, _ := open(t, nil, inProcessServer(t, "a", s))
 	var out strings.Builder
 	r := callWith(t, lookup(t, c, "mcp__a__work"), &tool.Call{Input: json.RawMessage("{}"), Output: writerFunc(func(b []byte) (int, error) {
 		out.Write(b)
@@ -305,10 +305,10 @@ func TestProgress(t *testing.T) {
 // What a server tells before it answers is shown, also when both are there at once.
 func TestProgressBeforeTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &conn{ctx: t.Context(), calls: map[string]*running{}}
+		n := &conn{ctx: t.Context(), calls: map[string]*runningCall{}}
 		for range 20 { // a select picks any that is ready
 			var out strings.Builder
-			_, err := n.work(t.Context(), newRunning(&tool.Call{Output: &out}), func(_ context.Context, token string) (*sdk.CallToolResult, error) {
+			_, err := n.runRequest(t.Context(), newRunningCall(&tool.Call{Output: &out}), func(_ context.Context, token string) (*sdk.CallToolResult, error) {
 				for i := range 3 {
 					n.progress(&sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(i)})
 				}
@@ -326,22 +326,22 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // Sampling and roots are refused cleanly, and the call goes on.
-func TestNotOffered(t *testing.T) {
+func TestSamplingAndRootsRejected(t *testing.T) {
 	s := newServer()
 	sdk.AddTool(s, &sdk.Tool{Name: "ask"}, func(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		_, sampling := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{}) //nolint:staticcheck // deprecated, which is the point
 		_, roots := req.Session.ListRoots(ctx, nil)                               //nolint:staticcheck // likewise
 		_, elicit := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: "?"})
-		return say(fmt.Sprint(sampling != nil, roots != nil, elicit != nil)), nil, nil
+		return textResult(fmt.Sprint(sampling != nil, roots != nil, elicit != nil)), nil, nil
 	})
-	c, _ := open(t, nil, inProcess(t, "a", s))
+	c, _ := open(t, nil, inProcessServer(t, "a", s))
 	if r := call(t, lookup(t, c, "mcp__a__ask"), "{}"); text(r) != "true true true" {
 		t.Errorf("got %q", text(r))
 	}
 }
 
 func TestClosedClient(t *testing.T) {
-	c, _ := open(t, nil, inProcess(t, "a", newServer()))
+	c, _ := open(t, nil, inProcessServer(t, "a", newServer()))
 	echo := lookup(t, c, "mcp__a__echo")
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestClosedClient(t *testing.T) {
 func TestOldServer(t *testing.T) { synctest.Test(t, oldServer) }
 
 func oldServer(t *testing.T) {
-	old := raw("old", func(method string, id json.RawMessage, out io.Writer) {
+	old := rawServer("old", func(method string, id json.RawMessage, out io.Writer) {
 		switch {
 		case method == "server/discover", method != "tools/list" && greet(method, id, out):
 		case method == "tools/list":
@@ -380,12 +380,12 @@ func oldServer(t *testing.T) {
 
 func TestAnErrorNamesItsServerOnce(t *testing.T) {
 	s := Server{Name: "files", Origin: policy.Origin{File: "a.json", Line: 3}}
-	err := s.failed("login failed", s.failed("connecting failed", errors.New("nobody is there")))
+	err := s.wrapError("login failed", s.wrapError("connecting failed", errors.New("nobody is there")))
 	if want := `a.json:3: MCP server "files": login failed: connecting failed: nobody is there`; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 	other := Server{Name: "other"}
-	if text := s.failed("login failed", other.failed("is gone", nil)).Error(); !strings.Contains(text, `"other": is gone`) {
+	if text := s.wrapError("login failed", other.wrapError("is gone", nil)).Error(); !strings.Contains(text, `"other": is gone`) {
 		t.Errorf("the other server is not named: %q", text)
 	}
 }

@@ -33,21 +33,21 @@ type conn struct {
 	endKnown chan struct{} // closed when the reason for the end of the connection is known; nil while it is open; guarded by the link's mutex
 
 	mu         sync.Mutex
-	calls      map[string]*running // by progress token
-	last       *running            // the call that started last among the running calls
-	number     int                 // of the most recent call
-	stale      bool                // the server's list of tools has changed
-	relisting  bool                // the list is being requested in the background
-	listing    chan struct{}       // closed when the changed list is in effect; nil if the current list is in effect
-	messages   int                 // number of messages received in the second that started at rateWindow
+	calls      map[string]*runningCall // by progress token
+	last       *runningCall            // the call that started last among the running calls
+	number     int                     // of the most recent call
+	stale      bool                    // the server's list of tools has changed
+	relisting  bool                    // the list is being requested in the background
+	listing    chan struct{}           // closed when the changed list is in effect; nil if the current list is in effect
+	messages   int                     // number of messages received in the second that started at rateWindow
 	rateWindow time.Time
 	asked      atomic.Int32 // open questions
 }
 
 // Limits for messages and questions of a server.
 const (
-	maxMessages  = 10_000 // maximum number of notifications and requests per second
-	maxQuestions = 8      // at the same time
+	maxMessages      = 10_000 // maximum number of notifications and requests per second
+	maxOpenQuestions = 8      // at the same time
 )
 
 // legacyVersion is used for servers that do not answer the newer protocol.
@@ -55,7 +55,7 @@ const legacyVersion = "2025-11-25"
 
 // open connects. The connection ends when ctx ends or when end is called.
 func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
-	n := &conn{l: l, server: *s, life: ctx, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
+	n := &conn{l: l, server: *s, life: ctx, since: time.Now(), calls: map[string]*runningCall{}, over: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(ctx)
 	transport, err := n.transport(s)
 	if err != nil {
@@ -90,14 +90,14 @@ func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 	case errors.Is(err, ErrNeedsAuth):
 		return n, &Error{Server: s.Name, Origin: s.Origin, Detail: "needs authorisation", Err: ErrNeedsAuth, hint: "holdfast mcp login " + s.Name}
 	case n.process != nil:
-		if status := n.process.ended(); status != stillRuns && !late.Load() {
+		if status := n.process.exitText(); status != stillRuns && !late.Load() {
 			err = fmt.Errorf("the server exited (%s)", status)
 		}
 	}
 	l.mu.Lock()
-	l.stderrTail = n.process.words()
+	l.stderrTail = n.process.stderrText()
 	l.mu.Unlock()
-	failed := l.server.failed("connecting failed", withStderr(err, n.process))
+	failed := l.server.wrapError("connecting failed", withStderr(err, n.process))
 	switch {
 	case n.process != nil && s.StartHint != "":
 		failed.hint = s.StartHint
@@ -148,7 +148,7 @@ func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 	case Stdio:
 		t, n.process, err = n.l.c.stdio(n.ctx, s)
 	default:
-		t, err = n.l.c.remote(s)
+		t, err = n.l.c.httpTransport(s)
 	}
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (n *conn) client() *sdk.Client {
 		Logger:       slog.New(slog.DiscardHandler),
 		Capabilities: &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			n.outdated()
+			n.markStale()
 			n.relist()
 		},
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) {},
@@ -212,7 +212,7 @@ func (n *conn) flooded() bool {
 }
 
 // begin registers a running call.
-func (n *conn) begin(r *running) (token string) {
+func (n *conn) begin(r *runningCall) (token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.number++
@@ -235,7 +235,7 @@ func (n *conn) finish(token string) {
 }
 
 // current returns the call to which a question of the server belongs.
-func (n *conn) current() *running {
+func (n *conn) current() *runningCall {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.last
@@ -315,7 +315,7 @@ type listReader struct {
 func (c *listReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "notifications/tools/list_changed" {
-		c.n.outdated()
+		c.n.markStale()
 	}
 	return m, err
 }

@@ -17,14 +17,14 @@ func TestMCPCorpus(t *testing.T) {
 		// A server takes a tool away and says so: what the model is offered next lacks it.
 		"ak-tool-015": corpus.Test(`{"given": {"state":"server removes a tool and sends list_changed"}, "when": ["next turn"], "expect": {"catalog event":"removed","spec absent":true}}`, func(t *testing.T, _ corpus.Case) {
 			s := newServer()
-			heard := listTold(s)
+			heard := listChanged(s)
 			sdk.AddTool(s, &sdk.Tool{Name: "shrink"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 				s.RemoveTools("die")
 				<-heard
-				return say("done"), nil, nil
+				return textResult("done"), nil, nil
 			})
 			var told atomic.Value
-			c, _ := open(t, nil, inProcess(t, "a", s))
+			c, _ := open(t, nil, inProcessServer(t, "a", s))
 			c.OnChange(func(list []tool.Tool) { told.Store(names(list)) })
 			die := lookup(t, c, "mcp__a__die")
 			call(t, lookup(t, c, "mcp__a__shrink"), "{}")

@@ -52,7 +52,7 @@ type Answer struct {
 }
 
 // Limits for a question, in addition to the limits of its form.
-const maxQuestion = 8 << 10 // bytes of a message
+const maxQuestionText = 8 << 10 // bytes of a message
 
 // elicit gets the answer to a question of the server, first from hooks, then from the user.
 func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -61,7 +61,7 @@ func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 		n.l.c.notice("MCP server %q asked a question outside of a call; the question was declined", n.server.Name)
 		return &sdk.ElicitResult{Action: Decline}, nil
 	}
-	if !r.mayAsk() || n.asked.Add(1) > maxQuestions {
+	if !r.mayAsk() || n.asked.Add(1) > maxOpenQuestions {
 		n.asked.Add(-1)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "too many questions in this call"}
 	}
@@ -82,14 +82,14 @@ func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 	}
 	result := &sdk.ElicitResult{Action: a.Action}
 	if a.Action == Accept && e.Mode == ModeForm {
-		if err := json.Unmarshal(orEmpty(a.Content), &result.Content); err != nil {
+		if err := json.Unmarshal(orEmptyObject(a.Content), &result.Content); err != nil {
 			return &sdk.ElicitResult{Action: Cancel}, nil
 		}
 	}
 	return result, nil
 }
 
-func orEmpty(raw json.RawMessage) json.RawMessage {
+func orEmptyObject(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("{}")
 	}
@@ -97,17 +97,17 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 }
 
 // mayAsk counts the questions of a call.
-func (r *running) mayAsk() bool {
+func (r *runningCall) mayAsk() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
-	return r.asked <= maxAsked
+	return r.asked <= maxCallQuestions
 }
 
 // question parses a server's question. The error is for the server.
 func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, error) {
 	e := Elicitation{
-		Server: n.server.Name, Mode: orElse(p.Mode, ModeForm), Message: truncate.String(shown(p.Message), maxQuestion),
+		Server: n.server.Name, Mode: orElse(p.Mode, ModeForm), Message: truncate.String(shown(p.Message), maxQuestionText),
 		URL: p.URL, ID: truncate.String(shown(p.ElicitationID), 200), Call: call,
 	}
 	if e.Mode == ModeURL {
@@ -166,7 +166,7 @@ func (e *Elicitation) masked(content json.RawMessage) json.RawMessage {
 
 // ask gets an answer from hooks or the user, and then passes the answer to the hooks.
 func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
-	a, by, err := c.before(ctx, &e)
+	a, by, err := c.fireBefore(ctx, &e)
 	if err != nil || by == "" {
 		if err == nil {
 			a, err = c.o.Elicit(ctx, e)
@@ -181,12 +181,12 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 	if a.Action != Accept || e.Mode == ModeURL {
 		a.Content = nil
 	}
-	return c.after(ctx, &e, a)
+	return c.fireAfter(ctx, &e, a)
 }
 
-// before runs hooks before the question is shown. The result by is the name of the hook that
+// fireBefore runs hooks before the question is shown. The result by is the name of the hook that
 // answered; "" if no hook did.
-func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
+func (c *Client) fireBefore(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
 	if c.o.FireHook == nil {
 		return a, "", nil
 	}
@@ -205,8 +205,8 @@ func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by strin
 	return a, "", nil
 }
 
-// after runs hooks on the answer. The hooks can change it.
-func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, error) {
+// fireAfter runs hooks on the answer. The hooks can change it.
+func (c *Client) fireAfter(ctx context.Context, e *Elicitation, a Answer) (Answer, error) {
 	if c.o.FireHook == nil {
 		return a, nil
 	}
@@ -229,9 +229,9 @@ func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, e
 	return Answer{Action: out.Action.Text, Content: out.Content}, nil
 }
 
-// visit asks the user to open a URL that a server requires before a call. It returns true if the
+// askToOpenURL asks the user to open a URL that a server requires before a call. It returns true if the
 // user opened the URL, and the call must be repeated.
-func (n *conn) visit(ctx context.Context, r *running, err error) bool {
+func (n *conn) askToOpenURL(ctx context.Context, r *runningCall, err error) bool {
 	wire, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || wire.Code != sdk.CodeURLElicitationRequired || n.l.c.o.Elicit == nil {
 		return false

@@ -22,24 +22,24 @@ const form = `{"type":"object","properties":{
 	"color":{"type":"string","oneOf":[{"const":"r","title":"Red"}]},"days":{"type":"array","items":{"type":"string","enum":["mo","tu"]}}},
 	"required":["user"]}`
 
-// asking is a server that asks within a call, and says what it was answered.
-func asking(t testing.TB, p *sdk.ElicitParams) Server {
+// questionServer is a server that asks within a call, and says what it was answered.
+func questionServer(t testing.TB, p *sdk.ElicitParams) Server {
 	t.Helper()
 	s := newServer()
 	sdk.AddTool(s, &sdk.Tool{Name: "ask"}, func(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		r, err := req.Session.Elicit(ctx, p)
 		if err != nil {
-			return say("error " + err.Error()), nil, nil //nolint:nilerr // the test reads it
+			return textResult("error " + err.Error()), nil, nil //nolint:nilerr // the test reads it
 		}
 		b, err := json.Marshal(r.Content)
-		return say(r.Action + " " + string(b)), nil, err
+		return textResult(r.Action + " " + string(b)), nil, err
 	})
 	// The library does this over rounds of the call in its newer form; servers of today ask by themselves.
-	return inProcess(t, "a", s)
+	return inProcessServer(t, "a", s)
 }
 
-// oldForm has a client speak the form in which servers ask by themselves.
-func oldForm(c *Client) {
+// useLegacyProtocol has a client speak the form in which servers ask by themselves.
+func useLegacyProtocol(c *Client) {
 	for _, l := range c.links {
 		l.legacy = true
 	}
@@ -62,10 +62,10 @@ func elicitation(t *testing.T) {
 		told = append(told, fmt.Sprintf("%s %s %s %s %s", in.Event, in.Question.Server, in.Question.Message, in.Question.Action, in.Question.Content))
 		return hook.Outcome{}, nil
 	}
-	def := asking(t, &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(form)})
+	def := questionServer(t, &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(form)})
 	def.CallTimeout = time.Minute
 	c, _ := open(t, o, def)
-	oldForm(c)
+	useLegacyProtocol(c)
 	r := callWith(t, lookup(t, c, "mcp__a__ask"), &tool.Call{ID: "u7", Input: json.RawMessage("{}")})
 	if want := `accept {"age":3,"api_token":"t0p","user":"ann"}`; text(r) != want {
 		t.Errorf("got %q, want %q", text(r), want)
@@ -135,8 +135,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 					return Answer{}, nil
 				}
 			}
-			c, _ := open(t, &Options{Elicit: tt.elicit, FireHook: tt.fire}, asking(t, &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)}))
-			oldForm(c)
+			c, _ := open(t, &Options{Elicit: tt.elicit, FireHook: tt.fire}, questionServer(t, &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)}))
+			useLegacyProtocol(c)
 			if got := text(call(t, lookup(t, c, "mcp__a__ask"), "{}")); got != tt.want && (tt.want != "error" || !strings.HasPrefix(got, "error")) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -159,8 +159,8 @@ func TestElicitationOfAURL(t *testing.T) {
 				return hook.Outcome{Action: &hook.Text{Text: Accept}}, nil
 			},
 		}
-		c, _ := open(t, o, asking(t, &sdk.ElicitParams{Mode: ModeURL, Message: "?", URL: to, ElicitationID: "e"}))
-		oldForm(c)
+		c, _ := open(t, o, questionServer(t, &sdk.ElicitParams{Mode: ModeURL, Message: "?", URL: to, ElicitationID: "e"}))
+		useLegacyProtocol(c)
 		got := text(call(t, lookup(t, c, "mcp__a__ask"), "{}"))
 		if !strings.HasPrefix(got, want) || want != "error" && seen != to {
 			t.Errorf("%s: got %q, asked about %q", to, got, seen)
@@ -173,13 +173,13 @@ func TestElicitationOverRounds(t *testing.T) {
 	s := newServer()
 	s.AddTool(&sdk.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if r, ok := req.Params.InputResponses["q"].(*sdk.ElicitResult); ok {
-			return say(fmt.Sprint(r.Action, r.Content["user"])), nil
+			return textResult(fmt.Sprint(r.Action, r.Content["user"])), nil
 		}
 		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)}}}, nil
 	})
 	c, _ := open(t, &Options{Elicit: func(context.Context, Elicitation) (Answer, error) {
 		return Answer{Action: Accept, Content: json.RawMessage(`{"user":"ann"}`)}, nil
-	}}, inProcess(t, "a", s))
+	}}, inProcessServer(t, "a", s))
 	if got := text(call(t, lookup(t, c, "mcp__a__ask"), "{}")); got != "accept ann" && got != "acceptann" {
 		t.Errorf("got %q", got)
 	}
@@ -195,11 +195,11 @@ func TestTooManyQuestions(t *testing.T) {
 				n++
 			}
 		}
-		return say(fmt.Sprint(n)), nil, nil
+		return textResult(fmt.Sprint(n)), nil, nil
 	})
-	c, _ := open(t, &Options{Elicit: func(context.Context, Elicitation) (Answer, error) { return Answer{Action: Decline}, nil }}, inProcess(t, "a", s))
-	oldForm(c)
-	if got := text(call(t, lookup(t, c, "mcp__a__ask"), "{}")); got != fmt.Sprint(maxAsked) {
+	c, _ := open(t, &Options{Elicit: func(context.Context, Elicitation) (Answer, error) { return Answer{Action: Decline}, nil }}, inProcessServer(t, "a", s))
+	useLegacyProtocol(c)
+	if got := text(call(t, lookup(t, c, "mcp__a__ask"), "{}")); got != fmt.Sprint(maxCallQuestions) {
 		t.Errorf("got %s answers", got)
 	}
 }
@@ -213,7 +213,7 @@ func TestResources(t *testing.T) {
 		return nil, sdk.ResourceNotFoundError("db://x")
 	})
 	s.AddPrompt(&sdk.Prompt{Name: "hello", Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}}}, nil)
-	c, _ := open(t, nil, inProcess(t, "a", s), inProcess(t, "b", newServer()))
+	c, _ := open(t, nil, inProcessServer(t, "a", s), inProcessServer(t, "b", newServer()))
 	if got := names(c.Tools(t.Context())); got != "mcp__a__die mcp__a__echo mcp__b__die mcp__b__echo ListMcpResources ReadMcpResource" {
 		t.Errorf("got %q", got)
 	}

@@ -26,7 +26,7 @@ func TestEndProcesses(t *testing.T) {
 		})
 		return n
 	}
-	good := command(t, "a", "plain")
+	good := commandServer(t, "a", "plain")
 	good.Args = []string{"-c", "sleep 1000 & echo $! > " + noted("child") + "; exec " + good.Command}
 	good.Command = "/bin/sh"
 	mute := Server{Name: "sh", Command: "/bin/sh", Args: []string{"-c", "echo $$ > " + noted("mute") + "; exec sleep 1000"}, StartTimeout: time.Minute}

@@ -19,7 +19,7 @@ func (s *Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	fill := func(text string) string {
 		filled, missing := expand(text, lookup)
 		if missing != "" && wrong == nil {
-			wrong = s.wrong(fmt.Sprintf("the variable %s is not set", missing), fmt.Sprintf("set the variable, or write ${%s:-…} with a default", missing))
+			wrong = s.newError(fmt.Sprintf("the variable %s is not set", missing), fmt.Sprintf("set the variable, or write ${%s:-…} with a default", missing))
 		}
 		return filled
 	}

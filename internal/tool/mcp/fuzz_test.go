@@ -44,10 +44,10 @@ func mustJSONOf(v any) json.RawMessage {
 }
 
 // A token that is kept is whole and of its server, or not used.
-func FuzzGrant(f *testing.F) {
+func FuzzTokenSet(f *testing.F) {
 	f.Add([]byte(`{"version":1,"url":"https://x.example","access_token":"a","expiry":"2026-01-02T03:04:05Z"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		g, err := decodeGrant(raw, "https://x.example")
+		g, err := decodeTokenSet(raw, "https://x.example")
 		if err == nil && (g.Access == "" || g.URL != "https://x.example" || strings.ContainsAny(g.Access, "\r\n")) {
 			t.Fatalf("%+v", g)
 		}

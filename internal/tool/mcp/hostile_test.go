@@ -14,7 +14,7 @@ import (
 func TestLongErrors(t *testing.T) {
 	book := strings.Repeat(`word \u001b[31m`, 50_000)
 	for _, method := range []string{"initialize", "tools/list"} {
-		c, n := open(t, nil, raw("books", func(m string, id json.RawMessage, out io.Writer) {
+		c, n := open(t, nil, rawServer("books", func(m string, id json.RawMessage, out io.Writer) {
 			if m == method {
 				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"%s"}}`+"\n", id, book)
 				return
@@ -35,7 +35,7 @@ func TestLongErrors(t *testing.T) {
 // Of thousands of tools that cannot be any, some are told by name.
 func TestManyToolsLeftOut(t *testing.T) {
 	list := strings.Repeat(`{"name":"odd","inputSchema":{"type":"array"}},`, 5000)
-	c, n := open(t, nil, raw("many", func(method string, id json.RawMessage, out io.Writer) {
+	c, n := open(t, nil, rawServer("many", func(method string, id json.RawMessage, out io.Writer) {
 		if !greet(method, id, out) {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s{"name":"good","inputSchema":{}}]}}`+"\n", id, list)
 		}
@@ -43,7 +43,7 @@ func TestManyToolsLeftOut(t *testing.T) {
 	if got := names(c.Tools(t.Context())); got != "mcp__many__good" {
 		t.Errorf("tools %q", got)
 	}
-	if left := c.Status()[0].Skipped; len(left) > maxLeft+1 || !strings.Contains(strings.Join(left, "\n"), "4950 more") {
+	if left := c.Status()[0].Skipped; len(left) > maxSkipped+1 || !strings.Contains(strings.Join(left, "\n"), "4950 more") {
 		t.Errorf("%d, %q", len(left), left)
 	}
 	if !strings.Contains(n.String(), "5000 tools are skipped") {
@@ -59,7 +59,7 @@ func TestTooManyTools(t *testing.T) {
 		for k := range 200 {
 			list = append(list, fmt.Sprintf(`{"name":"t%d","inputSchema":{}}`, k))
 		}
-		servers[i] = raw(fmt.Sprintf("s%d", i), func(method string, id json.RawMessage, out io.Writer) {
+		servers[i] = rawServer(fmt.Sprintf("s%d", i), func(method string, id json.RawMessage, out io.Writer) {
 			if !greet(method, id, out) {
 				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", id, strings.Join(list, ","))
 			}
@@ -80,7 +80,7 @@ func TestTooManyTools(t *testing.T) {
 func TestListThatNeverStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := 0
-		c, n := open(t, &Options{Dir: "/"}, raw("restless", func(method string, id json.RawMessage, out io.Writer) {
+		c, n := open(t, &Options{Dir: "/"}, rawServer("restless", func(method string, id json.RawMessage, out io.Writer) {
 			if greet(method, id, out) || method != "tools/list" {
 				return
 			}
@@ -100,11 +100,11 @@ func TestListThatNeverStays(t *testing.T) {
 // A question of a server belongs to the call that began last, of those that run.
 func TestQuestionsBelongToTheLastCall(t *testing.T) {
 	for range 20 { // the calls are kept in a map
-		n := &conn{calls: map[string]*running{}}
-		calls := make([]*running, 5)
+		n := &conn{calls: map[string]*runningCall{}}
+		calls := make([]*runningCall, 5)
 		tokens := make([]string, 5)
 		for i := range calls {
-			calls[i] = &running{}
+			calls[i] = &runningCall{}
 			tokens[i] = n.begin(calls[i])
 		}
 		n.finish(tokens[2])

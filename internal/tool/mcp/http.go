@@ -27,8 +27,8 @@ const (
 	maxRedirect = 3
 )
 
-// remote is the HTTP transport of a server.
-func (c *Client) remote(s *Server) (sdk.Transport, error) {
+// httpTransport is the HTTP transport of a server.
+func (c *Client) httpTransport(s *Server) (sdk.Transport, error) {
 	u, err := s.address()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (t *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}
-	call, _ := ctx.Value(runningKey{}).(*running)
+	call, _ := ctx.Value(runningCallKey{}).(*runningCall)
 	if call != nil {
 		call.sent.Store(true)
 	}
@@ -164,7 +164,7 @@ func (c *Client) transport() http.RoundTripper {
 			t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"})
 			t.DialContext = inside.Dial
 			t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error { return refusal(resp) }
-			c.goes.Go(func() {
+			c.goroutines.Go(func() {
 				_ = c.o.Egress.Serve(c.ctx, inside, &egress.Session{ID: "MCP servers"})
 			})
 		}

@@ -30,7 +30,7 @@ type httpServer struct {
 	requests []string // method, path, and what proves who we are
 }
 
-func newSite(t testing.TB, h http.Handler) *httpServer {
+func newHTTPServer(t testing.TB, h http.Handler) *httpServer {
 	t.Helper()
 	s := &httpServer{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func (s *httpServer) close() {
 	s.Close()
 }
 
-func (s *httpServer) saw() string {
+func (s *httpServer) requestLog() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.requests, "\n")
@@ -65,13 +65,13 @@ func TestOverHTTP(t *testing.T) {
 			if kind == SSE {
 				h = sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return newServer() }, nil)
 			}
-			s := newSite(t, h)
+			s := newHTTPServer(t, h)
 			c, _ := open(t, nil, Server{Name: "web", Transport: kind, URL: s.URL + "/mcp", Headers: map[string]string{"X-Key": "${K}"}, StartTimeout: time.Minute})
 			c.o.Environ = []string{"K=k1"}
 			if got := text(call(t, lookup(t, c, "mcp__web__echo"), `{"Text":"hi"}`)); got != "hi" {
 				t.Errorf("got %q", got)
 			}
-			for line := range strings.Lines(s.saw()) {
+			for line := range strings.Lines(s.requestLog()) {
 				if !strings.Contains(line, "k1") {
 					t.Errorf("without its header: %s", line)
 				}
@@ -85,10 +85,10 @@ func TestOverHTTP(t *testing.T) {
 
 // What proves who we are goes to the server that it is for.
 func TestRedirectsAreNotFollowedElsewhere(t *testing.T) {
-	other := newSite(t, streamable(newServer()))
+	other := newHTTPServer(t, streamable(newServer()))
 	elsewhere := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
 	for _, status := range []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusFound} {
-		s := newSite(t, http.RedirectHandler(elsewhere+"/mcp", status))
+		s := newHTTPServer(t, http.RedirectHandler(elsewhere+"/mcp", status))
 		c, _ := open(t, nil, Server{Name: "web", URL: s.URL, Headers: map[string]string{"X-Key": "k1"}})
 		c.Tools(t.Context())
 		if st := c.Status()[0]; st.State != Failed || !strings.Contains(st.Error, "redirects to another address") {
@@ -96,7 +96,7 @@ func TestRedirectsAreNotFollowedElsewhere(t *testing.T) {
 		}
 	}
 	// The older form names the address of its messages itself.
-	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := newHTTPServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "event: endpoint\ndata: %s/mcp\n\n", elsewhere)
 		w.(http.Flusher).Flush()
@@ -107,14 +107,14 @@ func TestRedirectsAreNotFollowedElsewhere(t *testing.T) {
 	if st := c.Status()[0]; st.State != Failed {
 		t.Errorf("%+v", st)
 	}
-	if saw := other.saw(); saw != "" {
+	if saw := other.requestLog(); saw != "" {
 		t.Errorf("the other one saw %s", saw)
 	}
 }
 
 // Connections keep to the rules of the network.
 func TestEgress(t *testing.T) {
-	s := newSite(t, streamable(newServer()))
+	s := newHTTPServer(t, streamable(newServer()))
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestEgress(t *testing.T) {
 }
 
 func TestLongAnswer(t *testing.T) {
-	s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := newHTTPServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":"`))
 		for range 20 << 10 {
@@ -168,7 +168,7 @@ func TestForgottenSession(t *testing.T) {
 			h := streamable(srv)
 			var mu sync.Mutex
 			forget := false
-			s := newSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := newHTTPServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				gone := forget && r.Header.Get("Mcp-Session-Id") != ""
 				if gone && r.Method == http.MethodPost {
@@ -183,7 +183,7 @@ func TestForgottenSession(t *testing.T) {
 				h.ServeHTTP(w, r)
 			}))
 			c, _ := open(t, nil, Server{Name: "web", URL: s.URL})
-			oldForm(c)
+			useLegacyProtocol(c)
 			echo := lookup(t, c, "mcp__web__echo")
 			mu.Lock()
 			forget = true
@@ -206,7 +206,7 @@ type oauthServer struct {
 	needs     string // scope
 }
 
-func newAuthority(t *testing.T) *oauthServer {
+func newOAuthServer(t *testing.T) *oauthServer {
 	a := &oauthServer{}
 	mcp := streamable(newServer())
 	mux := http.NewServeMux()
@@ -271,7 +271,7 @@ func newAuthority(t *testing.T) *oauthServer {
 		a.token = fmt.Sprintf("tok%d", len(a.token)+a.refresh)
 		doc(map[string]any{"access_token": a.token, "token_type": "Bearer", "refresh_token": "r1", "expires_in": 3600})(w, r)
 	})
-	a.httpServer = newSite(t, mux)
+	a.httpServer = newHTTPServer(t, mux)
 	return a
 }
 
@@ -290,7 +290,7 @@ func browse(t *testing.T) func(string) {
 }
 
 func TestOAuth(t *testing.T) {
-	a := newAuthority(t)
+	a := newOAuthServer(t)
 	tokens := filepath.Join(t.TempDir(), "mcp")
 	def := Server{Name: "web", URL: a.URL + "/mcp"}
 	c, n := open(t, &Options{Tokens: tokens}, def)
@@ -300,8 +300,8 @@ func TestOAuth(t *testing.T) {
 	if st := c.Status()[0]; st.State != NeedsAuth || st.Hint != "holdfast mcp login web" || !strings.Contains(n.String(), "needs authorisation") {
 		t.Fatalf("%+v, told %s", st, n)
 	}
-	if strings.Contains(a.saw(), "/register") || strings.Contains(a.saw(), "/authorize") {
-		t.Errorf("nobody wanted to log in: %s", a.saw())
+	if strings.Contains(a.requestLog(), "/register") || strings.Contains(a.requestLog(), "/authorize") {
+		t.Errorf("nobody wanted to log in: %s", a.requestLog())
 	}
 	var shownURL string
 	if err := c.Login(t.Context(), "web", func(to string) { shownURL = to; browse(t)(to) }); err != nil {
@@ -367,7 +367,7 @@ func TestOAuth(t *testing.T) {
 
 // Whoever does not know the state of a login cannot end it.
 func TestLoginIsNotDisturbed(t *testing.T) {
-	a := newAuthority(t)
+	a := newOAuthServer(t)
 	c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "web", URL: a.URL + "/mcp"})
 	err := c.Login(t.Context(), "web", func(to string) {
 		u, err := url.Parse(to)
@@ -392,7 +392,7 @@ func TestLoginIsNotDisturbed(t *testing.T) {
 }
 
 func TestLoginsThatFail(t *testing.T) {
-	open1 := newSite(t, streamable(newServer()))
+	open1 := newHTTPServer(t, streamable(newServer()))
 	for name, want := range map[string]string{"open": "does not request a login", "cmd": "does not support login", "key": "Authorization header", "none": "unknown server"} {
 		c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "open", URL: open1.URL}, Server{Name: "cmd", Command: "x"},
 			Server{Name: "key", URL: "https://x.example", Headers: map[string]string{"authorization": "Bearer x"}})
@@ -400,7 +400,7 @@ func TestLoginsThatFail(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	a := newAuthority(t)
+	a := newOAuthServer(t)
 	c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "web", URL: a.URL + "/mcp"})
 	err := c.Login(t.Context(), "web", func(to string) {
 		u, _ := url.Parse(to)
@@ -419,7 +419,7 @@ func TestLoginsThatFail(t *testing.T) {
 }
 
 // A server elsewhere does not have us look around on this machine, nor in the clear.
-func TestMayLead(t *testing.T) {
+func TestCheckURL(t *testing.T) {
 	for text, want := range map[string]bool{
 		"https://as.example/x": true, "http://as.example/x": false, "https://localhost/": false, "http://127.0.0.1:1/": false, "http://[::1]/": false, "file:///etc": false,
 	} {
@@ -440,7 +440,7 @@ func TestMayLead(t *testing.T) {
 func TestTokensThatAreNotUsed(t *testing.T) {
 	c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "web", URL: "https://x.example"})
 	s := c.tokens("https://x.example")
-	good := &tokenSet{Version: grantVersion, URL: "https://x.example", Access: "a"}
+	good := &tokenSet{Version: tokenSetVersion, URL: "https://x.example", Access: "a"}
 	if err := s.save(t.Context(), good); err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestTokensThatAreNotUsed(t *testing.T) {
 		t.Errorf("a token that others can read: %v", err)
 	}
 	for _, raw := range []string{`{`, `{"version":2}`, `{"version":1,"url":"https://y.example","access_token":"a"}`, `{"version":1,"url":"https://x.example","access_token":"a\nb"}`} {
-		if _, err := decodeGrant([]byte(raw), "https://x.example"); err == nil {
+		if _, err := decodeTokenSet([]byte(raw), "https://x.example"); err == nil {
 			t.Errorf("taken: %s", raw)
 		}
 	}

@@ -22,13 +22,13 @@ var errTooLong = fmt.Errorf("a message is larger than %d MiB", maxMessage>>20)
 // other lines to standard output, which must not end the connection. Skipped lines are added to the
 // server's standard error.
 type lines struct {
-	in    *bufio.Reader
-	noise *stderrTail
-	close func()
-	rest  []byte
-	left  int // number of skipped lines
-	err   error
-	over  chan struct{} // closed when reading has ended
+	in      *bufio.Reader
+	noise   *stderrTail
+	close   func()
+	rest    []byte
+	skipped int // number of skipped lines
+	err     error
+	over    chan struct{} // closed when reading has ended
 }
 
 func newLines(in io.Reader, noise *stderrTail, end func()) *lines {
@@ -49,12 +49,12 @@ func (l *lines) Read(b []byte) (int, error) {
 			continue
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			l.left++
+			l.skipped++
 			_, _ = l.noise.Write(append(line[:min(len(line), 500):min(len(line), 500)], '\n'))
 		}
-		if l.left > maxNoise && l.err == nil {
+		if l.skipped > maxNoise && l.err == nil {
 			close(l.over)
-			l.err = fmt.Errorf("the server writes invalid messages to standard output (%d so far)", l.left)
+			l.err = fmt.Errorf("the server writes invalid messages to standard output (%d so far)", l.skipped)
 		}
 	}
 	n := copy(b, l.rest)

@@ -88,12 +88,12 @@ func (c *Client) spawn(f func()) bool {
 	if c.closed {
 		return false
 	}
-	c.goes.Go(f)
+	c.goroutines.Go(f)
 	return true
 }
 
-// settled waits for the running attempt.
-func (l *serverLink) settled(ctx context.Context) {
+// awaitAttempt waits for the running attempt.
+func (l *serverLink) awaitAttempt(ctx context.Context) {
 	l.mu.Lock()
 	trying := l.trying
 	l.mu.Unlock()
@@ -180,7 +180,7 @@ func (l *serverLink) attempt(ctx context.Context) {
 		l.fail(err)
 		l.mu.Unlock()
 		l.notify(err)
-		l.tried()
+		l.attemptDone()
 		l.c.changed()
 		if conn != nil {
 			conn.end()
@@ -189,7 +189,7 @@ func (l *serverLink) attempt(ctx context.Context) {
 		return
 	}
 	if l.restarts++; l.restarts == 1 {
-		offer.news = nil // there are no earlier tools with which to compare
+		offer.changes = nil // there are no earlier tools with which to compare
 	}
 	l.state, l.err, l.conn, l.offer, l.trying = Connected, nil, conn, offer, nil
 	l.mu.Unlock()
@@ -251,14 +251,14 @@ func hintOf(err error) string {
 
 // reportOffer reports skipped and changed tools.
 func (l *serverLink) reportOffer(o serverOffer) {
-	for _, text := range o.news {
+	for _, text := range o.changes {
 		l.c.notice("MCP server %q: %s", l.server.Name, text)
 	}
-	switch n := len(o.left) + max(o.more-1, 0); {
+	switch n := len(o.skipped) + max(o.moreSkipped-1, 0); {
 	case n == 1:
-		l.c.notice("MCP server %q: %s", l.server.Name, o.left[0])
+		l.c.notice("MCP server %q: %s", l.server.Name, o.skipped[0])
 	case n > 1:
-		l.c.notice("MCP server %q: %d tools are skipped: %s; …", l.server.Name, n, o.left[0])
+		l.c.notice("MCP server %q: %d tools are skipped: %s; …", l.server.Name, n, o.skipped[0])
 	}
 }
 
@@ -293,49 +293,49 @@ func (l *serverLink) onDisconnect(conn *conn, why error) {
 	conn.end()
 	err := context.Cause(conn.life)
 	if !errors.Is(err, errEnded) {
-		err = l.server.died(conn, why)
+		err = l.server.disconnectError(conn, why)
 	}
 	l.mu.Lock()
 	if time.Since(conn.since) >= stable {
 		l.failures = 0
 	}
-	l.stderrTail = conn.process.words()
+	l.stderrTail = conn.process.stderrText()
 	l.fail(err)
 	l.mu.Unlock()
 	l.notify(err)
-	l.tried()
+	l.attemptDone()
 	close(done)
 	l.c.changed()
 }
 
-// tried records that a failed attempt, or the end of a connection, has been handled. It is called
+// attemptDone records that a failed attempt, or the end of a connection, has been handled. It is called
 // after the user was notified, so that a call that waited for the attempt fails after the notice.
-func (l *serverLink) tried() {
+func (l *serverLink) attemptDone() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trying = nil
 }
 
-// died returns how a connection ended.
-func (s *Server) died(conn *conn, why error) error {
+// disconnectError returns how a connection ended.
+func (s *Server) disconnectError(conn *conn, why error) error {
 	what := "the connection was lost"
 	if conn.process != nil {
-		what = "the server exited (" + conn.process.ended() + ")"
+		what = "the server exited (" + conn.process.exitText() + ")"
 	}
-	return s.failed(what, withStderr(why, conn.process))
+	return s.wrapError(what, withStderr(why, conn.process))
 }
 
 // shortError is an error whose text is shortened and safe to show.
 type shortError struct{ error }
 
-func (e shortError) Error() string { return truncate.String(shown(e.error.Error()), maxWords) }
+func (e shortError) Error() string { return truncate.String(shown(e.error.Error()), maxErrorText) }
 
 func (e shortError) Unwrap() error { return e.error }
 
-const maxWords = 4000
+const maxErrorText = 4000
 
-// failed returns an error about a server with its cause.
-func (s *Server) failed(what string, err error) *Error {
+// wrapError returns an error about a server with its cause.
+func (s *Server) wrapError(what string, err error) *Error {
 	hint := hintOf(err)
 	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // do not name the server twice
 		what, err = what+": "+e.Detail, e.Err
@@ -347,7 +347,7 @@ func (s *Server) failed(what string, err error) *Error {
 
 // withStderr adds the last output on the server's standard error to an error.
 func withStderr(err error, p *process) error {
-	words := p.words()
+	words := p.stderrText()
 	switch {
 	case words == "":
 		return err
@@ -357,7 +357,7 @@ func withStderr(err error, p *process) error {
 	return fmt.Errorf("%w; the server wrote: %s", err, words)
 }
 
-func (p *process) words() string {
+func (p *process) stderrText() string {
 	if p == nil {
 		return ""
 	}
@@ -385,7 +385,7 @@ func (l *serverLink) dial(ctx context.Context) (*conn, serverOffer, error) {
 		if ctx.Err() != nil && conn.ctx.Err() == nil {
 			err = fmt.Errorf("no list of tools within %s", s.startTimeout())
 		}
-		return conn, serverOffer{}, l.server.failed("listing its tools failed", withStderr(err, conn.process))
+		return conn, serverOffer{}, l.server.wrapError("listing its tools failed", withStderr(err, conn.process))
 	}
 	return conn, o, nil
 }

@@ -46,24 +46,24 @@ func (c *Client) Login(ctx context.Context, name string, show func(url string)) 
 		return err
 	}
 	if kind := s.kind(); kind != HTTP && kind != SSE {
-		return s.wrong("this server does not support login", "")
+		return s.newError("this server does not support login", "")
 	}
 	if hasHeader(s.Headers, "Authorization") {
-		return s.wrong("its definition has an Authorization header", "remove the header to log in")
+		return s.newError("its definition has an Authorization header", "remove the header to log in")
 	}
 	if c.o.Tokens == "" {
-		return s.wrong("no folder to store tokens in", "set Tokens")
+		return s.newError("no folder to store tokens in", "set Tokens")
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
 	if err := l.login(ctx, &s, show); err != nil {
-		return s.failed("login failed", err)
+		return s.wrapError("login failed", err)
 	}
 	l.resetBackoff()
 	return nil
 }
 
-// Logout deletes a server's grant.
+// Logout deletes a server's tokens.
 func (c *Client) Logout(name string) error {
 	l, err := c.find(name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 	}
 	defer back.close()
 	store := c.tokens(s.URL)
-	before, _ := store.load() // nil, or the grant that is being replaced
+	before, _ := store.load() // nil, or the tokens that are being replaced
 	client := c.oauthClient(u)
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:         back.url,
@@ -99,10 +99,10 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 		},
 		ScopeFilter: func(found []string) []string { return scopes(s.OAuth, before, found) },
 		NewTokenSource: func(ctx context.Context, o *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-			return oauth2.StaticTokenSource(t), store.save(ctx, newGrant(s.URL, o, t))
+			return oauth2.StaticTokenSource(t), store.save(ctx, newTokenSet(s.URL, o, t))
 		},
 	}
-	c.introduce(config, s.OAuth)
+	c.setClientIdentity(config, s.OAuth)
 	handler, err := auth.NewAuthorizationCodeHandler(config)
 	if err != nil {
 		return err
@@ -118,10 +118,10 @@ func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) er
 	return handler.Authorize(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody})
 }
 
-// introduce returns the identity of this client for an authorization server: a client id that is
+// setClientIdentity sets the identity of this client for an authorization server: a client id that is
 // already registered, the URL of a client metadata document, or a client id from dynamic
 // registration.
-func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth) {
+func (c *Client) setClientIdentity(config *auth.AuthorizationCodeHandlerConfig, o *OAuth) {
 	document := o != nil && o.ClientSecret == "" && strings.HasPrefix(o.ClientID, "https://")
 	switch {
 	case document:
@@ -143,12 +143,12 @@ func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth
 // If there is still none but the server has granted access before, the challenge is empty, so that
 // the user logs in again.
 func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *tokenSet) (http.Header, error) {
-	if h := store.challenged(); h != nil {
+	if h := store.lastChallenge(); h != nil {
 		return h, nil
 	}
 	l.resetBackoff()
 	_, err := l.connection(ctx)
-	switch h := store.challenged(); {
+	switch h := store.lastChallenge(); {
 	case h != nil:
 		return h, nil
 	case before != nil:
@@ -283,11 +283,11 @@ func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if why := q.Get("error"); why != "" {
-		put(b.failures, fmt.Errorf("the server rejected the login: %s", truncate.String(oneLine(why+" "+q.Get("error_description")), 400)))
+		trySend(b.failures, fmt.Errorf("the server rejected the login: %s", truncate.String(oneLine(why+" "+q.Get("error_description")), 400)))
 		fmt.Fprintln(w, "The login failed. You can close this window.")
 		return
 	}
-	put(b.results, &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")})
+	trySend(b.results, &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")})
 	fmt.Fprintln(w, "You are logged in. You can close this window.")
 }
 
@@ -301,8 +301,8 @@ func (b *callback) expects(state string) bool {
 	}
 }
 
-// put sends a value, unless a value is already waiting.
-func put[T any](c chan T, v T) {
+// trySend sends a value, unless a value is already waiting.
+func trySend[T any](c chan T, v T) {
 	select {
 	case c <- v:
 	default:

@@ -26,17 +26,17 @@ const (
 	maxDescription = 16 << 10  // bytes of one description; longer ones are truncated
 	maxOffer       = 512 << 10 // bytes of all descriptions and schemas of a server
 	maxToolName    = 128       // bytes, with the prefix
-	maxLeft        = 50        // skipped tools that are reported
+	maxSkipped     = 50        // skipped tools that are reported
 )
 
 // serverOffer is what a server offers.
 type serverOffer struct {
-	tools     []*remoteTool // by name
-	left      []string      // skipped tools with reasons
-	more      int           // number of further skipped tools
-	news      []string      // changes in tools that were known before
-	resources bool
-	prompts   bool
+	tools       []*remoteTool // by name
+	skipped     []string      // skipped tools with reasons
+	moreSkipped int           // number of further skipped tools
+	changes     []string      // changes in tools that were known before
+	resources   bool
+	prompts     bool
 }
 
 // interactive marks a tool that requires user interaction.
@@ -66,25 +66,25 @@ func (n *conn) offer(ctx context.Context, before serverOffer) (serverOffer, erro
 			break
 		}
 		if page+1 == maxPages || seen[cursor] || len(list) > maxOffered {
-			o.left = append(o.left, fmt.Sprintf("its list of tools is longer than %d tools or %d pages, or does not end: the rest is skipped", maxOffered, maxPages))
+			o.skipped = append(o.skipped, fmt.Sprintf("its list of tools is longer than %d tools or %d pages, or does not end: the rest is skipped", maxOffered, maxPages))
 			break
 		}
 		seen[cursor] = true
 	}
-	n.choose(&o, list)
-	o.compare(before)
+	n.addOffered(&o, list)
+	o.recordChanges(before)
 	return o, nil
 }
 
-// choose converts the tools that a server lists.
-func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
+// addOffered converts the tools that a server lists.
+func (n *conn) addOffered(o *serverOffer, list []*sdk.Tool) {
 	have, size := map[string]string{}, 0
 	refuse := func(name, why string) {
-		if len(o.left) >= maxLeft {
-			o.more++
+		if len(o.skipped) >= maxSkipped {
+			o.moreSkipped++
 			return
 		}
-		o.left = append(o.left, fmt.Sprintf("its tool %q is skipped: %s", truncate.String(shown(name), 100), why))
+		o.skipped = append(o.skipped, fmt.Sprintf("its tool %q is skipped: %s", truncate.String(shown(name), 100), why))
 	}
 	for _, t := range list {
 		if t == nil || n.server.Tools != nil && !slices.Contains(n.server.Tools, t.Name) {
@@ -111,24 +111,24 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 			o.tools = append(o.tools, made)
 		}
 	}
-	if o.more > 0 {
-		o.left = append(o.left, fmt.Sprintf("%d more tools are skipped", o.more))
+	if o.moreSkipped > 0 {
+		o.skipped = append(o.skipped, fmt.Sprintf("%d more tools are skipped", o.moreSkipped))
 	}
 	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return cmp.Compare(a.spec.Name, b.spec.Name) })
 }
 
-// compare records changes in tools that were known before.
-func (o *serverOffer) compare(before serverOffer) {
+// recordChanges records changes in tools that were known before.
+func (o *serverOffer) recordChanges(before serverOffer) {
 	old := map[string]string{}
 	for _, t := range before.tools {
 		old[t.spec.Name] = t.digest
 	}
 	for _, t := range o.tools {
 		if digest, known := old[t.spec.Name]; known && digest != t.digest {
-			o.news = append(o.news, fmt.Sprintf("the description of its tool %s has changed", t.spec.Name))
+			o.changes = append(o.changes, fmt.Sprintf("the description of its tool %s has changed", t.spec.Name))
 		}
 	}
-	slices.Sort(o.left)
+	slices.Sort(o.skipped)
 }
 
 // newTool converts one listed tool. The error is the reason why the tool is skipped.
@@ -233,8 +233,8 @@ func (l *serverLink) find(name string) *remoteTool {
 	return l.offer.tools[i]
 }
 
-// outdated records that the server's list has changed.
-func (n *conn) outdated() {
+// markStale records that the server's list has changed.
+func (n *conn) markStale() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.stale = true
@@ -260,7 +260,7 @@ func (n *conn) relist() {
 	}
 	n.mu.Unlock()
 	if run && !n.l.c.spawn(n.relistAll) {
-		n.listed()
+		n.wakeListWaiters()
 	}
 }
 
@@ -275,7 +275,7 @@ func (n *conn) relistAll() {
 		n.stale = false
 		n.mu.Unlock()
 		n.relistOnce()
-		n.listed()
+		n.wakeListWaiters()
 		select {
 		case <-time.After(pause):
 		case <-n.ctx.Done():
@@ -285,7 +285,7 @@ func (n *conn) relistAll() {
 }
 
 func (n *conn) relistOnce() {
-	n.l.settled(n.ctx) // if the list changed while the connection was set up, wait for its first list
+	n.l.awaitAttempt(n.ctx) // if the list changed while the connection was set up, wait for its first list
 	ctx, cancel := context.WithTimeout(n.ctx, listTime)
 	defer cancel()
 	n.l.mu.Lock()
@@ -310,8 +310,8 @@ func (n *conn) relistOnce() {
 	}
 }
 
-// listed wakes the calls that wait for the list, unless the list has changed again.
-func (n *conn) listed() {
+// wakeListWaiters wakes the calls that wait for the list, unless the list has changed again.
+func (n *conn) wakeListWaiters() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.listing != nil && !n.stale {
@@ -320,8 +320,8 @@ func (n *conn) listed() {
 	}
 }
 
-// upToDate waits, for a limited time, until a changed list is in effect.
-func (n *conn) upToDate(ctx context.Context) {
+// awaitList waits, for a limited time, until a changed list is in effect.
+func (n *conn) awaitList(ctx context.Context) {
 	n.mu.Lock()
 	listing := n.listing
 	n.mu.Unlock()

@@ -30,7 +30,7 @@ type readInput struct {
 
 // resourceTools returns these tools. It creates them when a server first has resources.
 func (c *Client) resourceTools() []tool.Tool {
-	c.resources.Do(func() {
+	c.resourcesOnce.Do(func() {
 		list, err := tool.New(tool.Spec{
 			Name: ListResources, Description: "Lists the resources of MCP servers with their URIs.",
 		}, c.listResources, c.listRequests)
@@ -48,15 +48,15 @@ func (c *Client) resourceTools() []tool.Tool {
 	return c.readers
 }
 
-func (l *serverLink) asks(name, resource string) policy.Request {
-	r := Reads(name, l.server.Name, resource)
+func (l *serverLink) readRequest(name, resource string) policy.Request {
+	r := ReadRequest(name, l.server.Name, resource)
 	r.Confined = l.confined()
 	return r
 }
 
-// Reads returns the permission request of the tool [ListResources], with the resource "resources",
+// ReadRequest returns the permission request of the tool [ListResources], with the resource "resources",
 // or of [ReadResource]. A rule that denies the server also denies this request.
-func Reads(name, server, resource string) policy.Request {
+func ReadRequest(name, server, resource string) policy.Request {
 	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: sanitizeName(server) + "/" + resource}
 }
 
@@ -66,7 +66,7 @@ func (l *serverLink) confined() bool { return l.c.o.Sandbox != nil && l.server.k
 // withResources returns the servers to list.
 func (c *Client) withResources(name string) ([]*serverLink, error) {
 	var list []*serverLink
-	for _, l := range c.all() {
+	for _, l := range c.resourceLinks() {
 		l.mu.Lock()
 		has := l.offer.resources && l.state != Closed
 		l.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *Client) listRequests(_ *tool.Call, in listInput) ([]policy.Request, err
 	}
 	var list []policy.Request
 	for _, l := range links {
-		list = append(list, l.asks(ListResources, "resources"))
+		list = append(list, l.readRequest(ListResources, "resources"))
 	}
 	if len(list) == 0 {
 		list = []policy.Request{{Tool: ListResources, Operation: policy.OpMCP, Resource: "resources"}}
@@ -105,7 +105,7 @@ func (c *Client) readRequests(_ *tool.Call, in readInput) ([]policy.Request, err
 	case in.URI == "" || len(in.URI) > 8192:
 		return nil, errors.New("the URI is empty or too long")
 	}
-	return []policy.Request{links[0].asks(ReadResource, in.URI)}, nil
+	return []policy.Request{links[0].readRequest(ReadResource, in.URI)}, nil
 }
 
 func (c *Client) listResources(ctx context.Context, call *tool.Call, in listInput) (tool.Result, error) {
@@ -134,7 +134,7 @@ func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, er
 		return "", err
 	}
 	var lines []string
-	_, err = n.work(ctx, newRunning(call), func(ctx context.Context, _ string) (*sdk.CallToolResult, error) {
+	_, err = n.runRequest(ctx, newRunningCall(call), func(ctx context.Context, _ string) (*sdk.CallToolResult, error) {
 		lines = nil
 		for r, err := range n.session.Resources(ctx, nil) {
 			if err != nil {
@@ -154,7 +154,7 @@ func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, er
 		return &sdk.CallToolResult{}, nil
 	})
 	if err != nil {
-		return "", l.server.failed("listing its resources failed", err)
+		return "", l.server.wrapError("listing its resources failed", err)
 	}
 	if len(lines) == 0 {
 		return "the server has no resources", nil
@@ -182,7 +182,7 @@ func (c *Client) readResource(ctx context.Context, call *tool.Call, in readInput
 		return failure(err), nil
 	}
 	var read *sdk.ReadResourceResult
-	_, err = n.work(ctx, newRunning(call), func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+	_, err = n.runRequest(ctx, newRunningCall(call), func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 		p := &sdk.ReadResourceParams{URI: in.URI}
 		p.SetProgressToken(token)
 		var err error
@@ -190,7 +190,7 @@ func (c *Client) readResource(ctx context.Context, call *tool.Call, in readInput
 		return nil, err
 	})
 	if err != nil {
-		return n.broken(ctx, "reading "+truncate.String(oneLine(in.URI), 200), err), nil
+		return n.failureResult(ctx, "reading "+truncate.String(oneLine(in.URI), 200), err), nil
 	}
 	p := &parts{}
 	for _, r := range read.Contents {

@@ -17,10 +17,10 @@ import (
 
 // Limits of one result.
 const (
-	maxText  = 100_000 // limit in bytes for text and structured content together
-	maxMedia = 5 << 20 // bytes of one image, audio or document
-	maxAll   = 10 << 20
-	maxParts = 64
+	maxText     = 100_000 // limit in bytes for text and structured content together
+	maxMedia    = 5 << 20 // bytes of one image, audio or document
+	maxAllMedia = 10 << 20
+	maxParts    = 64
 )
 
 // parts collects the content of a result for the model.
@@ -129,7 +129,7 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 	switch {
 	case len(data) == 0:
 		note("empty")
-	case len(data) > maxMedia || p.media+len(data) > maxAll:
+	case len(data) > maxMedia || p.media+len(data) > maxAllMedia:
 		note("too large to show")
 	case !ok:
 		note("cannot be shown")

@@ -20,16 +20,16 @@ func TestResults(t *testing.T) {
 		result *sdk.CallToolResult
 		want   string
 	}{
-		"text":       {say("a\xffb"), "a\uFFFDb"},
+		"text":       {textResult("a\xffb"), "a\uFFFDb"},
 		"nothing":    {&sdk.CallToolResult{}, "[the tool returned nothing]"},
-		"image":      {with(&sdk.ImageContent{MIMEType: "image/jpeg", Data: png}), "media image/png 28"},
-		"no image":   {with(&sdk.ImageContent{MIMEType: "image/png", Data: []byte("<svg>")}), "[image, image/png, 5 bytes: cannot be shown]"},
-		"large":      {with(&sdk.ImageContent{MIMEType: "image/png", Data: append(png, make([]byte, maxMedia)...)}), "[image, image/png, 5242908 bytes: too large to show]"},
-		"sound":      {with(&sdk.AudioContent{MIMEType: "audio/x-wav", Data: wav}), "media audio/wav 36"},
-		"link":       {with(&sdk.ResourceLink{URI: "file:///a\nb", Name: "n", MIMEType: "text/plain"}), "[resource file:///a b, text/plain, n]"},
-		"resource":   {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "db://t", Text: "rows"}}), "[resource db://t]\nrows"},
-		"document":   {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x.pdf", Blob: pdf}}), "file application/pdf 9"},
-		"binary":     {with(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x", Blob: []byte{0, 1}}}), "[resource, no type, 2 bytes, x: cannot be shown]"},
+		"image":      {resultWith(&sdk.ImageContent{MIMEType: "image/jpeg", Data: png}), "media image/png 28"},
+		"no image":   {resultWith(&sdk.ImageContent{MIMEType: "image/png", Data: []byte("<svg>")}), "[image, image/png, 5 bytes: cannot be shown]"},
+		"large":      {resultWith(&sdk.ImageContent{MIMEType: "image/png", Data: append(png, make([]byte, maxMedia)...)}), "[image, image/png, 5242908 bytes: too large to show]"},
+		"sound":      {resultWith(&sdk.AudioContent{MIMEType: "audio/x-wav", Data: wav}), "media audio/wav 36"},
+		"link":       {resultWith(&sdk.ResourceLink{URI: "file:///a\nb", Name: "n", MIMEType: "text/plain"}), "[resource file:///a b, text/plain, n]"},
+		"resource":   {resultWith(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "db://t", Text: "rows"}}), "[resource db://t]\nrows"},
+		"document":   {resultWith(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x.pdf", Blob: pdf}}), "file application/pdf 9"},
+		"binary":     {resultWith(&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x", Blob: []byte{0, 1}}}), "[resource, no type, 2 bytes, x: cannot be shown]"},
 		"structured": {&sdk.CallToolResult{StructuredContent: map[string]any{"a": "<"}}, `structured {"a":"<"}`},
 		"both": {
 			&sdk.CallToolResult{StructuredContent: map[string]any{"a": 1.0}, Content: []sdk.Content{&sdk.TextContent{Text: "so:"}, &sdk.TextContent{Text: "{ \"a\": 1 }"}}},
@@ -44,7 +44,7 @@ func TestResults(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
-	if r := resultOf(&sdk.CallToolResult{IsError: true, Content: say("bad").Content}); !r.IsError || text(r) != "bad" {
+	if r := resultOf(&sdk.CallToolResult{IsError: true, Content: textResult("bad").Content}); !r.IsError || text(r) != "bad" {
 		t.Errorf("an error: %+v", r)
 	}
 	if r := resultOf(nil); !r.IsError {
@@ -52,10 +52,10 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func with(list ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: list} }
+func resultWith(list ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: list} }
 
 func TestResultsAreBounded(t *testing.T) {
-	got := text(resultOf(with(&sdk.TextContent{Text: strings.Repeat("é", maxText)}, &sdk.TextContent{Text: "more"})))
+	got := text(resultOf(resultWith(&sdk.TextContent{Text: strings.Repeat("é", maxText)}, &sdk.TextContent{Text: "more"})))
 	if len(got) > maxText+200 || !strings.HasSuffix(got, "[the result is too long: 100004 bytes of the text are omitted]") {
 		t.Errorf("%d bytes, at the end %q", len(got), got[len(got)-100:])
 	}
@@ -63,7 +63,7 @@ func TestResultsAreBounded(t *testing.T) {
 	for range 200 {
 		many = append(many, &sdk.ImageContent{MIMEType: "image/png", Data: png})
 	}
-	if r := resultOf(with(many...)); len(r.Content) != maxParts+1 || !strings.HasSuffix(text(r), "136 parts are omitted]") {
+	if r := resultOf(resultWith(many...)); len(r.Content) != maxParts+1 || !strings.HasSuffix(text(r), "136 parts are omitted]") {
 		t.Errorf("%d parts", len(r.Content))
 	}
 }

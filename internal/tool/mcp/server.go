@@ -93,7 +93,7 @@ func (e *Error) Hint() string { return e.hint }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-func (s *Server) wrong(what, hint string) error {
+func (s *Server) newError(what, hint string) error {
 	return &Error{Server: s.Name, Origin: s.Origin, Detail: what, hint: hint}
 }
 
@@ -124,10 +124,10 @@ func (s *Server) Check() error {
 		return err
 	}
 	if s.StartTimeout < 0 || s.CallTimeout < 0 {
-		return s.wrong("a timeout is negative", "0 is the default")
+		return s.newError("a timeout is negative", "0 is the default")
 	}
 	if n := len(s.definition()); n > maxDefinition {
-		return s.wrong(fmt.Sprintf("its definition has %d bytes; at most %d are allowed", n, maxDefinition), "move long texts to files")
+		return s.newError(fmt.Sprintf("its definition has %d bytes; at most %d are allowed", n, maxDefinition), "move long texts to files")
 	}
 	switch kind := s.kind(); kind {
 	case Stdio:
@@ -136,26 +136,26 @@ func (s *Server) Check() error {
 		return s.checkURL()
 	case InProcess:
 		if s.Connect == nil {
-			return s.wrong("an in-process server needs a Connect function", "set Connect")
+			return s.newError("an in-process server needs a Connect function", "set Connect")
 		}
 		return nil
 	default:
-		return s.wrong(fmt.Sprintf("unknown transport %q", kind), "want stdio, http or sse")
+		return s.newError(fmt.Sprintf("unknown transport %q", kind), "want stdio, http or sse")
 	}
 }
 
 func (s *Server) checkName() error {
 	switch prefix := sanitizeName(s.Name); {
 	case s.Name == "":
-		return s.wrong("the name is missing", "")
+		return s.newError("the name is missing", "")
 	case len(s.Name) > maxServerName:
-		return s.wrong(fmt.Sprintf("the name is longer than %d bytes", maxServerName), "")
+		return s.newError(fmt.Sprintf("the name is longer than %d bytes", maxServerName), "")
 	case strings.ContainsFunc(s.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return s.wrong("the name contains a control character", "")
+		return s.newError("the name contains a control character", "")
 	case strings.Contains(prefix, "__"):
-		return s.wrong(`the name contains "__", which separates server and tool in tool names`, "rename the server: use a single underscore")
+		return s.newError(`the name contains "__", which separates server and tool in tool names`, "rename the server: use a single underscore")
 	case strings.HasPrefix(prefix, "_"), strings.HasSuffix(prefix, "_"):
-		return s.wrong("the name starts or ends with an underscore, or with a character that is replaced by one", "rename the server: rules could not distinguish its tools from another server's")
+		return s.newError("the name starts or ends with an underscore, or with a character that is replaced by one", "rename the server: rules could not distinguish its tools from another server's")
 	}
 	return nil
 }
@@ -163,18 +163,18 @@ func (s *Server) checkName() error {
 func (s *Server) checkStdio() error {
 	switch {
 	case s.Command == "":
-		return s.wrong("the command and the URL are missing", "")
+		return s.newError("the command and the URL are missing", "")
 	case s.URL != "" || len(s.Headers) > 0 || s.OAuth != nil:
-		return s.wrong("a command cannot be combined with url, headers or oauth", "remove one of them")
+		return s.newError("a command cannot be combined with url, headers or oauth", "remove one of them")
 	}
 	for name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return s.wrong(fmt.Sprintf("invalid variable name %q", name), "")
+			return s.newError(fmt.Sprintf("invalid variable name %q", name), "")
 		}
 	}
 	for _, text := range append(slices.Collect(mapValues(s.Env)), append(s.Args, s.Command, s.Dir)...) {
 		if strings.ContainsRune(text, 0) {
-			return s.wrong("the command or environment contains a NUL", "")
+			return s.newError("the command or environment contains a NUL", "")
 		}
 	}
 	return nil
@@ -184,13 +184,13 @@ func (s *Server) checkStdio() error {
 func (s *Server) checkURL() error {
 	switch {
 	case s.Command != "" || len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "":
-		return s.wrong("a URL cannot be combined with command, args, env or a folder", "remove one of them")
+		return s.newError("a URL cannot be combined with command, args, env or a folder", "remove one of them")
 	case s.URL == "":
-		return s.wrong("the URL is missing", "")
+		return s.newError("the URL is missing", "")
 	}
 	for name, value := range s.Headers {
 		if !validHeader(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return s.wrong(fmt.Sprintf("invalid header %q", truncate.String(name, 60)), "")
+			return s.newError(fmt.Sprintf("invalid header %q", truncate.String(name, 60)), "")
 		}
 	}
 	if strings.Contains(s.URL, "${") {
@@ -205,15 +205,15 @@ func (s *Server) address() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		return nil, s.wrong("the URL is invalid", "")
+		return nil, s.newError("the URL is invalid", "")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, s.wrong("the URL does not start with http:// or https:// and a host", "")
+		return nil, s.newError("the URL does not start with http:// or https:// and a host", "")
 	case u.User != nil:
-		return nil, s.wrong("the URL contains a user name or password", "use headers instead")
+		return nil, s.newError("the URL contains a user name or password", "use headers instead")
 	case u.Fragment != "":
-		return nil, s.wrong("the URL contains a #", "")
+		return nil, s.newError("the URL contains a #", "")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()) && (len(s.Headers) > 0 || s.OAuth != nil):
-		return nil, s.wrong("its headers would be sent unencrypted to "+u.Host, "use https://")
+		return nil, s.newError("its headers would be sent unencrypted to "+u.Host, "use https://")
 	}
 	return u, nil
 }
@@ -262,10 +262,10 @@ func (s *Server) Summary() string {
 	if query {
 		shown += "?…"
 	}
-	return truncate.String(strings.Map(printable, shown), 400)
+	return truncate.String(strings.Map(dropControl, shown), 400)
 }
 
-func printable(r rune) rune {
+func dropControl(r rune) rune {
 	if r < ' ' || r == 0x7f {
 		return -1
 	}
@@ -298,7 +298,7 @@ func checkAll(servers []Server) error {
 			return err
 		}
 		if other := seen[s.prefix()]; other != nil {
-			return s.wrong(fmt.Sprintf("its tool names would collide with those of %q", other.Name), "rename one of them")
+			return s.newError(fmt.Sprintf("its tool names would collide with those of %q", other.Name), "rename one of them")
 		}
 		seen[s.prefix()] = s
 	}

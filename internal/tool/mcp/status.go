@@ -57,7 +57,7 @@ func (l *serverLink) status() Status {
 	defer l.mu.Unlock()
 	s := Status{
 		Name: l.server.Name, Transport: l.server.kind(), Summary: l.server.Summary(), State: l.state,
-		Skipped: l.offer.left, Prompts: l.offer.prompts, Resources: l.offer.resources, Restarts: max(l.restarts-1, 0), Stderr: l.stderrTail,
+		Skipped: l.offer.skipped, Prompts: l.offer.prompts, Resources: l.offer.resources, Restarts: max(l.restarts-1, 0), Stderr: l.stderrTail,
 	}
 	if l.err != nil && l.state != Connected && !errors.Is(l.err, errClosed) {
 		s.Error, s.Hint = shown(l.err.Error()), hintOf(l.err)
@@ -71,7 +71,7 @@ func (l *serverLink) status() Status {
 		return s
 	}
 	if l.conn.process != nil {
-		s.Stderr = l.conn.process.words()
+		s.Stderr = l.conn.process.stderrText()
 	}
 	if r := l.conn.session.InitializeResult(); r != nil {
 		s.Protocol, s.Instructions = truncate.String(shown(r.ProtocolVersion), 40), truncate.String(shown(r.Instructions), 4000)
@@ -119,11 +119,11 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	for p, err := range n.session.Prompts(ctx, nil) {
 		switch {
 		case err != nil:
-			return list, l.server.failed("listing its prompts failed", err)
+			return list, l.server.wrapError("listing its prompts failed", err)
 		case p == nil:
 			continue
 		case len(list) == maxListed:
-			return list, l.server.failed(fmt.Sprintf("the server has more than %d prompts", maxListed), nil)
+			return list, l.server.wrapError(fmt.Sprintf("the server has more than %d prompts", maxListed), nil)
 		}
 		one := Prompt{Name: truncate.String(shown(p.Name), 200), Title: truncate.String(shown(p.Title), 200), Description: truncate.String(shown(p.Description), 2000)}
 		for _, a := range p.Arguments {
@@ -151,7 +151,7 @@ func (c *Client) Prompt(ctx context.Context, name, prompt string, arguments map[
 	defer cancel()
 	r, err := n.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: arguments})
 	if err != nil {
-		return nil, l.server.failed("reading its prompt failed", err)
+		return nil, l.server.wrapError("reading its prompt failed", err)
 	}
 	p := &parts{}
 	for _, m := range r.Messages {

@@ -32,7 +32,7 @@ type process struct {
 	errs    *stderrTail
 	signal  func(syscall.Signal) error
 	refused func() map[string]int // the number of accesses that its sandbox has refused so far, by the setting that allows them; may be nil
-	goes    func(func())          // runs a goroutine that the client waits for
+	spawn   func(func())          // runs a goroutine that the client waits for
 
 	ending sync.Once
 	done   chan struct{} // closed when the process was reaped
@@ -47,7 +47,7 @@ const graceTime = time.Second
 func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process, error) {
 	p, err := c.startProcess(s)
 	if err != nil {
-		return nil, nil, s.failed("starting the server failed", err)
+		return nil, nil, s.wrapError("starting the server failed", err)
 	}
 	context.AfterFunc(ctx, func() { p.end() })
 	return &sdk.IOTransport{Reader: p.lines, Writer: p, MaxLineLength: maxMessage + 1024}, p, nil
@@ -63,11 +63,11 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, theirIn.Close(), ourOut.Close())
 	}
-	p := &process{in: ourOut, out: ourIn, errs: &stderrTail{}, goes: c.goes.Go, done: make(chan struct{})}
+	p := &process{in: ourOut, out: ourIn, errs: &stderrTail{}, spawn: c.goroutines.Go, done: make(chan struct{})}
 	p.lines = newLines(ourIn, p.errs, func() { p.end() })
-	start := c.startFree
+	start := c.startUnconfined
 	if c.o.Sandbox != nil {
-		start = c.startHeld
+		start = c.startConfined
 	}
 	wait, err := start(s, p, theirIn, theirOut)
 	err = errors.Join(err, theirIn.Close(), theirOut.Close())
@@ -78,7 +78,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 		}
 		return nil, err
 	}
-	c.goes.Go(func() {
+	c.goroutines.Go(func() {
 		p.status = wait()
 		close(p.done)
 		p.end()
@@ -86,8 +86,8 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 	return p, nil
 }
 
-// startHeld starts the server in the sandbox. When the server ends, all its child processes are killed.
-func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
+// startConfined starts the server in the sandbox. When the server ends, all its child processes are killed.
+func (c *Client) startConfined(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
 	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // the server's environment may contain keys, so commands must not reach its ports
 	cmd.Env = environOf(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
@@ -116,8 +116,8 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 	}, nil
 }
 
-// startFree starts the server without a sandbox, in its own process group.
-func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
+// startUnconfined starts the server without a sandbox, in its own process group.
+func (c *Client) startUnconfined(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	dir := c.dirOf(s)
 	env := environOf(environ.ForSandbox(c.o.Environ), s, dir)
 	path, err := lookPath(s.Command, dir, env)
@@ -216,7 +216,7 @@ func (p *process) Close() error {
 func (p *process) end() {
 	p.ending.Do(func() {
 		_ = p.in.Close()
-		p.goes(func() {
+		p.spawn(func() {
 			t := time.NewTimer(graceTime)
 			defer t.Stop()
 			for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -238,8 +238,8 @@ func (p *process) end() {
 	})
 }
 
-// ended returns how the server ended, if this is known.
-func (p *process) ended() string {
+// exitText returns how the server ended, if this is known.
+func (p *process) exitText() string {
 	if p == nil {
 		return ""
 	}
@@ -261,13 +261,13 @@ type stderrTail struct {
 	cut  bool
 }
 
-const maxLastWords = 4 << 10
+const maxStderrTail = 4 << 10
 
 func (w *stderrTail) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = append(w.last, b[max(0, len(b)-maxLastWords):]...)
-	if over := len(w.last) - maxLastWords; over > 0 {
+	w.last = append(w.last, b[max(0, len(b)-maxStderrTail):]...)
+	if over := len(w.last) - maxStderrTail; over > 0 {
 		w.last, w.cut = append(w.last[:0], w.last[over:]...), true
 	}
 	return len(b), nil

@@ -16,7 +16,7 @@ import (
 )
 
 func TestStdioServer(t *testing.T) {
-	s := command(t, "env", "environ")
+	s := commandServer(t, "env", "environ")
 	s.Env["KEY"] = "${SECRET:-none} ${OTHER}"
 	c, _ := open(t, &Options{Environ: []string{"PATH=/usr/bin:/bin", "HOME=/h", "OTHER=o", "API_KEY=" + "k"}}, s)
 	got := text(call(t, lookup(t, c, "mcp__env__environ"), "{}"))
@@ -30,10 +30,10 @@ func TestStdioServersThatFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts programs")
 	}
-	hang := command(t, "hang", "hang")
+	hang := commandServer(t, "hang", "hang")
 	hang.StartTimeout = 300 * time.Millisecond
-	c, n := open(t, nil, command(t, "exit", "exit"), command(t, "huge", "huge"), command(t, "noise", "noise"), hang,
-		Server{Name: "absent", Command: "no-such-program"}, command(t, "garbage", "garbage"))
+	c, n := open(t, nil, commandServer(t, "exit", "exit"), commandServer(t, "huge", "huge"), commandServer(t, "noise", "noise"), hang,
+		Server{Name: "absent", Command: "no-such-program"}, commandServer(t, "garbage", "garbage"))
 	if got := names(c.Tools(t.Context())); got != "mcp__garbage__die mcp__garbage__echo" {
 		t.Errorf("got %q", got)
 	}
@@ -70,7 +70,7 @@ func statusOf(t testing.TB, c *Client, name string) Status {
 
 // A server that dies fails its call, and the next use starts it again.
 func TestServerDies(t *testing.T) {
-	c, n := open(t, nil, command(t, "a", "plain"))
+	c, n := open(t, nil, commandServer(t, "a", "plain"))
 	die, echo := lookup(t, c, "mcp__a__die"), lookup(t, c, "mcp__a__echo")
 	r := call(t, die, "{}")
 	if got := text(r); !r.IsError || !strings.Contains(got, "may have had an effect") || !strings.Contains(got, "exit status 7") || !strings.Contains(got, "out of luck") {
@@ -110,7 +110,7 @@ func TestServerDies(t *testing.T) {
 }
 
 // What a server has started ends with it.
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestProcessesEndWithServer(t *testing.T) {
 	dir := t.TempDir()
 	s := Server{Name: "sh", Command: "/bin/sh", Args: []string{"-c", "sleep 1000 & echo $! > " + filepath.Join(dir, "pid") + "; exec sleep 1000"}, StartTimeout: time.Minute}
 	c, _ := open(t, nil, s)
@@ -141,7 +141,7 @@ func mustJSON(v any) []byte {
 
 // A call to a server that does not read what it is sent ends all the same.
 func TestServerDoesNotRead(t *testing.T) {
-	deaf := rawOnce("deaf")
+	deaf := deafServer("deaf")
 	deaf.CallTimeout = 100 * time.Millisecond
 	c, _ := open(t, nil, deaf)
 	to := lookup(t, c, "mcp__deaf__t")

@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// tokenSet is a server's grant in its stored form: one file per URL, mode 0600.
+// tokenSet contains the tokens for a server in their stored form: one file per URL, mode 0600.
 type tokenSet struct {
 	Version       int       `json:"version"`
 	URL           string    `json:"url"`
@@ -41,11 +41,11 @@ type tokenSet struct {
 	Expiry        time.Time `json:"expiry,omitzero"`
 }
 
-const grantVersion = 1
+const tokenSetVersion = 1
 
-func newGrant(at string, o *oauth2.Config, t *oauth2.Token) *tokenSet {
+func newTokenSet(at string, o *oauth2.Config, t *oauth2.Token) *tokenSet {
 	return &tokenSet{
-		Version: grantVersion, URL: at, ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.Endpoint.TokenURL,
+		Version: tokenSetVersion, URL: at, ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.Endpoint.TokenURL,
 		AuthStyle: int(o.Endpoint.AuthStyle), Scopes: o.Scopes, Access: t.AccessToken, Refresh: t.RefreshToken, Type: t.TokenType, Expiry: t.Expiry,
 	}
 }
@@ -54,8 +54,8 @@ func (g *tokenSet) token() *oauth2.Token {
 	return &oauth2.Token{AccessToken: g.Access, RefreshToken: g.Refresh, TokenType: g.Type, Expiry: g.Expiry}
 }
 
-// tokenStore keeps the grant of one URL. In this process, it is used by only one goroutine at a
-// time. Only one process at a time changes a grant. It reads the current grant first, because some
+// tokenStore keeps the token set of one URL. In this process, it is used by only one goroutine at a
+// time. Only one process at a time changes a token set. It reads the current one first, because some
 // servers revoke a login if a token is renewed twice.
 //
 //	access ─► load ─► good? ─► it
@@ -67,14 +67,14 @@ type tokenStore struct {
 	file string
 	url  string
 
-	asked http.Header // the server's login challenge; nil if there was none
+	challenge http.Header // the server's login challenge; nil if there was none
 }
 
-// challenged returns the server's last login challenge, or nil.
-func (s *tokenStore) challenged() http.Header {
+// lastChallenge returns the server's last login challenge, or nil.
+func (s *tokenStore) lastChallenge() http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked
+	return s.challenge
 }
 
 // tokens returns the store for a URL. There is one for each URL.
@@ -91,19 +91,19 @@ func (c *Client) tokens(at string) *tokenStore {
 	return c.stores[at]
 }
 
-// maxGrant is the maximum size of the file.
-const maxGrant = 256 << 10
+// maxTokenFile is the maximum size of the file.
+const maxTokenFile = 256 << 10
 
-var errNoGrant = errors.New("no token")
+var errNoTokens = errors.New("no token")
 
-// load reads the grant, or returns errNoGrant. It rejects a file that others can read.
+// load reads the token set, or returns errNoTokens. It rejects a file that others can read.
 func (s *tokenStore) load() (*tokenSet, error) {
 	if s.dir == "" {
-		return nil, errNoGrant
+		return nil, errNoTokens
 	}
 	f, err := os.Open(s.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoGrant
+		return nil, errNoTokens
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the token: %w", err)
@@ -112,20 +112,20 @@ func (s *tokenStore) load() (*tokenSet, error) {
 	if info, err := f.Stat(); err != nil || !private(info) {
 		return nil, fmt.Errorf("the token in %s is readable by other users and is not used", s.file)
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxGrant))
+	raw, err := io.ReadAll(io.LimitReader(f, maxTokenFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the token: %w", err)
 	}
-	return decodeGrant(raw, s.url)
+	return decodeTokenSet(raw, s.url)
 }
 
-// decodeGrant parses a grant and checks that it belongs to the URL.
-func decodeGrant(raw []byte, at string) (*tokenSet, error) {
+// decodeTokenSet parses a token set and checks that it belongs to the URL.
+func decodeTokenSet(raw []byte, at string) (*tokenSet, error) {
 	g := &tokenSet{}
 	switch err := json.Unmarshal(raw, g); {
 	case err != nil:
 		return nil, errors.New("the stored token is invalid; log in again")
-	case g.Version != grantVersion:
+	case g.Version != tokenSetVersion:
 		return nil, fmt.Errorf("the stored token has the unknown format %d", g.Version)
 	case g.URL != at || g.Access == "" || strings.ContainsAny(g.Access, "\r\n"):
 		return nil, errors.New("the stored token belongs to another server; log in again")
@@ -137,7 +137,7 @@ func decodeGrant(raw []byte, at string) (*tokenSet, error) {
 // token.
 const lockTime = 2 * time.Minute
 
-// lock takes the lock of the grant, which other processes respect, until the returned function is
+// lock takes the lock of the token set, which other processes respect, until the returned function is
 // called. On systems without file locks, it only has an effect in this process.
 func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds the lock"))
@@ -148,7 +148,7 @@ func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// save replaces the stored grant completely or not at all.
+// save replaces the stored token set completely or not at all.
 func (s *tokenStore) save(ctx context.Context, g *tokenSet) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *tokenStore) save(ctx context.Context, g *tokenSet) error {
 		return err
 	}
 	defer unlock()
-	s.asked = nil
+	s.challenge = nil
 	return s.write(g)
 }
 
@@ -192,12 +192,12 @@ func (s *tokenStore) remove() error {
 	return nil
 }
 
-// want stores the server's login challenge. It also stores which scopes are missing, for the next
+// recordChallenge stores the server's login challenge. It also stores which scopes are missing, for the next
 // login.
-func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []string) {
+func (s *tokenStore) recordChallenge(ctx context.Context, asked http.Header, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = http.Header{"Www-Authenticate": asked.Values("WWW-Authenticate")}
+	s.challenge = http.Header{"Www-Authenticate": asked.Values("WWW-Authenticate")}
 	if _, err := s.load(); err != nil || len(scopes) == 0 || len(scopes) > 100 {
 		return
 	}
@@ -221,8 +221,8 @@ func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []strin
 // renewBefore is the time before the expiry of a token at which the token is renewed.
 const renewBefore = 30 * time.Second
 
-// access returns a valid token, or "" if there is none.
-func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, error) {
+// accessToken returns a valid token, or "" if there is none.
+func (s *tokenStore) accessToken(ctx context.Context, client *http.Client) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, token, err := s.current()
@@ -241,11 +241,11 @@ func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, e
 }
 
 // current returns the token if it is valid, or "" if there is none. If the token must be renewed
-// first, it returns the grant in old.
+// first, it returns the token set in old.
 func (s *tokenStore) current() (old *tokenSet, token string, err error) {
 	g, err := s.load()
 	switch {
-	case errors.Is(err, errNoGrant):
+	case errors.Is(err, errNoTokens):
 		return nil, "", nil
 	case err != nil:
 		return nil, "", err
@@ -257,7 +257,7 @@ func (s *tokenStore) current() (old *tokenSet, token string, err error) {
 	return g, "", nil
 }
 
-// renew renews the token of a grant and stores it. The caller holds the lock.
+// renew renews the token of a token set and stores it. The caller holds the lock.
 func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet) (string, error) {
 	o := oauth2.Config{
 		ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
@@ -272,7 +272,7 @@ func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet
 		}
 		return "", fmt.Errorf("renew the token: %w", err)
 	}
-	fresh := newGrant(g.URL, &o, t)
+	fresh := newTokenSet(g.URL, &o, t)
 	fresh.MissingScopes = g.MissingScopes
 	fresh.Refresh = orElse(fresh.Refresh, g.Refresh)
 	return fresh.Access, s.write(fresh)
@@ -280,17 +280,17 @@ func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet
 
 // oauthTransport adds the token to requests and handles the server's response to it.
 type oauthTransport struct {
-	next   http.RoundTripper
-	store  *tokenStore
-	client *http.Client // for renewing tokens
-	over   atomic.Bool  // login required: the connection makes no further attempts, for example with the older protocol
+	next          http.RoundTripper
+	store         *tokenStore
+	client        *http.Client // for renewing tokens
+	loginRequired atomic.Bool  // login required: the connection makes no further attempts, for example with the older protocol
 }
 
 func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.over.Load() {
+	if t.loginRequired.Load() {
 		return nil, ErrNeedsAuth
 	}
-	token, err := t.store.access(req.Context(), t.client)
+	token, err := t.store.accessToken(req.Context(), t.client)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusUnauthorized && token != "" {
-		if again := t.renewed(req, token); again != nil { // another process has renewed the token in the meantime
+		if again := t.withCurrentToken(req, token); again != nil { // another process has renewed the token in the meantime
 			_ = resp.Body.Close()
 			if resp, err = t.next.RoundTrip(again); err != nil {
 				return nil, err
@@ -314,16 +314,16 @@ func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && (resp.StatusCode != http.StatusForbidden || !scope) {
 		return resp, nil
 	}
-	t.store.want(req.Context(), resp.Header, missing)
-	t.over.Store(true)
+	t.store.recordChallenge(req.Context(), resp.Header, missing)
+	t.loginRequired.Store(true)
 	_ = resp.Body.Close()
 	return nil, ErrNeedsAuth
 }
 
-// renewed returns a rejected request with the token that is stored now. It returns nil if there is
+// withCurrentToken returns a rejected request with the token that is stored now. It returns nil if there is
 // none, or if it is the rejected one.
-func (t *oauthTransport) renewed(req *http.Request, refused string) *http.Request {
-	token, err := t.store.access(req.Context(), t.client)
+func (t *oauthTransport) withCurrentToken(req *http.Request, refused string) *http.Request {
+	token, err := t.store.accessToken(req.Context(), t.client)
 	if err != nil || token == "" || token == refused {
 		return nil
 	}

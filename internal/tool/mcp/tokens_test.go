@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// rotating is a server whose refresh tokens are good for one renewal: a second one with the
+// rotatingServer is a server whose refresh tokens are good for one renewal: a second one with the
 // same takes the whole login back. A new access token ends the one before.
-type rotating struct {
+type rotatingServer struct {
 	*httpServer
 	mu       sync.Mutex
 	renewals int
@@ -27,8 +27,8 @@ type rotating struct {
 	renewing func() // while it renews, or nil
 }
 
-func newRotating(t *testing.T) *rotating {
-	r := &rotating{}
+func newRotatingServer(t *testing.T) *rotatingServer {
+	r := &rotatingServer{}
 	mcp := streamable(newServer())
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, req *http.Request) {
@@ -58,17 +58,17 @@ func newRotating(t *testing.T) *rotating {
 			"access_token": fmt.Sprintf("access%d", r.renewals), "refresh_token": fmt.Sprintf("refresh%d", r.renewals), "token_type": "Bearer", "expires_in": 3600,
 		})
 	})
-	r.httpServer = newSite(t, mux)
+	r.httpServer = newHTTPServer(t, mux)
 	return r
 }
 
-// granted keeps a grant of the server, and returns a client for it.
-func (r *rotating) granted(t *testing.T, tokens string, expires time.Duration) (*Client, *tokenStore) {
+// clientWithTokens stores tokens of the server, and returns a client for it.
+func (r *rotatingServer) clientWithTokens(t *testing.T, tokens string, expires time.Duration) (*Client, *tokenStore) {
 	t.Helper()
 	c, _ := open(t, &Options{Tokens: tokens}, Server{Name: "web", URL: r.URL + "/mcp"})
 	s := c.tokens(r.URL + "/mcp")
 	g := &tokenSet{
-		Version: grantVersion, URL: s.url, ClientID: "c", TokenURL: r.URL + "/token", AuthStyle: 1,
+		Version: tokenSetVersion, URL: s.url, ClientID: "c", TokenURL: r.URL + "/token", AuthStyle: 1,
 		Access: "access0", Refresh: "refresh0", Expiry: time.Now().Add(expires),
 	}
 	if err := s.save(t.Context(), g); err != nil {
@@ -79,9 +79,9 @@ func (r *rotating) granted(t *testing.T, tokens string, expires time.Duration) (
 
 // Several programs of one user find the token at its end at once: one of them renews it.
 func TestATokenIsRenewedByOne(t *testing.T) {
-	r := newRotating(t)
+	r := newRotatingServer(t)
 	tokens := filepath.Join(t.TempDir(), "mcp")
-	_, store := r.granted(t, tokens, time.Second)
+	_, store := r.clientWithTokens(t, tokens, time.Second)
 	r.renewing = func() {
 		f, err := os.OpenFile(store.file+".lock", os.O_RDWR, 0)
 		if err != nil {
@@ -100,7 +100,7 @@ func TestATokenIsRenewedByOne(t *testing.T) {
 		s := c.tokens(r.URL + "/mcp")
 		all.Go(func() {
 			<-begin
-			if got, err := s.access(t.Context(), http.DefaultClient); got != "access1" || err != nil {
+			if got, err := s.accessToken(t.Context(), http.DefaultClient); got != "access1" || err != nil {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})
@@ -143,9 +143,9 @@ func TestWaiterUsesRenewedToken(t *testing.T) {
 		}, "", "log in again"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRotating(t)
+			r := newRotatingServer(t)
 			tokens := filepath.Join(t.TempDir(), "mcp")
-			_, s := r.granted(t, tokens, time.Second)
+			_, s := r.clientWithTokens(t, tokens, time.Second)
 			unlock, err := s.lock(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -155,7 +155,7 @@ func TestWaiterUsesRenewedToken(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
 				var err error
-				got, err = other.tokens(s.url).access(t.Context(), http.DefaultClient)
+				got, err = other.tokens(s.url).accessToken(t.Context(), http.DefaultClient)
 				done <- err
 			}()
 			c.meanwhile(t, s)
@@ -183,7 +183,7 @@ func TestARefusedTokenIsLookedAtAgain(t *testing.T) {
 		"the same": {false, []string{"Bearer access0 ping"}, ErrNeedsAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, s := newRotating(t).granted(t, filepath.Join(t.TempDir(), "mcp"), time.Hour)
+			_, s := newRotatingServer(t).clientWithTokens(t, filepath.Join(t.TempDir(), "mcp"), time.Hour)
 			var sent []string
 			tr := &oauthTransport{store: s, client: http.DefaultClient, next: roundTrip(func(req *http.Request) (*http.Response, error) {
 				body, err := io.ReadAll(req.Body)

@@ -69,7 +69,7 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 		if err != nil {
 			return failure(err), nil
 		}
-		if why := t.changed(); why != "" {
+		if why := t.changeReason(); why != "" {
 			return tool.Failure(why), nil
 		}
 		r, unheard := n.call(ctx, t, call, input)
@@ -79,9 +79,9 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	}
 }
 
-// changed returns the reason why the server's tool is not the same as the tool that was offered,
+// changeReason returns the reason why the server's tool is not the same as the tool that was offered,
 // checked and shown.
-func (t *remoteTool) changed() string {
+func (t *remoteTool) changeReason() string {
 	switch now := t.l.find(t.spec.Name); {
 	case now == nil:
 		return fmt.Sprintf("MCP server %q no longer has the tool %s", t.l.server.Name, t.spec.Name)
@@ -122,7 +122,7 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New("want a JSON object")
 	}
 	if err == nil {
-		err = members(dec, 1)
+		err = checkMembers(dec, 1)
 	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -135,8 +135,8 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, err
 }
 
-// members reads the rest of an object after its opening brace.
-func members(dec *json.Decoder, depth int) error {
+// checkMembers reads the rest of an object after its opening brace.
+func checkMembers(dec *json.Decoder, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
@@ -151,7 +151,7 @@ func members(dec *json.Decoder, depth int) error {
 			return fmt.Errorf("duplicate field %q", truncate.String(name, 60))
 		}
 		seen[name] = true
-		if err := value(dec, depth); err != nil {
+		if err := checkValue(dec, depth); err != nil {
 			return err
 		}
 	}
@@ -159,21 +159,21 @@ func members(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// value reads one value.
-func value(dec *json.Decoder, depth int) error {
+// checkValue reads one value.
+func checkValue(dec *json.Decoder, depth int) error {
 	token, err := dec.Token()
 	if err != nil {
 		return err
 	}
 	switch token {
 	case json.Delim('{'):
-		return members(dec, depth+1)
+		return checkMembers(dec, depth+1)
 	case json.Delim('['):
 		if depth >= maxDepth {
 			return fmt.Errorf("nested deeper than %d", maxDepth)
 		}
 		for dec.More() {
-			if err := value(dec, depth+1); err != nil {
+			if err := checkValue(dec, depth+1); err != nil {
 				return err
 			}
 		}

@@ -15,7 +15,7 @@ type echoInput struct {
 	Text string `json:"text"`
 }
 
-func TestWrap(t *testing.T) {
+func TestAllowOverride(t *testing.T) {
 	ran := ""
 	plain, err := tool.New(tool.Spec{Name: "Echo"}, func(_ context.Context, call *tool.Call, in echoInput) (tool.Result, error) {
 		ran = string(call.Input)

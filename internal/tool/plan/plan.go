@@ -55,15 +55,15 @@ func New(o Options) ([]tool.Tool, error) {
 		return nil, errors.New("plan: Options.Mode and Options.Change must be set")
 	}
 	p := &plan{o}
-	enter, err := tool.New(tool.Spec{Name: EnterTool, Description: aboutEnter}, p.enter, p.mayEnter)
+	enter, err := tool.New(tool.Spec{Name: EnterTool, Description: aboutEnter}, p.enter, p.enterRequests)
 	if err != nil {
 		return nil, err
 	}
-	exit, err := tool.New(tool.Spec{Name: forms.PlanTool, Description: aboutExit}, p.exit, p.mayExit)
+	exit, err := tool.New(tool.Spec{Name: forms.PlanTool, Description: aboutExit}, p.exit, p.exitRequests)
 	return []tool.Tool{enter, exitTool{exit}}, err
 }
 
-func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
+func (p *plan) enterRequests(*tool.Call, enterInput) ([]policy.Request, error) {
 	switch m := p.o.Mode(); {
 	case m == policy.ModePlan:
 		return nil, errors.New("plan mode is already active")
@@ -80,7 +80,7 @@ func (p *plan) enter(ctx context.Context, _ *tool.Call, _ enterInput) (tool.Resu
 	return tool.Text("Plan mode is active."), nil
 }
 
-func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) {
+func (p *plan) exitRequests(call *tool.Call, in exitInput) ([]policy.Request, error) {
 	if p.o.Mode() != policy.ModePlan {
 		return nil, errors.New("plan mode is not active; continue")
 	}
@@ -112,7 +112,7 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 	return tool.Text(fmt.Sprintf("The user approved the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
 }
 
-const onlyCallText = "No one can answer: the plan is not approved, and plan mode stays active. End your turn with the plan as your answer."
+const noAnswerText = "No one can answer: the plan is not approved, and plan mode stays active. End your turn with the plan as your answer."
 
 // exitTool is ExitPlanMode with the user's answer merged into its input, and with its own texts for
 // denials.
@@ -154,9 +154,9 @@ func (l exitTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error)
 func (exitTool) Denial(_ *tool.Call, d policy.Decision) string {
 	switch {
 	case d.PersonAsked && d.By == "nobody" && d.Reason != "":
-		return d.Reason + "\n" + onlyCallText
+		return d.Reason + "\n" + noAnswerText
 	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
-		return onlyCallText
+		return noAnswerText
 	case !d.PersonAsked || d.By == "interrupt" || d.By == "approval":
 		return ""
 	case d.Reason == "":

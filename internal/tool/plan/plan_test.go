@@ -138,8 +138,8 @@ var (
 	done  = "{text: done}"
 )
 
-// yes agrees to a plan, and says no to everything else.
-func yes(mode policy.Mode) func(q approval.Request) (approval.Answer, error) {
+// approvePlan agrees to a plan, and says no to everything else.
+func approvePlan(mode policy.Mode) func(q approval.Request) (approval.Answer, error) {
 	return func(q approval.Request) (approval.Answer, error) {
 		if q.Plan() == "" {
 			return approval.Answer{Decision: approval.Deny, Message: "not now"}, nil
@@ -151,7 +151,7 @@ func yes(mode policy.Mode) func(q approval.Request) (approval.Answer, error) {
 
 func TestPlanIsCarriedOutOnceAPersonAgrees(t *testing.T) {
 	for mode, want := range map[policy.Mode]policy.Mode{"": policy.ModeDefault, "default": policy.ModeDefault, "acceptEdits": policy.ModeAcceptEdits} {
-		ask := yes(mode)
+		ask := approvePlan(mode)
 		if mode == "" { // whoever answers says no more than yes
 			ask = func(q approval.Request) (approval.Answer, error) {
 				d := approval.Deny
@@ -221,11 +221,11 @@ func TestPlanNeedsAPerson(t *testing.T) {
 		says string
 	}{
 		"nobody":        {policy.ModePlan, nil, exit, "No one can answer: the plan is not approved"},
-		"the model":     {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": "p", "mode": "acceptEdits"}), "omit mode: the user chooses it"},
-		"no plan":       {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": " "}), "plan: must not be empty"},
-		"too much":      {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": strings.Repeat("p", 65<<10)}), "plan: at most 65536 bytes"},
-		"not in it":     {policy.ModeBypass, yes(""), exit, "plan mode is not active"},
-		"a looser mode": {policy.ModePlan, yes(policy.ModeBypass), exit, "the mode for a plan must be default or acceptEdits"},
+		"the model":     {policy.ModePlan, approvePlan(""), use("ExitPlanMode", map[string]any{"plan": "p", "mode": "acceptEdits"}), "omit mode: the user chooses it"},
+		"no plan":       {policy.ModePlan, approvePlan(""), use("ExitPlanMode", map[string]any{"plan": " "}), "plan: must not be empty"},
+		"too much":      {policy.ModePlan, approvePlan(""), use("ExitPlanMode", map[string]any{"plan": strings.Repeat("p", 65<<10)}), "plan: at most 65536 bytes"},
+		"not in it":     {policy.ModeBypass, approvePlan(""), exit, "plan mode is not active"},
+		"a looser mode": {policy.ModePlan, approvePlan(policy.ModeBypass), exit, "the mode for a plan must be default or acceptEdits"},
 	} {
 		p := newPlanner(t, nil, c.mode, c.ask, c.step, done)
 		if read := p.run(); !strings.Contains(read, c.says) || p.a.Mode() != c.mode {

@@ -9,18 +9,18 @@ import (
 
 const (
 	batchFiles      = 256      // maximum number of files that are open at the same time
-	ripgrepMinBytes = 16 << 20 // bytes; see Search.narrow
+	ripgrepMinBytes = 16 << 20 // bytes; see Search.ripgrepMin
 )
 
 // batch searches files a few hundred at a time, in order. Each file is opened below its folder
 // during the walk. If a batch has many bytes, ripgrep first selects the files that may match. Only
 // these are searched, in the same way as other files.
 type batch struct {
-	ctx     context.Context
-	matcher *matcher
-	answer  *answer
-	ripgrep string
-	from    int64 // bytes; see Search.narrow
+	ctx        context.Context
+	matcher    *matcher
+	answer     *grepOutput
+	ripgrep    string
+	ripgrepMin int64 // bytes; see Search.ripgrepMin
 
 	files []opened
 	bytes int64
@@ -53,7 +53,7 @@ func (b *batch) add(f file) error {
 func (b *batch) flush() error {
 	defer b.close()
 	keep := func(int) bool { return true }
-	if len(b.files) > 0 && b.bytes >= b.from { // without a file argument, ripgrep would search everything
+	if len(b.files) > 0 && b.bytes >= b.ripgrepMin { // without a file argument, ripgrep would search everything
 		if chosen, ok := b.ripgrepFilter(); ok {
 			keep = func(i int) bool { return chosen[i] }
 		}
@@ -75,7 +75,7 @@ func (b *batch) search(abs string, in *os.File) error {
 		return err
 	}
 	content, err := load(in)
-	if err != nil || binary(content) {
+	if err != nil || isBinary(content) {
 		return nil // a file that cannot be read has no matches
 	}
 	b.answer.file(abs, content, b.matcher)
@@ -102,7 +102,7 @@ func load(in io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF")), err
 }
 
-// binary reports whether a content is not text, because it has a NUL byte near its start.
-func binary(content []byte) bool {
+// isBinary reports whether a content is not text, because it has a NUL byte near its start.
+func isBinary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// NarrowAlways makes ripgrep narrow every search, however small.
-func NarrowAlways(s *Search) { s.narrow = 0 }
+// NarrowAlways makes ripgrep filter every search, however small.
+func NarrowAlways(s *Search) { s.ripgrepMin = 0 }
 
 // Ripgrep returns the program found, or "none".
 func Ripgrep(s *Search) string { return s.ripgrep }

@@ -93,7 +93,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
 	case len(found) == 0:
-		return answered(fmt.Sprintf("No files matched the pattern %q in %s", in.Pattern, shorten(cwd, p.Abs)), unreadable(w.skipped)), nil
+		return resultWithNotes(fmt.Sprintf("No files matched the pattern %q in %s", in.Pattern, shorten(cwd, p.Abs)), unreadableNote(w.skipped)), nil
 	}
 	slices.SortFunc(found, func(a, b match) int {
 		return cmp.Or(b.time.Compare(a.time), strings.Compare(a.path, b.path))
@@ -106,7 +106,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 	if len(found) > maxListed {
 		note = fmt.Sprintf("[the newest %d of %d files; use a narrower pattern]", maxListed, len(found))
 	}
-	return answered(b.String(), note, unreadable(w.skipped)), nil
+	return resultWithNotes(b.String(), note, unreadableNote(w.skipped)), nil
 }
 
 // folder returns the folder that the model named.
@@ -118,17 +118,17 @@ func (s *Search) folder(dir string) (workdir.Path, error) {
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return p, errors.New(missing(p))
+		return p, errors.New(missingText(p))
 	case err != nil:
 		return p, err
 	case !info.IsDir():
-		return p, errors.New(missing(p) + " is a file")
+		return p, errors.New(missingText(p) + " is a file")
 	}
 	return p, nil
 }
 
-// missing returns the message for a folder that does not exist.
-func missing(p workdir.Path) string { return "Directory not found: " + p.Abs }
+// missingText returns the message for a folder that does not exist.
+func missingText(p workdir.Path) string { return "Directory not found: " + p.Abs }
 
 // shorten returns a path that the model can use: relative if it is below the current directory, otherwise
 // absolute.
@@ -142,7 +142,7 @@ func shorten(cwd, abs string) string {
 	return abs
 }
 
-func unreadable(n int) string {
+func unreadableNote(n int) string {
 	if n == 0 {
 		return ""
 	}

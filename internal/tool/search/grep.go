@@ -97,11 +97,11 @@ func (s *Search) grep(ctx context.Context, _ *tool.Call, in grepInput) (tool.Res
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Failure(missing(p)), nil
+		return tool.Failure(missingText(p)), nil
 	case err != nil:
 		return tool.Failure(err.Error()), nil
 	}
-	a := newAnswer(in, s.folders.Cwd())
+	a := newGrepOutput(in, s.folders.Cwd())
 	if info.IsDir() {
 		err = s.grepFolder(ctx, p, in, m, a)
 	} else {
@@ -117,7 +117,7 @@ func (s *Search) grep(ctx context.Context, _ *tool.Call, in grepInput) (tool.Res
 }
 
 // grepFile searches one file that the model named. The file may be hidden.
-func grepFile(p workdir.Path, m *matcher, a *answer) error {
+func grepFile(p workdir.Path, m *matcher, a *grepOutput) error {
 	in, info, err := p.Open()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func grepFile(p workdir.Path, m *matcher, a *answer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Abs, err)
 	}
-	if binary(content) {
+	if isBinary(content) {
 		return fmt.Errorf("%s: binary file", p.Abs)
 	}
 	a.file(p.Abs, content, m)
@@ -138,11 +138,11 @@ func grepFile(p workdir.Path, m *matcher, a *answer) error {
 }
 
 // grepFolder searches the files below a folder, in the order of their paths.
-func (s *Search) grepFolder(ctx context.Context, p workdir.Path, in grepInput, m *matcher, a *answer) error {
-	b := &batch{ctx: ctx, matcher: m, answer: a, ripgrep: s.ripgrep, from: s.narrow}
+func (s *Search) grepFolder(ctx context.Context, p workdir.Path, in grepInput, m *matcher, a *grepOutput) error {
+	b := &batch{ctx: ctx, matcher: m, answer: a, ripgrep: s.ripgrep, ripgrepMin: s.ripgrepMin}
 	defer b.close()
 	w := &walker{ctx: ctx, hide: s.hide, noLinks: true, base: p, visit: func(f file) error {
-		if strings.HasPrefix(f.name, ".") || binaryName(f.name) || !in.wants(f.rel) {
+		if strings.HasPrefix(f.name, ".") || hasBinaryExt(f.name) || !in.wants(f.rel) {
 			return nil
 		}
 		if f.info.Size() > maxFile {
@@ -178,8 +178,8 @@ func (in grepInput) wants(rel string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), name) != negated
 }
 
-// binaryName reports whether a file name has an extension of binary files.
-func binaryName(name string) bool {
+// hasBinaryExt reports whether a file name has an extension of binary files.
+func hasBinaryExt(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".avif", ".heic",
 		".pdf", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".jar", ".war",

@@ -28,7 +28,7 @@ func everyGrep(t *testing.T, test func(t *testing.T, opts *search.Options)) {
 
 func TestGrep(t *testing.T) {
 	everyGrep(t, func(t *testing.T, opts *search.Options) {
-		w := plant(t, opts,
+		w := newTree(t, opts,
 			"a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\ntwo again\n",
 			"b/crlf.txt", "\xEF\xBB\xBFtwo\r\nTwo\r\nlast two",
 			"b/code.go", "package b\n\nfunc Two() {\n\treturn\n}\n",
@@ -90,7 +90,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestGrepLongLines(t *testing.T) {
-	w := plant(t, nil, "min.js", strings.Repeat("é", 1000)+"NEEDLE"+strings.Repeat("x", 1000)+"\nNEEDLE"+strings.Repeat("y", 1000))
+	w := newTree(t, nil, "min.js", strings.Repeat("é", 1000)+"NEEDLE"+strings.Repeat("x", 1000)+"\nNEEDLE"+strings.Repeat("y", 1000))
 	got, _ := w.call(w.grep, `{"pattern":"NEEDLE","output_mode":"content"}`)
 	lines := strings.Split(got, "\n")
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "min.js:1:…é") || !strings.Contains(lines[0], "éNEEDLEx") || !strings.HasSuffix(lines[0], "x…") {
@@ -109,7 +109,7 @@ func TestGrepManyFiles(t *testing.T) {
 		for i := range 600 { // more than one batch
 			files = append(files, fmt.Sprintf("d%d/f%03d.txt", i%7, i), fmt.Sprintf("number %d\n", i))
 		}
-		w := plant(t, opts, files...)
+		w := newTree(t, opts, files...)
 		got, _ := w.call(w.grep, `{"pattern":"99$"}`)
 		if want := "d0/f399.txt\nd1/f099.txt\nd2/f499.txt\nd3/f199.txt\nd4/f599.txt\nd5/f299.txt"; got != want {
 			t.Errorf("got %q", got)

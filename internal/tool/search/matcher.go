@@ -30,16 +30,16 @@ func newMatcher(in grepInput) (*matcher, error) {
 	}
 	m := &matcher{re: re, in: in, multiline: in.Multiline}
 	if tree, err := syntax.Parse(flags+in.Pattern, syntax.Perl); err == nil {
-		m.byLine = !in.Multiline && namesText(tree)
+		m.byLine = !in.Multiline && usesTextAnchor(tree)
 	}
 	return m, nil
 }
 
-func namesText(re *syntax.Regexp) bool {
+func usesTextAnchor(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpBeginText || re.Op == syntax.OpEndText {
 		return true
 	}
-	return slices.ContainsFunc(re.Sub, namesText)
+	return slices.ContainsFunc(re.Sub, usesTextAnchor)
 }
 
 // span is a range of bytes of a content.

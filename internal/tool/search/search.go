@@ -35,11 +35,11 @@ type Options struct {
 
 // Search has the search tools of one session over its folders. It is safe for concurrent use.
 type Search struct {
-	folders *workdir.Folders
-	hide    func(abs string) bool
-	ripgrep string // or "none"
-	narrow  int64  // size in bytes from which it is worthwhile to start ripgrep for a batch
-	tools   []tool.Tool
+	folders    *workdir.Folders
+	hide       func(abs string) bool
+	ripgrep    string // or "none"
+	ripgrepMin int64  // size in bytes from which it is worthwhile to start ripgrep for a batch
+	tools      []tool.Tool
 }
 
 // New returns the tools over folders. The caller closes the folders.
@@ -47,7 +47,7 @@ func New(folders *workdir.Folders, opts *Options) (*Search, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &Search{folders: folders, hide: opts.Hide, ripgrep: opts.Ripgrep, narrow: ripgrepMinBytes}
+	s := &Search{folders: folders, hide: opts.Hide, ripgrep: opts.Ripgrep, ripgrepMin: ripgrepMinBytes}
 	if s.hide == nil {
 		s.hide = func(string) bool { return false }
 	}

@@ -27,9 +27,9 @@ type tree struct {
 	glob, grep tool.Tool
 }
 
-// plant makes a folder of files, the first one the oldest; a name that ends in /
+// newTree makes a folder of files, the first one the oldest; a name that ends in /
 // is a folder.
-func plant(t testing.TB, opts *search.Options, files ...string) *tree {
+func newTree(t testing.TB, opts *search.Options, files ...string) *tree {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -48,10 +48,10 @@ func plant(t testing.TB, opts *search.Options, files ...string) *tree {
 			t.Fatal(err)
 		}
 	}
-	return wire(t, opts, dir)
+	return openTree(t, opts, dir)
 }
 
-func wire(t testing.TB, opts *search.Options, dir string) *tree {
+func openTree(t testing.TB, opts *search.Options, dir string) *tree {
 	t.Helper()
 	folders, err := workdir.Open(dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *tree) call(of tool.Tool, input string) (string, bool) {
 }
 
 func TestGlob(t *testing.T) {
-	w := plant(t, nil,
+	w := newTree(t, nil,
 		"a.go", "", "x/b.go", "", "x/y/c.go", "", "x/c.txt", "", ".hidden/d.go", "", "node_modules/e.go", "",
 		".env", "", "build/f.go", "", "x/keep.log", "", "x/drop.log", "", ".github/w.yml", "",
 		".gitignore", "build/\n*.log\n!keep.log\n",
@@ -128,7 +128,7 @@ func TestGlobIsCapped(t *testing.T) {
 	for i := range 510 {
 		files = append(files, fmt.Sprintf("f%03d", i), "")
 	}
-	w := plant(t, nil, files...)
+	w := newTree(t, nil, files...)
 	got, _ := w.call(w.glob, `{"pattern":"*"}`)
 	lines := strings.Split(got, "\n")
 	if len(lines) != 501 || lines[0] != "f509" || lines[500] != "[the newest 500 of 510 files; use a narrower pattern]" {
@@ -137,7 +137,7 @@ func TestGlobIsCapped(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	w := plant(t, nil, "x/a.go", "")
+	w := newTree(t, nil, "x/a.go", "")
 	for _, tt := range []struct {
 		of           tool.Tool
 		in, resource string
@@ -165,7 +165,7 @@ func TestGrepStaysInside(t *testing.T) {
 	if err := os.WriteFile(outside+"/s.txt", []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := plant(t, &search.Options{Hide: func(abs string) bool { return filepath.Base(abs) == "kept.txt" }},
+	w := newTree(t, &search.Options{Hide: func(abs string) bool { return filepath.Base(abs) == "kept.txt" }},
 		"a.txt", "secret\n", "in/kept.txt", "secret\n")
 	for name, target := range map[string]string{"l.txt": outside + "/s.txt", "dir": outside, "up": "..", "in/loop": "..", "in.txt": "a.txt"} {
 		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
@@ -187,7 +187,7 @@ func TestGrepStaysInside(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	w := plant(t, nil, "a", "a")
+	w := newTree(t, nil, "a", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, of := range []tool.Tool{w.glob, w.grep} {

@@ -76,13 +76,13 @@ func (w *walker) enter(dir *os.Root, rel string, ig *ignore) error {
 	for _, e := range entries {
 		at := path.Join(rel, e.Name())
 		isDir := e.IsDir()
-		if ig.ignores(at, isDir) || isDir && leftOut(e.Name()) {
+		if ig.ignores(at, isDir) || isDir && isSkipped(e.Name()) {
 			continue
 		}
 		if isDir {
 			err = w.descend(dir, e.Name(), at, ig)
 		} else {
-			err = w.see(dir, e, at)
+			err = w.visitFile(dir, e, at)
 		}
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (w *walker) descend(dir *os.Root, name, rel string, ig *ignore) error {
 	return w.enter(sub, rel, ig)
 }
 
-func (w *walker) see(dir *os.Root, e fs.DirEntry, rel string) error {
+func (w *walker) visitFile(dir *os.Root, e fs.DirEntry, rel string) error {
 	info, err := e.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 && !w.noLinks {
 		info, err = dir.Stat(e.Name()) // os.Root refuses a link that leads out
@@ -133,7 +133,7 @@ func (w *walker) below(rel string) string {
 	return strings.TrimPrefix(rel, w.base.Rel+"/")
 }
 
-func leftOut(dir string) bool { return strings.HasPrefix(dir, ".") || dir == "node_modules" }
+func isSkipped(dir string) bool { return strings.HasPrefix(dir, ".") || dir == "node_modules" }
 
 // ignoreAbove reads the .gitignore files of the folders above a path.
 func ignoreAbove(p workdir.Path) *ignore {

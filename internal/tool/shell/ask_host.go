@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// running is a call together with the command that it runs. It is stored in the command's context.
-type running struct {
+// runningCall is a call together with the command that it runs. It is stored in the command's context.
+type runningCall struct {
 	call  *tool.Call
 	line  string
 	clock *clock
 }
 
-type runningKey struct{}
+type runningCallKey struct{}
 
 // AskHost is a function for [sandbox.OpenOptions].Ask. It asks about a host to which a command of
 // this tool wants to connect, if the host is in no list or has a private address. The command's
 // time limit is paused while the user is asked. The context must be the context of the command.
 func AskHost(ctx context.Context, host string, port int, address string) (bool, error) {
-	r, ok := ctx.Value(runningKey{}).(*running)
+	r, ok := ctx.Value(runningCallKey{}).(*runningCall)
 	if !ok || r.call.Ask == nil {
 		return false, errors.New("no one can answer")
 	}

@@ -49,7 +49,7 @@ func (s *Shell) newBash() (tool.Tool, error) {
 		}}, nil
 	})
 	var hidden []string
-	if !s.mayLeave() {
+	if !s.allowsUnsandboxed() {
 		hidden = append(hidden, "dangerouslyDisableSandbox")
 	}
 	if !s.opts.Background {
@@ -61,13 +61,13 @@ func (s *Shell) newBash() (tool.Tool, error) {
 	if err == nil && s.opts.Override {
 		t, err = override.AllowOverride(t)
 	}
-	return detaching{t}, err
+	return detachableTool{t}, err
 }
 
-// detaching is the tool whose calls can request to run in the background.
-type detaching struct{ tool.Tool }
+// detachableTool is the tool whose calls can request to run in the background.
+type detachableTool struct{ tool.Tool }
 
-func (detaching) Detach(c *tool.Call) time.Duration {
+func (detachableTool) Detach(c *tool.Call) time.Duration {
 	var in bashInput
 	if json.Unmarshal(c.Input, &in) == nil && in.Background {
 		return 0
@@ -76,10 +76,10 @@ func (detaching) Detach(c *tool.Call) time.Duration {
 }
 
 // Awaited is false, because a background command may be a server.
-func (detaching) Awaited(*tool.Call) bool { return false }
+func (detachableTool) Awaited(*tool.Call) bool { return false }
 
-// mayLeave reports whether the model may request to run a command outside of the sandbox.
-func (s *Shell) mayLeave() bool {
+// allowsUnsandboxed reports whether the model may request to run a command outside of the sandbox.
+func (s *Shell) allowsUnsandboxed() bool {
 	return s.opts.Sandbox != nil && s.opts.Sandbox.AllowsUnsandboxed()
 }
 
@@ -91,7 +91,7 @@ func (s *Shell) outside(in bashInput) (bool, error) {
 		return false, errors.New("omit dangerouslyDisableSandbox: commands do not run in a sandbox")
 	case box == nil:
 		return false, nil
-	case in.DangerouslyDisableSandbox && !s.mayLeave():
+	case in.DangerouslyDisableSandbox && !s.allowsUnsandboxed():
 		return false, errors.New("dangerouslyDisableSandbox: the settings do not allow commands outside the sandbox (allowUnsandboxedCommands); " +
 			"run the command in the sandbox, or tell the user what it needs")
 	case in.DangerouslyDisableSandbox:
@@ -134,7 +134,7 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	}
 	end, err := s.launch(ctx, call, command{program: s.program, line: in.Command, dir: cwd, variables: script, limit: limit}, outside)
 	if err != nil {
-		return end.unstarted(err), nil
+		return end.startFailure(err), nil
 	}
 	defer end.out.close()
 	note, moved := "", ""
@@ -159,9 +159,9 @@ func (s *Shell) missingDirResult(err error) tool.Result {
 
 // output returns the buffer for a call's output.
 func (s *Shell) output(call *tool.Call) *output {
-	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
+	out := &output{maxShown: s.opts.MaxOutput, dir: s.opts.OutputDir, maxFile: s.opts.MaxFile}
 	if s.opts.StoreOutput != nil {
-		out.whole = func(text []byte) (*StoredOutput, error) { return s.opts.StoreOutput(call, text) }
+		out.store = func(text []byte) (*StoredOutput, error) { return s.opts.StoreOutput(call, text) }
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside 
 	}
 	c.box, c.env = s.opts.Sandbox, s.inside
 	var before []string
-	if box, err := c.box.Widen(s.opened()); err == nil {
+	if box, err := c.box.Widen(s.sandboxGrants()); err == nil {
 		c.box = box
 	} else {
 		before = append(before, "[the sandbox settings that were allowed for the session do not apply: "+err.Error()+"]")
@@ -205,7 +205,7 @@ func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside 
 func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (exitState, error) {
 	if c.box != nil {
 		c.clock = newClock()
-		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: c.shown(), clock: c.clock})
+		ctx = context.WithValue(ctx, runningCallKey{}, &runningCall{call: call, line: c.shown(), clock: c.clock})
 	}
 	out := s.output(call)
 	end, err := c.run(ctx, out, s.progress(call))
@@ -302,8 +302,8 @@ func (e exitState) result(limit time.Duration, notes ...string) tool.Result {
 	return r
 }
 
-// unstarted returns the result of a command that could not be started.
-func (e exitState) unstarted(err error) tool.Result {
+// startFailure returns the result of a command that could not be started.
+func (e exitState) startFailure(err error) tool.Result {
 	if e.report == nil || e.report.CouldNotStart == "" {
 		return tool.Failure(fmt.Sprintf("starting the command failed: %v", syscallNames(err)))
 	}

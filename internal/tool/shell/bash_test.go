@@ -32,7 +32,7 @@ type shellEnv struct {
 	tools   []tool.Tool
 }
 
-// opener opens a bench, in a sandbox or without.
+// opener opens a shellEnv, in a sandbox or without.
 type opener func(t testing.TB, opts *shell.Options) *shellEnv
 
 // everywhere runs a test twice: a command behaves the same whether a sandbox holds
@@ -47,7 +47,7 @@ func openConfined(t testing.TB, opts *shell.Options) *shellEnv {
 	return openWith(t, opts, &sandbox.Settings{}, nil)
 }
 
-// openWith opens a bench in a sandbox with these settings.
+// openWith opens a shellEnv in a sandbox with these settings.
 func openWith(t testing.TB, opts *shell.Options, s *sandbox.Settings, o *sandbox.OpenOptions) *shellEnv {
 	t.Helper()
 	checker, err := sandbox.NewChecker(s, &sandbox.Options{Trusted: true})

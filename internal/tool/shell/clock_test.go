@@ -8,7 +8,7 @@ import (
 
 // The time of a command stands still while somebody is asked, also when several
 // things are asked at once.
-func TestClockStandsStill(t *testing.T) {
+func TestClockPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		over := make(chan time.Duration, 1)

@@ -47,7 +47,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 		return exitState{}, err
 	}
 	if c.box != nil {
-		return c.confined(ctx, out, progress)
+		return c.runConfined(ctx, out, progress)
 	}
 	pipe, sink, err := openPipe()
 	if err != nil {
@@ -58,7 +58,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 		Path: c.program, Dir: c.dir, Env: c.environ(),
 		Stdout: sink, Stderr: sink, SysProcAttr: procgroup.NewGroup(),
 	}
-	where, line, err := c.follow()
+	where, line, err := c.followDir()
 	if err != nil {
 		return exitState{}, errors.Join(err, sink.Close())
 	}
@@ -171,12 +171,12 @@ type dirFollower struct {
 // maxPath is the longest directory name that is accepted from a command.
 const maxPath = 4096
 
-// follow makes the shell report its last directory on a separate descriptor. It uses an EXIT trap,
+// followDir makes the shell report its last directory on a separate descriptor. It uses an EXIT trap,
 // and does so only if the command may change the directory. Other commands run unchanged, so that a
 // shell can run its last command without a fork, in its own process.
-func (c command) follow() (*dirFollower, string, error) {
+func (c command) followDir() (*dirFollower, string, error) {
 	if !canFollow || !mayChangeDir(c.line) {
-		return nil, c.first() + c.line, nil
+		return nil, c.preamble() + c.line, nil
 	}
 	pipe, sink, err := os.Pipe()
 	if err != nil {
@@ -186,7 +186,7 @@ func (c command) follow() (*dirFollower, string, error) {
 	if !strings.HasSuffix(c.program, "bash") {
 		number = 8
 	}
-	return &dirFollower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
+	return &dirFollower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.preamble(), c.line), nil
 }
 
 // mayChangeDir reports whether a command line could change the directory. If a line hides a cd from

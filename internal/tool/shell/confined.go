@@ -26,9 +26,9 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// confined runs the command in the sandbox. When the command ends, all its child processes are killed.
-func (c command) confined(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
-	where, line, err := c.follow()
+// runConfined runs the command in the sandbox. When the command ends, all its child processes are killed.
+func (c command) runConfined(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
+	where, line, err := c.followDir()
 	if err != nil {
 		return exitState{}, err
 	}
@@ -74,13 +74,13 @@ func (e *exitState) refused() []string {
 
 // clock enforces the time limit of a command. The time limit is paused while the user is asked.
 type clock struct {
-	ask chan questionFlag
-	end chan struct{}
+	pauses chan pauseChange
+	end    chan struct{}
 }
 
-type questionFlag struct{ on bool }
+type pauseChange struct{ on bool }
 
-func newClock() *clock { return &clock{ask: make(chan questionFlag), end: make(chan struct{})} }
+func newClock() *clock { return &clock{pauses: make(chan pauseChange), end: make(chan struct{})} }
 
 func (c *clock) start(limit time.Duration, over func()) {
 	go func() {
@@ -93,7 +93,7 @@ func (c *clock) start(limit time.Duration, over func()) {
 				over()
 				<-c.end
 				return
-			case a := <-c.ask:
+			case a := <-c.pauses:
 				if a.on {
 					if asked++; asked == 1 {
 						t.Stop()
@@ -114,13 +114,13 @@ func (c *clock) stop() { close(c.end) }
 
 // pause stops the clock until the returned function is called.
 func (c *clock) pause() (resume func()) {
-	c.tell(true)
-	return func() { c.tell(false) }
+	c.setPaused(true)
+	return func() { c.setPaused(false) }
 }
 
-func (c *clock) tell(on bool) {
+func (c *clock) setPaused(on bool) {
 	select {
-	case c.ask <- questionFlag{on}:
+	case c.pauses <- pauseChange{on}:
 	case <-c.end:
 	}
 }

@@ -28,7 +28,7 @@ func TestConfinedLeavesNothingRunning(t *testing.T) {
 		if r.IsError || got != "done\n" {
 			t.Errorf("%s: %q", line, got)
 		}
-		if pids := runs(t, mark); len(pids) > 0 {
+		if pids := processesWith(t, mark); len(pids) > 0 {
 			t.Errorf("%s: %v lives on", line, pids)
 		}
 	}
@@ -41,8 +41,8 @@ func digits(r rune) rune {
 	return -1
 }
 
-// runs lists the processes with a word in their command line.
-func runs(t *testing.T, word string) (list []string) {
+// processesWith lists the processes with a word in their command line.
+func processesWith(t *testing.T, word string) (list []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

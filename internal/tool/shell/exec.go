@@ -69,7 +69,7 @@ func (s *Shell) exec(ctx context.Context, call *tool.Call, in execInput) (tool.R
 	limit := s.limit(bashInput{Timeout: in.Timeout})
 	end, err := s.launch(ctx, call, command{program: f.real, args: append([]string{f.named}, in.Args...), dir: cwd, limit: limit}, false)
 	if err != nil {
-		return end.unstarted(err), nil
+		return end.startFailure(err), nil
 	}
 	defer end.out.close()
 	return end.result(limit), nil
@@ -86,24 +86,24 @@ func find(program string, args []string, cwd, path string) (executable, error) {
 	case strings.ContainsRune(program, 0) || slices.ContainsFunc(args, func(a string) bool { return strings.ContainsRune(a, 0) }):
 		return executable{}, errors.New("program and args must not contain a NUL")
 	case filepath.IsAbs(program):
-		return isExecutable(program)
+		return resolveExecutable(program)
 	case strings.ContainsRune(program, '/'):
-		return isExecutable(cwd + "/" + program)
+		return resolveExecutable(cwd + "/" + program)
 	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		if f, err := isExecutable(filepath.Join(dir, program)); err == nil {
+		if f, err := resolveExecutable(filepath.Join(dir, program)); err == nil {
 			return f, nil
 		}
 	}
 	return executable{}, fmt.Errorf("%s: not found in PATH", program)
 }
 
-// isExecutable checks whether a file that is about to be run is executable. Links are followed in
+// resolveExecutable checks whether a file that is about to be run is executable. Links are followed in
 // the same way as by the kernel: "link/../x" is relative to the target of the link.
-func isExecutable(named string) (executable, error) {
+func resolveExecutable(named string) (executable, error) {
 	target, err := filepath.EvalSymlinks(named)
 	if err != nil {
 		return executable{}, err

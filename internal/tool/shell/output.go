@@ -20,10 +20,10 @@ import (
 // While the command runs, the file has no name and contains ciphertext, so that nothing remains if the
 // program is killed. The stored output gets its name when the command has ended.
 type output struct {
-	show  int    // bytes
-	dir   string // of the file, or "" for none
-	most  int64  // maximum size of the file
-	whole func(text []byte) (*StoredOutput, error)
+	maxShown int    // bytes
+	dir      string // of the file, or "" for none
+	maxFile  int64  // maximum size of the file
+	store    func(text []byte) (*StoredOutput, error)
 
 	head  []byte
 	tail  []byte // the last bytes after head; it is shortened from time to time
@@ -43,19 +43,19 @@ type StoredOutput struct {
 }
 
 func (o *output) write(b []byte) {
-	if o.total <= int64(o.show) && o.total+int64(len(b)) > int64(o.show) {
+	if o.total <= int64(o.maxShown) && o.total+int64(len(b)) > int64(o.maxShown) {
 		o.spill()
 	}
 	o.total += int64(len(b))
 	if o.file != nil {
 		o.keep(b)
 	}
-	if room := o.show/2 - len(o.head); room > 0 {
+	if room := o.maxShown/2 - len(o.head); room > 0 {
 		n := min(room, len(b))
 		o.head, b = append(o.head, b[:n]...), b[n:]
 	}
 	o.tail = append(o.tail, b...)
-	if last := o.show - o.show/2; len(o.tail) > 4*o.show {
+	if last := o.maxShown - o.maxShown/2; len(o.tail) > 4*o.maxShown {
 		o.tail = append(o.tail[:0], o.tail[len(o.tail)-last:]...)
 	}
 }
@@ -88,7 +88,7 @@ func (o *output) stream() cipher.Stream {
 }
 
 func (o *output) keep(b []byte) {
-	room := o.most - o.wrote
+	room := o.maxFile - o.wrote
 	if o.err != nil || room <= 0 {
 		return
 	}
@@ -121,8 +121,8 @@ func (o *output) put() (path string, kept *StoredOutput, err error) {
 	}
 	o.stream().XORKeyStream(text, text)
 	kept = &StoredOutput{Name: "output-" + rand.Text()[:16] + ".txt", Text: text, File: text}
-	if o.whole != nil {
-		if kept, err = o.whole(text); err != nil {
+	if o.store != nil {
+		if kept, err = o.store(text); err != nil {
 			return "", nil, err
 		}
 	}
@@ -140,10 +140,10 @@ func (o *output) put() (path string, kept *StoredOutput, err error) {
 
 // text returns the output for the model.
 func (o *output) text() string {
-	if o.total <= int64(o.show) {
+	if o.total <= int64(o.maxShown) {
 		return printable(append(o.head, o.tail...))
 	}
-	tail := o.tail[len(o.tail)-min(len(o.tail), o.show-o.show/2):]
+	tail := o.tail[len(o.tail)-min(len(o.tail), o.maxShown-o.maxShown/2):]
 	head, tail := wholeRunes(o.head, tail)
 	left := o.total - int64(len(head)) - int64(len(tail))
 	where := "they were not stored"

@@ -14,7 +14,7 @@ func TestOutputInPieces(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		text := []byte(strings.Repeat("añ😀\n", 1+random.IntN(60)))
-		o := &output{show: 100, dir: t.TempDir(), most: 1 << 20}
+		o := &output{maxShown: 100, dir: t.TempDir(), maxFile: 1 << 20}
 		for rest := text; len(rest) > 0; {
 			n := 1 + random.IntN(min(len(rest), 70))
 			o.write(rest[:n])
@@ -45,19 +45,19 @@ func TestOutputInPieces(t *testing.T) {
 }
 
 func TestOutputWithoutAFile(t *testing.T) {
-	o := &output{show: 10}
+	o := &output{maxShown: 10}
 	o.write([]byte(strings.Repeat("x", 30)))
 	if got, want := o.text(), "xxxxx\n...(truncated)... [… 20 bytes left out; they were not stored …]\nxxxxx"; got != want {
 		t.Errorf("got %q", got)
 	}
-	o = &output{show: 10, dir: "/dev/null/none", most: 100}
+	o = &output{maxShown: 10, dir: "/dev/null/none", maxFile: 100}
 	o.write([]byte(strings.Repeat("x", 30)))
 	if got := o.text(); !strings.Contains(got, "they were not stored") {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestMayMove(t *testing.T) {
+func TestMayChangeDir(t *testing.T) {
 	for line, want := range map[string]bool{"cd x": true, "a && pushd b": true, ". ./env": true, "source env": true, "ls -l": false, "go test ./...": false} {
 		if mayChangeDir(line) != want {
 			t.Errorf("%s: %v", line, !want)

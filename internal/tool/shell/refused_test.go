@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// refusedBench has a script that writes into a folder outside of the workspace, which it names.
-func refusedBench(t *testing.T, opts *shell.Options, s *sandbox.Settings) (b *shellEnv, tree string) {
+// newRefusedEnv has a script that writes into a folder outside of the workspace, which it names.
+func newRefusedEnv(t *testing.T, opts *shell.Options, s *sandbox.Settings) (b *shellEnv, tree string) {
 	t.Helper()
 	outside, ok := testneed.OutsideTmp()
 	if !ok {
@@ -64,7 +64,7 @@ func TestRefusedWriteIsAQuestion(t *testing.T) {
 		{"nobody", tool.ErrUndecided, 1, []string{"holdfast sandbox allow --write ", "Exit code: 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, tree := refusedBench(t, nil, &sandbox.Settings{})
+			b, tree := newRefusedEnv(t, nil, &sandbox.Settings{})
 			var asked []policy.Request
 			c := call(`{"command":"sh w.sh"}`)
 			c.Ask = func(_ context.Context, r policy.Request) error {
@@ -116,7 +116,7 @@ try: socket.socket(socket.AF_UNIX)
 except OSError: pass
 print("opened")'; exit 1`: 0,
 	} {
-		b, _ := refusedBench(t, nil, &sandbox.Settings{})
+		b, _ := newRefusedEnv(t, nil, &sandbox.Settings{})
 		asked := 0
 		c := call("")
 		c.Input, _ = json.Marshal(map[string]string{"command": line})
@@ -136,7 +136,7 @@ print("opened")'; exit 1`: 0,
 // What is open for the session is open from the start, and no longer once it is revoked.
 func TestOpenedForTheSession(t *testing.T) {
 	open := &sandbox.Settings{}
-	b, tree := refusedBench(t, &shell.Options{SandboxGrants: func() *sandbox.Settings { return open }}, &sandbox.Settings{})
+	b, tree := newRefusedEnv(t, &shell.Options{SandboxGrants: func() *sandbox.Settings { return open }}, &sandbox.Settings{})
 	open = &sandbox.Settings{AdditionalWritePaths: []string{tree}}
 	if got, _ := b.run(t.Context(), "sh w.sh", 0); got != "written\n" {
 		t.Errorf("while it is open: %q", got)
@@ -162,7 +162,7 @@ func TestNoQuestion(t *testing.T) {
 		"an error by itself": {sandbox.Settings{}, "cat /nonexistent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, _ := refusedBench(t, nil, &tt.settings)
+			b, _ := newRefusedEnv(t, nil, &tt.settings)
 			c := call("")
 			c.Input, _ = json.Marshal(map[string]string{"command": tt.line})
 			c.Ask = func(_ context.Context, r policy.Request) error {

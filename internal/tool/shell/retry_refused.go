@@ -37,7 +37,7 @@ func (s *Shell) ask(ctx context.Context, call *tool.Call, c command, end exitSta
 		if open == nil {
 			continue
 		}
-		r, err := request(call.Tool, c, v, open)
+		r, err := refusedRequest(call.Tool, c, v, open)
 		if err != nil || asked[r.Resource] || len(asked) == maxAsked {
 			continue
 		}
@@ -67,12 +67,12 @@ type refusedInput struct {
 	Path    string `json:"path,omitempty"` // the paths that the command needs, in the folder to allow
 }
 
-func request(name string, c command, v *sandbox.Violation, open *sandbox.Settings) (policy.Request, error) {
+func refusedRequest(name string, c command, v *sandbox.Violation, open *sandbox.Settings) (policy.Request, error) {
 	in := refusedInput{Command: c.shown(), Refused: v.String()}
 	r := policy.Request{Tool: name, Resource: UnixSockets, Confined: true}
 	if len(open.AdditionalWritePaths) > 0 {
 		tree := open.AdditionalWritePaths[0]
-		r.Operation, r.Resource, r.Base = policy.OpWrite, tree, state(tree)
+		r.Operation, r.Resource, r.Base = policy.OpWrite, tree, folderState(tree)
 		if v.Subject != r.Resource {
 			in.Path = v.Subject
 		}
@@ -82,16 +82,16 @@ func request(name string, c command, v *sandbox.Violation, open *sandbox.Setting
 	return r, err
 }
 
-// state distinguishes a missing folder from an existing one.
-func state(tree string) string {
+// folderState distinguishes a missing folder from an existing one.
+func folderState(tree string) string {
 	if _, err := os.Lstat(tree); err != nil {
 		return "absent"
 	}
 	return ""
 }
 
-// opened returns what the user has allowed in the sandbox for the session.
-func (s *Shell) opened() *sandbox.Settings {
+// sandboxGrants returns what the user has allowed in the sandbox for the session.
+func (s *Shell) sandboxGrants() *sandbox.Settings {
 	if s.opts.SandboxGrants == nil {
 		return &sandbox.Settings{}
 	}

@@ -41,9 +41,9 @@ func (s *Shell) variables() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// first returns the text that precedes the command. It is on the first line of the command, so that
+// preamble returns the text that precedes the command. It is on the first line of the command, so that
 // line numbers do not change. The script's output and exit status are discarded.
-func (c command) first() string {
+func (c command) preamble() string {
 	if c.variables == "" {
 		return ""
 	}

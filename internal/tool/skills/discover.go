@@ -26,8 +26,8 @@ type Set struct {
 	seen map[string][]byte
 }
 
-// file is the file of a skill.
-const file = "SKILL.md"
+// skillFile is the file of a skill.
+const skillFile = "SKILL.md"
 
 // Discover reads skills. If several skills have the same name, the one from the last location is
 // used. A location that does not exist has no skills. A skill that cannot be used only causes a
@@ -35,7 +35,7 @@ const file = "SKILL.md"
 func Discover(places []Location) *Set {
 	s := &Set{seen: map[string][]byte{}}
 	for _, p := range places {
-		s.place(p)
+		s.readLocation(p)
 	}
 	byName := map[string]*Skill{}
 	for _, sk := range s.read {
@@ -52,18 +52,18 @@ func Discover(places []Location) *Set {
 	return s
 }
 
-func (s *Set) place(p Location) {
-	dir, err := openPlace(p)
+func (s *Set) readLocation(p Location) {
+	dir, err := openLocation(p)
 	if err != nil {
 		if info, serr := os.Lstat(p.Dir); !absent(err) && (serr != nil || info.Mode() != os.ModeSocket) { // a placeholder of the sandbox
-			s.problem(p, p.Dir, err)
+			s.addProblem(p, p.Dir, err)
 		}
 		return
 	}
 	defer dir.Close()
 	entries, err := dir.list()
 	if err != nil {
-		s.problem(p, p.Dir, err)
+		s.addProblem(p, p.Dir, err)
 		return
 	}
 	if p.Commands {
@@ -71,7 +71,7 @@ func (s *Set) place(p Location) {
 	}
 	n := 0
 	for _, name := range entries {
-		path := filepath.Join(name, file)
+		path := filepath.Join(name, skillFile)
 		if p.Commands {
 			path = name
 		}
@@ -80,25 +80,25 @@ func (s *Set) place(p Location) {
 			continue
 		}
 		if n++; n > maxSkills {
-			s.problem(p, p.Dir, fmt.Errorf("more than %d skills in this folder; the rest is ignored", maxSkills))
+			s.addProblem(p, p.Dir, fmt.Errorf("more than %d skills in this folder; the rest is ignored", maxSkills))
 			return
 		}
 		whole := filepath.Join(p.Dir, path)
 		s.seen[whole] = b
 		if err != nil {
-			s.problem(p, whole, err)
+			s.addProblem(p, whole, err)
 			continue
 		}
 		sk, err := parse(p, whole, b)
 		if err != nil {
-			s.problem(p, whole, err)
+			s.addProblem(p, whole, err)
 			continue
 		}
 		s.read = append(s.read, sk)
 	}
 }
 
-func (s *Set) problem(p Location, path string, err error) {
+func (s *Set) addProblem(p Location, path string, err error) {
 	if e, ok := errors.AsType[*problem](err); ok {
 		s.Problems = append(s.Problems, Problem{File: path, Line: e.line, Column: e.column, Detail: e.what, Hint: e.hint, Source: p.Source})
 		return
@@ -166,13 +166,13 @@ func (s *Set) Filter(leave func(*Skill) bool) *Set {
 	return &out
 }
 
-// opened is a location that is being read.
-type opened struct {
+// openedLocation is a location that is being read.
+type openedLocation struct {
 	root *os.Root // nil if links may lead to any place
 	dir  string   // inside root, or absolute
 }
 
-func openPlace(p Location) (*opened, error) {
+func openLocation(p Location) (*openedLocation, error) {
 	if p.Root == "" {
 		info, err := os.Stat(p.Dir)
 		if err == nil && !info.IsDir() {
@@ -181,7 +181,7 @@ func openPlace(p Location) (*opened, error) {
 		if err == nil && info.Mode().Perm()&0o002 != 0 {
 			err = errors.New("the folder is world-writable")
 		}
-		return &opened{dir: p.Dir}, err
+		return &openedLocation{dir: p.Dir}, err
 	}
 	rel, err := filepath.Rel(p.Root, p.Dir)
 	if err != nil {
@@ -191,7 +191,7 @@ func openPlace(p Location) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &opened{root: root, dir: rel}
+	f := &openedLocation{root: root, dir: rel}
 	info, err := root.Stat(rel)
 	if err == nil && !info.IsDir() {
 		err = errors.New("not a folder")
@@ -203,13 +203,13 @@ func openPlace(p Location) (*opened, error) {
 	return f, nil
 }
 
-func (f *opened) Close() {
+func (f *openedLocation) Close() {
 	if f.root != nil {
 		_ = f.root.Close()
 	}
 }
 
-func (f *opened) list() ([]string, error) {
+func (f *openedLocation) list() ([]string, error) {
 	entries, err := f.entries("")
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -219,7 +219,7 @@ func (f *opened) list() ([]string, error) {
 }
 
 // entries returns the entries of a folder below the location.
-func (f *opened) entries(below string) ([]fs.DirEntry, error) {
+func (f *openedLocation) entries(below string) ([]fs.DirEntry, error) {
 	if f.root == nil {
 		return os.ReadDir(filepath.Join(f.dir, below))
 	}
@@ -231,7 +231,7 @@ const maxFolders = 4
 
 // commands returns the command files among entries, and in their folders. It does not follow links to
 // folders.
-func (f *opened) commands(names []string) (files []string) {
+func (f *openedLocation) commands(names []string) (files []string) {
 	for _, name := range names {
 		if strings.HasPrefix(filepath.Base(name), ".") {
 			continue
@@ -259,7 +259,7 @@ func (f *opened) commands(names []string) (files []string) {
 	return files
 }
 
-func (f *opened) lstat(name string) (fs.FileInfo, error) {
+func (f *openedLocation) lstat(name string) (fs.FileInfo, error) {
 	if f.root == nil {
 		return os.Lstat(filepath.Join(f.dir, name))
 	}
@@ -277,7 +277,7 @@ func (p Location) commandName(path string) string {
 }
 
 // read reads a regular file, up to slightly more than the maximum size of a skill.
-func (f *opened) read(path string) ([]byte, error) {
+func (f *openedLocation) read(path string) ([]byte, error) {
 	path = filepath.Join(f.dir, path)
 	stat, open := os.Stat, os.OpenFile
 	if f.root != nil {

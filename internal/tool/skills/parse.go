@@ -39,7 +39,7 @@ type parser struct {
 	err error
 }
 
-func (p *parser) wrong(at int, hint, format string, args ...any) {
+func (p *parser) fail(at int, hint, format string, args ...any) {
 	if p.err != nil {
 		return
 	}
@@ -60,26 +60,26 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 	}
 	t, err := yamltree.Split(b)
 	if e, ok := errors.AsType[*yamltree.Error](err); ok {
-		p.wrong(e.Offset, e.Hint, "%s", e.Detail)
+		p.fail(e.Offset, e.Hint, "%s", e.Detail)
 		return nil, p.err
 	}
 	if !t.HasFrontMatter && !place.Commands {
-		p.wrong(0, "start the file with ---, name: "+folder+", description: …, ---", "the front matter is missing")
+		p.fail(0, "start the file with ---, name: "+folder+", description: …, ---", "the front matter is missing")
 	}
 	for i := range t.Front.Members {
-		p.member(&t.Front.Members[i])
+		p.parseMember(&t.Front.Members[i])
 	}
-	p.name(folder, t.Front.At)
+	p.checkName(folder, t.Front.At)
 	p.sk.body = strings.TrimSpace(t.Body)
 	switch {
 	case p.sk.Description == "" && !place.Commands:
-		p.wrong(t.Front.At, "describe what the skill does and when to use it", "description is missing")
+		p.fail(t.Front.At, "describe what the skill does and when to use it", "description is missing")
 	case p.sk.body == "":
-		p.wrong(t.BodyAt, "", "no text after the front matter")
+		p.fail(t.BodyAt, "", "no text after the front matter")
 	case len(p.sk.body) > maxBody:
-		p.wrong(t.BodyAt, "move optional details to other files in the skill's folder", "the text is larger than %d KiB", maxBody>>10)
+		p.fail(t.BodyAt, "move optional details to other files in the skill's folder", "the text is larger than %d KiB", maxBody>>10)
 	case !p.sk.ModelInvocable && !p.sk.UserInvocable:
-		p.wrong(t.Front.At, "remove one of them", "neither the model nor the user may use it: disable-model-invocation is set and user-invocable is false")
+		p.fail(t.Front.At, "remove one of them", "neither the model nor the user may use it: disable-model-invocation is set and user-invocable is false")
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -87,29 +87,29 @@ func parse(place Location, path string, b []byte) (*Skill, error) {
 	return p.sk, nil
 }
 
-// name compares the name with the name of the folder or the file.
-func (p *parser) name(folder string, at int) {
+// checkName compares the name with the name of the folder or the file.
+func (p *parser) checkName(folder string, at int) {
 	sk := p.sk
 	if sk.Command {
 		sk.Name = folder
-		if !usable(folder, true) {
-			p.wrong(0, "rename the file: use letters, digits, - and _", "invalid command name %q", folder)
+		if !validName(folder, true) {
+			p.fail(0, "rename the file: use letters, digits, - and _", "invalid command name %q", folder)
 		}
 		return
 	}
 	if sk.Name == "" {
-		p.wrong(at, "write name: "+folder, "name is missing")
+		p.fail(at, "write name: "+folder, "name is missing")
 	} else if sk.Name != folder {
-		p.wrong(at, "write name: "+folder+", or rename the folder", "the name %q differs from the folder's name, %q", sk.Name, folder)
+		p.fail(at, "write name: "+folder+", or rename the folder", "the name %q differs from the folder's name, %q", sk.Name, folder)
 	}
 }
 
-// usable reports whether a name is valid. A valid name has 1 to 64 characters a-z, 0-9 and -,
+// validName reports whether a name is valid. A valid name has 1 to 64 characters a-z, 0-9 and -,
 // without - at an end or twice in a row. Names of commands may also contain A-Z, _ and folders
 // before a colon.
-func usable(name string, command bool) bool {
+func validName(name string, command bool) bool {
 	if folders, last, ok := strings.Cut(name, ":"); ok && command {
-		return len(name) <= maxName && usable(folders, true) && usable(last, true)
+		return len(name) <= maxName && validName(folders, true) && validName(last, true)
 	}
 	if name == "" || len(name) > maxName || !command && (strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")) {
 		return false
@@ -119,9 +119,9 @@ func usable(name string, command bool) bool {
 	})
 }
 
-// refused contains the keys that are errors here, because they restrict something in other
+// refusedKeys contains the keys that are errors here, because they restrict something in other
 // programs. For each key it has a hint.
-var refused = map[string]string{
+var refusedKeys = map[string]string{
 	"hooks": "define hooks in settings",
 }
 
@@ -134,17 +134,17 @@ var ignoredKeys = map[string]string{
 	"paths":   "a skill is always offered or never",
 }
 
-// silent contains the keys without an effect, such as information for readers.
-var silent = []string{
+// silentKeys contains the keys without an effect, such as information for readers.
+var silentKeys = []string{
 	"license", "compatibility", "metadata", "version", "author", "authors", "tags", "keywords", "homepage", "repository", "category",
 }
 
-func (p *parser) member(m *jsontree.Member) {
+func (p *parser) parseMember(m *jsontree.Member) {
 	sk, v := p.sk, &m.Value
 	switch m.Key {
 	case "name":
-		if sk.Name = p.text(m); !sk.Command && p.err == nil && !usable(sk.Name, false) {
-			p.wrong(v.At, "", "invalid name %.80q: want 1 to %d of a-z, 0-9 and single hyphens inside", sk.Name, maxName)
+		if sk.Name = p.text(m); !sk.Command && p.err == nil && !validName(sk.Name, false) {
+			p.fail(v.At, "", "invalid name %.80q: want 1 to %d of a-z, 0-9 and single hyphens inside", sk.Name, maxName)
 		}
 	case "description":
 		sk.Description = p.line(m, maxDescription)
@@ -157,8 +157,8 @@ func (p *parser) member(m *jsontree.Member) {
 		sk.Line, _ = yamltree.Position(p.b, m.At)
 	case "aliases":
 		for _, a := range p.words(m) {
-			if !usable(a, true) {
-				p.wrong(v.At, "", "invalid alias %.80q", a)
+			if !validName(a, true) {
+				p.fail(v.At, "", "invalid alias %.80q", a)
 			}
 			sk.Aliases = append(sk.Aliases, a)
 		}
@@ -178,22 +178,22 @@ func (p *parser) member(m *jsontree.Member) {
 }
 
 func (p *parser) unknown(m *jsontree.Member) {
-	if why, ok := refused[m.Key]; ok {
-		p.wrong(m.At, "remove the line", "%s: %s", m.Key, why)
+	if why, ok := refusedKeys[m.Key]; ok {
+		p.fail(m.At, "remove the line", "%s: %s", m.Key, why)
 		return
 	}
 	if why, ok := ignoredKeys[m.Key]; ok {
 		p.sk.Notes = append(p.sk.Notes, m.Key+" has no effect: "+why)
 		return
 	}
-	if slices.Contains(silent, m.Key) {
+	if slices.Contains(silentKeys, m.Key) {
 		return
 	}
 	known := append([]string{
 		"name", "description", "when_to_use", "argument-hint", "allowed-tools", "aliases", "disable-model-invocation", "user-invocable", "model",
-	}, silent...)
+	}, silentKeys...)
 	if near := spelling.Nearest(m.Key, known); near != "" {
-		p.wrong(m.At, "did you mean "+near+"?", "unknown key %.80q", m.Key)
+		p.fail(m.At, "did you mean "+near+"?", "unknown key %.80q", m.Key)
 		return
 	}
 	p.sk.Notes = append(p.sk.Notes, fmt.Sprintf("%.80q has no effect: unknown key", m.Key))
@@ -201,15 +201,15 @@ func (p *parser) unknown(m *jsontree.Member) {
 
 func (p *parser) text(m *jsontree.Member) string {
 	if m.Value.Kind != jsontree.Text {
-		p.wrong(m.Value.At, "put the value in quotes", "%s must be a string, not %s", m.Key, m.Value.Show())
+		p.fail(m.Value.At, "put the value in quotes", "%s must be a string, not %s", m.Key, m.Value.Show())
 		return ""
 	}
 	s := strings.TrimSpace(m.Value.Text)
 	if s == "" {
-		p.wrong(m.Value.At, "", "%s is empty", m.Key)
+		p.fail(m.Value.At, "", "%s is empty", m.Key)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-		p.wrong(m.Value.At, "", "%s contains an invisible character", m.Key)
+		p.fail(m.Value.At, "", "%s contains an invisible character", m.Key)
 	}
 	return s
 }
@@ -218,7 +218,7 @@ func (p *parser) text(m *jsontree.Member) string {
 func (p *parser) line(m *jsontree.Member, most int) string {
 	s := strings.Join(strings.Fields(p.text(m)), " ")
 	if n := utf8.RuneCountInString(s); n > most {
-		p.wrong(m.Value.At, "", "%s has %d characters; at most %d are allowed", m.Key, n, most)
+		p.fail(m.Value.At, "", "%s has %d characters; at most %d are allowed", m.Key, n, most)
 	}
 	return s
 }
@@ -237,7 +237,7 @@ func (p *parser) hint(m *jsontree.Member) string {
 
 func (p *parser) flag(m *jsontree.Member) bool {
 	if m.Value.Kind != jsontree.Bool {
-		p.wrong(m.Value.At, "", "%s must be true or false, not %s", m.Key, m.Value.Show())
+		p.fail(m.Value.At, "", "%s must be true or false, not %s", m.Key, m.Value.Show())
 	}
 	return m.Value.Text == "true"
 }
@@ -252,13 +252,13 @@ func (p *parser) words(m *jsontree.Member) []string {
 	case jsontree.List:
 		for i := range m.Value.Items {
 			if item := &m.Value.Items[i]; item.Kind != jsontree.Text {
-				p.wrong(item.At, "put the value in quotes", "%s contains %s", m.Key, item.Show())
+				p.fail(item.At, "put the value in quotes", "%s contains %s", m.Key, item.Show())
 			} else {
 				list = append(list, strings.TrimSpace(item.Text))
 			}
 		}
 	default:
-		p.wrong(m.Value.At, "", "%s must be a list, not %s", m.Key, m.Value.Show())
+		p.fail(m.Value.At, "", "%s must be a list, not %s", m.Key, m.Value.Show())
 	}
 	return list
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func world(t testing.TB, files map[string]string) string {
+func writeTree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -42,7 +42,7 @@ func world(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-func skill(name, more string) string {
+func skillText(name, more string) string {
 	return "---\nname: " + name + "\ndescription: About " + name + ".\n" + more + "---\nDo " + name + ".\n"
 }
 
@@ -54,10 +54,10 @@ func names(list []*skills.Skill) (out []string) {
 }
 
 func TestDiscover(t *testing.T) {
-	dir := world(t, map[string]string{
-		"user/a/SKILL.md": skill("a", ""), "user/b/SKILL.md": skill("b", ""), "user/notes.txt": "no skill", "user/empty/x": "",
-		"w/s/b/SKILL.md": skill("b", "allowed-tools: Read, Bash(git diff:*) Grep\nmetadata:\n  x: 1\n"),
-		"w/s/c/SKILL.md": skill("other", ""), "w/s/out/SKILL.md": "link:../../../user/a/SKILL.md", "w/s/away": "link:../../user/a",
+	dir := writeTree(t, map[string]string{
+		"user/a/SKILL.md": skillText("a", ""), "user/b/SKILL.md": skillText("b", ""), "user/notes.txt": "no skill", "user/empty/x": "",
+		"w/s/b/SKILL.md": skillText("b", "allowed-tools: Read, Bash(git diff:*) Grep\nmetadata:\n  x: 1\n"),
+		"w/s/c/SKILL.md": skillText("other", ""), "w/s/out/SKILL.md": "link:../../../user/a/SKILL.md", "w/s/away": "link:../../user/a",
 		"w/c/deploy.md": "Deploy $1 to $2.", "w/c/a.txt": "no command",
 	})
 	places := []skills.Location{
@@ -106,8 +106,8 @@ func TestDiscover(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "skills", "plugins"), map[string]func(*testing.T, corpus.Case){
 		"ak-tool-010": corpus.Test(`{"given": {"state":"no skills"}, "when": ["list tools"], "expect": {"activate tool":"hidden"}}`, func(t *testing.T, _ corpus.Case) {
-			for _, text := range []string{"", skill("a", "disable-model-invocation: true\n")} {
-				dir := world(t, map[string]string{"a/SKILL.md": text})
+			for _, text := range []string{"", skillText("a", "disable-model-invocation: true\n")} {
+				dir := writeTree(t, map[string]string{"a/SKILL.md": text})
 				s, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), nil)
 				if err != nil || len(s.Tools()) != 0 {
 					t.Errorf("%v, %v", s.Tools(), err)
@@ -115,14 +115,14 @@ func TestCorpus(t *testing.T) {
 			}
 		}),
 		"ak-tool-011": corpus.Test(`{"given": {"state":"invalid SKILL.md next to a valid one"}, "when": ["discover"], "expect": {"valid":"found","invalid":"skipped (report it)"}}`, func(t *testing.T, _ corpus.Case) {
-			dir := world(t, map[string]string{"good/SKILL.md": skill("good", ""), "bad/SKILL.md": "---\nname: bad\n---\nx"})
+			dir := writeTree(t, map[string]string{"good/SKILL.md": skillText("good", ""), "bad/SKILL.md": "---\nname: bad\n---\nx"})
 			set := skills.Discover([]skills.Location{{Dir: dir}})
 			if got := names(set.Skills); !slices.Equal(got, []string{"good"}) || len(set.Problems) != 1 || set.Problems[0].File != dir+"/bad/SKILL.md" {
 				t.Errorf("%q, %+v", got, set.Problems)
 			}
 		}),
 		"ak-tool-013": corpus.Test(`{"given": {"state":"plugin with a skill symlink escaping its root"}, "when": ["load"], "expect": {"skill":"skipped"}}`, func(t *testing.T, _ corpus.Case) {
-			dir := world(t, map[string]string{"out/evil/SKILL.md": skill("evil", ""), "p/skills/evil": "link:../../out/evil", "p/skills/ok/SKILL.md": skill("ok", "")})
+			dir := writeTree(t, map[string]string{"out/evil/SKILL.md": skillText("evil", ""), "p/skills/evil": "link:../../out/evil", "p/skills/ok/SKILL.md": skillText("ok", "")})
 			set := skills.Discover([]skills.Location{{Dir: dir + "/p/skills", Root: dir + "/p"}})
 			if got := names(set.Skills); !slices.Equal(got, []string{"ok"}) || len(set.Problems) != 1 {
 				t.Errorf("%q, %+v", got, set.Problems)
@@ -184,7 +184,7 @@ func TestNotes(t *testing.T) {
 
 // Commands in folders have the folders in their names.
 func TestFolders(t *testing.T) {
-	dir := world(t, map[string]string{
+	dir := writeTree(t, map[string]string{
 		"c/front/component.md": "Make $1.", "c/front/deep/x.md": "Deep.", "c/.git/no.md": "No.", "c/plain.md": "Plain.", "out/evil.md": "Evil.", "c/evil": "link:../out",
 		"c/a/b/c/d/e/far.md": "Far.",
 	})
@@ -235,7 +235,7 @@ func text(r tool.Result) string { return transcript.Item{Parts: r.Content}.Text(
 // What the turn has read is not given twice, unless something else is asked for or the
 // transcript may have lost it.
 func TestASkillIsGivenOnceInATurn(t *testing.T) {
-	dir := world(t, map[string]string{"a/SKILL.md": skill("a", ""), "b/SKILL.md": skill("b", "")})
+	dir := writeTree(t, map[string]string{"a/SKILL.md": skillText("a", ""), "b/SKILL.md": skillText("b", "")})
 	s, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -269,12 +269,12 @@ func TestASkillIsGivenOnceInATurn(t *testing.T) {
 }
 
 func TestTheTool(t *testing.T) {
-	files := map[string]string{"mine/SKILL.md": skill("mine", "disable-model-invocation: true\n")}
+	files := map[string]string{"mine/SKILL.md": skillText("mine", "disable-model-invocation: true\n")}
 	for i := range 6 {
 		name := fmt.Sprintf("s%d", i)
-		files[name+"/SKILL.md"] = skill(name, "allowed-tools: Read\nwhen_to_use: asked\n")
+		files[name+"/SKILL.md"] = skillText(name, "allowed-tools: Read\nwhen_to_use: asked\n")
 	}
-	dir := world(t, files)
+	dir := writeTree(t, files)
 	var entered []string
 	s, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), &skills.Options{Enter: func(_ context.Context, c *tool.Call, sk *skills.Skill) error {
 		entered = append(entered, c.ID+" "+sk.Name)
@@ -331,7 +331,7 @@ func TestTheDescriptionIsBounded(t *testing.T) {
 		name := fmt.Sprintf("skill-%d", i)
 		files[name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: " + strings.Repeat("äx ", 300) + "\n---\nx"
 	}
-	s, err := skills.New(skills.Discover([]skills.Location{{Dir: world(t, files)}}), nil)
+	s, err := skills.New(skills.Discover([]skills.Location{{Dir: writeTree(t, files)}}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,9 +342,9 @@ func TestTheDescriptionIsBounded(t *testing.T) {
 }
 
 func TestExpand(t *testing.T) {
-	dir := world(t, map[string]string{
-		"s/commit/SKILL.md": skill("commit", "aliases: [ci]\nargument-hint: '[message]'\n") + "With $ARGUMENTS in ${CLAUDE_SKILL_DIR}, first $ARGUMENTS[0], $1.\n!`git status`\n",
-		"s/auto/SKILL.md":   skill("auto", "user-invocable: false\n"), "s/bad/SKILL.md": "---\nname: bad\n---\n",
+	dir := writeTree(t, map[string]string{
+		"s/commit/SKILL.md": skillText("commit", "aliases: [ci]\nargument-hint: '[message]'\n") + "With $ARGUMENTS in ${CLAUDE_SKILL_DIR}, first $ARGUMENTS[0], $1.\n!`git status`\n",
+		"s/auto/SKILL.md":   skillText("auto", "user-invocable: false\n"), "s/bad/SKILL.md": "---\nname: bad\n---\n",
 		"c/Deploy_it.md": "---\nallowed-tools: Bash(make:*)\n---\nDeploy $1 to $2 and not $3: $ARGUMENTS.",
 	})
 	set := skills.Discover([]skills.Location{{Dir: dir + "/s"}, {Dir: dir + "/c", Commands: true}})
@@ -375,13 +375,13 @@ func TestExpand(t *testing.T) {
 	if l == nil || l.Name != "skill Deploy_it" || !slices.Equal(l.Allow, []string{"Bash(make:*)"}) || l.Rules != nil || l.Origin.File != dir+"/c/Deploy_it.md" || l.Origin.Line != 2 {
 		t.Errorf("%+v", l)
 	}
-	if sk, _ := set.Find("commit"); sk.Limit() != nil || sk.Reads() != "Read(/"+dir+"/s/commit/**)" {
-		t.Error(sk.Limit(), sk.Reads())
+	if sk, _ := set.Find("commit"); sk.Limit() != nil || sk.ReadRule() != "Read(/"+dir+"/s/commit/**)" {
+		t.Error(sk.Limit(), sk.ReadRule())
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	for _, in := range []string{skill("x", ""), skill("x", "allowed-tools: [Read, 'Bash(git:*)']\n"), "---\nname: x\n---", skill("x", "metadata: &a {b: *a}\n"), skill("x", "allowed-tools: Bash(\\) x\n")} {
+	for _, in := range []string{skillText("x", ""), skillText("x", "allowed-tools: [Read, 'Bash(git:*)']\n"), "---\nname: x\n---", skillText("x", "metadata: &a {b: *a}\n"), skillText("x", "allowed-tools: Bash(\\) x\n")} {
 		f.Add([]byte(in))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -123,7 +123,7 @@ func describe(list []*Skill) string {
 		if sk.WhenToUse != "" {
 			text += " Use it when: " + sk.WhenToUse
 		}
-		if over := len(text) > each; over && size+total(list) > maxListed {
+		if over := len(text) > each; over && size+descriptionsSize(list) > maxListed {
 			text = truncate.String(text, each)
 		}
 		fmt.Fprintf(&b, "\n- %s: %s", sk.Name, text)
@@ -131,7 +131,7 @@ func describe(list []*Skill) string {
 	return b.String()
 }
 
-func total(list []*Skill) (n int) {
+func descriptionsSize(list []*Skill) (n int) {
 	for _, sk := range list {
 		n += len(sk.Description) + len(sk.WhenToUse) + len(" Use it when: ")
 	}
@@ -203,8 +203,8 @@ func (sk *Skill) Limit() *policy.Limit {
 	return &policy.Limit{Name: "skill " + sk.Name, Allow: slices.Clone(sk.Allow), Origin: policy.Origin{File: sk.File, Line: sk.Line}}
 }
 
-// Reads returns the rule that allows reading the skill's folder, or "" for a command.
-func (sk *Skill) Reads() string {
+// ReadRule returns the rule that allows reading the skill's folder, or "" for a command.
+func (sk *Skill) ReadRule() string {
 	if sk.Dir == "" {
 		return ""
 	}
@@ -298,7 +298,7 @@ func Command(prompt string) (name, args string, ok bool) {
 	if i := strings.IndexAny(rest, " \t\r\n"); i >= 0 {
 		name, args = rest[:i], strings.TrimSpace(rest[i:])
 	}
-	return name, args, usable(name, true)
+	return name, args, validName(name, true)
 }
 
 // Expand returns the skill that a user's prompt calls, and its text; nil if the prompt does not
@@ -316,18 +316,18 @@ func (s *Set) Expand(prompt string) (*Skill, string, error) {
 		return sk, sk.Text(args), nil
 	}
 	for _, p := range s.Problems {
-		if named(p.File) == name {
+		if skillName(p.File) == name {
 			return nil, "", fmt.Errorf("the skill %s cannot be used: %w", name, p)
 		}
 	}
 	return nil, "", nil
 }
 
-// named returns the name of the skill in a file.
-func named(path string) string {
+// skillName returns the name of the skill in a file.
+func skillName(path string) string {
 	parts := strings.Split(strings.ReplaceAll(path, "\\", "/"), "/")
 	last := parts[len(parts)-1]
-	if last == file && len(parts) > 1 {
+	if last == skillFile && len(parts) > 1 {
 		return parts[len(parts)-2]
 	}
 	return strings.TrimSuffix(last, ".md")

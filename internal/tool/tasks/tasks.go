@@ -1,11 +1,11 @@
 // Package tasks stores a task list, with owners and dependencies, in a session's log. Several
 // agents may work on one list.
 //
-//	TaskCreate TaskUpdate TodoWrite ─► Board ─► task.changed record, on the condition that
-//	TaskGet TaskList ◄─ Board ◄── log          no one else has changed the list meanwhile
+//	TaskCreate TaskUpdate TodoWrite ─► List ─► task.changed record, on the condition that
+//	TaskGet TaskList ◄─ List ◄─── log          no one else has changed the list meanwhile
 //
-//	board, err := tasks.Open(sessions, id, nil)
-//	registry, err := tool.NewRegistry(board.Tools("me")...)
+//	list := tasks.Open(sessions, id, nil)
+//	tools, err := list.Tools("me")
 //
 // The package runs nothing: the agents decide who does a task and when.
 package tasks
@@ -156,7 +156,7 @@ func (b *List) Create(ctx context.Context, by string, list ...Task) ([]Task, err
 			blockers := t.BlockedBy
 			t.BlockedBy = nil
 			for _, id := range blockers {
-				t.wait(id)
+				t.addBlocker(id)
 			}
 			t.ID = strconv.Itoa(len(now) + len(made) + 1)
 			if t.Status == "" {
@@ -215,7 +215,7 @@ func (b *List) write(ctx context.Context, by string, next func(now []Task) ([]Ta
 			return nil, err
 		}
 		if !reflect.DeepEqual(asked, changed) {
-			if err := b.ask(ctx, by, changed); err != nil {
+			if err := b.callHooks(ctx, by, changed); err != nil {
 				return nil, err
 			}
 			asked = changed
@@ -299,8 +299,8 @@ func find(list []Task, id string) (Task, error) {
 	return list[i], nil
 }
 
-// IsBlocked returns the ids of the incomplete tasks that block a task of a list.
-func IsBlocked(list []Task, t Task) []string {
+// Blockers returns the ids of the incomplete tasks that block a task of a list.
+func Blockers(list []Task, t Task) []string {
 	var open []string
 	for _, id := range t.BlockedBy {
 		if other, err := find(list, id); err == nil && other.Status != Completed {
@@ -340,8 +340,8 @@ func (b *List) check(changed []Task) error {
 	return nil
 }
 
-// ask calls the hooks for new and for completed tasks.
-func (b *List) ask(ctx context.Context, by string, changed []Task) error {
+// callHooks calls the hooks for new and for completed tasks.
+func (b *List) callHooks(ctx context.Context, by string, changed []Task) error {
 	for _, t := range changed {
 		before, err := find(b.list, t.ID)
 		isNew := err != nil

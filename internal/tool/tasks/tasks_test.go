@@ -30,7 +30,7 @@ func newSession(t testing.TB) *session.Sessions {
 	return s
 }
 
-// run calls a tool of a board.
+// run calls a tool of a task list.
 func run(t testing.TB, b *tasks.List, name, input string) (string, bool) {
 	t.Helper()
 	list, err := b.Tools("")
@@ -129,7 +129,7 @@ func TestTodos(t *testing.T) {
 	}
 }
 
-// Several agents, each with a board of its own, take tasks: each is taken once.
+// Several agents, each with a list of its own, take tasks: each is taken once.
 func TestManyTakeTasks(t *testing.T) {
 	const agents, n = 8, 40
 	s := newSession(t)
@@ -172,7 +172,7 @@ func TestManyTakeTasks(t *testing.T) {
 	}
 }
 
-// A new board of the same session, in another program or after a restart, has the same list.
+// A new list of the same session, in another program or after a restart, has the same list.
 func TestTheListIsInTheLog(t *testing.T) {
 	s := newSession(t)
 	b := tasks.Open(s, "s", nil)

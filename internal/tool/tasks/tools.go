@@ -50,7 +50,7 @@ type todo struct {
 // Tools returns TaskCreate, TaskGet, TaskList and TaskUpdate for an agent; "" is the main agent.
 func (b *List) Tools(by string) ([]tool.Tool, error) {
 	m := toolMaker{}
-	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the task list. Use it for work with three or more steps."},
+	addTool(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the task list. Use it for work with three or more steps."},
 		func(ctx context.Context, in createInput) (string, error) {
 			list, err := b.Create(ctx, by, Task{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Owner: in.Owner, BlockedBy: in.BlockedBy})
 			if err != nil {
@@ -58,7 +58,7 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 			}
 			return "Task " + list[0].ID + " was added to the list.", nil
 		})
-	add(&m, tool.Spec{Name: "TaskGet", Description: "Shows a task and its description.", ReadOnly: true},
+	addTool(&m, tool.Spec{Name: "TaskGet", Description: "Shows a task and its description.", ReadOnly: true},
 		func(ctx context.Context, in idInput) (string, error) {
 			t, err := b.Get(ctx, in.ID)
 			if err != nil {
@@ -67,12 +67,12 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 			raw, err := json.MarshalIndent(t, "", "  ")
 			return string(raw), err
 		})
-	add(&m, tool.Spec{Name: "TaskList", Description: "Lists tasks with their owners and dependencies.", ReadOnly: true},
+	addTool(&m, tool.Spec{Name: "TaskList", Description: "Lists tasks with their owners and dependencies.", ReadOnly: true},
 		func(ctx context.Context, _ listInput) (string, error) {
 			list, err := b.List(ctx)
 			return render(list), err
 		})
-	add(&m, tool.Spec{Name: "TaskUpdate", Description: "Changes a task: set it to in_progress before you start, and to completed only when all of it is done."},
+	addTool(&m, tool.Spec{Name: "TaskUpdate", Description: "Changes a task: set it to in_progress before you start, and to completed only when all of it is done."},
 		func(ctx context.Context, in updateInput) (string, error) { return b.update(ctx, by, in) })
 	return m.tools, m.err
 }
@@ -81,7 +81,7 @@ func (b *List) Tools(by string) ([]tool.Tool, error) {
 // dependencies between tasks.
 func (b *List) TodoTool(by string) (tool.Tool, error) {
 	m := toolMaker{}
-	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the task list. Keep it up to date: only one task is in_progress at a time, and a task is set to completed as soon as it is done."},
+	addTool(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the task list. Keep it up to date: only one task is in_progress at a time, and a task is set to completed as soon as it is done."},
 		func(ctx context.Context, in todoInput) (string, error) { return b.replace(ctx, by, in.Todos) })
 	if m.err != nil {
 		return nil, m.err
@@ -95,9 +95,9 @@ type toolMaker struct {
 	err   error
 }
 
-// add adds a tool that returns a text. The tools need no approval, because they only touch the session
+// addTool adds a tool that returns a text. The tools need no approval, because they only touch the session
 // itself.
-func add[In any](m *toolMaker, spec tool.Spec, run func(context.Context, In) (string, error)) {
+func addTool[In any](m *toolMaker, spec tool.Spec, run func(context.Context, In) (string, error)) {
 	t, err := tool.New(spec, func(ctx context.Context, _ *tool.Call, in In) (tool.Result, error) {
 		text, err := run(ctx, in)
 		if _, ours := errors.AsType[*Error](err); ours {
@@ -119,7 +119,7 @@ func (b *List) update(ctx context.Context, by string, in updateInput) (string, e
 		before := t
 		t = t.clone()
 		in.apply(&t)
-		if err := t.claimed(&before, by); err != nil {
+		if err := t.claim(&before, by); err != nil {
 			return nil, err
 		}
 		changed := []Task{t}
@@ -129,7 +129,7 @@ func (b *List) update(ctx context.Context, by string, in updateInput) (string, e
 				return nil, err
 			}
 			other = other.clone()
-			other.wait(in.ID)
+			other.addBlocker(in.ID)
 			changed = append(changed, other)
 		}
 		return changed, nil
@@ -156,13 +156,13 @@ func (in updateInput) apply(t *Task) {
 		t.Owner = *in.Owner
 	}
 	for _, id := range in.AddBlockedBy {
-		t.wait(id)
+		t.addBlocker(id)
 	}
 }
 
-// claimed makes an agent that starts a task the owner of the task. It rejects changes to a task
+// claim makes an agent that starts a task the owner of the task. It rejects changes to a task
 // that another agent is working on. The main agent may assign any task.
-func (t *Task) claimed(before *Task, by string) error {
+func (t *Task) claim(before *Task, by string) error {
 	if by == "" {
 		return nil
 	}
@@ -181,8 +181,8 @@ func (t *Task) claimed(before *Task, by string) error {
 	return nil
 }
 
-// wait makes a task wait for another.
-func (t *Task) wait(id string) {
+// addBlocker makes a task wait for another.
+func (t *Task) addBlocker(id string) {
 	if !slices.Contains(t.BlockedBy, id) {
 		t.BlockedBy = append(t.BlockedBy, id)
 	}
@@ -206,7 +206,7 @@ func (b *List) replace(ctx context.Context, by string, todos []todo) (string, er
 				t.ID = fmt.Sprint(next)
 			}
 			kept[t.ID] = true
-			if i < 0 || !same(now[i], t) {
+			if i < 0 || !sameTodo(now[i], t) {
 				changed = append(changed, t)
 			}
 		}
@@ -224,7 +224,7 @@ func (b *List) replace(ctx context.Context, by string, todos []todo) (string, er
 	return "The list was saved.", nil
 }
 
-func same(a, b Task) bool {
+func sameTodo(a, b Task) bool {
 	return a.Subject == b.Subject && a.ActiveForm == b.ActiveForm && a.Status == b.Status
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxWords is the maximum size, in bytes, of the text of a teammate's last message.
-const maxWords = 4000
+// maxLastMessage is the maximum size, in bytes, of the text of a teammate's last message.
+const maxLastMessage = 4000
 
-// idle is called when a teammate becomes idle. It returns the teammate's next input, or "".
-func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next string) {
-	if notified, err := t.readyFor(ctx, m); notified || err != nil {
+// onIdle is called when a teammate becomes idle. It returns the teammate's next input, or "".
+func (t *Team) onIdle(ctx context.Context, m *teammate, last *event.Result) (next string) {
+	if notified, err := t.notifyUnblocked(ctx, m); notified || err != nil {
 		return "" // the teammate has something to do, or it cannot be notified
 	}
 	if last != nil {
@@ -29,15 +29,15 @@ func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next 
 			return next
 		}
 	}
-	turn, why, text := ended(ctx, m, last)
+	turn, why, text := lastTurn(ctx, m, last)
 	if turn != "" {
-		t.notifyLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s is idle (%s). Its last message:\n%s", m.name, why, words(text)))
+		t.notifyLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s is idle (%s). Its last message:\n%s", m.name, why, shortenMessage(text)))
 	}
 	t.mu.Lock()
 	leaves := m.ending
 	t.mu.Unlock()
 	if leaves {
-		t.retire(ctx, m)
+		t.removeTeammate(ctx, m)
 		m.Retire()
 	}
 	return ""
@@ -56,9 +56,9 @@ func (t *Team) askHooks(ctx context.Context, m *teammate) (next string) {
 	return "TeammateIdle hook: " + cmp.Or(out.Block.Text, "continue")
 }
 
-// ended returns information about the teammate's last turn: its id, the reason why it ended, and
+// lastTurn returns information about the teammate's last turn: its id, the reason why it ended, and
 // the last message.
-func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, text string) {
+func lastTurn(ctx context.Context, m *teammate, last *event.Result) (turn, why, text string) {
 	for _, e := range slices.Backward(m.Agent().Snapshot().Items) {
 		if text = e.Text(); e.Role() == transcript.RoleAssistant && text != "" {
 			break
@@ -88,16 +88,16 @@ func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, tex
 	return "", "", text
 }
 
-// words returns a last message, shortened.
-func words(text string) string {
-	return truncate.String(cmp.Or(strings.TrimSpace(text), "(nothing)"), maxWords)
+// shortenMessage returns a last message, shortened.
+func shortenMessage(text string) string {
+	return truncate.String(cmp.Or(strings.TrimSpace(text), "(nothing)"), maxLastMessage)
 }
 
-// retire records that a teammate has left.
-func (t *Team) retire(ctx context.Context, m *teammate) {
+// removeTeammate records that a teammate has left.
+func (t *Team) removeTeammate(ctx context.Context, m *teammate) {
 	t.forget(m)
 	if s := m.Agent().Sessions(); s != nil {
-		_ = s.Tag(ctx, m.Session(), m.tag(retired)) // otherwise it is resumed after a restart
+		_ = s.Tag(ctx, m.Session(), m.tag(formerPrefix)) // otherwise it is resumed after a restart
 	}
 	t.notifyLead(ctx, "left-"+m.Session(), "The teammate "+m.name+" has left the team.")
 }

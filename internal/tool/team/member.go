@@ -15,11 +15,11 @@ const leadName = "team-lead"
 // broadcastName addresses all others in the team.
 const broadcastName = "*"
 
-// actorPrefix is the prefix of the tags of teammates' sessions.
-const actorPrefix = "teammate:"
+// teammatePrefix is the prefix of the tags of teammates' sessions.
+const teammatePrefix = "teammate:"
 
-// retired is the prefix of the tags of teammates that have left.
-const retired = "former-teammate:"
+// formerPrefix is the prefix of the tags of teammates that have left.
+const formerPrefix = "former-teammate:"
 
 // member is the content of a teammate's tag.
 //
@@ -41,9 +41,9 @@ func (m member) tag(prefix string) string {
 	return s
 }
 
-// parse parses a tag.
-func parse(tag string) (m member, ok bool) {
-	rest, ok := strings.CutPrefix(tag, actorPrefix)
+// parseTag parses a tag.
+func parseTag(tag string) (m member, ok bool) {
+	rest, ok := strings.CutPrefix(tag, teammatePrefix)
 	if !ok {
 		return m, false
 	}
@@ -82,19 +82,19 @@ func checkName(name string) error {
 	return nil
 }
 
-// find returns the agent definition of the member, with the model of the member.
-func (m member) find(s *agent.Subagents) (agent.Definition, error) {
+// definition returns the agent definition of the member, with the model of the member.
+func (m member) definition(s *agent.Subagents) (agent.Definition, error) {
 	for _, d := range s.Definitions() {
 		if d.Name == m.kind {
 			d.Model = cmp.Or(m.model, d.Model)
-			return m.briefed(d), nil
+			return m.withTeamPrompt(d), nil
 		}
 	}
 	return agent.Definition{}, fmt.Errorf("the agent definition %q no longer exists", m.kind)
 }
 
-// briefed adds the text about the team to an agent definition.
-func (m member) briefed(d agent.Definition) agent.Definition {
+// withTeamPrompt adds the text about the team to an agent definition.
+func (m member) withTeamPrompt(d agent.Definition) agent.Definition {
 	d.Prompt = strings.TrimRight(d.Prompt, "\n") + fmt.Sprintf(`
 
 You are %s, a teammate in the team %s, which %s leads. Use SendMessage to write to the others by name. No one reads your other output,

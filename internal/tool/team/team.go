@@ -128,7 +128,7 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, o age
 	if err != nil {
 		return tool.Failure("starting the teammate failed: " + err.Error()), nil
 	}
-	if err := t.Ready(ctx); err != nil {
+	if err := t.NotifyUnblocked(ctx); err != nil {
 		return tool.Result{}, err
 	}
 	return tool.Text(fmt.Sprintf("%s joined the team %s in session %s. Use SendMessage to write to it; you are notified when it becomes idle.",
@@ -180,9 +180,9 @@ func (t *Team) joinDone(name string) {
 	delete(t.joining, name)
 }
 
-// settle waits for teammates that are being started. One answer may start several, and the first of
+// awaitJoining waits for teammates that are being started. One answer may start several, and the first of
 // them may write to the last.
-func (t *Team) settle(ctx context.Context) error {
+func (t *Team) awaitJoining(ctx context.Context) error {
 	for {
 		t.mu.Lock()
 		var one chan struct{}
@@ -204,17 +204,17 @@ func (t *Team) settle(ctx context.Context) error {
 // startTeammate starts a teammate.
 func (t *Team) startTeammate(ctx context.Context, s *agent.Subagents, h agent.TeammateOptions, who member, kind agent.Definition) (*teammate, error) {
 	if h.Session == "" {
-		kind = who.briefed(kind)
+		kind = who.withTeamPrompt(kind)
 	}
 	send, err := t.sendTool()
 	if err != nil {
 		return nil, err
 	}
 	m := &teammate{member: who}
-	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
+	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(teammatePrefix)
 	h.Tools = []tool.Tool{send}
 	h.OnIdle = func(ctx context.Context, _ *agent.Teammate, last *event.Result) string {
-		return t.idle(ctx, m, last)
+		return t.onIdle(ctx, m, last)
 	}
 	h.OnError = func(_ *agent.Teammate, err error) {
 		t.forget(m)
@@ -259,7 +259,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	}
 	names := map[string]string{leadName: lead.SessionID()}
 	for _, at := range begun {
-		if who, ok := parse(at.Tag); ok {
+		if who, ok := parseTag(at.Tag); ok {
 			names[who.name] = at.ID
 		}
 	}
@@ -267,11 +267,11 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 		return nil
 	}
 	var notices []string
-	if err := t.unknownCalls(ctx, lead, names); err != nil {
+	if err := t.reportUnknownCalls(ctx, lead, names); err != nil {
 		notices = append(notices, "delivery of messages is unknown: "+err.Error())
 	}
 	for _, at := range begun {
-		who, ok := parse(at.Tag)
+		who, ok := parseTag(at.Tag)
 		if !ok {
 			continue
 		}
@@ -281,19 +281,19 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 		}
 		notices = append(notices, fmt.Sprintf("the teammate %s was resumed in session %s", who.name, at.ID))
 	}
-	if err := t.Ready(ctx); err != nil {
+	if err := t.NotifyUnblocked(ctx); err != nil {
 		notices = append(notices, "notifying the teammates of their tasks failed: "+err.Error())
 	}
 	return notices
 }
 
 func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, who member, names map[string]string) error {
-	kind, err := who.find(s)
+	kind, err := who.definition(s)
 	if err != nil {
 		return err
 	}
 	m, err := t.startTeammate(ctx, s, agent.TeammateOptions{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
-		return t.unknownCalls(ctx, m.Agent(), names)
+		return t.reportUnknownCalls(ctx, m.Agent(), names)
 	}}, who, kind)
 	if err != nil {
 		return err
@@ -304,19 +304,19 @@ func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, 
 	return nil
 }
 
-// Ready notifies the owners of unblocked tasks, once for each task. Call it after the task list has
+// NotifyUnblocked notifies the owners of unblocked tasks, once for each task. Call it after the task list has
 // changed.
-func (t *Team) Ready(ctx context.Context) error {
+func (t *Team) NotifyUnblocked(ctx context.Context) error {
 	var err error
 	for _, m := range t.memberList() {
-		_, one := t.readyFor(ctx, m)
+		_, one := t.notifyUnblocked(ctx, m)
 		err = errors.Join(err, one)
 	}
 	return err
 }
 
-// readyFor notifies a teammate of its unblocked tasks.
-func (t *Team) readyFor(ctx context.Context, m *teammate) (notified bool, err error) {
+// notifyUnblocked notifies a teammate of its unblocked tasks.
+func (t *Team) notifyUnblocked(ctx context.Context, m *teammate) (notified bool, err error) {
 	if t.o.Tasks == nil {
 		return false, nil
 	}
@@ -329,7 +329,7 @@ func (t *Team) readyFor(ctx context.Context, m *teammate) (notified bool, err er
 		return false, err
 	}
 	for _, task := range list {
-		if task.Owner != m.name || task.Status != tasks.Pending || len(tasks.IsBlocked(list, task)) > 0 {
+		if task.Owner != m.name || task.Status != tasks.Pending || len(tasks.Blockers(list, task)) > 0 {
 			continue
 		}
 		text := fmt.Sprintf("You own task %s, and it is not blocked: %s", task.ID, task.Subject)

@@ -33,7 +33,7 @@ type teamEnv struct {
 	notices  []string
 }
 
-func actor(t testing.TB, play string) model.Model {
+func scriptedModel(t testing.TB, play string) model.Model {
 	t.Helper()
 	m, err := scripted.New([]byte(play), nil)
 	if err != nil {
@@ -42,9 +42,9 @@ func actor(t testing.TB, play string) model.Model {
 	return m
 }
 
-// newCrew makes a lead that goes on with a session, or begins one when id is "". kinds are
+// newTeamEnv makes a lead that goes on with a session, or begins one when id is "". kinds are
 // plays by kind of teammate.
-func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[string]string, hooks *hook.Registry) *teamEnv {
+func newTeamEnv(t testing.TB, s *session.Sessions, id, play string, kinds map[string]string, hooks *hook.Registry) *teamEnv {
 	t.Helper()
 	c := &teamEnv{t: t, sessions: s}
 	c.team = team.New(&team.Options{Max: 3, Tasks: func() *tasks.List { return c.board }})
@@ -60,7 +60,7 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 			c.notices = c.team.Resume(ctx, s)
 			return c.notices
 		},
-		Model: func(name string) (model.Model, error) { return actor(t, kinds[name]), nil },
+		Model: func(name string) (model.Model, error) { return scriptedModel(t, kinds[name]), nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.lead, err = agent.New(actor(t, play), &agent.Options{
+	c.lead, err = agent.New(scriptedModel(t, play), &agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: id}, Tools: r, Subagents: c.subs, Hooks: agent.Hooks{Registry: hooks}, Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}},
 	})
 	if err != nil {
@@ -83,8 +83,8 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 	return c
 }
 
-// work runs the lead until nobody has anything to do.
-func (c *teamEnv) work(input string) {
+// run runs the lead until nobody has anything to do.
+func (c *teamEnv) run(input string) {
 	c.t.Helper()
 	var parts []transcript.Part
 	if input != "" {
@@ -99,8 +99,8 @@ func (c *teamEnv) work(input string) {
 	}
 }
 
-// said is a session's transcript, an item a line.
-func said(t testing.TB, s *session.Sessions, id string) string {
+// transcriptText is a session's transcript, an item a line.
+func transcriptText(t testing.TB, s *session.Sessions, id string) string {
 	t.Helper()
 	l, err := s.Load(t.Context(), id, nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *teamEnv) member(name string) session.Meta {
 			return m
 		}
 	}
-	c.t.Fatalf("no session of %s:\n%s", name, said(c.t, c.sessions, c.lead.SessionID()))
+	c.t.Fatalf("no session of %s:\n%s", name, transcriptText(c.t, c.sessions, c.lead.SessionID()))
 	return session.Meta{}
 }
 
@@ -153,7 +153,7 @@ func has(t testing.TB, text string, want ...string) {
 	}
 }
 
-const begin = `
+const leadScript = `
 steps:
   - {when: {user: grow}, tool_uses: [{tool: TeamCreate, input: {team_name: garden, description: beans}}]}
   - when: {tool: TeamCreate}
@@ -179,14 +179,14 @@ steps:
 `,
 }
 
-func TestATeamTalks(t *testing.T) {
+func TestTeamMessages(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	c := newCrew(t, s, "", begin, scriptedTeam, nil)
-	c.work("grow beans")
-	ann, bob := said(t, s, c.member("ann").ID), said(t, s, c.member("bob").ID)
+	c := newTeamEnv(t, s, "", leadScript, scriptedTeam, nil)
+	c.run("grow beans")
+	ann, bob := transcriptText(t, s, c.member("ann").ID), transcriptText(t, s, c.member("bob").ID)
 	has(t, ann, "Purpose of the team: beans |  | Message from team-lead: | dig the bed", "Sent to bob.", "assistant: dug")
 	has(t, bob, "Message from ann: | the bed is dug", "assistant: planted", "Message from team-lead: | wait for ann")
-	lead := said(t, s, c.lead.SessionID())
+	lead := transcriptText(t, s, c.lead.SessionID())
 	has(t, lead, "The team garden was created", "ann joined the team garden", "bob joined the team garden", "Its last message: | dug", "Its last message: | planted")
 	if c.subs.Teammates()[0].Working() {
 		t.Error("ann still works")
@@ -195,36 +195,36 @@ func TestATeamTalks(t *testing.T) {
 
 func TestATeamIsThereAgainAfterARestart(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	c := newCrew(t, s, "lead", begin, scriptedTeam, nil)
-	c.work("grow beans")
-	before := said(t, s, "lead")
+	c := newTeamEnv(t, s, "lead", leadScript, scriptedTeam, nil)
+	c.run("grow beans")
+	before := transcriptText(t, s, "lead")
 	if err := c.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(c.subs.Teammates()); n != 0 {
 		t.Errorf("%d live on", n)
 	}
-	again := newCrew(t, s, "lead", `
+	again := newTeamEnv(t, s, "lead", `
 steps:
   - {when: {user: once more}, tool_uses: [{tool: SendMessage, input: {to: "*", message: "all well?"}}]}
   - {when: {any: true}, text: good}
 `, scriptedTeam, nil)
-	again.work("once more")
+	again.run("once more")
 	if slices.Sort(again.notices); len(again.notices) != 2 || !strings.Contains(again.notices[0], "the teammate ann was resumed in session") {
 		t.Errorf("%q", again.notices)
 	}
-	lead := said(t, s, "lead")
+	lead := transcriptText(t, s, "lead")
 	if !strings.HasPrefix(lead, before) {
 		t.Error("the lead's transcript is another")
 	}
 	has(t, strings.TrimPrefix(lead, before), "Sent to ann, bob.", "Its last message: | yes", "Its last message: | I wait")
-	has(t, said(t, s, again.member("ann").ID), "Message from team-lead: | all well?")
+	has(t, transcriptText(t, s, again.member("ann").ID), "Message from team-lead: | all well?")
 }
 
 func TestTheEndOfATeam(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	c := newCrew(t, s, "", begin, scriptedTeam, nil)
-	c.work("grow beans")
+	c := newTeamEnv(t, s, "", leadScript, scriptedTeam, nil)
+	c.run("grow beans")
 	call := func(session, name, input string) string {
 		t.Helper()
 		list, err := c.team.Tools()
@@ -260,8 +260,8 @@ func TestTheEndOfATeam(t *testing.T) {
 			t.Errorf("%s %s: %q, want %q", tt[1], tt[2], got, tt[3])
 		}
 	}
-	c.work("")
-	if got := said(t, s, lead); !strings.Contains(got, "The teammate ann has left the team.") {
+	c.run("")
+	if got := transcriptText(t, s, lead); !strings.Contains(got, "The teammate ann has left the team.") {
 		t.Errorf("the lead was not told:\n%s", got)
 	}
 	if m, err := s.Get(t.Context(), ann); err != nil || !strings.HasPrefix(m.Tag, "former-teammate:garden:ann:") {
@@ -278,7 +278,7 @@ func TestTheEndOfATeam(t *testing.T) {
 	}
 }
 
-func TestTasksThatAreFreeAreToldOnce(t *testing.T) {
+func TestUnblockedTasksAreNotifiedOnce(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	worker := `
 steps:
@@ -286,7 +286,7 @@ steps:
   - {when: {told: "You own task 1"}, text: first}
   - {when: {any: true}, text: ok}
 `
-	c := newCrew(t, s, "lead", `
+	c := newTeamEnv(t, s, "lead", `
 steps:
   - {when: {user: go}, tool_uses: [{tool: Agent, input: {description: work, prompt: look at your tasks, name: ann}}]}
   - {when: {any: true}, text: ok}
@@ -295,7 +295,7 @@ steps:
 		t.Fatal(err)
 	}
 	changed := func(ctx context.Context) {
-		if err := c.team.Ready(ctx); err != nil {
+		if err := c.team.NotifyUnblocked(ctx); err != nil {
 			t.Error(err)
 		}
 	}
@@ -304,27 +304,27 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.work("go")
+	c.run("go")
 	ann := c.member("ann").ID
-	has(t, said(t, s, ann), "You own task 1, and it is not blocked: dig")
+	has(t, transcriptText(t, s, ann), "You own task 1, and it is not blocked: dig")
 	if _, err := c.board.Update(t.Context(), "", "1", func(t *tasks.Task) error { t.Status = tasks.Completed; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	c.work("")
-	has(t, said(t, s, ann), "You own task 2, and it is not blocked: plant", "assistant: second")
+	c.run("")
+	has(t, transcriptText(t, s, ann), "You own task 2, and it is not blocked: plant", "assistant: second")
 	if err := c.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := newCrew(t, s, "lead", "steps: [{when: {any: true}, text: ok}]", map[string]string{"worker": worker}, nil)
-	again.work("anything?")
-	has(t, said(t, s, ann), "You own task 2, and it is not blocked: plant", "You own task 1")
+	again := newTeamEnv(t, s, "lead", "steps: [{when: {any: true}, text: ok}]", map[string]string{"worker": worker}, nil)
+	again.run("anything?")
+	has(t, transcriptText(t, s, ann), "You own task 2, and it is not blocked: plant", "You own task 1")
 }
 
 // Also when a task of its own is free before it has joined.
-func TestItsTaskIsTheFirstThatATeammateHears(t *testing.T) {
+func TestTeammateReadsItsTaskFirst(t *testing.T) {
 	for range 30 {
 		s := session.New(memory.New(), nil)
-		c := newCrew(t, s, "lead", `
+		c := newTeamEnv(t, s, "lead", `
 steps:
   - {when: {user: go}, tool_uses: [{tool: Agent, input: {description: work, prompt: look at your tasks, name: ann}}]}
   - {when: {any: true}, text: ok}
@@ -336,8 +336,8 @@ steps:
 		if _, err := c.board.Create(t.Context(), "", tasks.Task{Subject: "dig", Owner: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		c.work("go")
-		if ann := said(t, s, c.member("ann").ID); !strings.HasPrefix(ann, "notification: Message from team-lead: | look at your tasks") {
+		c.run("go")
+		if ann := transcriptText(t, s, c.member("ann").ID); !strings.HasPrefix(ann, "notification: Message from team-lead: | look at your tasks") {
 			t.Fatal(ann)
 		}
 		if err := c.lead.Close(); err != nil {
@@ -363,15 +363,15 @@ func TestAHookKeepsATeammateAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCrew(t, s, "", `
+	c := newTeamEnv(t, s, "", `
 steps:
   - {when: {user: go}, tool_uses: [{tool: Agent, input: {description: work, prompt: begin, name: ann, team_name: garden}}]}
   - {when: {any: true}, text: ok}
 `, map[string]string{"worker": "steps: [{when: {told: water}, text: watered}, {when: {any: true}, text: done}]"}, hooks)
-	c.work("go")
+	c.run("go")
 	if fmt.Sprint(heard) != "[garden ann garden ann]" {
 		t.Errorf("%q", heard)
 	}
-	has(t, said(t, s, c.member("ann").ID), "TeammateIdle hook: water the beans", "assistant: watered")
-	has(t, said(t, s, c.lead.SessionID()), "Its last message: | watered")
+	has(t, transcriptText(t, s, c.member("ann").ID), "TeammateIdle hook: water the beans", "assistant: watered")
+	has(t, transcriptText(t, s, c.lead.SessionID()), "Its last message: | watered")
 }

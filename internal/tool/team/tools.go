@@ -33,7 +33,7 @@ func (t *Team) Tools() ([]tool.Tool, error) {
 		func(_ context.Context, c *tool.Call, in createInput) (tool.Result, error) {
 			return t.create(c, in), nil
 		},
-		escapeText[createInput]("TeamCreate"))
+		readOnlyRequests[createInput]("TeamCreate"))
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +44,18 @@ func (t *Team) Tools() ([]tool.Tool, error) {
 	end, err := tool.New(
 		tool.Spec{Name: "TeamDelete", Description: "Ends the team: the teammates leave, but their sessions remain. Fails while a teammate is working."},
 		func(ctx context.Context, c *tool.Call, _ deleteInput) (tool.Result, error) { return t.end(ctx, c), nil },
-		escapeText[deleteInput]("TeamDelete"))
+		readOnlyRequests[deleteInput]("TeamDelete"))
 	return []tool.Tool{create, send, end}, err
 }
 
 func (t *Team) sendTool() (tool.Tool, error) {
 	return tool.New(
 		tool.Spec{Name: "SendMessage", Description: "Sends a message to a teammate, to team-lead, or with * to all others in the team. The message is stored until it is read."},
-		t.send, escapeText[sendInput]("SendMessage"))
+		t.send, readOnlyRequests[sendInput]("SendMessage"))
 }
 
-// escapeText returns the requests of tools that only touch sessions of the run.
-func escapeText[In any](name string) func(*tool.Call, In) ([]policy.Request, error) {
+// readOnlyRequests returns the requests of tools that only touch sessions of the run.
+func readOnlyRequests[In any](name string) func(*tool.Call, In) ([]policy.Request, error) {
 	return func(*tool.Call, In) ([]policy.Request, error) {
 		return []policy.Request{{Resource: name, ReadOnly: true}}, nil
 	}
@@ -102,7 +102,7 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 		}
 		t.forget(m)
 		if s := m.Agent().Sessions(); s != nil {
-			if err := s.Tag(ctx, m.Session(), m.tag(retired)); err != nil {
+			if err := s.Tag(ctx, m.Session(), m.tag(formerPrefix)); err != nil {
 				return tool.Failure(fmt.Sprintf("%s: %v", m.name, err))
 			}
 		}
@@ -118,8 +118,8 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 	return tool.Text(text)
 }
 
-// protocol is a message that is an object.
-type protocol struct {
+// protocolMessage is a message that is an object.
+type protocolMessage struct {
 	Type    string `json:"type"`
 	Approve *bool  `json:"approve"`
 	Reason  string `json:"reason"`
@@ -132,14 +132,14 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 	if from == "" {
 		return tool.Failure("you are not in a team; use Agent with a name to create one"), nil
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := t.awaitJoining(ctx); err != nil {
 		return tool.Result{}, err
 	}
 	to, err := t.recipients(from, in.To)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	text, err := t.word(from, to, in)
+	text, err := t.messageText(from, to, in)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
@@ -152,14 +152,14 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 			tell = r.QueueNotificationOnce
 		}
 		if _, err := tell(ctx, id, parts); err != nil {
-			return tool.Failure(fmt.Sprintf("sending to %s failed: %v; sent to: %s", named(r), err, strings.Join(append(got, "no one else"), ", "))), nil
+			return tool.Failure(fmt.Sprintf("sending to %s failed: %v; sent to: %s", memberName(r), err, strings.Join(append(got, "no one else"), ", "))), nil
 		}
-		got = append(got, named(r))
+		got = append(got, memberName(r))
 	}
 	return tool.Text("Sent to " + strings.Join(got, ", ") + "."), nil
 }
 
-func named(m *teammate) string {
+func memberName(m *teammate) string {
 	if m == nil {
 		return leadName
 	}
@@ -190,8 +190,8 @@ func (t *Team) recipients(from, to string) ([]*teammate, error) {
 	return list, nil
 }
 
-// word returns the text of a message, and applies the effect of the message.
-func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
+// messageText returns the text of a message, and applies the effect of the message.
+func (t *Team) messageText(from string, to []*teammate, in sendInput) (string, error) {
 	if s, ok := in.Message.(string); ok {
 		if strings.TrimSpace(s) == "" {
 			return "", errors.New("the message is empty")
@@ -202,7 +202,7 @@ func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var p protocol
+	var p protocolMessage
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return "", errors.New("message must be a string or an object with a type")
 	}

@@ -17,9 +17,9 @@ import (
 // messageID returns the id of the item that a call of SendMessage creates in its recipients' sessions.
 func messageID(sender, use string) string { return "message-" + sender + "-" + use }
 
-// unknownCalls reports to an agent that was killed during SendMessage which recipients got the
+// reportUnknownCalls reports to an agent that was killed during SendMessage which recipients got the
 // message. The log only says that the outcome of the call is unknown.
-func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[string]string) error {
+func (t *Team) reportUnknownCalls(ctx context.Context, of *agent.Agent, sessions map[string]string) error {
 	items := of.Snapshot().Items
 	lost := map[string]bool{}
 	for _, e := range items[max(0, len(items)-maxScanned):] {
@@ -41,7 +41,7 @@ func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[s
 			if !lost[u.ID] || u.Name != "SendMessage" {
 				continue
 			}
-			if err := t.settleUnknown(ctx, of, u, sessions); err != nil {
+			if err := t.reportUnknownCall(ctx, of, u, sessions); err != nil {
 				return err
 			}
 		}
@@ -53,7 +53,7 @@ func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[s
 // unknown outcome.
 const maxScanned = 100
 
-func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.ToolUse, sessions map[string]string) error {
+func (t *Team) reportUnknownCall(ctx context.Context, of *agent.Agent, u transcript.ToolUse, sessions map[string]string) error {
 	var in sendInput
 	if json.Unmarshal(u.Input, &in) != nil {
 		return nil // it was never sent

@@ -54,7 +54,7 @@ const maxAnswer = 2 << 20
 
 // Search sends a query to the service.
 func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Result, error) {
-	text := q.Text + sites(q)
+	text := q.Text + siteFilter(q)
 	if len(text) > maxQuery { // the service rejects longer queries; results are filtered anyway
 		text = q.Text
 	}
@@ -83,8 +83,8 @@ func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*ht
 	return readBrave(body)
 }
 
-// sites returns the domains of a query in the query language of the service.
-func sites(q Query) string {
+// siteFilter returns the domains of a query in the query language of the service.
+func siteFilter(q Query) string {
 	var out []string
 	for _, d := range q.Allowed {
 		out = append(out, "site:"+d)
@@ -131,13 +131,13 @@ func readBrave(body []byte) ([]Result, error) {
 	}
 	var list []Result
 	for _, r := range in.Web.Results {
-		text := plain(strings.Join(append([]string{r.Description}, r.Extra...), " … "))
-		list = append(list, Result{Title: plain(r.Title), URL: r.URL, Text: text, Age: r.Age})
+		text := plainText(strings.Join(append([]string{r.Description}, r.Extra...), " … "))
+		list = append(list, Result{Title: plainText(r.Title), URL: r.URL, Text: text, Age: r.Age})
 	}
 	return list, nil
 }
 
 var tags = lazyregexp.Must(`</?[a-zA-Z][^<>]*>`)
 
-// plain removes tags and decodes entities.
-func plain(text string) string { return html.UnescapeString(tags().ReplaceAllString(text, "")) }
+// plainText removes tags and decodes entities.
+func plainText(text string) string { return html.UnescapeString(tags().ReplaceAllString(text, "")) }

@@ -16,11 +16,11 @@ type cache struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	pages map[string]kept
+	pages map[string]cachedPage
 	bytes int
 }
 
-type kept struct {
+type cachedPage struct {
 	*page
 	at time.Time
 }
@@ -43,7 +43,7 @@ func (c *cache) put(u string, p *page) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pages == nil {
-		c.pages = map[string]kept{}
+		c.pages = map[string]cachedPage{}
 	}
 	c.drop(u)
 	for c.bytes+len(p.text) > keepBytes {
@@ -60,7 +60,7 @@ func (c *cache) put(u string, p *page) {
 			c.drop(u)
 		}
 	}
-	c.pages[u] = kept{p, c.now()}
+	c.pages[u] = cachedPage{p, c.now()}
 	c.bytes += len(p.text)
 }
 

@@ -38,12 +38,12 @@ type fetchInput struct {
 	Prompt string `json:"prompt,omitempty" jsonschema:"What you want to know from the page"`
 }
 
-func (w *Web) fetchTool() (tool.Tool, error) {
-	t, err := tool.New(tool.Spec{Name: fetchTool, Description: aboutFetch, ReadOnly: true}, w.fetch, w.mayFetch)
+func (w *Web) newFetchTool() (tool.Tool, error) {
+	t, err := tool.New(tool.Spec{Name: fetchTool, Description: aboutFetch, ReadOnly: true}, w.fetch, w.fetchRequests)
 	return refuser{t}, err
 }
 
-func (w *Web) mayFetch(_ *tool.Call, in fetchInput) ([]policy.Request, error) {
+func (w *Web) fetchRequests(_ *tool.Call, in fetchInput) ([]policy.Request, error) {
 	u, err := pageURL(in.URL)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ type page struct {
 
 // get fetches a page, but does not follow redirects to another host.
 func (w *Web) get(ctx context.Context, first *url.URL) (*page, error) {
-	t, refused, done, err := w.way.transport(ctx, first)
+	t, refused, done, err := w.transport.open(ctx, first)
 	if err != nil {
 		return nil, err
 	}

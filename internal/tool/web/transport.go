@@ -24,7 +24,7 @@ type transport struct {
 	broken  error // the proxy settings of the environment are invalid; no request is sent then, because none may bypass the proxy
 }
 
-func newWay(o *Options) (*transport, error) {
+func newTransport(o *Options) (*transport, error) {
 	rules, err := egress.Compile(o.Layers...)
 	if err != nil {
 		return nil, err
@@ -34,8 +34,8 @@ func newWay(o *Options) (*transport, error) {
 	return w, nil
 }
 
-// transport sends requests until done is called. refused returns why a request was refused.
-func (w *transport) transport(ctx context.Context, u *url.URL) (t *http.Transport, refused func() string, done func(), err error) {
+// open sends requests until done is called. refused returns why a request was refused.
+func (w *transport) open(ctx context.Context, u *url.URL) (t *http.Transport, refused func() string, done func(), err error) {
 	if w.broken != nil {
 		return nil, nil, nil, w.broken
 	}

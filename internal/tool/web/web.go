@@ -41,10 +41,10 @@ type Options struct {
 // Web has the two tools and a cache of the pages of the last 15 minutes. It is for one session, and
 // is safe for concurrent use.
 type Web struct {
-	o     Options
-	way   *transport
-	cache cache
-	tools []tool.Tool
+	o         Options
+	transport *transport
+	cache     cache
+	tools     []tool.Tool
 }
 
 // New returns the tools. It does not connect. The error names an invalid entry of Layers.
@@ -63,11 +63,11 @@ func New(o *Options) (*Web, error) {
 		w.o.Layers = []egress.Layer{{Allow: []string{"*"}}}
 	}
 	var err error
-	if w.way, err = newWay(&w.o); err != nil {
+	if w.transport, err = newTransport(&w.o); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	w.cache.now = w.o.Now
-	t, err := w.fetchTool()
+	t, err := w.newFetchTool()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func New(o *Options) (*Web, error) {
 	if w.o.Searcher == nil {
 		return w, nil
 	}
-	if t, err = w.searchTool(); err != nil {
+	if t, err = w.newSearchTool(); err != nil {
 		return nil, err
 	}
 	w.tools = append(w.tools, t)

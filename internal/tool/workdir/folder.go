@@ -27,9 +27,9 @@ import (
 // Every folder is opened once, as an [os.Root]. Nothing that a model does later extends it: not the
 // choice of a current directory, a new link, or a renamed parent. It is safe for concurrent use.
 type Folders struct {
-	list []folder // never changes
-	home string
-	keep func(path string, makes func() error) error // runs around the creation of files; may be nil
+	list    []folder // never changes
+	home    string
+	markOwn func(path string, makes func() error) error // runs around the creation of files; may be nil
 
 	mu       sync.RWMutex
 	cwd      string
@@ -167,15 +167,15 @@ func (f *Folders) Locate(path string) (Path, error) {
 	}
 	at := f.find(abs)
 	if at == nil {
-		return Path{}, f.outside(path, abs)
+		return Path{}, f.outsideError(path, abs)
 	}
 	given := at.rel(abs)
-	rel, err := walk(at.root, given)
+	rel, err := resolveLinks(at.root, given)
 	if errors.Is(err, ErrOutside) {
 		return Path{}, &PathError{Path: path, Err: err, Help: "symbolic links must be relative and stay inside their folder"}
 	}
 	if err != nil {
-		return Path{}, &PathError{Path: path, Err: bare(err)}
+		return Path{}, &PathError{Path: path, Err: bareError(err)}
 	}
 	p := Path{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel), unseal: at.unseal}
 	if given != rel {
@@ -219,7 +219,7 @@ func (f *Folders) find(abs string) *folder {
 	return best
 }
 
-func (f *Folders) outside(path, abs string) error {
+func (f *Folders) outsideError(path, abs string) error {
 	return &PathError{
 		Path: path,
 		Err:  fmt.Errorf("%w (%s)", ErrOutside, strings.Join(f.Roots(), ", ")),
@@ -246,9 +246,9 @@ func within(dir, abs string) bool {
 	return abs == dir || dir == "/" || strings.HasPrefix(abs, dir+"/")
 }
 
-// bare removes the operation and the path from an error, because the caller's message already
+// bareError removes the operation and the path from an error, because the caller's message already
 // contains them.
-func bare(err error) error {
+func bareError(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
@@ -263,14 +263,14 @@ type unsealer struct {
 // SetMarkOwn sets a function that calls makes, which creates a file, so that the sandbox does not
 // attribute the file to a command. It is used if the name of the file, or of a folder above it,
 // starts with a dot. Call SetMarkOwn before the folders are used.
-func (f *Folders) SetMarkOwn(keep func(path string, makes func() error) error) { f.keep = keep }
+func (f *Folders) SetMarkOwn(mark func(path string, makes func() error) error) { f.markOwn = mark }
 
 // MarkOwn calls the function makes, which creates path; see [Folders.SetMarkOwn].
 func (f *Folders) MarkOwn(path string, makes func() error) error {
-	if f.keep == nil || !strings.Contains(path, string(filepath.Separator)+".") {
+	if f.markOwn == nil || !strings.Contains(path, string(filepath.Separator)+".") {
 		return makes()
 	}
-	return f.keep(path, makes)
+	return f.markOwn(path, makes)
 }
 
 // Unseal makes [Path.Open] decrypt sealed files in one of the folders. The function open gets the
@@ -308,9 +308,9 @@ func (f *Folders) LocateRead(path string) (Path, error) {
 		return p, err
 	}
 	given := d.rel(abs)
-	rel, wrong := walk(d.root, given)
+	rel, wrong := resolveLinks(d.root, given)
 	if wrong != nil {
-		return p, &PathError{Path: path, Err: bare(wrong)}
+		return p, &PathError{Path: path, Err: bareError(wrong)}
 	}
 	p = Path{Root: d.root, Rel: rel, Abs: filepath.Join(d.real, rel)}
 	if named := filepath.Join(d.real, given); named != p.Abs {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
-// lay makes a tree: "dir/", "file" and "link -> target".
-func lay(t testing.TB, dir string, list ...string) {
+// makeTree makes a tree: "dir/", "file" and "link -> target".
+func makeTree(t testing.TB, dir string, list ...string) {
 	t.Helper()
 	for _, entry := range list {
 		name, target, link := strings.Cut(entry, " -> ")
@@ -59,7 +59,7 @@ func openFolders(t testing.TB, dir string, more ...string) *workdir.Folders {
 
 func TestLocate(t *testing.T) {
 	base := realDir(t)
-	lay(t, base, "w/app/", "w/app-evil/secret", "w/lib/l.txt", "alias -> w/app", "outside/o.txt",
+	makeTree(t, base, "w/app/", "w/app-evil/secret", "w/lib/l.txt", "alias -> w/app", "outside/o.txt",
 		"w/app/a.txt", "w/app/d/b.txt", "w/app/rel -> a.txt", "w/app/dir -> d", "w/app/chain -> dir/../dir/b.txt",
 		"w/app/out -> ../app-evil/secret", "w/app/outdir -> ../../outside", "w/app/abs -> "+base+"/w/app/a.txt",
 		"w/app/dangling -> d/none", "w/app/far -> none/../a.txt", "w/app/x -> y", "w/app/y -> x", "w/app/d/up -> ../..")
@@ -131,7 +131,7 @@ func TestLocate(t *testing.T) {
 
 func TestSetCwd(t *testing.T) {
 	dir := realDir(t)
-	lay(t, dir, "d/e/", "f", "in -> d", "out -> ..")
+	makeTree(t, dir, "d/e/", "f", "in -> d", "out -> ..")
 	f := openFolders(t, dir)
 	for _, tt := range []struct{ path, want string }{
 		{"d", "d"}, {"e", "d/e"}, {"../..", ""}, {dir + "/in", "d"}, {"/", "d"}, {"../out", "d"}, {"../f", "d"}, {"none", "d"}, {"..", ""},
@@ -159,7 +159,7 @@ func TestSetCwd(t *testing.T) {
 // A folder is what it was when it was opened, whatever is put in its place.
 func TestFoldersDoNotFollowARename(t *testing.T) {
 	base := realDir(t)
-	lay(t, base, "w/a", "other/a")
+	makeTree(t, base, "w/a", "other/a")
 	f := openFolders(t, base+"/w")
 	if err := errors.Join(os.Rename(base+"/w", base+"/moved"), os.Symlink("other", base+"/w")); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestFoldersDoNotFollowARename(t *testing.T) {
 
 func TestOpenFoldersRefuses(t *testing.T) {
 	dir := realDir(t)
-	lay(t, dir, "file")
+	makeTree(t, dir, "file")
 	for _, bad := range []string{dir + "/none", dir + "/file"} {
 		if f, err := workdir.Open(dir, bad); err == nil {
 			f.Close()
@@ -193,8 +193,8 @@ func TestOpenFoldersRefuses(t *testing.T) {
 // A link that is put in a file's place after it was located is not followed.
 func TestOpenAfterARace(t *testing.T) {
 	dir, outside := realDir(t), realDir(t)
-	lay(t, outside, "secret")
-	lay(t, dir, "f", "inner/f", "d/f")
+	makeTree(t, outside, "secret")
+	makeTree(t, dir, "f", "inner/f", "d/f")
 	f := openFolders(t, dir)
 	locate := func(path string) workdir.Path {
 		p, err := f.Locate(path)
@@ -227,7 +227,7 @@ func TestOpenAfterARace(t *testing.T) {
 
 func TestOpenWantsRegularFiles(t *testing.T) {
 	dir := realDir(t)
-	lay(t, dir, "d/", "f")
+	makeTree(t, dir, "d/", "f")
 	if err := errors.Join(syscall.Mkfifo(dir+"/pipe", 0o644), os.Chmod(dir+"/f", 0o644)); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestOpenWantsRegularFiles(t *testing.T) {
 // Whatever path is asked for, what is located lies inside and passes no link.
 func FuzzLocate(f *testing.F) {
 	dir := realDir(f)
-	lay(f, dir, "w/a", "w/d/e/f", "w/in -> d/e", "w/up -> ..", "w/d/self -> .", "w/abs -> /", "evil", "w-evil/x")
+	makeTree(f, dir, "w/a", "w/d/e/f", "w/in -> d/e", "w/up -> ..", "w/d/self -> .", "w/abs -> /", "evil", "w-evil/x")
 	folders := openFolders(f, dir+"/w")
 	for _, s := range []string{"a", "../evil", "in/../..", "up/evil", "d/self/self/../../up", "/../" + dir, dir + "/w-evil/x", "in/x/y", "~", "abs/etc", "\x00"} {
 		f.Add(s)
@@ -303,7 +303,7 @@ func ExampleOpen() {
 
 // A place that links led to is known by both names, so that what is said about
 // the link holds, too.
-func TestPlaceKeepsTheNameOfALink(t *testing.T) {
+func TestPathKeepsTheNameOfALink(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

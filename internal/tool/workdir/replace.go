@@ -55,7 +55,7 @@ var errNamed = errors.New("unnamed temporary files are not supported here")
 // it is complete, so that a kill leaves nothing in the folder.
 func (f *Folders) put(p Path, data []byte, before fs.FileInfo, mode fs.FileMode, named bool) (fs.FileInfo, error) {
 	temp := path.Join(path.Dir(p.Rel), ".holdfast-"+rand.Text()[:16])
-	out, named, err := openTemp(p.Root, temp, first(before, mode), named)
+	out, named, err := openTemp(p.Root, temp, tempMode(before, mode), named)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func openTemp(root *os.Root, temp string, perm fs.FileMode, named bool) (*os.Fil
 	return out, true, err
 }
 
-// first returns the mode for creating the temporary file.
-func first(before fs.FileInfo, mode fs.FileMode) fs.FileMode {
+// tempMode returns the mode for creating the temporary file.
+func tempMode(before fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	if mode == 0 && before == nil {
 		return 0o644 // less the umask
 	}

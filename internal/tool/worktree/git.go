@@ -26,15 +26,15 @@ var safeConfig = []string{
 type gitDir struct {
 	w   *Worktree
 	dir string
-	env []string // see without
+	env []string // see noProgramsEnv
 }
 
-func (w *Worktree) at(ctx context.Context, dir string) (*gitDir, error) {
+func (w *Worktree) openGitDir(ctx context.Context, dir string) (*gitDir, error) {
 	list, err := w.run(ctx, dir, nil, "config", "--list", "--show-scope", "--name-only", "-z")
 	if err != nil {
 		return nil, err
 	}
-	return &gitDir{w, dir, without(list)}, nil
+	return &gitDir{w, dir, noProgramsEnv(list)}, nil
 }
 
 // git runs git in the folder. It starts no programs of the repository and has no network. If this
@@ -46,7 +46,7 @@ func (s *gitDir) git(ctx context.Context, args ...string) (string, error) {
 
 // git does the same as [gitDir.git], for a single run.
 func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
-	s, err := w.at(ctx, dir)
+	s, err := w.openGitDir(ctx, dir)
 	if err != nil {
 		return "", err
 	}
@@ -59,8 +59,8 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 	cmd := exec.CommandContext(ctx, w.o.Git, slices.Concat(safeConfig, args)...)
 	cmd.Dir, cmd.SysProcAttr = dir, procgroup.NewGroup()
 	cmd.Cancel = func() error { return procgroup.Signal(cmd.Process, syscall.SIGKILL) }
-	if w.alone != nil && runtime.GOOS != "windows" {
-		cmd.ExtraFiles = []*os.File{w.alone}
+	if w.lockFile != nil && runtime.GOOS != "windows" {
+		cmd.ExtraFiles = []*os.File{w.lockFile}
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // these variables would select another repository
 	// The variables below keep git from running programs of a remote to fetch missing objects.
@@ -74,15 +74,15 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 		return "", context.Cause(ctx)
 	}
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return "", refuse("%s: %s", line(args), truncate.String(strings.TrimSpace(string(e.Stderr)), maxShown))
+		return "", toolErrorf("%s: %s", commandLine(args), truncate.String(strings.TrimSpace(string(e.Stderr)), maxShown))
 	}
-	return "", refuse("running git failed: %v", err)
+	return "", toolErrorf("running git failed: %v", err)
 }
 
-// without returns an environment in which git runs none of the filters and hooks from the
+// noProgramsEnv returns an environment in which git runs none of the filters and hooks from the
 // repository's configuration. list contains the names of all settings with their origin. The user's
 // own settings remain in effect.
-func without(list string) (env []string) {
+func noProgramsEnv(list string) (env []string) {
 	set := func(key, value string) {
 		n := strconv.Itoa(len(env) / 2)
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+key, "GIT_CONFIG_VALUE_"+n+"="+value)

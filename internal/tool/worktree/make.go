@@ -13,13 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// make creates the worktree, or finds an existing one.
-func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
+// makeCheckout creates the worktree, or finds an existing one.
+func (w *Worktree) makeCheckout(ctx context.Context, name string) (*checkout, error) {
 	back := w.folders.Cwd()
 	if w.o.Create != nil {
 		path, err := w.o.Create(ctx, name)
 		if err != nil {
-			return nil, refuse("%v", err)
+			return nil, toolErrorf("%v", err)
 		}
 		if path != "" {
 			return &checkout{path: path, branch: "of its creator", repo: back, back: back}, nil
@@ -30,7 +30,7 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 		return nil, err
 	}
 	if _, err := w.folders.Locate(repo); err != nil {
-		return nil, refuse("the repository's folder is not a folder of the session: %v", err)
+		return nil, toolErrorf("the repository's folder is not a folder of the session: %v", err)
 	}
 	at := &checkout{path: filepath.Join(repo, Dir, name), branch: branchOf(name), repo: repo, back: back, created: true}
 	if err := w.excludeFromStatus(repo); err != nil {
@@ -45,7 +45,7 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 
 // add creates the worktree with git, unless git already has it.
 func (w *Worktree) add(ctx context.Context, at *checkout) error {
-	repo, err := w.at(ctx, at.repo)
+	repo, err := w.openGitDir(ctx, at.repo)
 	if err != nil {
 		return err
 	}
@@ -56,15 +56,15 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	if err := w.repair(at, common); err != nil {
 		return err
 	}
-	switch known, whole, err := repo.known(ctx, at); {
+	switch known, whole, err := repo.state(ctx, at); {
 	case err != nil || whole:
 		return err
 	case known:
-		if err := repo.clear(ctx, at); err != nil {
+		if err := repo.removePartial(ctx, at); err != nil {
 			return err
 		}
 	}
-	if err := w.free(at.path); err != nil {
+	if err := w.checkEmpty(at.path); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(common, "refs", "heads", at.branch+".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,16 +102,16 @@ func (w *Worktree) repair(at *checkout, common string) error {
 		}
 		p, no := w.folders.Locate(path)
 		if no != nil {
-			return refuse("%v", no)
+			return toolErrorf("%v", no)
 		}
 		err = errors.Join(err, p.Root.RemoveAll(p.Rel), os.RemoveAll(one))
 	}
 	return err
 }
 
-// known reports whether git has the worktree, and whether it is complete. Git keeps an incomplete
+// state reports whether git has the worktree, and whether it is complete. Git keeps an incomplete
 // worktree locked.
-func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
+func (s *gitDir) state(ctx context.Context, at *checkout) (known, whole bool, err error) {
 	list, err := s.git(ctx, "worktree", "list", "--porcelain")
 	for one := range strings.SplitSeq(list, "\n\n") {
 		if lines := strings.Split(one, "\n"); slices.Contains(lines, "worktree "+at.path) {
@@ -121,11 +121,11 @@ func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, er
 	return false, false, err
 }
 
-// clear removes a worktree that was created only in part, and was therefore never used.
-func (s *gitDir) clear(ctx context.Context, at *checkout) error {
+// removePartial removes a worktree that was created only in part, and was therefore never used.
+func (s *gitDir) removePartial(ctx context.Context, at *checkout) error {
 	p, err := s.w.folders.Locate(at.path)
 	if err != nil {
-		return refuse("%v", err)
+		return toolErrorf("%v", err)
 	}
 	if err := p.Root.RemoveAll(p.Rel); err != nil {
 		return err
@@ -134,11 +134,11 @@ func (s *gitDir) clear(ctx context.Context, at *checkout) error {
 	return err
 }
 
-// free returns an error if a folder is not empty.
-func (w *Worktree) free(path string) error {
+// checkEmpty returns an error if a folder is not empty.
+func (w *Worktree) checkEmpty(path string) error {
 	p, err := w.folders.Locate(path)
 	if err != nil {
-		return refuse("%v", err)
+		return toolErrorf("%v", err)
 	}
 	info, err := p.Root.Lstat(p.Rel)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (w *Worktree) free(path string) error {
 	if err == nil && info.IsDir() && p.Root.Remove(p.Rel) == nil { // git was killed before it wrote anything
 		return nil
 	}
-	return refuse("%s exists and is not a worktree of this repository; choose another name", path)
+	return toolErrorf("%s exists and is not a worktree of this repository; choose another name", path)
 }
 
 // lock waits until no other process creates a worktree in the repository. After that, no process is
@@ -155,7 +155,7 @@ func (w *Worktree) free(path string) error {
 func (w *Worktree) lock(ctx context.Context, repo string) error {
 	p, err := w.folders.Locate(filepath.Join(repo, Dir, ".lock"))
 	if err != nil {
-		return refuse("%v", err)
+		return toolErrorf("%v", err)
 	}
 	f, err := p.Root.OpenFile(p.Rel, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -166,7 +166,7 @@ func (w *Worktree) lock(ctx context.Context, repo string) error {
 	for {
 		got, err := diskfile.TryLock(f)
 		if got || errors.Is(err, errors.ErrUnsupported) {
-			w.alone = f
+			w.lockFile = f
 			return nil
 		}
 		if err != nil {
@@ -175,21 +175,21 @@ func (w *Worktree) lock(ctx context.Context, repo string) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return errors.Join(refuse("another worktree is being created in this repository; try again"), f.Close())
+			return errors.Join(toolErrorf("another worktree is being created in this repository; try again"), f.Close())
 		}
 	}
 }
 
 func (w *Worktree) unlock() {
-	_ = w.alone.Close()
-	w.alone = nil
+	_ = w.lockFile.Close()
+	w.lockFile = nil
 }
 
 // excludeFromStatus hides the worktrees from the status of the repository.
 func (w *Worktree) excludeFromStatus(repo string) error {
 	p, err := w.folders.Locate(filepath.Join(repo, Dir))
 	if err != nil {
-		return refuse("%v", err)
+		return toolErrorf("%v", err)
 	}
 	return w.folders.MarkOwn(p.Abs, func() error {
 		if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {

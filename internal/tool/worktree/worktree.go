@@ -56,9 +56,9 @@ type Worktree struct {
 	o       Options
 	tools   []tool.Tool
 
-	mu      sync.Mutex
-	current *checkout // or nil
-	alone   *os.File  // the locked file, while git creates a worktree; otherwise nil
+	mu       sync.Mutex
+	current  *checkout // or nil
+	lockFile *os.File  // the locked file, while git creates a worktree; otherwise nil
 }
 
 // checkout is the session's current worktree.
@@ -93,7 +93,7 @@ func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 	enter, err := tool.New(
 		tool.Spec{Name: EnterTool, Description: "Creates a git worktree on a new branch and switches to it. Use it when the user wants the work isolated."},
 		func(ctx context.Context, _ *tool.Call, in enterInput) (tool.Result, error) {
-			return w.answer(w.enter(ctx, in.Name))
+			return w.result(w.enter(ctx, in.Name))
 		},
 		w.enterRequests)
 	if err != nil {
@@ -102,7 +102,7 @@ func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 	exit, err := tool.New(
 		tool.Spec{Name: ExitTool, Description: "Leaves the worktree and returns to the previous directory. Nothing is discarded unless discard_changes is set."},
 		func(ctx context.Context, _ *tool.Call, in exitInput) (tool.Result, error) {
-			return w.answer(w.exit(ctx, in))
+			return w.result(w.exit(ctx, in))
 		},
 		w.exitRequests)
 	w.tools = []tool.Tool{enter, exit}
@@ -117,10 +117,10 @@ type toolError struct{ text string }
 
 func (r toolError) Error() string { return r.text }
 
-func refuse(format string, args ...any) error { return toolError{fmt.Sprintf(format, args...)} }
+func toolErrorf(format string, args ...any) error { return toolError{fmt.Sprintf(format, args...)} }
 
-// answer returns the result of a call, which contains the session's current directory.
-func (w *Worktree) answer(text string, err error) (tool.Result, error) {
+// result returns the result of a call, which contains the session's current directory.
+func (w *Worktree) result(text string, err error) (tool.Result, error) {
 	res := tool.Text(text)
 	if r, ok := errors.AsType[toolError](err); ok {
 		res, err = tool.Failure(r.text), nil
@@ -129,10 +129,10 @@ func (w *Worktree) answer(text string, err error) (tool.Result, error) {
 	return res, err
 }
 
-// Return restores the current directory of a resumed session. If the directory is in a worktree
+// Restore restores the current directory of a resumed session. If the directory is in a worktree
 // that git created, ExitWorktree leaves that worktree in the same way as before. It returns an
 // error if the directory no longer exists or is outside the session's folders.
-func (w *Worktree) Return(dir string) error {
+func (w *Worktree) Restore(dir string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.folders.SetCwd(dir); err != nil {
@@ -170,8 +170,8 @@ func checkName(name string) error {
 
 func branchOf(name string) string { return "worktree-" + name }
 
-// line returns a git command as text, for the user and the guard.
-func line(args []string) string { return "git " + strings.Join(args, " ") }
+// commandLine returns a git command as text, for the user and the guard.
+func commandLine(args []string) string { return "git " + strings.Join(args, " ") }
 
 // The tools.
 const (
@@ -184,7 +184,7 @@ func EnterRequest(cwd, name string) (policy.Request, error) {
 	if err := checkName(name); err != nil {
 		return policy.Request{}, err
 	}
-	return policy.Request{Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Dir, name), branchOf(name))), Cwd: cwd}, nil
+	return policy.Request{Operation: policy.OpCommand, Resource: commandLine(addArgs(filepath.Join(Dir, name), branchOf(name))), Cwd: cwd}, nil
 }
 
 // ExitRequest returns the request of ExitWorktree, without its tool, for a folder inside a worktree
@@ -215,7 +215,7 @@ func exitRequest(at *checkout, in exitInput) (policy.Request, error) {
 	case at == nil || in.Action == "keep":
 		return policy.Request{Resource: ExitTool, ReadOnly: true}, nil
 	}
-	return policy.Request{Operation: policy.OpCommand, Resource: line(removeArgs(at.path, in.Discard)), Cwd: at.repo}, nil
+	return policy.Request{Operation: policy.OpCommand, Resource: commandLine(removeArgs(at.path, in.Discard)), Cwd: at.repo}, nil
 }
 
 func addArgs(path, branch string) []string { return []string{"worktree", "add", "-b", branch, path} }
@@ -245,17 +245,17 @@ func (c *checkout) notice() string {
 
 func (w *Worktree) enterDir(ctx context.Context, name string) (*checkout, error) {
 	if err := checkName(name); err != nil {
-		return nil, refuse("%v", err)
+		return nil, toolErrorf("%v", err)
 	}
 	if w.current != nil {
-		return nil, refuse("the current directory is in the worktree %s; leave it with ExitWorktree first", w.current.path)
+		return nil, toolErrorf("the current directory is in the worktree %s; leave it with ExitWorktree first", w.current.path)
 	}
-	at, err := w.make(ctx, name)
+	at, err := w.makeCheckout(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if err := w.folders.SetCwd(at.path); err != nil {
-		return nil, refuse("%v", err)
+		return nil, toolErrorf("%v", err)
 	}
 	w.current = at
 	return at, nil
@@ -268,7 +268,7 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	defer w.mu.Unlock()
 	at := w.current
 	if at == nil {
-		return "", refuse("the current directory is not in a worktree")
+		return "", toolErrorf("the current directory is not in a worktree")
 	}
 	if in.Action == "remove" && at.created && !in.Discard {
 		if err := w.checkClean(ctx, at); err != nil {
@@ -277,7 +277,7 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	}
 	from := w.folders.Cwd()
 	if err := w.folders.SetCwd(at.back); err != nil {
-		return "", refuse("%v", err)
+		return "", toolErrorf("%v", err)
 	}
 	w.current = nil
 	w.moved(ctx, from, w.folders.Cwd())
@@ -297,28 +297,28 @@ func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 		return err
 	}
 	if changes != "" {
-		return refuse("the worktree has uncommitted changes:\n%s\nCommit them, keep the worktree, or set discard_changes.", truncate.String(changes, maxShown))
+		return toolErrorf("the worktree has uncommitted changes:\n%s\nCommit them, keep the worktree, or set discard_changes.", truncate.String(changes, maxShown))
 	}
-	in, err := inner(at)
+	in, err := innerWorktree(at)
 	if err != nil {
 		return err
 	}
 	if in != "" {
-		return refuse("the worktree contains another worktree: %s\nRemove that one first, keep this one, or set discard_changes.", in)
+		return toolErrorf("the worktree contains another worktree: %s\nRemove that one first, keep this one, or set discard_changes.", in)
 	}
 	commits, err := w.commits(ctx, at)
 	if err != nil {
 		return err
 	}
 	if commits != "" {
-		return refuse("the worktree has commits that no other branch contains:\n%s\nMerge them, keep the worktree, or set discard_changes.", truncate.String(commits, maxShown))
+		return toolErrorf("the worktree has commits that no other branch contains:\n%s\nMerge them, keep the worktree, or set discard_changes.", truncate.String(commits, maxShown))
 	}
 	return nil
 }
 
-// inner returns a worktree inside this one, such as the worktree of a sub-agent, or "". Git ignores
+// innerWorktree returns a worktree inside this one, such as the worktree of a sub-agent, or "". Git ignores
 // its content here.
-func inner(at *checkout) (string, error) {
+func innerWorktree(at *checkout) (string, error) {
 	list, err := os.ReadDir(filepath.Join(at.path, Dir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a placeholder that the sandbox creates may be a file
 		return "", nil
@@ -343,7 +343,7 @@ func (w *Worktree) commits(ctx context.Context, at *checkout) (string, error) {
 }
 
 func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error {
-	repo, err := w.at(ctx, at.repo)
+	repo, err := w.openGitDir(ctx, at.repo)
 	if err != nil {
 		return err
 	}

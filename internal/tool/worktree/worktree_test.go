@@ -30,7 +30,7 @@ type repoEnv struct {
 	removed []string
 }
 
-func newHouse(t testing.TB, o *worktree.Options) *repoEnv {
+func newRepoEnv(t testing.TB, o *worktree.Options) *repoEnv {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		testneed.Need(t, "git is not installed: apt-get install git")
@@ -99,7 +99,7 @@ func (h *repoEnv) call(name, input string, fails bool, words string) {
 }
 
 func TestWorktree(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	place := filepath.Join(h.repo, worktree.Dir, "fix-it")
 	h.call("ExitWorktree", `{"action":"keep"}`, true, "the current directory is not in a worktree")
 	h.call("EnterWorktree", `{"name":"fix-it"}`, false, "on the branch worktree-fix-it")
@@ -141,7 +141,7 @@ func TestWorktree(t *testing.T) {
 // What the configuration of a repository has git run is not run: it came with the folder,
 // and git is not in the sandbox here.
 func TestRepositoryProgramsNotRun(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	ran := filepath.Join(h.repo, "ran")
 	run := "touch " + ran + "; cat"
 	h.write(".gitattributes", "*.txt filter=a=b\n*.md filter=lines\n*.x filter=asks\n")
@@ -183,7 +183,7 @@ func TestProgramsOfASubmodule(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newRepoEnv(t, nil)
 			at, err := h.w.Enter(t.Context(), "x", "")
 			if err != nil {
 				t.Fatal(err)
@@ -215,7 +215,7 @@ func TestProgramsOfASubmodule(t *testing.T) {
 
 // A commit that is on no branch at all would be lost, too.
 func TestCommitsBesideTheBranch(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	at, err := h.w.Enter(t.Context(), "x", "")
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestCommitsBesideTheBranch(t *testing.T) {
 // A worktree that lies in another, as that of a sub-agent does, is nowhere else either; and
 // when it is gone nothing of it keeps the other.
 func TestWorktreeInAWorktree(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	at, err := h.w.Enter(t.Context(), "x", "")
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestWorktreeInAWorktree(t *testing.T) {
 
 // What git itself says is wrong is not taken for a commit that would be lost.
 func TestLeaveSaysWhatIsWrong(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	at, err := h.w.Enter(t.Context(), "x", "")
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestLeaveSaysWhatIsWrong(t *testing.T) {
 // A repository that lacks an object does not have it fetched: whoever wrote the
 // configuration says by which program.
 func TestNothingIsFetched(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	ran := filepath.Join(h.repo, "ran")
 	id := strings.TrimSpace(h.git("rev-parse", "HEAD:a.txt"))
 	for key, value := range map[string]string{
@@ -305,7 +305,7 @@ func TestNothingIsFetched(t *testing.T) {
 }
 
 func TestWorktreeThatIsDiscarded(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	h.call("EnterWorktree", `{"name":"x"}`, false, "")
 	if err := os.WriteFile(filepath.Join(h.folders.Cwd(), "b.txt"), []byte("two"), 0o644); err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func TestWorktreeThatIsDiscarded(t *testing.T) {
 }
 
 func TestWorktreeRequests(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	reqs, err := h.tools["EnterWorktree"].Requests(&tool.Call{Input: json.RawMessage(`{"name":"x"}`)})
 	if err != nil || len(reqs) != 1 || reqs[0].Resource != "git worktree add -b worktree-x .holdfast/worktrees/x" || reqs[0].ReadOnly {
 		t.Errorf("%+v %v", reqs, err)
@@ -339,7 +339,7 @@ func TestWorktreeRequests(t *testing.T) {
 }
 
 func TestWorktreeInTheWay(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	if err := os.MkdirAll(filepath.Join(h.repo, worktree.Dir, "taken"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newRepoEnv(t, nil)
 			place := filepath.Join(h.repo, worktree.Dir, "x")
 			h.git("worktree", "add", "-b", "worktree-x", place)
 			spoil(h, place, ".git/worktrees/x")
@@ -419,7 +419,7 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 
 // A whole one is never taken away, also when git cannot read it any more.
 func TestWorktreeThatGitCannotRead(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	place := filepath.Join(h.repo, worktree.Dir, "x")
 	h.git("worktree", "add", "-b", "worktree-x", place)
 	h.write(worktree.Dir+"/x/mine.txt", "mine")
@@ -434,7 +434,7 @@ func TestWorktreeThatGitCannotRead(t *testing.T) {
 
 // What a person has locked is whole.
 func TestWorktreeThatIsLocked(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	place := filepath.Join(h.repo, worktree.Dir, "x")
 	h.git("worktree", "add", "-b", "worktree-x", place)
 	h.git("worktree", "lock", "--reason", "on a stick", place)
@@ -446,7 +446,7 @@ func TestWorktreeThatIsLocked(t *testing.T) {
 }
 
 func TestWorktreeOfAHook(t *testing.T) {
-	h := newHouse(t, &worktree.Options{Create: func(_ context.Context, name string) (string, error) {
+	h := newRepoEnv(t, &worktree.Options{Create: func(_ context.Context, name string) (string, error) {
 		if name == "no" {
 			return "", errors.New("not today")
 		}
@@ -464,7 +464,7 @@ func TestWorktreeOfAHook(t *testing.T) {
 }
 
 func TestNoRepository(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newRepoEnv(t, nil)
 	if err := os.RemoveAll(filepath.Join(h.repo, ".git")); err != nil {
 		t.Fatal(err)
 	}

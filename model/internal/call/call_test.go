@@ -135,7 +135,7 @@ func TestKind(t *testing.T) {
 		{0, `{"error":{"message":"m","type":"from_the_future"}}`, model.ErrorOverloaded, "m"},
 		{0, `{"error":null}`, model.ErrorOverloaded, ""},
 	} {
-		c := readComplaint([]byte(tt.body))
+		c := parseAPIError([]byte(tt.body))
 		if got := c.kind(tt.status); got != tt.want || c.message != tt.text {
 			t.Errorf("%d %s: %s %q, want %s %q", tt.status, tt.body, got, c.message, tt.want, tt.text)
 		}
@@ -268,12 +268,12 @@ func TestToolInput(t *testing.T) {
 	}
 }
 
-func TestKeyFault(t *testing.T) {
-	if err := KeyFault("sk-made-up"); err != nil {
+func TestCheckKey(t *testing.T) {
+	if err := CheckKey("sk-made-up"); err != nil {
 		t.Error(err)
 	}
 	for _, key := range []string{"sk-made\nup", "sk-made-üp"} {
-		if err := KeyFault(key); err == nil || strings.Contains(err.Error(), "made") {
+		if err := CheckKey(key); err == nil || strings.Contains(err.Error(), "made") {
 			t.Errorf("%q: %v", key, err)
 		}
 	}

@@ -129,7 +129,7 @@ func titleOf(page []byte) string {
 // Reported returns the error that a provider sent as JSON within a successful answer: either an
 // error object, or a document that contains one under "error".
 func (p Provider) Reported(document []byte) *model.Error {
-	complaint := readComplaint(document)
+	complaint := parseAPIError(document)
 	return &model.Error{Kind: complaint.kind(0), Provider: p.Name, Message: p.Secrets.Mask(complaint.message)}
 }
 
@@ -138,7 +138,7 @@ func (p Provider) cancelled(ctx context.Context) *model.Error {
 }
 
 func (p Provider) status(x *Exchange) *model.Error {
-	complaint := readComplaint(x.text)
+	complaint := parseAPIError(x.text)
 	e := &model.Error{
 		Kind: complaint.kind(x.status), Provider: p.Name, Status: x.status,
 		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(complaint.message),
@@ -189,10 +189,10 @@ type apiError struct {
 	status        int // if the document names one
 }
 
-// readComplaint parses the error documents of Anthropic, OpenAI, OpenRouter (a number as code),
+// parseAPIError parses the error documents of Anthropic, OpenAI, OpenRouter (a number as code),
 // Ollama (a string as error), vLLM and FastAPI. For any other document, the message is the whole
 // text.
-func readComplaint(document []byte) apiError {
+func parseAPIError(document []byte) apiError {
 	var doc struct {
 		Error   json.RawMessage `json:"error"`
 		Detail  json.RawMessage `json:"detail"`
@@ -204,7 +204,7 @@ func readComplaint(document []byte) apiError {
 		return apiError{message: string(document)}
 	}
 	if len(doc.Error) > 0 && doc.Error[0] == '{' {
-		return readComplaint(doc.Error)
+		return parseAPIError(doc.Error)
 	}
 	c := apiError{message: doc.Message, code: doc.Type}
 	for _, alternative := range []json.RawMessage{doc.Error, doc.Detail} {
@@ -283,8 +283,8 @@ type maskedError struct {
 func (h *maskedError) Error() string        { return h.text }
 func (h *maskedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// KeyFault returns the reason why a key cannot be sent, without showing the key.
-func KeyFault(key string) error {
+// CheckKey returns the reason why a key cannot be sent, without showing the key.
+func CheckKey(key string) error {
 	for _, r := range key {
 		if r < ' ' || r > '~' {
 			return fmt.Errorf("the API key has a character that cannot be sent (%U)", r)

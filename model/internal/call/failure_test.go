@@ -50,7 +50,7 @@ func TestPagesAndEmptyAccounts(t *testing.T) {
 	if e := p.WebPage(strings.NewReader("<title>Sign in</title>")); e.Retryable() || !strings.Contains(e.Message, "login in a browser") {
 		t.Errorf("%v", e)
 	}
-	said := readComplaint([]byte(`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`))
+	said := parseAPIError([]byte(`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`))
 	if said.kind(400) != model.ErrorAuth {
 		t.Errorf("no credit is %s", said.kind(400))
 	}

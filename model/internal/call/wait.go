@@ -13,7 +13,7 @@ import (
 
 // Timeout ends a call if its provider sends nothing for too long.
 //
-//	Begin ─connect─► connection ─firstByte─► Answered ─idle─► Heard ─idle─► Heard … Stop
+//	Start ─Connect─► connection ─FirstByte─► Answered ─Idle─► Activity ─Idle─► Activity … Stop
 //
 // It is one timer, which each step resets. Its methods may be called from any goroutine.
 type Timeout struct {
@@ -54,14 +54,14 @@ func (w *Timeout) Answered() {
 func (w *Timeout) Activity() { w.Answered() }
 
 // Reader reads an answer that is not streamed. Every byte resets the timer, as an event does.
-func (w *Timeout) Reader(r io.Reader) io.Reader { return heardReader{r, w} }
+func (w *Timeout) Reader(r io.Reader) io.Reader { return activityReader{r, w} }
 
-type heardReader struct {
+type activityReader struct {
 	io.Reader
 	w *Timeout
 }
 
-func (h heardReader) Read(p []byte) (int, error) {
+func (h activityReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	if n > 0 {
 		h.w.Activity()

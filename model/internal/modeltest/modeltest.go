@@ -58,7 +58,7 @@ func Streams(t *testing.T, open func(url string) model.Model) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			s, err := readScene(file)
+			s, err := readRecording(file)
 			if err != nil {
 				t.Fatal(err)
 			}

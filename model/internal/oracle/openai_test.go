@@ -29,7 +29,7 @@ func TestOpenAI(t *testing.T) {
 	s := serve(t, openaiEvents)
 	headers := []string{"Content-Type", "Authorization"}
 
-	m, err := openai.New("gpt-5.1", &openai.Options{APIKey: "made-up", HTTPClient: s.instead()})
+	m, err := openai.New("gpt-5.1", &openai.Options{APIKey: "made-up", HTTPClient: s.clientForAnyHost()})
 	if err != nil {
 		t.Fatal(err)
 	}

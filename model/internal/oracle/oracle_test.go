@@ -38,9 +38,9 @@ func serve(t *testing.T, events string) *server {
 	return s
 }
 
-// instead returns a client that reaches the server whatever address it is given: a model
+// clientForAnyHost returns a client that reaches the server whatever address it is given: a model
 // sends the newest form of a request to its provider's own address only.
-func (s *server) instead() *http.Client {
+func (s *server) clientForAnyHost() *http.Client {
 	return &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 		req.URL.Scheme, req.URL.Host = "http", s.Listener.Addr().String()
 		return http.DefaultTransport.RoundTrip(req)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// FuzzStudy gives programs any words: study never panics, says the same twice, and
+// FuzzEffects gives programs any words: effectsOf never panics, says the same twice, and
 // calls nothing safe that runs, writes or is unclear.
-func FuzzStudy(f *testing.F) {
+func FuzzEffects(f *testing.F) {
 	for _, file := range []string{"runs.txt", "unclear.txt", "benign.txt"} {
 		for _, line := range linesOf(f, file) {
 			f.Add(line, "rm x\n", uint8(1))
@@ -32,7 +32,7 @@ func FuzzStudy(f *testing.F) {
 			t.Errorf("%q is studied as %+v, then as %+v", argv, e, again)
 		}
 		p := lookup(inv.name)
-		if e.safe && (e.changes() || e.unclear != "" || len(e.runs) > 0 && (p == nil || !p.marks.wrapper) && !e.wrapper) {
+		if e.safe && (e.changesFiles() || e.unclear != "" || len(e.runs) > 0 && (p == nil || !p.marks.wrapper) && !e.wrapper) {
 			t.Errorf("%q is safe: %+v", argv, e)
 		}
 		if e.wrapper && len(e.runs) == 0 {

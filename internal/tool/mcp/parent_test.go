@@ -20,10 +20,10 @@ func withRows(text string) *sdk.Server {
 }
 
 // A client beside another one reads the resources of both, and has the tools of its own.
-func TestAClientBesideAnother(t *testing.T) {
-	run, _ := open(t, nil, inProcess(t, "a", withRows("run")))
+func TestParentClient(t *testing.T) {
+	run, _ := open(t, nil, inProcessServer(t, "a", withRows("run")))
 	run.Tools(t.Context())
-	c, _ := open(t, &Options{Parent: run}, inProcess(t, "b", withRows("own")))
+	c, _ := open(t, &Options{Parent: run}, inProcessServer(t, "b", withRows("own")))
 	if got := names(c.Tools(t.Context())); got != "mcp__b__die mcp__b__echo ListMcpResources ReadMcpResource" {
 		t.Errorf("got %q", got)
 	}
@@ -47,7 +47,7 @@ func TestAClientBesideAnother(t *testing.T) {
 // Who looks at the tools besides takes no news from who is told of them.
 func TestSubagentListChanges(t *testing.T) {
 	s := newServer()
-	c, _ := open(t, nil, inProcess(t, "a", s))
+	c, _ := open(t, nil, inProcessServer(t, "a", s))
 	c.Tools(t.Context())
 	c.mu.Lock()
 	c.lastTools = "something else" // the list has changed, and nobody was told yet

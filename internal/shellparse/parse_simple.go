@@ -43,7 +43,7 @@ func (f *frame) parseSimple(s *scope, in *stdin) bool {
 		last = i
 		words = append(words, word{text: f.src[start:i], static: true})
 	}
-	if reserved(words[0].text) {
+	if isReserved(words[0].text) {
 		return false
 	}
 	f.step()

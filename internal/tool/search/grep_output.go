@@ -14,12 +14,12 @@ import (
 
 const maxLine = 500 // bytes of a line that are shown
 
-// answer collects what Grep has found, up to the limit.
+// grepOutput collects what Grep has found, up to the limit.
 //
 //	content             path:12:the line     path-13-context     -- between groups
 //	files_with_matches  path
 //	count               path:3
-type answer struct {
+type grepOutput struct {
 	mode          string
 	cwd           string
 	limit         int // lines; 0 for none
@@ -36,8 +36,8 @@ type answer struct {
 	skipped int // number of folders that could not be read
 }
 
-func newAnswer(in grepInput, cwd string) *answer {
-	a := &answer{mode: in.Mode, cwd: cwd, limit: maxLines, numbers: in.Numbers == nil || *in.Numbers}
+func newGrepOutput(in grepInput, cwd string) *grepOutput {
+	a := &grepOutput{mode: in.Mode, cwd: cwd, limit: maxLines, numbers: in.Numbers == nil || *in.Numbers}
 	if a.mode == "" {
 		a.mode = modeFiles
 	}
@@ -49,7 +49,7 @@ func newAnswer(in grepInput, cwd string) *answer {
 }
 
 // line adds a line, or records that the line no longer fits.
-func (a *answer) line(s string) bool {
+func (a *grepOutput) line(s string) bool {
 	if a.limit > 0 && a.lines >= a.limit || a.b.Len()+len(s) >= maxBytes {
 		a.full = true
 		return false
@@ -61,7 +61,7 @@ func (a *answer) line(s string) bool {
 }
 
 // file adds the matches of one file.
-func (a *answer) file(abs string, content []byte, m *matcher) {
+func (a *grepOutput) file(abs string, content []byte, m *matcher) {
 	if a.full {
 		return
 	}
@@ -91,8 +91,8 @@ func (a *answer) file(abs string, content []byte, m *matcher) {
 }
 
 // content adds the matching lines with their context.
-func (a *answer) content(name string, content []byte, m *matcher, first span) {
-	p := &pager{answer: a, name: name, content: content, number: 1}
+func (a *grepOutput) content(name string, content []byte, m *matcher, first span) {
+	p := &pager{grepOutput: a, name: name, content: content, number: 1}
 	shownTo := -1 // end of the last line that was shown
 	for at := first; at.from >= 0 && !a.full; {
 		next := m.next(content, at.to+1)
@@ -116,7 +116,7 @@ func (a *answer) content(name string, content []byte, m *matcher, first span) {
 
 // pager writes numbered lines of one file.
 type pager struct {
-	*answer
+	*grepOutput
 	name    string
 	content []byte
 	at      int // the position of number
@@ -181,7 +181,7 @@ func clipLine(line []byte, m *matcher) string {
 }
 
 // result returns the complete answer.
-func (a *answer) result(pattern string) tool.Result {
+func (a *grepOutput) result(pattern string) tool.Result {
 	found := a.b.String()
 	var notes []string
 	switch {
@@ -197,12 +197,12 @@ func (a *answer) result(pattern string) tool.Result {
 	if a.large > 0 {
 		notes = append(notes, fmt.Sprintf("[%d files larger than %d MiB were not searched]", a.large, maxFile>>20))
 	}
-	notes = append(notes, unreadable(a.skipped))
-	return answered(found, notes...)
+	notes = append(notes, unreadableNote(a.skipped))
+	return resultWithNotes(found, notes...)
 }
 
-// answered returns what was found, with notes.
-func answered(found string, notes ...string) tool.Result {
+// resultWithNotes returns what was found, with notes.
+func resultWithNotes(found string, notes ...string) tool.Result {
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	var r tool.Result
 	for _, text := range []string{strings.TrimSuffix(found, "\n"), strings.Join(notes, "\n")} {

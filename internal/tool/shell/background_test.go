@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-func TestBashThatGoesOnInTheBackground(t *testing.T) {
+func TestBashInTheBackground(t *testing.T) {
 	everywhere(t, func(t *testing.T, open opener) {
 		b := open(t, &shell.Options{Background: true, Timeout: 50 * time.Millisecond})
 		call := &tool.Call{ID: "c1", Tool: "Bash", Input: json.RawMessage(`{"command":"mkdir -p sub; cd sub; echo begun; sleep 0.3; echo done","run_in_background":true}`)}
@@ -38,7 +38,7 @@ func TestBashInTheBackgroundMayBeTimed(t *testing.T) {
 	}
 }
 
-func TestBashWithoutABackground(t *testing.T) {
+func TestBashWithoutBackgroundTasks(t *testing.T) {
 	b := open(t, nil)
 	if strings.Contains(string(b.bash.Spec().Input), "run_in_background") {
 		t.Error("the model is told of what is not there")

@@ -24,7 +24,7 @@ type recording struct {
 	sections map[string]string
 }
 
-func readScene(file string) (*recording, error) {
+func readRecording(file string) (*recording, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err

@@ -11,11 +11,11 @@ import (
 // Ask sends items to m and returns the deltas, the answer and the error.
 func Ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, transcript.Item, error) {
 	t.Helper()
-	return Stream(t, m, &model.Request{Messages: Wires(t, m, items...)})
+	return Stream(t, m, &model.Request{Messages: EncodeAll(t, m, items...)})
 }
 
-// Wires returns items as m sends them.
-func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.EncodedItem {
+// EncodeAll returns items as m sends them.
+func EncodeAll(t testing.TB, m model.Model, items ...transcript.Item) []model.EncodedItem {
 	t.Helper()
 	var out []model.EncodedItem
 	for _, it := range items {

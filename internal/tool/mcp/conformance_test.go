@@ -20,9 +20,9 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// notOffered are the scenarios of the suite that are extensions of the protocol which
+// skippedScenarios are the scenarios of the suite that are extensions of the protocol which
 // this client does not speak, and why. Whoever logs in here is a person.
-var notOffered = map[string]string{
+var skippedScenarios = map[string]string{
 	"auth/client-credentials-jwt":           "a login without a person, with a key of the client's",
 	"auth/client-credentials-basic":         "a login without a person, with a secret of the client's",
 	"auth/enterprise-managed-authorization": "a login by the tokens of a company's identity provider",
@@ -75,7 +75,7 @@ func conformance(t *testing.T, suite string, args ...string) {
 	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "HOME="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	for _, m := range failedScenario.FindAllStringSubmatch(string(out), -1) {
-		if notOffered[m[1]] == "" {
+		if skippedScenarios[m[1]] == "" {
 			t.Errorf("%s failed", m[1])
 		}
 	}

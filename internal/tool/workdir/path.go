@@ -37,7 +37,7 @@ const maxLinks = 40
 func (p Path) Stat() (fs.FileInfo, error) {
 	info, err := p.Root.Lstat(p.Rel)
 	if err != nil {
-		return nil, &PathError{Path: p.Abs, Err: bare(err)}
+		return nil, &PathError{Path: p.Abs, Err: bareError(err)}
 	}
 	return info, nil
 }
@@ -54,7 +54,7 @@ func (p Path) Open() (*os.File, fs.FileInfo, error) {
 	}
 	f, err := openPlain(p.Root, p.Rel)
 	if err != nil {
-		return nil, nil, &PathError{Path: p.Abs, Err: bare(err)}
+		return nil, nil, &PathError{Path: p.Abs, Err: bareError(err)}
 	}
 	info, err := f.Stat()
 	switch {
@@ -125,9 +125,9 @@ func Regular(info fs.FileInfo) error {
 	return errors.New("is a device, not a regular file")
 }
 
-// walk follows the links of a relative path inside root and returns the path without them. Parts of
+// resolveLinks follows the links of a relative path inside root and returns the path without them. Parts of
 // the path that do not exist are kept unchanged.
-func walk(root *os.Root, rel string) (string, error) {
+func resolveLinks(root *os.Root, rel string) (string, error) {
 	todo := strings.Split(rel, "/")
 	var done []string
 	links := 0

@@ -48,7 +48,7 @@ func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bo
 	if !remove || !in.created {
 		return false, "", nil
 	}
-	other, err := inner(in)
+	other, err := innerWorktree(in)
 	if err != nil {
 		return false, "", err
 	}

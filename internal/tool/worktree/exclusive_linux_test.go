@@ -16,7 +16,7 @@ func TestCreateExclusive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, &worktree.Options{Git: filepath.Join(dir, "git")})
+	h := newRepoEnv(t, &worktree.Options{Git: filepath.Join(dir, "git")})
 	h.call("EnterWorktree", `{"name":"x"}`, false, "on the branch worktree-x")
 	seen, err := os.ReadFile(filepath.Join(dir, "seen"))
 	if err != nil {

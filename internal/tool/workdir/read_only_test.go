@@ -12,7 +12,7 @@ import (
 // What lies in a folder besides is read, not written, and leads nowhere else.
 func TestLocateReadFindsFoldersBesides(t *testing.T) {
 	base := realDir(t)
-	lay(t, base, "w/a.txt", "skill/SKILL.md", "skill/d/b.txt", "skill/in -> d/b.txt", "skill/out -> ../secret", "skill/abs -> "+base+"/secret",
+	makeTree(t, base, "w/a.txt", "skill/SKILL.md", "skill/d/b.txt", "skill/in -> d/b.txt", "skill/out -> ../secret", "skill/abs -> "+base+"/secret",
 		"skill-evil/x", "secret", "alias -> skill", "w/link -> ../skill/SKILL.md")
 	f := openFolders(t, base+"/w")
 	f.AddReadOnly(base + "/alias")
@@ -49,7 +49,7 @@ func TestLocateReadFindsFoldersBesides(t *testing.T) {
 // A folder besides is found by the path that its links lead to, also when nothing was read in it before.
 func TestLocateReadFindsFoldersBesidesByTheirRealPath(t *testing.T) {
 	base := realDir(t)
-	lay(t, base, "w/a.txt", "skill/SKILL.md", "alias -> skill")
+	makeTree(t, base, "w/a.txt", "skill/SKILL.md", "alias -> skill")
 	f := openFolders(t, base+"/w")
 	f.AddReadOnly(base + "/skill/none")
 	f.AddReadOnly(base + "/alias")

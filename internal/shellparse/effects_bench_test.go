@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func BenchmarkStudy(b *testing.B) {
+func BenchmarkEffects(b *testing.B) {
 	for _, line := range []string{
 		"git status",
 		"go test -run TestX -count=1 ./policy/...",

@@ -49,7 +49,7 @@ func TestUnsafeLines(t *testing.T) {
 }
 
 // A program out of a folder that is not the system's is not the one of that name.
-func TestStrangerIsOpaque(t *testing.T) {
+func TestProgramOutsideSystemIsOpaque(t *testing.T) {
 	for line, want := range map[string]bool{"/usr/bin/ls a": false, "/bin/cat a": false, "./ls a": true, "/opt/x/ls a": true, "/usr/bin/../../x/ls": true, "bin/ls": true} {
 		r := Parse(line, &Options{Dir: "/w"})
 		if got := r.Commands[0].Opaque != ""; got != want {

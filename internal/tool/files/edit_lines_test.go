@@ -6,7 +6,7 @@ import (
 )
 
 // An edit that fits several places says in which lines they are.
-func TestAnEditThatFitsSeveralPlacesNamesTheirLines(t *testing.T) {
+func TestAmbiguousEditNamesLines(t *testing.T) {
 	for _, tt := range []struct{ file, old, want string }{
 		{"a\nb\na\nc\na\n", "a\n", "3 times, at lines 1, 3, 5;"},
 		{"x\r\ny\r\nx\r\n", "x", "2 times, at lines 1, 3;"},

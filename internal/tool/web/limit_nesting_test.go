@@ -8,7 +8,7 @@ import (
 
 // A page decides neither how long it is worked on nor how much becomes of it: what grew
 // with the square of a page, or with a number in it, is in proportion to its size.
-func TestPagesThatGrow(t *testing.T) {
+func TestPageTimeIsLinear(t *testing.T) {
 	u := &url.URL{Scheme: "https", Host: "example.com"}
 	for name, page := range map[string]string{
 		"quotations":  strings.Repeat("<blockquote>", 300) + strings.Repeat("<p>word", 400),
@@ -30,7 +30,7 @@ func TestPagesThatGrow(t *testing.T) {
 }
 
 // What people write stays what it is.
-func TestTamed(t *testing.T) {
+func TestLimitNestingKeepsNormalPages(t *testing.T) {
 	for page, want := range map[string]string{
 		"<ul><li>a<ul><li>b</ul></ul>":                                     "- a\n  \n  - b",
 		"<blockquote><blockquote>a":                                        "> > a",

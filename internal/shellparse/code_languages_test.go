@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestIn(t *testing.T) {
+func TestContains(t *testing.T) {
 	for _, tt := range []struct {
 		list, word string
 		want       bool

@@ -34,7 +34,7 @@ func (h *Eraser) Find(ctx context.Context, e *session.Erasing) ([]session.Extern
 	}
 	var list []session.ExternalCopy
 	for _, f := range files {
-		hit, err := h.hit(ctx, f, e)
+		hit, err := h.matches(ctx, f, e)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (h *Eraser) Find(ctx context.Context, e *session.Erasing) ([]session.Extern
 	return list, nil
 }
 
-func (h *Eraser) hit(ctx context.Context, f file, e *session.Erasing) (bool, error) {
+func (h *Eraser) matches(ctx context.Context, f file, e *session.Erasing) (bool, error) {
 	for _, use := range e.Uses {
 		if f.use == use || f.use == "" && strings.HasPrefix(f.rest, usePart(use)) {
 			return true, nil
