@@ -33,7 +33,7 @@ func (e *Error) Hint() string { return e.Help }
 // Check returns an error for the first invalid field or combination of fields. It reads no files,
 // so a valid spec can still name a folder or a model that does not exist. The error is an *[Error].
 func (s *Spec) Check() error {
-	for _, check := range []func() *Error{s.checkPlace, s.checkSession, s.checkPermissions, s.checkNumbers, s.checkEnvironment} {
+	for _, check := range []func() *Error{s.checkLocation, s.checkSession, s.checkPermissions, s.checkNumbers, s.checkEnvironment} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-func (s *Spec) checkPlace() *Error {
+func (s *Spec) checkLocation() *Error {
 	for _, p := range s.paths() {
 		if !filepath.IsAbs(p.path) {
 			return &Error{p.field, fmt.Sprintf("is %q and must be absolute", p.path), ""}

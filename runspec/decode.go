@@ -34,7 +34,7 @@ var schema = sync.OnceValue(func() []byte {
 	}})
 	if err == nil {
 		s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", "urn:holdfast:runspec:1", "A run of Holdfast"
-		plain(s)
+		removeNull(s)
 		var b []byte
 		if b, err = json.Marshal(s); err == nil {
 			return b
@@ -43,16 +43,16 @@ var schema = sync.OnceValue(func() []byte {
 	panic("runspec: " + err.Error()) // cannot happen: the schema depends only on the types of this package
 })
 
-// plain removes "or null", which no field accepts.
-func plain(s *jsonschema.Schema) {
+// removeNull removes "or null", which no field accepts.
+func removeNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	if len(s.Types) == 2 && s.Types[0] == "null" {
 		s.Type, s.Types = s.Types[1], nil
 	}
-	plain(s.Items)
+	removeNull(s.Items)
 	for _, p := range s.Properties {
-		plain(p)
+		removeNull(p)
 	}
 }

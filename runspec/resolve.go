@@ -34,15 +34,15 @@ func (s *Spec) paths() (list []namedPath) {
 		add("mcp.configs", file)
 	}
 	for _, m := range [...]namedPath{{"model", s.Model}, {"model_options.fallback", s.ModelOptions.Fallback}} {
-		if path, ok := strings.CutPrefix(m.path, scripted); ok {
+		if path, ok := strings.CutPrefix(m.path, scriptedPrefix); ok {
 			add(m.field, path)
 		}
 	}
 	return list
 }
 
-// scripted is the prefix of a model name whose rest is the path of a scripted model.
-const scripted = "scripted/"
+// scriptedPrefix is the prefix of a model name whose rest is the path of a scripted model.
+const scriptedPrefix = "scripted/"
 
 // maxInline is the maximum size of a file that [Spec.Resolve] stores in the spec, in bytes.
 const maxInline = 1 << 20
@@ -60,8 +60,8 @@ func (s *Spec) Resolve(dir string) error {
 	}
 	s.Cwd, s.StrategyPath = abs(s.Cwd), abs(s.StrategyPath)
 	for _, m := range []*string{&s.Model, &s.ModelOptions.Fallback} {
-		if path, ok := strings.CutPrefix(*m, scripted); ok && path != "" {
-			*m = scripted + abs(path)
+		if path, ok := strings.CutPrefix(*m, scriptedPrefix); ok && path != "" {
+			*m = scriptedPrefix + abs(path)
 		}
 	}
 	dirs := make([]string, len(s.AddDirs))

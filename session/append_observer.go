@@ -29,7 +29,7 @@ func (s *Sessions) observeAppend(ctx context.Context, id string, head Record) er
 		return nil
 	}
 	if err := s.opt.AppendObserver.Appended(ctx, id, head); err != nil {
-		return unwitnessed(id, head.Seq, "the record is stored but could not be added to the audit trail", err)
+		return observerError(id, head.Seq, "the record is stored but could not be added to the audit trail", err)
 	}
 	return nil
 }
@@ -57,12 +57,12 @@ func (s *Sessions) observeDelete(ctx context.Context, id string) error {
 		return nil
 	}
 	if err := s.opt.AppendObserver.Deleted(ctx, id); err != nil {
-		return unwitnessed(id, 0, "nothing was deleted", err)
+		return observerError(id, 0, "nothing was deleted", err)
 	}
 	return nil
 }
 
-func unwitnessed(id string, seq int64, detail string, err error) error {
+func observerError(id string, seq int64, detail string, err error) error {
 	e := &Error{Op: "observe append", Session: id, Seq: seq, Detail: detail, Hint: Hint(err), Err: err}
 	if e.Hint == "" {
 		e.Hint = "check that the folder of the audit trail is writable and has free space, then try again"

@@ -18,7 +18,7 @@ type childSession struct {
 // Children lists the sessions that tool calls of this one started, oldest first. Sessions that
 // cannot be read are left out.
 func (s *Sessions) Children(ctx context.Context, id string) ([]Meta, error) {
-	list, err := s.begun(ctx, id)
+	list, err := s.childSessions(ctx, id)
 	metas := make([]Meta, len(list))
 	for i, b := range list {
 		metas[i] = b.Meta
@@ -26,7 +26,7 @@ func (s *Sessions) Children(ctx context.Context, id string) ([]Meta, error) {
 	return metas, err
 }
 
-func (s *Sessions) begun(ctx context.Context, id string) ([]childSession, error) {
+func (s *Sessions) childSessions(ctx context.Context, id string) ([]childSession, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
 		return nil, err

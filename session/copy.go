@@ -38,15 +38,15 @@ func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessio
 // The function progress may be nil. It is called after each session and must not use Faults and
 // Last after it returns.
 func (s *Sessions) ReplicateAll(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
-	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress})
+	return s.copyAll(ctx, &copying{replication: s.newReplication(to), progress: progress})
 }
 
 // PreviewCopy is [Sessions.ReplicateAll] without copying: its report shows what would be copied.
 func (s *Sessions) PreviewCopy(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
-	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress, preview: true})
+	return s.copyAll(ctx, &copying{replication: s.newReplication(to), progress: progress, preview: true})
 }
 
-func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) {
+func (s *Sessions) copyAll(ctx context.Context, c *copying) (*CopyReport, error) {
 	p, err := s.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return &c.r, err
@@ -54,7 +54,7 @@ func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) 
 	c.r.Sessions = len(p.Sessions)
 	slices.Reverse(p.Sessions) // so that the copies are created in the order of the originals
 	for _, m := range p.Sessions {
-		if err := c.one(ctx, m); err != nil {
+		if err := c.copySession(ctx, m); err != nil {
 			return &c.r, err
 		}
 		c.r.Done++
@@ -66,11 +66,11 @@ func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) 
 	if c.preview {
 		return &c.r, nil
 	}
-	return &c.r, c.deletions(ctx)
+	return &c.r, c.deleteCopies(ctx)
 }
 
-// deletions deletes the copies of sessions that the source keeps only for their forks.
-func (c *copying) deletions(ctx context.Context) error {
+// deleteCopies deletes the copies of sessions that the source keeps only for their forks.
+func (c *copying) deleteCopies(ctx context.Context) error {
 	forks, err := c.forks(ctx)
 	if err != nil {
 		return err
@@ -94,16 +94,16 @@ type copying struct {
 	r        CopyReport
 }
 
-// one copies a session. It returns an error only if copying cannot continue.
-func (c *copying) one(ctx context.Context, m Meta) error {
+// copySession copies a session. It returns an error only if copying cannot continue.
+func (c *copying) copySession(ctx context.Context, m Meta) error {
 	var (
 		did replicated
 		err error
 	)
 	if c.preview {
-		did, err = c.missing(ctx, m)
+		did, err = c.countMissing(ctx, m)
 	} else {
-		did, err = c.ship(ctx, m.ID, 0)
+		did, err = c.replicate(ctx, m.ID, 0)
 		if err == nil {
 			err = c.compare(ctx, m)
 		}
@@ -135,8 +135,8 @@ func (c *copying) one(ctx context.Context, m Meta) error {
 	return nil
 }
 
-// missing counts the records that copying would append.
-func (c *copying) missing(ctx context.Context, m Meta) (replicated, error) {
+// countMissing counts the records that copying would append.
+func (c *copying) countMissing(ctx context.Context, m Meta) (replicated, error) {
 	r := replicated{Session: m.ID}
 	after := m.ParentSeq
 	there, err := c.to.lookup(ctx, m.ID)
@@ -147,7 +147,7 @@ func (c *copying) missing(ctx context.Context, m Meta) (replicated, error) {
 	case there.Head == m.Head && there.HeadDigest == m.HeadDigest:
 		return r, nil
 	default:
-		last, err := c.common(ctx, m, there)
+		last, err := c.lastCommon(ctx, m, there)
 		if err != nil {
 			return r, err
 		}

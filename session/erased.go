@@ -37,12 +37,12 @@ func (e *erased) note(payload json.RawMessage, later bool) error {
 
 // erasures is what a [replayer] knows about erased payloads.
 type erasures struct {
-	known   erased         // replacements from an earlier pass over the log
-	current erased         // replacements from the redacted records of this pass
-	empty   map[int64]bool // records without a payload
-	blank   []int64        // erased records whose replacement was not known
-	again   bool           // a second pass would find more replacements
-	lost    error          // why folding stopped; after that only redacted records are read
+	known           erased         // replacements from an earlier pass over the log
+	current         erased         // replacements from the redacted records of this pass
+	empty           map[int64]bool // records without a payload
+	blank           []int64        // erased records whose replacement was not known
+	needsSecondPass bool           // a second pass would find more replacements
+	lost            error          // why folding stopped; after that only redacted records are read
 }
 
 // effective returns a record as readers see it: with the replacement of its payload if that was
@@ -55,7 +55,7 @@ func (e *erasures) effective(r *Record) *Record {
 	if !ok {
 		if r.Payload == nil {
 			e.blank = append(e.blank, r.Seq)
-			e.again = true
+			e.needsSecondPass = true
 		}
 		return r
 	}
@@ -73,7 +73,7 @@ func (f *replayer) redacted(r *Record) error {
 	}
 	for seq := range f.current {
 		if _, ok := f.known[seq]; !ok {
-			f.again = true
+			f.needsSecondPass = true
 		}
 	}
 	return nil
@@ -95,7 +95,7 @@ func (e *erasures) unfinished(after int64) []int64 {
 // replacements before the second pass; it may be nil.
 func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta, more func(erased) error) (*replayer, error) {
 	f, err := replay(ctx, records, m, nil)
-	if err != nil || !f.again {
+	if err != nil || !f.needsSecondPass {
 		return f, err
 	}
 	known := f.current

@@ -16,5 +16,5 @@ type Shipped = replicated
 
 // Ship is [Sessions.Replicate] with all that it did.
 func Ship(ctx context.Context, from, to Store, id string) (Shipped, error) {
-	return New(from, nil).ship(ctx, to, id)
+	return New(from, nil).replicate(ctx, to, id)
 }

@@ -111,7 +111,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 		drafts = slices.Insert(drafts, 1, d)
 	}
 	if opt.Grants {
-		decided, err := s.decided(ctx, m)
+		decided, err := s.policyDrafts(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -146,10 +146,10 @@ func (o Opened) Drafts() ([]Draft, error) {
 	return []Draft{opened, changed}, err
 }
 
-// decided returns the policy changes that apply in the run of a session, except the limits of
+// policyDrafts returns the policy changes that apply in the run of a session, except the limits of
 // turns.
-func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
-	state, err := s.decidedIn(ctx, m)
+func (s *Sessions) policyDrafts(ctx context.Context, m Meta) ([]Draft, error) {
+	state, err := s.runState(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +166,8 @@ func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 	return drafts, nil
 }
 
-// decidedIn returns the state of the session that owns the run, or the session's own.
-func (s *Sessions) decidedIn(ctx context.Context, m Meta) (*State, error) {
+// runState returns the state of the session that owns the run, or the session's own.
+func (s *Sessions) runState(ctx context.Context, m Meta) (*State, error) {
 	if m.Owner != "" {
 		run, err := s.Get(ctx, m.Owner)
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -193,14 +193,14 @@ func (s *Sessions) NotInheritedByFork(ctx context.Context, id string) (NotInheri
 	if err != nil {
 		return NotInherited{}, err
 	}
-	state, err := s.decidedIn(ctx, m)
+	state, err := s.runState(ctx, m)
 	if err != nil {
 		return NotInherited{}, err
 	}
-	return leftOf(state), nil
+	return notInheritedFrom(state), nil
 }
 
-func leftOf(s *State) NotInherited {
+func notInheritedFrom(s *State) NotInherited {
 	left := NotInherited{Mode: s.Mode}
 	if left.Mode == "default" {
 		left.Mode = ""
@@ -251,12 +251,12 @@ func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch,
 			return branch{}, bad("upToMessageIndex %d out of range (0..<%d)", *opt.ItemIndex, m.MessageCount)
 		}
 	}
-	p, err := s.point(ctx, m, opt.ItemID, opt.ItemIndex)
+	p, err := s.findItem(ctx, m, opt.ItemID, opt.ItemIndex)
 	if err != nil {
 		return branch{}, err
 	}
 	b := branch{base: Base{Parent: m.ID, Seq: p.record.Seq, Digest: p.record.Digest, Messages: p.index + 1}}
-	if !p.within() {
+	if !p.hasFollowing() {
 		return b, nil
 	}
 	b.base.Messages = p.of // a rewrite has all items of the transcript
@@ -285,14 +285,14 @@ func (s *Sessions) branchAt(ctx context.Context, m Meta, seq int64) (branch, err
 	return branch{}, noRecord(m, seq)
 }
 
-// place is the position of an item in a transcript and the record that contains it.
-type place struct {
-	found
+// itemPosition is the position of an item in a transcript and the record that contains it.
+type itemPosition struct {
+	locatedItem
 	index int
 }
 
-// point finds an item by id or, if id is empty, by index.
-func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (place, error) {
+// findItem finds an item by id or, if id is empty, by index.
+func (s *Sessions) findItem(ctx context.Context, m Meta, id string, index *int) (itemPosition, error) {
 	var (
 		b   = s.backwards(ctx, m)
 		i   = m.MessageCount
@@ -301,18 +301,18 @@ func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (pl
 	for f := range b.items {
 		i--
 		if id != "" && f.item.ID() == id || id == "" && i == *index {
-			return place{found: f, index: i}, nil
+			return itemPosition{locatedItem: f, index: i}, nil
 		}
 		ids = append(ids, f.item.ID())
 	}
 	if b.err != nil {
-		return place{}, b.err
+		return itemPosition{}, b.err
 	}
 	if id == "" {
-		return place{}, &Error{
+		return itemPosition{}, &Error{
 			Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its metadata counts more items than the log has",
 			Hint: "holdfast sessions repair " + m.ID,
 		}
 	}
-	return place{}, unknownItem(m.ID, id, ids)
+	return itemPosition{}, unknownItem(m.ID, id, ids)
 }

@@ -32,26 +32,26 @@ func (q *Query) Matches(m *Meta) bool {
 // request. Case is ignored, because some file systems ignore it.
 func isHiddenID(id string) bool { return len(id) >= 3 && strings.EqualFold(id[:3], "wt-") }
 
-// listPlace is the position of a session in a list. Its text form is a cursor for stores without a
-// better one.
-type listPlace struct {
+// listPosition is the position of a session in a list. Its text form is a cursor for stores without
+// a better one.
+type listPosition struct {
 	Updated int64  `json:"u"` // nanoseconds since 1970
 	Created int64  `json:"c"` // nanoseconds since 1970
 	ID      string `json:"i"`
 }
 
-// placeOfMeta returns the position of m.
-func placeOfMeta(m *Meta) listPlace {
-	return listPlace{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
+// listPositionOf returns the position of m.
+func listPositionOf(m *Meta) listPosition {
+	return listPosition{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
 }
 
 // compare orders sessions for a list: by updated, then created, then id, all descending.
-func (p listPlace) compare(o listPlace) int {
+func (p listPosition) compare(o listPosition) int {
 	return cmp.Or(cmp.Compare(o.Updated, p.Updated), cmp.Compare(o.Created, p.Created), strings.Compare(o.ID, p.ID))
 }
 
 // String returns the cursor.
-func (p listPlace) String() string {
+func (p listPosition) String() string {
 	b, _ := json.Marshal(p) // numbers and a string cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }
@@ -66,7 +66,7 @@ func (q *Query) Place() (m Meta, found bool, err error) {
 	return Meta{ID: p.ID, CreatedAt: time.Unix(0, p.Created), UpdatedAt: time.Unix(0, p.Updated)}, true, nil
 }
 
-func (q *Query) place() (p listPlace, found bool, err error) {
+func (q *Query) place() (p listPosition, found bool, err error) {
 	if q.After == "" {
 		return p, false, nil
 	}
@@ -92,14 +92,14 @@ func (q *Query) Select(all []Meta) (Page, error) {
 	}
 	var p Page
 	for i := range all {
-		if m := &all[i]; q.Matches(m) && (!begun || placeOfMeta(m).compare(after) > 0) {
+		if m := &all[i]; q.Matches(m) && (!begun || listPositionOf(m).compare(after) > 0) {
 			p.Sessions = append(p.Sessions, *m)
 		}
 	}
-	slices.SortFunc(p.Sessions, func(a, b Meta) int { return placeOfMeta(&a).compare(placeOfMeta(&b)) })
+	slices.SortFunc(p.Sessions, func(a, b Meta) int { return listPositionOf(&a).compare(listPositionOf(&b)) })
 	if q.Limit > 0 && len(p.Sessions) > q.Limit {
 		p.Sessions = slices.Clone(p.Sessions[:q.Limit])
-		p.Next = placeOfMeta(&p.Sessions[q.Limit-1]).String()
+		p.Next = listPositionOf(&p.Sessions[q.Limit-1]).String()
 	}
 	return p, nil
 }

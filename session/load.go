@@ -78,16 +78,16 @@ type reverseReader struct {
 	next        int64  // the next seq expected; -1 if unknown
 }
 
-// found is an item of the transcript and the record that contains it. In a rewrite record, at is
-// the index of the item and of is the number of items; otherwise both are 0.
-type found struct {
+// locatedItem is an item of the transcript and the record that contains it. In a rewrite record, at
+// is the index of the item and of is the number of items; otherwise both are 0.
+type locatedItem struct {
 	item   transcript.Encoded
 	record Record
 	at, of int
 }
 
-// within reports whether the record also contains items after this one.
-func (f found) within() bool { return f.at+1 < f.of }
+// hasFollowing reports whether the record also contains items after this one.
+func (f locatedItem) hasFollowing() bool { return f.at+1 < f.of }
 
 func (s *Sessions) backwards(ctx context.Context, m Meta) *reverseReader {
 	return &reverseReader{ctx: ctx, s: s, m: m}
@@ -95,9 +95,9 @@ func (s *Sessions) backwards(ctx context.Context, m Meta) *reverseReader {
 
 // items yields the transcript's items, last first, and reads only as far as needed. If an error
 // ends the sequence, it is in b.err.
-func (b *reverseReader) items(yield func(found) bool) {
+func (b *reverseReader) items(yield func(locatedItem) bool) {
 	skip := "" // the items after the one with this id were cut
-	emit := func(f found) bool {
+	emit := func(f locatedItem) bool {
 		if skip != "" {
 			if f.item.ID() != skip {
 				return true
@@ -109,7 +109,7 @@ func (b *reverseReader) items(yield func(found) bool) {
 	// Stop at the head in b.m: another writer may be appending.
 	b.next = b.m.Head
 	for r, err := range b.s.records(b.ctx, b.m, Range{Reverse: true, Until: b.m.Head}) {
-		b.follow(r, err)
+		b.checkGap(r, err)
 		if err == nil {
 			err = r.Check()
 		}
@@ -118,7 +118,7 @@ func (b *reverseReader) items(yield func(found) bool) {
 				b.err = err
 				return
 			}
-			b.skipped(r, err)
+			b.noteSkipped(r, err)
 			continue
 		}
 		if r = b.effective(r); b.err != nil {
@@ -130,21 +130,21 @@ func (b *reverseReader) items(yield func(found) bool) {
 		switch r.Kind {
 		case record.KindRedacted:
 			if err := b.erased.note(r.Payload, false); err != nil {
-				b.skipped(r, err)
+				b.noteSkipped(r, err)
 			}
 		case KindItem:
 			it, err := record.ReadItem(r.Payload)
 			if err != nil {
-				b.skipped(r, err)
+				b.noteSkipped(r, err)
 				continue
 			}
-			if !it.Queued && !emit(found{item: it.Item, record: r}) {
+			if !it.Queued && !emit(locatedItem{item: it.Item, record: r}) {
 				return
 			}
 		case record.KindRewrite:
 			items, cut, err := readRewrite(r.Payload)
 			if err != nil {
-				b.skipped(r, err)
+				b.noteSkipped(r, err)
 				continue
 			}
 			if cut != "" {
@@ -154,7 +154,7 @@ func (b *reverseReader) items(yield func(found) bool) {
 				continue
 			}
 			for i, item := range slices.Backward(items) {
-				if !emit(found{item, r, i, len(items)}) {
+				if !emit(locatedItem{item, r, i, len(items)}) {
 					return
 				}
 			}
@@ -164,11 +164,11 @@ func (b *reverseReader) items(yield func(found) bool) {
 	if b.next == b.m.Head && b.err == nil {
 		b.err = lostTail(b.m, 0)
 	}
-	b.missing(0)
+	b.noteMissing(0)
 }
 
-// follow checks that no record is missing between the previous one and r.
-func (b *reverseReader) follow(r Record, err error) {
+// checkGap checks that no record is missing between the previous one and r.
+func (b *reverseReader) checkGap(r Record, err error) {
 	if e, ok := errors.AsType[*Error](err); ok && r.Seq == 0 {
 		r.Seq = e.Seq
 	}
@@ -176,12 +176,12 @@ func (b *reverseReader) follow(r Record, err error) {
 		b.next = -1
 		return
 	}
-	b.missing(r.Seq)
+	b.noteMissing(r.Seq)
 	b.next = r.Seq - 1
 }
 
-// missing adds a notice about the records above seq that the store does not have.
-func (b *reverseReader) missing(seq int64) {
+// noteMissing adds a notice about the records above seq that the store does not have.
+func (b *reverseReader) noteMissing(seq int64) {
 	switch {
 	case b.next <= seq:
 	case b.next == seq+1:
@@ -225,7 +225,7 @@ func (b *reverseReader) effective(r Record) Record {
 	return r
 }
 
-func (b *reverseReader) skipped(r Record, err error) {
+func (b *reverseReader) noteSkipped(r Record, err error) {
 	seq := r.Seq
 	if e, ok := errors.AsType[*Error](err); ok && e.Seq != 0 {
 		seq = e.Seq

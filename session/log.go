@@ -24,8 +24,8 @@ type Log struct {
 	doubt  unknownAppend
 	unread []Record // records found by an append and not yet returned by Refresh
 
-	view sync.RWMutex // guards meta, so that reading it does not wait for an append
-	meta Meta
+	metaMu sync.RWMutex // guards meta, so that reading it does not wait for an append
+	meta   Meta
 }
 
 func (s *Sessions) newLog(id string) *Log {
@@ -54,15 +54,15 @@ func (l *Log) ID() string { return l.id }
 
 // Meta is the session's meta after the last append of this log.
 func (l *Log) Meta() Meta {
-	l.view.RLock()
-	defer l.view.RUnlock()
+	l.metaMu.RLock()
+	defer l.metaMu.RUnlock()
 	return l.meta
 }
 
 // Head is the seq of the last record.
 func (l *Log) Head() int64 {
-	l.view.RLock()
-	defer l.view.RUnlock()
+	l.metaMu.RLock()
+	defer l.metaMu.RUnlock()
 	return l.meta.Head
 }
 
@@ -74,8 +74,8 @@ func (l *Log) Sessions() *Sessions { return l.s }
 
 // Lease returns the lease that the log was opened with, or zero if the store has no leases.
 func (l *Log) Lease() Lease {
-	l.lost.Lock()
-	defer l.lost.Unlock()
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
 	return l.lease
 }
 
@@ -201,9 +201,9 @@ func (l *Log) seal(drafts []Draft) []Record {
 }
 
 func (l *Log) reseal(recs []Record) {
-	l.view.RLock()
+	l.metaMu.RLock()
 	seq, prev := l.meta.Head, l.meta.HeadDigest
-	l.view.RUnlock()
+	l.metaMu.RUnlock()
 	for i := range recs {
 		seq++
 		recs[i].Seq = seq
@@ -240,10 +240,10 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 }
 
 func (l *Log) fold(d Delta) {
-	l.view.Lock()
+	l.metaMu.Lock()
 	l.meta = l.meta.Apply(d)
 	head := l.meta.Head
-	l.view.Unlock()
+	l.metaMu.Unlock()
 	l.doubt.resolved(head)
 }
 
@@ -271,8 +271,8 @@ func (l *Log) Refresh(ctx context.Context) ([]Record, error) {
 	return added, nil
 }
 
-// known marks the records up to a seq as already returned.
-func (l *Log) known(seq int64) {
+// markReturned marks the records up to a seq as already returned.
+func (l *Log) markReturned(seq int64) {
 	_ = l.lock(context.Background()) // cannot fail
 	defer l.unlock()
 	l.unread = slices.DeleteFunc(l.unread, func(r Record) bool { return r.Seq <= seq })

@@ -114,7 +114,7 @@ func (s *Sessions) erase(ctx context.Context, id string, epoch int64, seqs []int
 // The result needed is true if the record adds anything to earlier redacted records.
 func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	w := record.Redacted{Reason: p.o.Reason, By: p.o.By}
-	for _, seq := range p.order() {
+	for _, seq := range p.sortedSeqs() {
 		w.Seqs = append(w.Seqs, seq)
 		if instead := p.targets[seq]; instead != nil {
 			w.Replacements = append(w.Replacements, record.Replacement{Seq: seq, Payload: instead})

@@ -11,18 +11,18 @@ import (
 
 // redactionPlan determines which records a redaction erases in one session.
 type redactionPlan struct {
-	s       *Sessions
-	o       RedactOptions
-	meta    Meta
-	records []Record                  // the session's records with their replacements
-	known   erased                    // replacements of records that were erased before
-	by      map[int64]int64           // seq of the redacted record that has the replacement, for each record erased before
-	targets map[int64]json.RawMessage // seqs to erase and their replacements
-	carried map[int64]bool            // the seqs in targets that were erased before and whose replacement is unchanged
-	open    map[int64]bool            // approval requests without an answer, and those whose answer has had no effect yet
-	shares  map[string]int64          // seq of the last shared record, for each session that this one was forked from
-	left    []Erasure
-	busy    string // why nothing can be erased here now; "" if it can
+	s         *Sessions
+	o         RedactOptions
+	meta      Meta
+	records   []Record                  // the session's records with their replacements
+	known     erased                    // replacements of records that were erased before
+	by        map[int64]int64           // seq of the redacted record that has the replacement, for each record erased before
+	targets   map[int64]json.RawMessage // seqs to erase and their replacements
+	carried   map[int64]bool            // the seqs in targets that were erased before and whose replacement is unchanged
+	open      map[int64]bool            // approval requests without an answer, and those whose answer has had no effect yet
+	shares    map[string]int64          // seq of the last shared record, for each session that this one was forked from
+	remaining []Erasure
+	busy      string // why nothing can be erased here now; "" if it can
 
 	unfinished []int64
 }
@@ -63,14 +63,14 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 // decide adds to the plan the records that repeat the selected ones, and those that the mask
 // matches. The parameter main is true for the session that Redact was called for.
 func (p *redactionPlan) decide(n *namedText, main bool) error {
-	if n.some() {
-		if err := p.repeats(n, main); err != nil {
+	if n.hasContent() {
+		if err := p.addRepeats(n, main); err != nil {
 			return err
 		}
 	}
-	p.answers()
+	p.addAnswers()
 	if p.o.Mask != nil {
-		p.masked()
+		p.addMasked()
 	}
 	p.carry()
 	return nil
@@ -101,7 +101,7 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 }
 
 // hits reports whether the mask matches a record.
-func (p *redactionPlan) hits(r Record) bool { return r.shows(p.o.Mask) }
+func (p *redactionPlan) hits(r Record) bool { return r.matchesMask(p.o.Mask) }
 
 func (p *redactionPlan) record(seq int64) *Record {
 	i := seq - p.meta.ParentSeq - 1
@@ -118,14 +118,14 @@ func (p *redactionPlan) planRecords(n *namedText) error {
 		if r != nil && r.Payload == nil {
 			continue // erased already
 		}
-		why, hint := p.mayNot(seq, r)
+		why, hint := p.whyNotErasable(seq, r)
 		switch {
 		case why != "" && p.o.Skip && r != nil:
-			p.left = append(p.left, leftover(p.meta.ID, r, why))
+			p.remaining = append(p.remaining, leftover(p.meta.ID, r, why))
 		case why != "":
 			return p.refuse(seq, why, hint)
 		default:
-			if err := p.empty(r, n); err != nil {
+			if err := p.addWhole(r, n); err != nil {
 				return err
 			}
 		}
@@ -133,8 +133,8 @@ func (p *redactionPlan) planRecords(n *namedText) error {
 	return nil
 }
 
-// answers adds to the plan the answers to its approval requests.
-func (p *redactionPlan) answers() {
+// addAnswers adds to the plan the answers to its approval requests.
+func (p *redactionPlan) addAnswers() {
 	asked := map[string]bool{}
 	for i := range p.records {
 		r := &p.records[i]
@@ -150,8 +150,8 @@ func (p *redactionPlan) answers() {
 
 const reasonOpen = "the approval request is open, or its answer was not acted on"
 
-// mayNot returns why a selected record cannot be erased, or "".
-func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
+// whyNotErasable returns why a selected record cannot be erased, or "".
+func (p *redactionPlan) whyNotErasable(seq int64, r *Record) (why, hint string) {
 	switch {
 	case r == nil:
 		return "there is no record with this number", ""
@@ -167,8 +167,8 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	return notErasableReason(r.Kind), ""
 }
 
-// empty adds a whole record to the plan, and adds its items, tool uses and texts to n.
-func (p *redactionPlan) empty(r *Record, n *namedText) error {
+// addWhole adds a whole record to the plan, and adds its items, tool uses and texts to n.
+func (p *redactionPlan) addWhole(r *Record, n *namedText) error {
 	held, err := heldItems(r)
 	if err != nil {
 		return p.refuse(r.Seq, err.Error(), "")
@@ -178,7 +178,7 @@ func (p *redactionPlan) empty(r *Record, n *namedText) error {
 			n.items[e.ID()] = true
 		}
 		n.uses[p.meta.ID] = append(n.uses[p.meta.ID], e.UseIDs()...)
-		n.gave[p.meta.ID] = append(n.gave[p.meta.ID], e.ResultIDs()...)
+		n.resultUses[p.meta.ID] = append(n.resultUses[p.meta.ID], e.ResultIDs()...)
 		for _, text := range append(itemTexts(e), e.Text()) {
 			if text = strings.TrimSpace(text); text != "" && text != record.Erased {
 				n.texts = append(n.texts, text)
@@ -189,15 +189,15 @@ func (p *redactionPlan) empty(r *Record, n *namedText) error {
 	return nil
 }
 
-// repeats adds to the plan the records with the same items, about the same tool uses, or with the
-// same text.
-func (p *redactionPlan) repeats(n *namedText, main bool) error {
+// addRepeats adds to the plan the records with the same items, about the same tool uses, or with
+// the same text.
+func (p *redactionPlan) addRepeats(n *namedText, main bool) error {
 	uses := slices.Clone(n.uses[p.meta.ID])
 	for id := range p.shares {
 		uses = append(uses, n.uses[id]...)
 	}
 	written := p.written(uses)
-	begun := p.begunBy(n)
+	begun := p.startedBy(n)
 	for i := range p.records {
 		r := &p.records[i]
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil {
@@ -231,7 +231,7 @@ func (p *redactionPlan) repeats(n *namedText, main bool) error {
 			again = n.matchesAny(textsIn(withoutStrategy(r)))
 		case record.KindOpened:
 			if n.matchesAny(textsIn(r.Payload)) {
-				p.left = append(p.left, leftover(p.meta.ID, r, whyOpened+"; delete the session to remove the repeated text"))
+				p.remaining = append(p.remaining, leftover(p.meta.ID, r, whyOpened+"; delete the session to remove the repeated text"))
 			}
 		}
 		switch {
@@ -239,7 +239,7 @@ func (p *redactionPlan) repeats(n *namedText, main bool) error {
 		case p.open[r.Seq] && main:
 			return p.refuse(r.Seq, "it is an open approval request for a tool use to be erased", "holdfast approvals list")
 		case p.open[r.Seq]:
-			p.left = append(p.left, leftover(p.meta.ID, r, reasonOpen))
+			p.remaining = append(p.remaining, leftover(p.meta.ID, r, reasonOpen))
 		default:
 			p.targets[r.Seq] = emptied(r, nil)
 		}
@@ -256,8 +256,8 @@ func withoutStrategy(r *Record) json.RawMessage {
 	return fieldsOf(r.Payload, "input", "text", "message")
 }
 
-// begunBy reports whether one of the selected tool uses started the session.
-func (p *redactionPlan) begunBy(n *namedText) bool {
+// startedBy reports whether one of the selected tool uses started the session.
+func (p *redactionPlan) startedBy(n *namedText) bool {
 	if len(p.records) == 0 || p.records[0].Kind != record.KindOpened {
 		return false
 	}
@@ -312,8 +312,8 @@ func (n *namedText) erasedFields(payload json.RawMessage) json.RawMessage {
 	return b
 }
 
-// masked adds to the plan every record that the mask matches.
-func (p *redactionPlan) masked() {
+// addMasked adds to the plan every record that the mask matches.
+func (p *redactionPlan) addMasked() {
 	for i := range p.records {
 		r := &p.records[i]
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == record.KindRedacted || !p.hits(*r) {
@@ -324,7 +324,7 @@ func (p *redactionPlan) masked() {
 			why = reasonOpen
 		}
 		if why != "" {
-			p.left = append(p.left, leftover(p.meta.ID, r, why))
+			p.remaining = append(p.remaining, leftover(p.meta.ID, r, why))
 			continue
 		}
 		p.targets[r.Seq] = maskedPayload(r, p.o.Mask)
@@ -355,7 +355,7 @@ func (p *redactionPlan) carry() {
 		if json.Unmarshal(r.Payload, &w) != nil {
 			continue
 		}
-		instead := mapOf(w.Replacements)
+		instead := replacementMap(w.Replacements)
 		for _, was := range w.Seqs {
 			if _, planned := p.targets[was]; planned {
 				continue

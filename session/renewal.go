@@ -26,15 +26,15 @@ type renewal struct {
 	cancel    context.CancelFunc
 	done      chan struct{}
 
-	lost    sync.Mutex      // guards the fields below
-	held    context.Context // ends when the lease is lost
-	end     context.CancelCauseFunc
-	lapse   *time.Timer
-	taken   context.Context // ends when the session is taken over
-	take    context.CancelCauseFunc
-	work    int // number of work items under the lease
-	enders  map[*leaseEnder]bool
-	changed chan struct{} // signals that work has started or ended
+	workMu   sync.Mutex      // guards the fields below
+	leaseCtx context.Context // ends when the lease is lost
+	end      context.CancelCauseFunc
+	lapse    *time.Timer
+	taken    context.Context // ends when the session is taken over
+	take     context.CancelCauseFunc
+	work     int // number of work items under the lease
+	enders   map[*leaseEnder]bool
+	changed  chan struct{} // signals that work has started or ended
 }
 
 // acquire takes the session's lease if the store has leases.
@@ -108,8 +108,8 @@ func (s *Sessions) leaseEnded(id string, held Lease) bool {
 	if held.Remaining != nil {
 		return *held.Remaining <= 0
 	}
-	s.seen.Lock()
-	defer s.seen.Unlock()
+	s.leasesMu.Lock()
+	defer s.leasesMu.Unlock()
 	was, ok := s.leases[id]
 	if !ok || was.epoch != held.Epoch || !was.expires.Equal(held.Expires) {
 		if s.leases == nil {
@@ -170,7 +170,7 @@ func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 func (l *Log) begin(requested time.Time) {
 	l.changed = make(chan struct{}, 1)
 	l.taken, l.take = context.WithCancelCause(context.Background())
-	l.held, l.end = context.WithCancelCause(l.taken)
+	l.leaseCtx, l.end = context.WithCancelCause(l.taken)
 	l.lapse = time.AfterFunc(time.Until(l.leaseEnds(requested)), l.leaseExpired)
 }
 
@@ -182,25 +182,25 @@ func (l *Log) leaseEnds(renewed time.Time) time.Time {
 
 // leaseExpired ends the work because the lease could not be renewed.
 func (l *Log) leaseExpired() {
-	l.lost.Lock()
-	defer l.lost.Unlock()
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
 	err := &Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "check the store; the session continues when it is reachable again"}
 	l.notifyLost(err)
 	l.end(err)
 }
 
 func (l *Log) hasLapsed() bool {
-	l.lost.Lock()
-	defer l.lost.Unlock()
-	return l.held.Err() != nil && l.taken.Err() == nil
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
+	return l.leaseCtx.Err() != nil && l.taken.Err() == nil
 }
 
 // renewed restarts the time of the lease. Work that was ended stays ended.
 func (l *Log) renewed(requested time.Time) {
-	l.lost.Lock()
-	defer l.lost.Unlock()
-	if l.held.Err() != nil && l.taken.Err() == nil {
-		l.held, l.end = context.WithCancelCause(l.taken)
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
+	if l.leaseCtx.Err() != nil && l.taken.Err() == nil {
+		l.leaseCtx, l.end = context.WithCancelCause(l.taken)
 	}
 	l.lapse.Reset(time.Until(l.leaseEnds(requested)))
 }
@@ -211,8 +211,8 @@ func (l *Log) fence() {
 	if l.leaser == nil {
 		return
 	}
-	l.lost.Lock()
-	defer l.lost.Unlock()
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
 	if l.taken.Err() == nil {
 		err := &Error{Op: "renew", Session: l.id, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
 		l.notifyLost(err)
@@ -232,9 +232,9 @@ func (l *Log) LeaseContext(ctx context.Context) (_ context.Context, done func())
 	if l.hasLapsed() {
 		_ = l.renew(ctx) // if it fails, the returned context has ended
 	}
-	l.lost.Lock()
-	defer l.lost.Unlock()
-	held := l.held
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
+	held := l.leaseCtx
 	l.work++
 	l.notifyRenewal()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -242,8 +242,8 @@ func (l *Log) LeaseContext(ctx context.Context) (_ context.Context, done func())
 	return ctx, sync.OnceFunc(func() {
 		stop()
 		cancel(nil)
-		l.lost.Lock()
-		defer l.lost.Unlock()
+		l.workMu.Lock()
+		defer l.workMu.Unlock()
 		l.work--
 		l.notifyRenewal()
 	})
@@ -261,44 +261,44 @@ func (l *Log) OnLeaseLost(f func(error)) (stop func()) {
 	if l.leaser == nil {
 		return func() {}
 	}
-	l.lost.Lock()
-	defer l.lost.Unlock()
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
 	e := &leaseEnder{f}
 	if l.enders == nil {
 		l.enders = map[*leaseEnder]bool{}
 	}
 	l.enders[e] = true
-	if l.held.Err() != nil { // already lost
-		l.runEnder(e, context.Cause(l.held))
+	if l.leaseCtx.Err() != nil { // already lost
+		l.runEnder(e, context.Cause(l.leaseCtx))
 	}
 	return func() {
-		l.lost.Lock()
-		defer l.lost.Unlock()
+		l.workMu.Lock()
+		defer l.workMu.Unlock()
 		delete(l.enders, e)
 	}
 }
 
-// notifyLost ends everything that runs under the lease. lost is locked.
+// notifyLost ends everything that runs under the lease. workMu is locked.
 func (l *Log) notifyLost(err error) {
 	for e := range l.enders {
 		l.runEnder(e, err)
 	}
 }
 
-// runEnder calls e and counts it as work until it returns. lost is locked.
+// runEnder calls e and counts it as work until it returns. workMu is locked.
 func (l *Log) runEnder(e *leaseEnder, err error) {
 	l.work++
 	l.notifyRenewal()
 	go func() {
 		e.f(err)
-		l.lost.Lock()
-		defer l.lost.Unlock()
+		l.workMu.Lock()
+		defer l.workMu.Unlock()
 		l.work--
 		l.notifyRenewal()
 	}()
 }
 
-// notifyRenewal wakes the renewal because work has started or ended. lost is locked.
+// notifyRenewal wakes the renewal because work has started or ended. workMu is locked.
 func (l *Log) notifyRenewal() {
 	select {
 	case l.changed <- struct{}{}:
@@ -307,8 +307,8 @@ func (l *Log) notifyRenewal() {
 }
 
 func (l *Log) working() bool {
-	l.lost.Lock()
-	defer l.lost.Unlock()
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
 	return l.work > 0
 }
 
@@ -364,9 +364,9 @@ func (l *Log) renewEvery(ctx context.Context, period time.Duration) (taken bool)
 // renew renews the lease once.
 func (l *Log) renew(ctx context.Context) error {
 	requested := time.Now()
-	l.lost.Lock()
+	l.workMu.Lock()
 	lease := l.lease
-	l.lost.Unlock()
+	l.workMu.Unlock()
 	lease.Expires = l.s.opt.Clock().UTC().Add(l.s.opt.TTL)
 	// If the store does not respond, there is time for another attempt before the lease expires.
 	ctx, cancel := context.WithTimeout(ctx, max(l.s.opt.TTL/3, time.Millisecond))
@@ -410,9 +410,9 @@ func (l *Log) giveBack(ctx context.Context) {
 // awaitFormer waits until the previous holder has no work in progress: it released the lease, it
 // ended, or its lease has expired.
 func (l *Log) awaitFormer(ctx context.Context) error {
-	l.lost.Lock()
+	l.workMu.Lock()
 	former := l.lease.Previous
-	l.lost.Unlock()
+	l.workMu.Unlock()
 	r, ok := As[Leaser](l.s.store)
 	if former == nil || !ok {
 		return nil
@@ -431,8 +431,8 @@ func (l *Log) awaitFormer(ctx context.Context) error {
 			return err
 		}
 	}
-	l.lost.Lock()
-	defer l.lost.Unlock()
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
 	l.lease.Previous = nil
 	return nil
 }

@@ -21,8 +21,8 @@ func (r *Restored) repair(ctx context.Context, f *replayer) error {
 	for {
 		m := repairBatch{
 			r: r, f: f,
-			workers: sync.OnceValues(func() (map[string]string, error) { return r.Log.s.workers(ctx, r.Log.Meta()) }),
-			since:   sync.OnceValues(func() (map[string]bool, error) { return r.Log.s.startedSince(ctx, r.Log.Meta()) }),
+			startedSessions: sync.OnceValues(func() (map[string]string, error) { return r.Log.s.startedSessions(ctx, r.Log.Meta()) }),
+			since:           sync.OnceValues(func() (map[string]bool, error) { return r.Log.s.startedSince(ctx, r.Log.Meta()) }),
 		}
 		if err := m.plan(); err != nil {
 			return err
@@ -48,19 +48,19 @@ func (r *Restored) repair(ctx context.Context, f *replayer) error {
 
 // repairBatch is the batch of records that repairs a session.
 type repairBatch struct {
-	r       *Restored
-	f       *replayer
-	drafts  []Draft
-	workers func() (map[string]string, error) // sessions started by tool uses, by use
-	since   func() (map[string]bool, error)   // tool uses that the source session started after the fork was made
+	r               *Restored
+	f               *replayer
+	drafts          []Draft
+	startedSessions func() (map[string]string, error) // sessions started by tool uses, by use
+	since           func() (map[string]bool, error)   // tool uses that the source session started after the fork was made
 }
 
-// workers returns the sessions that tool uses of this session, and of those it was forked from,
-// started; by use.
-func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, error) {
+// startedSessions returns the sessions that tool uses of this session, and of those it was forked
+// from, started; by use.
+func (s *Sessions) startedSessions(ctx context.Context, m Meta) (map[string]string, error) {
 	list := map[string]string{}
 	for !m.Deleted { // its sub-agents too
-		begun, err := s.begun(ctx, m.ID)
+		begun, err := s.childSessions(ctx, m.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -101,9 +101,9 @@ func (s *Sessions) startedSince(ctx context.Context, m Meta) (map[string]bool, e
 	return started, nil
 }
 
-// kept adds a note to the result of a tool use whose sub-agent can be resumed.
-func (m *repairBatch) kept(it transcript.Item, use string) (transcript.Item, error) {
-	workers, err := m.workers()
+// withResumeNote adds a note to the result of a tool use whose sub-agent can be resumed.
+func (m *repairBatch) withResumeNote(it transcript.Item, use string) (transcript.Item, error) {
+	workers, err := m.startedSessions()
 	id := workers[use]
 	if id == "" || err != nil {
 		return it, err
@@ -132,7 +132,7 @@ func (m *repairBatch) plan() error {
 		}
 		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
 	}
-	if err := m.transcript(); err != nil {
+	if err := m.repairTranscript(); err != nil {
 		return err
 	}
 	if err := m.closeApprovals(); err != nil {
@@ -145,10 +145,10 @@ func (m *repairBatch) plan() error {
 	return m.add(record.KindTurnClosed, record.TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
 }
 
-// transcript answers open tool uses at the end, and rewrites a transcript that breaks the pairing
-// rule elsewhere. If one of the open uses has an approval request, those that did not start stay
-// open.
-func (m *repairBatch) transcript() error {
+// repairTranscript answers open tool uses at the end, and rewrites a transcript that breaks the
+// pairing rule elsewhere. If one of the open uses has an approval request, those that did not start
+// stay open.
+func (m *repairBatch) repairTranscript() error {
 	r, f := m.r, m.f
 	r.Waiting = false
 	t := &transcript.Transcript{}
@@ -197,7 +197,7 @@ func (m *repairBatch) notifyBackground(open []transcript.ToolUse) error {
 			return err
 		}
 	}
-	for _, t := range m.f.there {
+	for _, t := range m.f.parentTasks {
 		if err := m.add(record.KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (m *repairBatch) notifyBackground(open []transcript.ToolUse) error {
 
 // queue queues an item about a tool use.
 func (m *repairBatch) queue(it transcript.Item, use string) error {
-	it, err := m.kept(it, use)
+	it, err := m.withResumeNote(it, use)
 	if err != nil {
 		return err
 	}
@@ -226,14 +226,14 @@ func (m *repairBatch) queue(it transcript.Item, use string) error {
 // answer returns a result for a tool use that has none.
 func (m *repairBatch) answer(use transcript.ToolUse) (transcript.Item, error) {
 	if m.f.begun[use.ID] {
-		return m.kept(history.UnknownOutcome(use.ID), use.ID)
+		return m.withResumeNote(history.UnknownOutcome(use.ID), use.ID)
 	}
 	since, err := m.since()
 	if err != nil {
 		return transcript.Item{}, err
 	}
 	if m.f.outside[use.ID] || since[use.ID] {
-		return m.kept(history.UnknownInFork(use.ID), use.ID)
+		return m.withResumeNote(history.UnknownInFork(use.ID), use.ID)
 	}
 	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
 	return history.NotStarted(use.ID), nil

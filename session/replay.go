@@ -63,7 +63,7 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 		}
 		if len(batch) == cap(batch) || size >= replayBytes {
 			batches <- batch
-			batch, size = again(emptied), 0
+			batch, size = reusableBatch(emptied), 0
 			if first = ctx.Err(); first != nil {
 				break
 			}
@@ -80,8 +80,8 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	return &f, nil
 }
 
-// again returns a checked batch for reuse, or a new one.
-func again(emptied <-chan []Record) []Record {
+// reusableBatch returns a checked batch for reuse, or a new one.
+func reusableBatch(emptied <-chan []Record) []Record {
 	select {
 	case b := <-emptied:
 		return b
@@ -114,12 +114,12 @@ func checkChain(batches <-chan []Record, emptied chan<- []Record) error {
 
 // replayer builds a [State] record by record.
 type replayer struct {
-	s     State
-	marks []markAt
-	there []record.ToolStarted // in a fork: background tasks of the parent
+	s           State
+	marks       []markAt
+	parentTasks []record.ToolStarted // in a fork: background tasks of the parent
 
 	recordedCost float64      // cost from model.called records since the last turn closed
-	left         NotInherited // in a fork: policy of the parent that the fork does not have
+	notInherited NotInherited // in a fork: policy of the parent that the fork does not have
 
 	digest Digest // digest of the last record
 
@@ -202,7 +202,7 @@ func (f *replayer) take(r *Record) error {
 	case record.KindModelCalled:
 		var p record.ModelCalled
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
-			f.paid(p.Cost, p.Usage.Total())
+			f.addModelCost(p.Cost, p.Usage.Total())
 		}
 	case record.KindToolStarted:
 		var p record.ToolStarted
@@ -214,7 +214,7 @@ func (f *replayer) take(r *Record) error {
 		var p record.ToolFinished
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			of := func(t record.ToolStarted) bool { return t.Use == p.Use }
-			f.s.Running, f.there = slices.DeleteFunc(f.s.Running, of), slices.DeleteFunc(f.there, of)
+			f.s.Running, f.parentTasks = slices.DeleteFunc(f.s.Running, of), slices.DeleteFunc(f.parentTasks, of)
 			if p.Cwd != "" {
 				f.s.Cwd = p.Cwd
 			}
@@ -267,11 +267,11 @@ func (f *replayer) opened(r *Record) error {
 	f.leaveParent()
 	for _, t := range f.s.Running {
 		if !f.open(t.Use) {
-			f.there = append(f.there, t)
+			f.parentTasks = append(f.parentTasks, t)
 		}
 	}
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
-	f.left = leftOf(&f.s)
+	f.notInherited = notInheritedFrom(&f.s)
 	f.s.Running, f.s.OpenTurn, f.s.Policy, f.s.Mode, f.s.ModeSeq = nil, "", nil, "", 0
 	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.recordedCost = 0, 0, record.Budget{}, 0
 	f.pending = nil
@@ -297,7 +297,7 @@ func (f *replayer) item(r *Record) error {
 		used := usageOf(it.Item)
 		f.s.Usage = f.s.Usage.Add(used)
 		if it.Marked() { // the request came from this program
-			f.paid(it.Cost(), used.Total())
+			f.addModelCost(it.Cost(), used.Total())
 			f.marks = append(f.marks, markAt{len(f.s.Items), r.Payload})
 		}
 	}
@@ -308,8 +308,8 @@ func (f *replayer) item(r *Record) error {
 	return nil
 }
 
-// paid counts a model call of the run.
-func (f *replayer) paid(usd float64, tokens int64) {
+// addModelCost counts a model call of the run.
+func (f *replayer) addModelCost(usd float64, tokens int64) {
 	if usd > 0 {
 		f.s.CostUSD, f.recordedCost = f.s.CostUSD+usd, f.recordedCost+usd
 	}

@@ -21,8 +21,8 @@ type replicated struct {
 
 // Limits of a batch that is copied.
 const (
-	shipRecords = 256
-	shipBytes   = 1 << 20
+	copyBatchRecords = 256
+	copyBatchBytes   = 1 << 20
 )
 
 // Replicate updates the copy of a session in another store and returns how many records it
@@ -39,20 +39,20 @@ const (
 // are copied). Encrypted records are copied as they are. Masked records give ErrSealed unless the
 // target masks too.
 func (s *Sessions) Replicate(ctx context.Context, to Store, id string) (records int64, err error) {
-	r, err := s.ship(ctx, to, id)
+	r, err := s.replicate(ctx, to, id)
 	return r.Records, err
 }
 
-func (s *Sessions) ship(ctx context.Context, to Store, id string) (replicated, error) {
+func (s *Sessions) replicate(ctx context.Context, to Store, id string) (replicated, error) {
 	if err := CheckID(id); err != nil {
 		return replicated{}, err
 	}
-	way := s.shipping(to)
-	r, err := way.ship(ctx, id, 0)
+	way := s.newReplication(to)
+	r, err := way.replicate(ctx, id, 0)
 	if err != nil {
 		return r, err
 	}
-	return r, way.settle(ctx, &r)
+	return r, way.deleteUnneeded(ctx, &r)
 }
 
 // masker is a store that masks secrets (package redacting). Only such a store accepts records that
@@ -66,12 +66,12 @@ type replication struct {
 	parents  []replicated // copied before their forks
 }
 
-func (s *Sessions) shipping(to Store) *replication {
+func (s *Sessions) newReplication(to Store) *replication {
 	return &replication{from: New(s.store, nil), to: New(to, nil)}
 }
 
-// ship copies the session after its parents.
-func (s *replication) ship(ctx context.Context, id string, depth int) (replicated, error) {
+// replicate copies the session after its parents.
+func (s *replication) replicate(ctx context.Context, id string, depth int) (replicated, error) {
 	r := replicated{Session: id}
 	m, err := s.from.lookup(ctx, id)
 	if err != nil {
@@ -98,21 +98,21 @@ func (s *replication) ship(ctx context.Context, id string, depth int) (replicate
 		if depth > maxForkDepth {
 			return r, &Error{Op: "ship", Session: id, Err: ErrCorrupt, Detail: "its chain of forks has a loop at " + m.Parent}
 		}
-		p, err := s.ship(ctx, m.Parent, depth+1)
+		p, err := s.replicate(ctx, m.Parent, depth+1)
 		s.parents = append(s.parents, p)
 		if err != nil {
 			return r, err
 		}
 	}
-	err = s.log(ctx, m, &r)
+	err = s.copyLog(ctx, m, &r)
 	if r.Created {
-		err = errors.Join(err, s.still(ctx, m))
+		err = errors.Join(err, s.deleteIfGone(ctx, m))
 	}
 	return r, err
 }
 
-// log copies one log while holding the lease of its copy.
-func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error) {
+// copyLog copies one log while holding the lease of its copy.
+func (s *replication) copyLog(ctx context.Context, m Meta, r *replicated) (err error) {
 	l := s.to.newLog(m.ID)
 	if err := l.acquire(ctx, false); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error
 	case err != nil:
 		return err
 	default:
-		if prev, err = s.common(ctx, m, there); err != nil {
+		if prev, err = s.lastCommon(ctx, m, there); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error
 		return err
 	}
 	if p.prev.Seq == m.ParentSeq && r.Created && m.Deleted {
-		return s.remnant(ctx, l, m, r)
+		return s.createRemnant(ctx, l, m, r)
 	}
 	if p.prev.Seq < m.Head && !m.Deleted { // the rest of a deleted one was removed
 		now, err := s.from.lookup(ctx, m.ID)
@@ -165,8 +165,8 @@ func (l *Log) repairCopy(ctx context.Context) error {
 	return nil
 }
 
-// common finds the last record of the copy in the source.
-func (s *replication) common(ctx context.Context, m, there Meta) (Record, error) {
+// lastCommon finds the last record of the copy in the source.
+func (s *replication) lastCommon(ctx context.Context, m, there Meta) (Record, error) {
 	diverged := func(detail string) error {
 		return &Error{
 			Op: "ship", Session: m.ID, Seq: there.Head, Err: ErrConflict, Detail: detail,
@@ -236,7 +236,7 @@ func (p *copyBatch) add(ctx context.Context, r Record) error {
 	}
 	p.prev = r
 	p.batch = append(p.batch, r)
-	if p.bytes += len(r.Payload); len(p.batch) >= shipRecords || p.bytes >= shipBytes {
+	if p.bytes += len(r.Payload); len(p.batch) >= copyBatchRecords || p.bytes >= copyBatchBytes {
 		return p.send(ctx)
 	}
 	return nil

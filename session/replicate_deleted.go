@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// remnant creates a session that has only its fork point left: forks of it start before its own
-// first record. It is deleted as soon as these forks exist.
-func (s *replication) remnant(ctx context.Context, l *Log, m Meta, r *replicated) error {
+// createRemnant creates a session that has only its fork point left: forks of it start before its
+// own first record. It is deleted as soon as these forks exist.
+func (s *replication) createRemnant(ctx context.Context, l *Log, m Meta, r *replicated) error {
 	o := Opened{Format: record.FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
 	if m.Parent != "" {
 		o.Base = &Base{Parent: m.Parent, Seq: m.ParentSeq}
@@ -36,9 +36,9 @@ func (s *replication) remnant(ctx context.Context, l *Log, m Meta, r *replicated
 	return p.send(ctx)
 }
 
-// still deletes a copy that was just created of a session that was deleted meanwhile: the deletion
-// found no copy to delete.
-func (s *replication) still(ctx context.Context, m Meta) error {
+// deleteIfGone deletes a copy that was just created of a session that was deleted meanwhile: the
+// deletion found no copy to delete.
+func (s *replication) deleteIfGone(ctx context.Context, m Meta) error {
 	now, err := s.from.lookup(ctx, m.ID)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -49,9 +49,9 @@ func (s *replication) still(ctx context.Context, m Meta) error {
 	return err
 }
 
-// settle deletes in the target the sessions that the source keeps only for their forks, once all
-// these forks are there.
-func (s *replication) settle(ctx context.Context, r *replicated) error {
+// deleteUnneeded deletes in the target the sessions that the source keeps only for their forks,
+// once all these forks are there.
+func (s *replication) deleteUnneeded(ctx context.Context, r *replicated) error {
 	if len(s.deleted) == 0 {
 		return nil
 	}

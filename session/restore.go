@@ -255,8 +255,8 @@ func (r *Restored) prepare(ctx context.Context, o RestoreOptions) error {
 	if err := r.repair(ctx, f); err != nil {
 		return err
 	}
-	l.known(f.s.Head)
-	if text := f.left.Notice(r.Forked); r.Forked != "" && !o.ForkGrants && text != "" {
+	l.markReturned(f.s.Head)
+	if text := f.notInherited.Notice(r.Forked); r.Forked != "" && !o.ForkGrants && text != "" {
 		r.Notices = append(r.Notices, text)
 	}
 	r.compare(o.Opened)

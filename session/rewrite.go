@@ -40,7 +40,7 @@ func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
 		if len(w.Items) > 0 {
 			return bad("the rewrite has both items and a cut", nil)
 		}
-		p, err := l.s.point(ctx, l.Meta(), w.TruncateAfter, nil)
+		p, err := l.s.findItem(ctx, l.Meta(), w.TruncateAfter, nil)
 		if err != nil {
 			return Draft{}, err
 		}

@@ -61,7 +61,7 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int,
 			lost++
 			continue
 		}
-		d, err := whole.recounted(&r)
+		d, err := whole.salvagedDraft(&r)
 		if err != nil {
 			return kept, lost, err
 		}
@@ -75,9 +75,9 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int,
 	return kept, lost, err
 }
 
-// recounted returns the draft of a record that f has just processed. If the record cuts the
+// salvagedDraft returns the draft of a record that f has just processed. If the record cuts the
 // transcript, its number of items is corrected for lost items.
-func (f *replayer) recounted(r *Record) (Draft, error) {
+func (f *replayer) salvagedDraft(r *Record) (Draft, error) {
 	if r.Kind != record.KindRewrite {
 		return Draft{Kind: r.Kind, Payload: r.Payload}, nil
 	}

@@ -19,8 +19,8 @@ func (f *replayer) saved(r *Record) {
 	f.s.Saved[payloadText(r.Payload, "digest")] = r.Seq
 }
 
-// shows reports whether the mask matches a payload.
-func (r *Record) shows(mask func(json.RawMessage) json.RawMessage) bool {
+// matchesMask reports whether the mask matches a payload.
+func (r *Record) matchesMask(mask func(json.RawMessage) json.RawMessage) bool {
 	if r.Kind == record.KindFileSaved {
 		return !bytes.Equal(maskSaved(r.Payload, mask), r.Payload)
 	}

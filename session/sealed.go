@@ -11,7 +11,7 @@ import (
 // function mask returns the same bytes if it matches nothing; package audit/secret has such a
 // function.
 func (r *Record) Mask(mask func(json.RawMessage) json.RawMessage) (json.RawMessage, bool) {
-	if r.Payload == nil || !r.shows(mask) {
+	if r.Payload == nil || !r.matchesMask(mask) {
 		return r.Payload, false
 	}
 	if r.Kind == record.KindOpened {

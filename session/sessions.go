@@ -34,8 +34,8 @@ type Sessions struct {
 	opt    Options
 	growth growthNotifier
 
-	seen   sync.Mutex           // guards leases
-	leases map[string]seenLease // leases whose store cannot tell whether the holder is alive
+	leasesMu sync.Mutex           // guards leases
+	leases   map[string]seenLease // leases whose store cannot tell whether the holder is alive
 }
 
 const defaultTTL = 30 * time.Second

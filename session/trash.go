@@ -12,7 +12,7 @@ import (
 // is running. A session that is already in the trash stays unchanged.
 func (s *Sessions) Trash(ctx context.Context, id string) error {
 	at := s.opt.Clock().UTC().Format(time.RFC3339)
-	return s.family(ctx, id, func(m Meta) error {
+	return s.eachInFamily(ctx, id, func(m Meta) error {
 		if m.Trashed != "" {
 			return nil
 		}
@@ -27,11 +27,11 @@ func (s *Sessions) Trash(ctx context.Context, id string) error {
 // Untrash restores a session from the trash, and the sessions that work for its run.
 func (s *Sessions) Untrash(ctx context.Context, id string) error {
 	none := ""
-	return s.family(ctx, id, func(m Meta) error { return s.Patch(ctx, m.ID, MetaPatch{Trashed: &none}) })
+	return s.eachInFamily(ctx, id, func(m Meta) error { return s.Patch(ctx, m.ID, MetaPatch{Trashed: &none}) })
 }
 
-// family calls do for a session and then for the sessions that work for its run.
-func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) error {
+// eachInFamily calls do for a session and then for the sessions that work for its run.
+func (s *Sessions) eachInFamily(ctx context.Context, id string, do func(Meta) error) error {
 	m, err := s.Get(ctx, id)
 	if err != nil {
 		return err

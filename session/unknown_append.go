@@ -24,9 +24,9 @@ type unknownAppend struct {
 
 // How often, and how long, a batch with an unknown outcome is looked up.
 const (
-	lookTries  = 6
-	lookPause  = 50 * time.Millisecond // pause before the second lookup; it doubles each time
-	lookupTime = 5 * time.Second       // maximum time of all lookups
+	lookupTries = 6
+	lookupPause = 50 * time.Millisecond // pause before the second lookup; it doubles each time
+	lookupTime  = 5 * time.Second       // maximum time of all lookups
 )
 
 // contains reports whether r belongs to the batch that may still be written.
@@ -51,7 +51,7 @@ func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
 	defer cancel()
 	there, err := l.has(ctx, recs[0])
-	for n, pause := 1, lookPause; err != nil && n < lookTries && IsTransient(err) && wait.For(ctx, pause) == nil; n, pause = n+1, pause*2 {
+	for n, pause := 1, lookupPause; err != nil && n < lookupTries && IsTransient(err) && wait.For(ctx, pause) == nil; n, pause = n+1, pause*2 {
 		there, err = l.has(ctx, recs[0])
 	}
 	switch {

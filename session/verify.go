@@ -55,7 +55,7 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 
 func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
 	v, err := s.verifyWith(ctx, m, nil)
-	if err == nil && v.f.again { // again, with the replacements of erased payloads
+	if err == nil && v.f.needsSecondPass { // again, with the replacements of erased payloads
 		known := v.f.current
 		if known == nil {
 			known = erased{}
@@ -191,7 +191,7 @@ func (v *verifier) record(r Record, m Meta) {
 func (v *verifier) finish(m Meta) {
 	items := v.f.s.Items
 	v.r.Items = len(items)
-	v.erased(m)
+	v.checkErasures(m)
 	var t transcript.Transcript
 	if err := t.Append(items...); err != nil && len(v.f.blank) > 0 {
 		v.r.Notices = append(v.r.Notices, "erased content is missing from the transcript: "+err.Error())
@@ -209,9 +209,9 @@ func (v *verifier) finish(m Meta) {
 	v.r.MetaDiffers = !v.r.Rebuilt.same(m, v.r.Erased > 0)
 }
 
-// erased checks that every missing payload is named by a redacted record, and the other way round.
-// A deleted parent has no record left that could name it.
-func (v *verifier) erased(m Meta) {
+// checkErasures checks that every missing payload is named by a redacted record, and the other way
+// round. A deleted parent has no record left that could name it.
+func (v *verifier) checkErasures(m Meta) {
 	for _, seq := range v.f.blank {
 		if seq > m.ParentSeq {
 			v.fault(seq, errors.New("its payload is missing, and no record shows that it was erased"))

@@ -98,15 +98,15 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// of returns a transcript with items.
-func of(items ...Encoded) (*Transcript, error) {
+// transcriptOf returns a transcript with items.
+func transcriptOf(items ...Encoded) (*Transcript, error) {
 	t := &Transcript{}
 	return t, t.Append(items...)
 }
 
 func TestTranscript(t *testing.T) {
 	items := lines("user", "call a b", "result b")
-	tr, err := of(items...)
+	tr, err := transcriptOf(items...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestTranscript(t *testing.T) {
 	if tr.Find("result b") != 2 || tr.Find("nobody") != -1 || tr.At(0).ID() != "user" || tr.Last().ID() != "result a" || len(tr.Items()) != 4 {
 		t.Error("finding items")
 	}
-	if half, err := of(lines("user", "result z", "user")...); err == nil || half.Len() != 1 {
+	if half, err := transcriptOf(lines("user", "result z", "user")...); err == nil || half.Len() != 1 {
 		t.Errorf("of a broken list: %v", err)
 	}
 	var empty Transcript
@@ -137,8 +137,8 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// sound is a second, simple implementation of the pairing rule.
-func sound(items []Encoded) bool {
+// isValid is a second, simple implementation of the pairing rule.
+func isValid(items []Encoded) bool {
 	used := map[string]int{}   // number of uses by id
 	answer := map[string]int{} // number of results by id
 	for i, e := range items {
@@ -176,7 +176,7 @@ func sound(items []Encoded) bool {
 func TestValidateFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		items := anyTranscript(t)
-		if err := Validate(items); (err == nil) != sound(items) {
+		if err := Validate(items); (err == nil) != isValid(items) {
 			t.Fatalf("Validate says %v of\n%s", err, show(items))
 		}
 		if items := paired(t); Validate(items) != nil {
@@ -195,7 +195,7 @@ func show(items []Encoded) string {
 
 func TestDispatchable(t *testing.T) {
 	for _, r := range allRoles {
-		tr, err := of(lines("user", string(r))...)
+		tr, err := transcriptOf(lines("user", string(r))...)
 		if err != nil {
 			t.Fatal(err)
 		}

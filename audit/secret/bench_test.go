@@ -20,7 +20,7 @@ func logText(nth int) string {
 }
 
 func BenchmarkText(b *testing.B) {
-	m := masker0(b)
+	m := newMasker(b)
 	for name, text := range map[string]string{
 		"without": logText(0), "one in 1000 lines": logText(1000), "one in 10 lines": logText(10),
 		"the word alone in each line": strings.Repeat("INFO  4711 tokens were used in this round of the conversation, none of them twice\n", 1<<20/83),
@@ -36,7 +36,7 @@ func BenchmarkText(b *testing.B) {
 }
 
 func BenchmarkJSON(b *testing.B) {
-	m := masker0(b)
+	m := newMasker(b)
 	for name, text := range map[string]string{"without": logText(0), "one in 1000 lines": logText(1000)} {
 		raw, _ := json.Marshal(map[string]string{"text": text})
 		b.Run(name, func(b *testing.B) {
@@ -51,12 +51,12 @@ func BenchmarkJSON(b *testing.B) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		masker0(b)
+		newMasker(b)
 	}
 }
 
 func TestNoAllocation(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	text := logText(0)[:4096]
 	raw := json.RawMessage(`{"text":"a plain sentence about nothing"}`)
 	if n := testing.AllocsPerRun(20, func() { m.Text(text); m.JSON(raw) }); n != 0 {

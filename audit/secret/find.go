@@ -13,9 +13,9 @@ const marker = "[secret:"
 // These limit how many bytes of text around a word are searched with an expression. More is
 // searched if a match reaches the edge.
 const (
-	before     = 256
-	after      = 1024
-	minContext = 512 // a later word is skipped if at least this many bytes after it were already searched
+	contextBefore = 256
+	contextAfter  = 1024
+	minContext    = 512 // a later word is skipped if at least this many bytes after it were already searched
 )
 
 // rounds is the maximum number of times a text is masked: after a secret was replaced, the
@@ -27,12 +27,12 @@ type span struct{ start, end, pattern int }
 
 func (m *Masker) text(s string) (string, []string) {
 	var found []string
-	s = m.each(s, func(_ string, pattern int) { found = append(found, m.patterns[pattern].ID) })
+	s = m.maskEach(s, func(_ string, pattern int) { found = append(found, m.patterns[pattern].ID) })
 	return s, found
 }
 
-// each masks a text and reports every secret.
-func (m *Masker) each(s string, report func(secret string, pattern int)) string {
+// maskEach masks a text and reports every secret.
+func (m *Masker) maskEach(s string, report func(secret string, pattern int)) string {
 	for range rounds {
 		spans := m.spans(s)
 		if len(spans) == 0 {
@@ -76,7 +76,7 @@ func (m *Masker) spans(s string) []span {
 		}
 		for _, w := range ends {
 			if end+minContext > searched[w.pattern] {
-				spans, searched[w.pattern] = m.around(s, w, end, max(searched[w.pattern]-minContext, 0), spans)
+				spans, searched[w.pattern] = m.searchAround(s, w, end, max(searched[w.pattern]-minContext, 0), spans)
 			}
 		}
 	}
@@ -86,18 +86,18 @@ func (m *Masker) spans(s string) []span {
 	return distinct(spans)
 }
 
-// around searches the text on both sides of a word that ends at end. It returns the position up to
-// which it searched.
-func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, int) {
+// searchAround searches the text on both sides of a word that ends at end. It returns the position
+// up to which it searched.
+func (m *Masker) searchAround(s string, w word, end, from int, spans []span) ([]span, int) {
 	p := &m.patterns[w.pattern]
-	from = max(from, end-len(w.text)-before)
+	from = max(from, end-len(w.text)-contextBefore)
 	if p.Starts {
 		from = end - len(w.text)
 		if p.WordStart && from > 0 && alnum(s[from-1]) {
 			return spans, 0
 		}
 	}
-	for reach := after; ; reach *= 4 {
+	for reach := contextAfter; ; reach *= 4 {
 		to := min(end+reach, len(s))
 		if to+minContext > len(s) {
 			to = len(s)
@@ -169,7 +169,7 @@ func distinct(spans []span) []span {
 
 // matches reports whether a text looks like a secret of the pattern.
 func (p *pattern) matches(s string) bool {
-	return (!p.Digits || mixed(s)) && (p.Entropy == 0 || entropy(s) >= p.Entropy) && (!p.Literal || literal(s))
+	return (!p.Digits || mixed(s)) && (p.Entropy == 0 || entropy(s) >= p.Entropy) && (!p.Literal || isLiteral(s))
 }
 
 // mixed reports whether a text contains both a digit and a letter.

@@ -119,9 +119,9 @@ func (w *walker) value(key string, start, end int) {
 	}
 	at := position{raw: start}
 	for _, sp := range spans {
-		at = w.place(at, sp.start)
+		at = w.advance(at, sp.start)
 		from := at.raw
-		at = w.place(at, sp.end)
+		at = w.advance(at, sp.end)
 		w.replace(from, at.raw, sp.pattern)
 	}
 }
@@ -129,8 +129,8 @@ func (w *walker) value(key string, start, end int) {
 // position is an offset in a string, counted both with escapes and without them.
 type position struct{ raw, plain int }
 
-// place advances p to the escaped source of a byte of the string without escapes.
-func (w *walker) place(p position, plain int) position {
+// advance advances p to the escaped source of a byte of the string without escapes.
+func (w *walker) advance(p position, plain int) position {
 	for p.plain < plain {
 		if w.raw[p.raw] != '\\' {
 			p.raw++

@@ -14,7 +14,7 @@ var (
 )
 
 func TestJSON(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	for _, tt := range []struct{ name, in, want string }{
 		{"nothing", `{"a":[1, 2.50 ,"x\ty"] }`, ``},
 		{"a value", `{"a" : "` + token + `", "n": 1.50}`, `{"a" : "[secret:github-token]", "n": 1.50}`},
@@ -104,7 +104,7 @@ func TestCustomPatterns(t *testing.T) {
 
 // A secret is found at any position relative to the edges of the searched text.
 func TestEdges(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	key := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat(strings.Repeat("aB3dE5gH", 8)+"\n", 120) + "-----END RSA PRIVATE KEY-----"
 	for _, n := range []int{0, 1, 200, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 2048, 5000} {
 		for _, fill := range []string{"x ", "token ", "ghp_ ", "key-"} {
@@ -123,7 +123,7 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{"", token, "password=" + token, "https://a:b" + body + "@c", "token: x" + body[:20] + "[secret:", "ghp_" + token, "[secret:jwt]" + token} {
 		f.Add(s)
 	}
-	m := masker0(f)
+	m := newMasker(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		once, found := m.Text(s)
 		if (len(found) == 0) != (once == s) && len(found) == 0 {
@@ -139,7 +139,7 @@ func FuzzJSON(f *testing.F) {
 	for _, s := range []string{"", "{", `{"a":"` + token + `"}`, `["\u0070assword=\"` + body + `"]`, `{"token":"` + body + `","b":["\\\"` + token + `"]}`, `"\ud83d"`, "{\"secret\":\"\xff" + body + `"}`} {
 		f.Add([]byte(s))
 	}
-	m := masker0(f)
+	m := newMasker(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		was := slices.Clone(raw)
 		once, found := m.JSON(raw)

@@ -19,14 +19,14 @@ type pattern struct {
 
 var validID = lazyregexp.Must(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// usual returns the masker with only the built-in patterns, which most programs use.
-var usual = sync.OnceValues(func() (*Masker, error) { return compiled(Options{}) })
+// builtinMasker returns the masker with only the built-in patterns, which most programs use.
+var builtinMasker = sync.OnceValues(func() (*Masker, error) { return compiled(Options{}) })
 
 // New compiles the patterns. It returns an error with the pattern's name if its expression
 // does not compile, or if it fails its own examples.
 func New(o *Options) (*Masker, error) {
 	if o == nil || !o.NoBuiltin && len(o.Patterns) == 0 {
-		return usual()
+		return builtinMasker()
 	}
 	return compiled(*o)
 }
@@ -49,7 +49,7 @@ func compiled(opt Options) (*Masker, error) {
 		m.patterns = append(m.patterns, ready)
 	}
 	m.index()
-	return m, m.try(opt.Patterns)
+	return m, m.checkExamples(opt.Patterns)
 }
 
 // compile checks a custom pattern.
@@ -107,8 +107,8 @@ func (m *Masker) index() {
 	m.words = newWords(list)
 }
 
-// try tests custom patterns with the examples that they contain.
-func (m *Masker) try(given []Pattern) error {
+// checkExamples tests custom patterns with the examples that they contain.
+func (m *Masker) checkExamples(given []Pattern) error {
 	for _, p := range given {
 		has := func(text string) bool {
 			_, found := m.text(text)

@@ -62,7 +62,7 @@ func (m *Masker) Text(s string) (string, []string) {
 func (m *Masker) MasksAny(s, chars string) bool {
 	hides := false
 	if m != nil {
-		m.each(s, func(secret string, _ int) { hides = hides || strings.ContainsAny(secret, chars) })
+		m.maskEach(s, func(secret string, _ int) { hides = hides || strings.ContainsAny(secret, chars) })
 	}
 	return hides
 }

@@ -48,7 +48,7 @@ func filled(r *rand.Rand, example string) string {
 	})
 }
 
-func masker0(t testing.TB) *Masker {
+func newMasker(t testing.TB) *Masker {
 	t.Helper()
 	m, err := New(nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func masker0(t testing.TB) *Masker {
 }
 
 func TestBuiltin(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	if len(builtin) < 40 {
 		t.Errorf("%d patterns", len(builtin))
 	}
@@ -97,7 +97,7 @@ func TestBuiltin(t *testing.T) {
 
 // Each example is found by its pattern, or by a more specific one.
 func TestExamplesMatchTheirPattern(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, p := range builtin {
 		named := false
@@ -133,7 +133,7 @@ func checkInPlaces(t *testing.T, m *Masker, text string) {
 }
 
 func TestNothingToMask(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	for _, text := range []string{
 		"", "a", "\x00\xff",
 		"commit 5f7070ea1c9b2d3e4f5061728394a5b6c7d8e9f0 (HEAD -> main)",
@@ -158,7 +158,7 @@ func TestNothingToMask(t *testing.T) {
 }
 
 func TestHidesAndShows(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	for text, want := range map[string]bool{
 		"git push https://ghp_" + strings.Repeat("aB3", 12) + "@host": false,
 		"psql postgres://me:" + "Kx9;reboot&q2@host":                  true,
@@ -180,7 +180,7 @@ func TestHidesAndShows(t *testing.T) {
 
 // This repository has no secrets.
 func TestHoldfastSources(t *testing.T) {
-	m := masker0(t)
+	m := newMasker(t)
 	root := filepath.Join("..", "..")
 	files, bytes := 0, 0
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {

@@ -85,8 +85,8 @@ func (t *Trail) sign() ([]byte, error) {
 
 // signNext makes the note for the leaves up to byte end, and the file that will become the
 // checkpoint. It starts the syncs of that file and of the tree in the group disk.
-func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (next *diskfile.New, signed []byte, err error) {
-	if err = t.key(last != nil); err != nil {
+func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgroup.Group) (next *diskfile.PendingFile, signed []byte, err error) {
+	if err = t.readKey(last != nil); err != nil {
 		return nil, nil, err
 	}
 	if err = t.verify(last); err != nil {
@@ -132,7 +132,7 @@ func (t *Trail) prepare() {
 		return
 	}
 	text, err := readLine(t.folder, keyName)
-	if err != nil || t.pairUp(text) != nil {
+	if err != nil || t.setKeyPair(text) != nil {
 		warmUp()
 	} else if _, signed, err := readCheckpoint(t.folder); err == nil {
 		_ = t.verify(signed)

@@ -46,9 +46,9 @@ func newKeyPair(text string) (p keyPair, err error) {
 	return p, err
 }
 
-// key reads the signing key into the pair. If there is none, it creates one, unless a
+// readKey reads the signing key into the pair. If there is none, it creates one, unless a
 // checkpoint was already signed.
-func (t *Trail) key(signed bool) error {
+func (t *Trail) readKey(signed bool) error {
 	text, err := readLine(t.folder, keyName)
 	if errors.Is(err, fs.ErrNotExist) && !signed {
 		text, err = t.newKey()
@@ -56,7 +56,7 @@ func (t *Trail) key(signed bool) error {
 	if err != nil {
 		return fmt.Errorf("read the signing key: %w", err)
 	}
-	if err := t.pairUp(text); err != nil {
+	if err := t.setKeyPair(text); err != nil {
 		return err
 	}
 	public := t.pair.public
@@ -68,8 +68,8 @@ func (t *Trail) key(signed bool) error {
 	return nil
 }
 
-// pairUp derives the pair from a key, unless it already belongs to that key.
-func (t *Trail) pairUp(text string) error {
+// setKeyPair derives the pair from a key, unless it already belongs to that key.
+func (t *Trail) setKeyPair(text string) error {
 	if text == t.pair.text && t.pair.signer != nil {
 		return nil
 	}

@@ -91,14 +91,14 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 		fmt.Fprintf(&b, `<div class="what">%s</div>`, paper.Text(strings.Join(list, "\n")))
 	}
 	b.WriteString(`</td><td>`)
-	e.why(&b)
-	e.proof(&b)
+	e.writeReason(&b)
+	e.writeDetails(&b)
 	b.WriteString("</td></tr>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (e *Entry) why(b *strings.Builder) {
+func (e *Entry) writeReason(b *strings.Builder) {
 	if e.Outcome != "" {
 		fmt.Fprintf(b, `<span class="%s">%s</span> `, class(e.Outcome), paper.Text(e.Outcome))
 	}
@@ -119,8 +119,8 @@ func (e *Entry) why(b *strings.Builder) {
 	}
 }
 
-// proof writes the remaining fields in a collapsed section.
-func (e *Entry) proof(b *strings.Builder) {
+// writeDetails writes the remaining fields in a collapsed section.
+func (e *Entry) writeDetails(b *strings.Builder) {
 	b.WriteString(`<details><summary>proof</summary><dl>`)
 	for _, f := range [...][2]string{
 		{"call", e.Use},

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // sample returns the entries of a session with everything that exports must handle carefully.
 func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
 	t.Helper()
-	s, store := library(t)
+	s, store := newSessions(t)
 	one := 1
 	log(t, s, "s",
 		decide("a", "Bash", "rules", policy.Allow, func(d *policy.Decision) {
@@ -247,10 +247,10 @@ func TestHTMLIsInert(t *testing.T) {
 	}
 }
 
-type full struct{ room int }
+type limitedWriter struct{ limit int }
 
-func (f *full) Write(p []byte) (int, error) {
-	if f.room -= len(p); f.room < 0 {
+func (f *limitedWriter) Write(p []byte) (int, error) {
+	if f.limit -= len(p); f.limit < 0 {
 		return 0, errors.New("no space")
 	}
 	return len(p), nil
@@ -277,7 +277,7 @@ func TestExportFails(t *testing.T) {
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: %v", f, err)
 		}
-		if err := audit.Export(&full{100}, f, sample(t)); err == nil || !strings.Contains(err.Error(), "no space") {
+		if err := audit.Export(&limitedWriter{100}, f, sample(t)); err == nil || !strings.Contains(err.Error(), "no space") {
 			t.Errorf("%s to a full disk: %v", f, err)
 		}
 	}

@@ -70,8 +70,8 @@ type reader struct {
 	last string // digest of the last entry
 
 	user       string                   // of session.opened
-	filter     map[string]item          // the calls in the last assistant item that has calls
-	approvals  map[string]questionState // key: an id; value: an approval request that is open or was just answered
+	calls      map[string]requestedCall // the calls in the last assistant item that has calls
+	approvals  map[string]approvalState // key: an id; value: an approval request that is open or was just answered
 	decided    map[string]Entry         // key: the id of a tool use; value: the decision that allowed its call, which has not started yet
 	running    map[string]*Entry        // key: the id of a tool use; value: the entry of its call, which is running
 	background map[string]Entry         // key: the id of a tool use; value: the start of its background task
@@ -86,7 +86,7 @@ func newReader(id string) *reader {
 
 // forget removes the calls that are still running: in a fork, they continue in the parent session.
 func (r *reader) forget() {
-	r.filter, r.approvals = map[string]item{}, map[string]questionState{}
+	r.calls, r.approvals = map[string]requestedCall{}, map[string]approvalState{}
 	r.decided, r.running, r.background = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
 }
 

@@ -21,7 +21,7 @@ func whoAnswered(by, via string) Actor {
 	case record.ByProgram(by):
 		return Actor{Kind: actorProgram, Name: by}
 	case strings.HasPrefix(by, "hook "):
-		return link(by, nil, "")
+		return linkActor(by, nil, "")
 	}
 	return Actor{Kind: actorPerson, Name: cmp.Or(by, person), Via: via}
 }
@@ -34,8 +34,8 @@ func whoChanged(by string) Actor {
 	return whoAnswered(by, "")
 }
 
-// link returns the actor for a link of the chain.
-func link(by string, rule *policy.Origin, grant string) Actor {
+// linkActor returns the actor for a link of the chain.
+func linkActor(by string, rule *policy.Origin, grant string) Actor {
 	kind, name, _ := strings.Cut(by, " ")
 	switch {
 	case kind == "mode" || kind == "hook":

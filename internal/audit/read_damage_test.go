@@ -51,7 +51,7 @@ func TestReadReportsDamage(t *testing.T) {
 		}, []int64{2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, store := library(t)
+			s, store := newSessions(t)
 			log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), decide("b", "Read", "nobody", policy.Deny, nil), decide("c", "Read", "nobody", policy.Deny, nil))
 			store.change = c.change
 			var bad, good []int64
@@ -76,7 +76,7 @@ func TestReadReportsDamage(t *testing.T) {
 var forged = map[int64]session.Digest{}
 
 func TestReadEmptyRange(t *testing.T) {
-	s, _ := library(t)
+	s, _ := newSessions(t)
 	for _, err := range audit.Read(t.Context(), s, "s", nil) {
 		if !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("%v", err)

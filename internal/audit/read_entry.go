@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// evidence contains, for each kind of record, the kind of its entry. Other records have no entry.
-var evidence = map[session.Kind]string{
+// entryKinds contains, for each kind of record, the kind of its entry. Other records have no entry.
+var entryKinds = map[session.Kind]string{
 	record.KindOpened:           KindSession,
 	record.KindDecision:         KindDecision,
 	record.KindToolStarted:      KindEffect,
@@ -32,7 +32,7 @@ func (r *reader) entry(rec *session.Record) (*Entry, error) {
 	if rec.Kind == session.KindItem {
 		return nil, r.item(rec.Payload)
 	}
-	kind, ok := evidence[rec.Kind]
+	kind, ok := entryKinds[rec.Kind]
 	if !ok {
 		return nil, nil
 	}
@@ -63,9 +63,9 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	case record.KindToolFinished:
 		return into(rec, func(f *record.ToolFinished) { r.finished(f, e) })
 	case record.KindApprovalAsked:
-		return r.question(rec.Payload, e)
+		return r.approvalAsked(rec.Payload, e)
 	case record.KindApprovalResolved:
-		return r.answer(rec.Payload, e)
+		return r.approvalResolved(rec.Payload, e)
 	case record.KindPolicyChanged:
 		return into(rec, func(c *policy.Change) { changed(c, e) })
 	case record.KindHookRan:
@@ -130,7 +130,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 	e.Action, e.Actor, e.OnBehalfOf = string(d.Effect), r.whoDecided(d), r.behalf(d.Agent)
 	e.Use, e.Tool, e.Requests, e.Rule, e.Mode = d.Use, d.Tool, d.Digests, d.Rule, string(d.Mode)
 	e.Reason, e.Sandbox, e.Profile, e.Grant, e.Policy = d.Reason, d.Sandbox, d.Profile, d.Grant, d.Version
-	q, asked := r.questionOf(d)
+	q, asked := r.approvalOf(d)
 	switch {
 	case len(d.Touches) > 0:
 		for _, t := range d.Touches {
@@ -139,7 +139,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 	case asked && d.Input == nil:
 		e.Resources = q.resources
 	default:
-		e.Resources = r.touched(d)
+		e.Resources = r.resourcesOf(d)
 	}
 	if asked && d.PersonAsked {
 		e.Question = q.id

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// item is a call as the model requested it.
-type item struct {
+// requestedCall is a call as the model requested it.
+type requestedCall struct {
 	input json.RawMessage
 }
 
@@ -33,9 +33,9 @@ func (r *reader) item(payload json.RawMessage) error {
 	if len(uses) == 0 {
 		return nil
 	}
-	clear(r.filter)
+	clear(r.calls)
 	for _, u := range uses {
-		r.filter[u.ID] = item{u.Input}
+		r.calls[u.ID] = requestedCall{u.Input}
 	}
 	return nil
 }
@@ -61,11 +61,11 @@ var subjects = map[string]subject{
 	"Glob": {policy.OpRead, "path"}, "Grep": {policy.OpRead, "path"}, "WebFetch": {policy.OpConnect, "url"},
 }
 
-// touched determines from the input of a call which resources the call accesses.
-func (r *reader) touched(d *policy.Decision) []Resource {
+// resourcesOf determines from the input of a call which resources the call accesses.
+func (r *reader) resourcesOf(d *policy.Decision) []Resource {
 	input := d.Input
 	if input == nil {
-		input = r.filter[d.Use].input
+		input = r.calls[d.Use].input
 	}
 	s, ok := subjects[d.Tool]
 	if ok {

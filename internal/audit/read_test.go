@@ -62,8 +62,8 @@ func (s *mutableStore) Read(ctx context.Context, id string, r session.Range) ite
 	}
 }
 
-// library makes the sessions of a test. Its clock advances by one second for each call.
-func library(t *testing.T) (*session.Sessions, *mutableStore) {
+// newSessions makes the sessions of a test. Its clock advances by one second for each call.
+func newSessions(t *testing.T) (*session.Sessions, *mutableStore) {
 	t.Helper()
 	store := &mutableStore{Store: memory.New(), erased: map[int64]bool{}}
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -214,7 +214,7 @@ func TestDecisionActors(t *testing.T) {
 		}, "allow by person bob via cli"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, _ := library(t)
+			s, _ := newSessions(t)
 			log(t, s, "s", c.drafts...)
 			list := entries(t, s, "s", nil)
 			chained(t, list)
@@ -230,7 +230,7 @@ func TestDecisionActors(t *testing.T) {
 }
 
 func TestEveryKindOfEntry(t *testing.T) {
-	s, _ := library(t)
+	s, _ := newSessions(t)
 	exit := 2
 	text := "x"
 	log(t, s, "s",
@@ -297,7 +297,7 @@ func TestEveryKindOfEntry(t *testing.T) {
 }
 
 func TestRunEntries(t *testing.T) {
-	s, _ := library(t)
+	s, _ := newSessions(t)
 	type event = map[string]any
 	strategy := event{"name": "review", "cwd": "/w", "mode": "plan", "agents": []string{"a"}, "flow": event{}}
 	var drafts []draft
@@ -381,7 +381,7 @@ func TestOutcomes(t *testing.T) {
 		{"two at once", []draft{start("c", "Read"), finish("c", "Read"), finish("a", "Bash")}, []string{"5 effect run by program for ann → ok", "6 effect run by program for ann → ok [command.execute ls]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, _ := library(t)
+			s, _ := newSessions(t)
 			log(t, s, "s", append(before[:2:2], c.rest...)...)
 			list := entries(t, s, "s", nil)
 			chained(t, list)
@@ -393,7 +393,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestErasedRecordsHaveEntries(t *testing.T) {
-	s, store := library(t)
+	s, store := newSessions(t)
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
 		ask("q", "b", "Bash", bashLs), reply("q", approval.Deny, "bob", "cli"), // 5 6
@@ -426,7 +426,7 @@ func TestErasedRecordsHaveEntries(t *testing.T) {
 }
 
 func TestForkHasParentEntries(t *testing.T) {
-	s, _ := library(t)
+	s, _ := newSessions(t)
 	l := log(t, s, "s", calls(transcript.ToolUse{ID: "a", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}),
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"))
 	if _, err := s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f"}); err != nil {
@@ -448,7 +448,7 @@ func TestForkHasParentEntries(t *testing.T) {
 
 // Records appended later continue the chain.
 func TestChainContinuesAfterFork(t *testing.T) {
-	s, _ := library(t)
+	s, _ := newSessions(t)
 	l := log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"))
 	before := entries(t, s, "s", nil)
 	add(t, l, decide("b", "Bash", "mode auto", policy.Allow, nil))
@@ -459,7 +459,7 @@ func TestChainContinuesAfterFork(t *testing.T) {
 }
 
 func TestReadPicks(t *testing.T) {
-	s, _ := library(t)
+	s, _ := newSessions(t)
 	log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), decide("b", "Read", "nobody", policy.Deny, nil),
 		draft{record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob"}})
 	all := entries(t, s, "s", nil)

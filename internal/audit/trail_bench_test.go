@@ -29,7 +29,7 @@ func BenchmarkAppend(b *testing.B) {
 				logs[w] = l
 			}
 			times := map[session.AppendObserver][]time.Duration{}
-			draft := note1("x", strings.Repeat("x", 1500))
+			draft := noteDraft("x", strings.Repeat("x", 1500))
 			for i := 0; b.Loop(); i++ {
 				for _, w := range [][]session.AppendObserver{{nil, trail}, {trail, nil}}[i%2] {
 					start := time.Now()
@@ -75,7 +75,7 @@ func BenchmarkOpenTrail(b *testing.B) {
 	dir := b.TempDir() + "/trail"
 	trail := openTrail(b, dir)
 	for i := range int64(10_000) {
-		told(b, trail, "s", i+1)
+		addLeaves(b, trail, "s", i+1)
 	}
 	check(b, trail.Close())
 	b.Run("only", func(b *testing.B) {
@@ -89,7 +89,7 @@ func BenchmarkOpenTrail(b *testing.B) {
 		for i := int64(0); b.Loop(); i++ {
 			trail, err := OpenTrail(dir, nil)
 			check(b, err)
-			told(b, trail, "t", i+1)
+			addLeaves(b, trail, "t", i+1)
 			check(b, trail.Close())
 		}
 	})
@@ -105,7 +105,7 @@ func BenchmarkVerify(b *testing.B) {
 			trail := openTrail(b, st.trailDir())
 			s := session.New(store, &session.Options{AppendObserver: trail})
 			ctx := context.Background()
-			draft := note1("x", strings.Repeat("words ", 230))
+			draft := noteDraft("x", strings.Repeat("words ", 230))
 			drafts := slices.Repeat([]session.Draft{draft}, 111)
 			for i := range 100 {
 				l, err := s.Create(ctx, session.Opened{SessionID: fmt.Sprint("s", i)})

@@ -38,7 +38,7 @@ func TestVerifyWithoutHoldfast(t *testing.T) {
 			testneed.Need(t, "no %s on the PATH: apt-get install jq xxd openssl makes this run", tool)
 		}
 	}
-	st := perform(t, inFiles{})
+	st := newTamperEnv(t, inFiles{})
 	docs := scripts(t)
 	if len(docs) != 2 {
 		t.Fatalf("%d scripts", len(docs))

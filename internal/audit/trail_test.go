@@ -33,7 +33,7 @@ func head(seq int64) session.Record {
 	return session.Record{Seq: seq, Digest: session.Digest(sha256.Sum256(fmt.Append(nil, seq)))}
 }
 
-func told(t testing.TB, trail *Trail, id string, seqs ...int64) {
+func addLeaves(t testing.TB, trail *Trail, id string, seqs ...int64) {
 	t.Helper()
 	for _, seq := range seqs {
 		check(t, trail.Appended(context.Background(), id, head(seq)))
@@ -50,11 +50,11 @@ func readTrail(t testing.TB, dir, name string) string {
 func TestLeaves(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "trail")
 	trail := openTrail(t, dir)
-	told(t, trail, `s "quoted" é`, 1)
-	told(t, trail, "s", 1, 1, 2, 2, 1)
+	addLeaves(t, trail, `s "quoted" é`, 1)
+	addLeaves(t, trail, "s", 1, 1, 2, 2, 1)
 	check(t, trail.Deleted(t.Context(), "s"))
 	check(t, trail.Deleted(t.Context(), "s"))
-	told(t, trail, "s", 1)
+	addLeaves(t, trail, "s", 1)
 	d1, d2 := head(1).Digest.String(), head(2).Digest.String()
 	const at = `"time":"2026-05-01T12:00:00.005Z"}`
 	want := strings.Join([]string{
@@ -77,7 +77,7 @@ func TestLeaves(t *testing.T) {
 	}
 	check(t, trail.Close())
 	// The next program knows the last leaf.
-	told(t, openTrail(t, dir), "s", 1)
+	addLeaves(t, openTrail(t, dir), "s", 1)
 	if got := readTrail(t, dir, leavesName); got != want {
 		t.Error("a leaf was written again")
 	}
@@ -95,14 +95,14 @@ func TestCheckpoints(t *testing.T) {
 	trail := openTrail(t, dir)
 	empty, err := trail.Checkpoint()
 	check(t, err)
-	told(t, trail, "s", 1, 2, 3)
+	addLeaves(t, trail, "s", 1, 2, 3)
 	first, err := trail.Checkpoint()
 	check(t, err)
 	again, err := trail.Checkpoint()
 	if err != nil || !bytes.Equal(first, again) {
 		t.Errorf("nothing was added, and: %s %v", again, err)
 	}
-	told(t, trail, "s", 4)
+	addLeaves(t, trail, "s", 4)
 	check(t, trail.Close())
 	check(t, trail.Close())
 	last := readTrail(t, dir, checkpointName)
@@ -143,13 +143,13 @@ func TestAutomaticCheckpoints(t *testing.T) {
 		if i == signEvery+5 {
 			check(t, os.Truncate(filepath.Join(dir, treeName), 3))
 		}
-		told(t, trail, "s", i+1)
+		addLeaves(t, trail, "s", i+1)
 	}
 	if notes, torn := splitNotes([]byte(readTrail(t, dir, historyName))); len(notes) != 2 || torn != nil {
 		t.Fatalf("%d notes", len(notes))
 	}
 	v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
-	check(t, v.trail())
+	check(t, v.readTrail())
 	if v.r.Checkpoint != 2*signEvery || v.r.Leaves != 2*signEvery+10 || len(v.r.Findings) > 0 || len(v.r.Notes) != 1 {
 		t.Errorf("%+v", v.r)
 	}
@@ -166,16 +166,16 @@ func TestOpenTrailRepairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			trail := openTrail(t, dir)
-			told(t, trail, "s", 1)
+			addLeaves(t, trail, "s", 1)
 			check(t, trail.Close())
 			trail = openTrail(t, dir)
 			trail.unsigned = -9 // no checkpoint: the program ends as by a crash
-			told(t, trail, "s", 2)
+			addLeaves(t, trail, "s", 2)
 			check(t, trail.Close())
 			whole := readTrail(t, dir, leavesName)
 			check(t, os.WriteFile(filepath.Join(dir, leavesName), []byte(whole+torn), 0o600))
 			trail = openTrail(t, dir)
-			told(t, trail, "s", 3)
+			addLeaves(t, trail, "s", 3)
 			check(t, trail.Close())
 			l := leaf{session: "s", seq: 3, digest: head(3).Digest, time: noon}
 			if got := readTrail(t, dir, leavesName); got != whole+string(l.append(nil)) {
@@ -185,7 +185,7 @@ func TestOpenTrailRepairs(t *testing.T) {
 				t.Errorf("kept %q", kept)
 			}
 			v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
-			check(t, v.trail())
+			check(t, v.readTrail())
 			if len(v.r.Findings) > 0 || len(v.r.Notes) != 1 {
 				t.Errorf("%+v", v.r)
 			}
@@ -197,13 +197,13 @@ func TestOpenTrailRepairs(t *testing.T) {
 func TestTrailRepairsWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	trail := openTrail(t, dir)
-	told(t, trail, "s", 1)
+	addLeaves(t, trail, "s", 1)
 	f, err := os.OpenFile(filepath.Join(dir, leavesName), os.O_WRONLY|os.O_APPEND, 0)
 	check(t, err)
 	l := leaf{session: "t", seq: 1, time: noon}
 	_, err = f.Write(append(l.append(nil), `{"dig`...))
 	check(t, errors.Join(err, f.Close()))
-	told(t, trail, "s", 2)
+	addLeaves(t, trail, "s", 2)
 	if n := strings.Count(readTrail(t, dir, leavesName), "\n"); n != 3 || strings.Contains(readTrail(t, dir, leavesName), `{"dig{`) {
 		t.Errorf("%s", readTrail(t, dir, leavesName))
 	}
@@ -214,7 +214,7 @@ func TestTrailRepairsWhileOpen(t *testing.T) {
 	_, err = f.WriteString("test\n77\nAAAA")
 	check(t, errors.Join(err, f.Close()))
 	trail = openTrail(t, dir)
-	told(t, trail, "s", 3)
+	addLeaves(t, trail, "s", 3)
 	check(t, trail.Close())
 	if notes, torn := splitNotes([]byte(readTrail(t, dir, historyName))); len(notes) != 2 || torn != nil {
 		t.Errorf("%q, torn %q", notes, torn)
@@ -225,7 +225,7 @@ func TestOpenTrailRefuses(t *testing.T) {
 	made := func(t *testing.T) string {
 		dir := filepath.Join(t.TempDir(), "trail")
 		trail := openTrail(t, dir)
-		told(t, trail, "s", 1, 2, 3)
+		addLeaves(t, trail, "s", 1, 2, 3)
 		check(t, trail.Close())
 		return dir
 	}
@@ -295,7 +295,7 @@ func TestCheckpointRefuses(t *testing.T) {
 		refuses := func(t *testing.T, inUse bool) {
 			dir := t.TempDir()
 			trail := openTrail(t, dir)
-			told(t, trail, "s", 1, 2, 3)
+			addLeaves(t, trail, "s", 1, 2, 3)
 			if inUse { // it knows key and checkpoint already
 				_, err := trail.Checkpoint()
 				check(t, err)
@@ -308,7 +308,7 @@ func TestCheckpointRefuses(t *testing.T) {
 			if !inUse {
 				trail = openTrail(t, dir)
 			}
-			told(t, trail, "s", 4)
+			addLeaves(t, trail, "s", 4)
 			if _, err := trail.Checkpoint(); err == nil || session.Hint(err) == "" {
 				t.Errorf("signed: %v", err)
 			}
@@ -327,7 +327,7 @@ func TestCheckpointRefuses(t *testing.T) {
 func TestTrailRemoved(t *testing.T) {
 	dir := t.TempDir()
 	trail := openTrail(t, dir)
-	told(t, trail, "s", 1, 2)
+	addLeaves(t, trail, "s", 1, 2)
 	check(t, os.Truncate(filepath.Join(dir, leavesName), 10))
 	if err := trail.Appended(t.Context(), "s", head(3)); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("leaves cut: %v", err)
@@ -385,7 +385,7 @@ func TestTrailShared(t *testing.T) {
 	}
 	wg.Wait()
 	v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
-	check(t, v.trail())
+	check(t, v.readTrail())
 	if v.r.Leaves != 600 || v.r.Checkpoint != 600 || len(v.sessions) != 12 || len(v.r.Findings)+len(v.r.Notes) > 0 {
 		t.Errorf("%+v", v.r)
 	}

@@ -86,10 +86,10 @@ func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptio
 			return nil, err
 		}
 	}
-	if err := v.trail(); err != nil {
+	if err := v.readTrail(); err != nil {
 		return nil, err
 	}
-	if err := v.logs(); err != nil {
+	if err := v.verifyLogs(); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(v.r.Findings, func(a, b Finding) int {
@@ -107,32 +107,32 @@ type verifyRun struct {
 	o   VerifyOptions
 	r   *Report
 
-	sessions map[string]*sessionLeaves // the leaves by session
-	end      int64                     // length in bytes of the leaves that were read
-	bare     []string                  // sessions without a leaf
+	sessions    map[string]*sessionLeaves // the leaves by session
+	end         int64                     // length in bytes of the leaves that were read
+	withoutLeaf []string                  // sessions without a leaf
 
 	signed bool // there is a checkpoint
 }
 
-func (v *verifyRun) find(f Finding) { v.r.Findings = append(v.r.Findings, f) }
+func (v *verifyRun) addFinding(f Finding) { v.r.Findings = append(v.r.Findings, f) }
 
 func (v *verifyRun) note(format string, args ...any) {
 	v.r.Notes = append(v.r.Notes, fmt.Sprintf(format, args...))
 }
 
-// logs verifies every existing session and reports missing ones.
-func (v *verifyRun) logs() error {
+// verifyLogs verifies every existing session and reports missing ones.
+func (v *verifyRun) verifyLogs() error {
 	metas, err := v.metas()
 	if err != nil {
 		return err
 	}
 	for _, id := range v.ids(metas) {
-		if err := v.log(id, metas); err != nil {
+		if err := v.verifyLog(id, metas); err != nil {
 			return err
 		}
 	}
-	if n := len(v.bare); n > 0 && len(v.sessions) > 0 {
-		v.note("%d %s no leaf, so only the chain of the records was checked: %s", n, plural(n, "session has", "sessions have"), some(v.bare))
+	if n := len(v.withoutLeaf); n > 0 && len(v.sessions) > 0 {
+		v.note("%d %s no leaf, so only the chain of the records was checked: %s", n, plural(n, "session has", "sessions have"), firstFew(v.withoutLeaf))
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// some returns the first few ids as text.
-func some(ids []string) string {
+// firstFew returns the first few ids as text.
+func firstFew(ids []string) string {
 	const few = 5
 	if len(ids) <= few {
 		return strings.Join(ids, ", ")
@@ -157,7 +157,7 @@ func some(ids []string) string {
 func (v *verifyRun) metas() (map[string]session.Meta, error) {
 	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, WithTrash: true, ID: v.o.Session})
 	if errors.Is(err, session.ErrCorrupt) {
-		v.find(Finding{Detail: "the list of sessions cannot be read: " + detail(err)})
+		v.addFinding(Finding{Detail: "the list of sessions cannot be read: " + detail(err)})
 	} else if err != nil {
 		return nil, err
 	}

@@ -50,13 +50,13 @@ func (p *sessionLeaves) since(n int) []leafRef {
 	return leaves
 }
 
-// log verifies one session.
-func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
+// verifyLog verifies one session.
+func (v *verifyRun) verifyLog(id string, metas map[string]session.Meta) error {
 	m, ok := metas[id]
 	if !ok {
 		page, err := v.s.Store().List(v.ctx, session.Query{ID: id, Worktrees: true})
 		if errors.Is(err, session.ErrCorrupt) {
-			v.find(Finding{Session: id, Detail: "the session cannot be found: " + detail(err)})
+			v.addFinding(Finding{Session: id, Detail: "the session cannot be found: " + detail(err)})
 			return nil
 		}
 		if err != nil {
@@ -71,7 +71,7 @@ func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 	if p == nil {
 		p = &sessionLeaves{}
 		if !m.Deleted {
-			v.bare = append(v.bare, id)
+			v.withoutLeaf = append(v.withoutLeaf, id)
 		}
 	}
 	v.r.Sessions++
@@ -82,7 +82,7 @@ func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 			v.note("session %s: leaf %d marks it as deleted, but it exists: the delete was interrupted", id, p.deletes[n-1].leaf)
 		}
 	} else if n == 0 && m.Deleted && len(l.leaves) > 0 && !v.deletedMeanwhile(id) {
-		v.find(Finding{Session: id, Detail: "the session is marked as deleted, but no leaf records the delete"})
+		v.addFinding(Finding{Session: id, Detail: "the session is marked as deleted, but no leaf records the delete"})
 	}
 	return v.settle(l)
 }
@@ -117,7 +117,7 @@ func (v *verifyRun) settle(l logCheck) error {
 		}
 		if still := err != nil || now.HeadDigest == l.m.HeadDigest; still || again == 0 {
 			v.r.Records += try.count
-			v.find(try.first)
+			v.addFinding(try.first)
 			return nil
 		}
 		l.m, v.r.Notes = now, v.r.Notes[:notes]
@@ -132,7 +132,7 @@ func (v *verifyRun) checkMissing(id string) error {
 			_, err := v.s.Get(v.ctx, id)
 			return err
 		}
-		v.find(Finding{Session: id, Detail: "the session is missing, but forks of it exist"})
+		v.addFinding(Finding{Session: id, Detail: "the session is missing, but forks of it exist"})
 		return nil
 	}
 	left := p.since(0)
@@ -149,7 +149,7 @@ func (v *verifyRun) checkMissing(id string) error {
 		return nil
 	}
 	last := left[len(left)-1]
-	v.find(Finding{Session: id, Seq: 1, Leaf: last.leaf, Detail: fmt.Sprintf("the session is missing: no leaf records a delete, and its log ended at record %d", last.seq)})
+	v.addFinding(Finding{Session: id, Seq: 1, Leaf: last.leaf, Detail: fmt.Sprintf("the session is missing: no leaf records a delete, and its log ended at record %d", last.seq)})
 	return nil
 }
 
@@ -203,10 +203,10 @@ func (l *logCheck) run() error {
 			return err
 		}
 	}
-	if err := l.ends(); err != nil {
+	if err := l.checkEnd(); err != nil {
 		return err
 	}
-	l.erasures()
+	l.checkErasures()
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (l *logCheck) unreadable(err error) {
 
 func (l *logCheck) record(r session.Record) {
 	l.count++
-	l.chain(&r)
+	l.checkChain(&r)
 	l.compare(&r)
 	if r.Payload == nil {
 		l.erased = append(l.erased, r.Seq)
@@ -260,8 +260,8 @@ func (l *logCheck) record(r session.Record) {
 	l.prev = session.Record{Seq: r.Seq, Digest: r.Digest}
 }
 
-// chain checks the digests of a record, and that the record follows the previous one.
-func (l *logCheck) chain(r *session.Record) {
+// checkChain checks the digests of a record, and that the record follows the previous one.
+func (l *logCheck) checkChain(r *session.Record) {
 	if err := r.Check(); err != nil {
 		l.fault(r.Seq, 0, detail(err))
 		return
@@ -318,8 +318,8 @@ func (l *logCheck) redacted(by int64, payload json.RawMessage) {
 	}
 }
 
-// ends checks whether records are missing after the last one.
-func (l *logCheck) ends() error {
+// checkEnd checks whether records are missing after the last one.
+func (l *logCheck) checkEnd() error {
 	last := l.prev.Seq
 	if l.m.Deleted { // if no fork needs the records, they were removed on purpose
 		return nil
@@ -366,9 +366,9 @@ func (l *logCheck) sameMeta() bool {
 	return a == b
 }
 
-// erasures finds missing payloads whose erasure is not proven: no redacted record in the trail
+// checkErasures finds missing payloads whose erasure is not proven: no redacted record in the trail
 // names them. The leaf of a redacted record is written before anything is erased.
-func (l *logCheck) erasures() {
+func (l *logCheck) checkErasures() {
 	if l.m.Deleted { // the record that names them may have been removed too
 		return
 	}

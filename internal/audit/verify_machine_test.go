@@ -82,7 +82,7 @@ func (w *worker) steps() map[string]func(*rapid.T) {
 			for range rapid.IntRange(1, 3).Draw(t, "appends") {
 				var drafts []session.Draft
 				for range rapid.IntRange(1, 3).Draw(t, "drafts") {
-					drafts = append(drafts, note1(w.name("i"), "some words"))
+					drafts = append(drafts, noteDraft(w.name("i"), "some words"))
 				}
 				_, err = l.Append(ctx, drafts...)
 				must(t, err)
@@ -92,7 +92,7 @@ func (w *worker) steps() map[string]func(*rapid.T) {
 		"crash": func(t *rapid.T) { // after the store and before the trail
 			l, err := session.New(w.store, nil).Open(ctx, w.pick(t), nil)
 			must(t, err)
-			_, err = l.Append(ctx, note1(w.name("i"), "unseen words"))
+			_, err = l.Append(ctx, noteDraft(w.name("i"), "unseen words"))
 			must(t, err)
 			must(t, l.Close())
 		},
@@ -154,7 +154,7 @@ func TestVerifyMachine(t *testing.T) {
 // reported.
 func TestVerifyFindsRandomChange(t *testing.T) {
 	m := inFiles{}
-	whole := perform(t, m)
+	whole := newTamperEnv(t, m)
 	original := m.load(t, whole.dir, "alpha")
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -196,7 +196,7 @@ func TestVerifyFindsRandomChange(t *testing.T) {
 
 // Verification may run while others work.
 func TestVerifyDuringWrites(t *testing.T) {
-	st := perform(t, inSQLite{})
+	st := newTamperEnv(t, inSQLite{})
 	store := st.open(t, st.dir)
 	defer closeStore(t, store)
 	ctx, stop := context.WithCancel(context.Background())
@@ -213,7 +213,7 @@ func TestVerifyDuringWrites(t *testing.T) {
 				id := fmt.Sprint("w", i, "-", n)
 				l, err := s.Create(context.Background(), session.Opened{SessionID: id})
 				for k := 0; k < 5 && err == nil; k++ {
-					_, err = l.Append(context.Background(), note1(fmt.Sprint(k), "words"))
+					_, err = l.Append(context.Background(), noteDraft(fmt.Sprint(k), "words"))
 				}
 				if err == nil {
 					err = l.Close()

@@ -208,14 +208,14 @@ func (s tamperEnv) verify(t testing.TB, o *VerifyOptions) *Report {
 	return r
 }
 
-func note1(id, text string) session.Draft {
+func noteDraft(id, text string) session.Draft {
 	return session.Draft{Kind: session.KindItem, Payload: fmt.Appendf(nil,
 		`{"item":{"role":"user","id":%q,"time":"2026-05-01T09:00:00Z","parts":[{"type":"text","text":%q}]}}`, id, text)}
 }
 
-// perform works in a store: sessions with single records and batches, a rename, a
+// newTamperEnv makes a store and works in it: sessions with single records and batches, a rename, a
 // rewrite, forks, deletions, several programs' worth of trails.
-func perform(t testing.TB, m medium) tamperEnv {
+func newTamperEnv(t testing.TB, m medium) tamperEnv {
 	t.Helper()
 	st := tamperEnv{m, t.TempDir()}
 	store := m.open(t, st.dir)
@@ -235,7 +235,7 @@ func perform(t testing.TB, m medium) tamperEnv {
 		l, err := s.Create(ctx, session.Opened{SessionID: id, CWD: "/src"})
 		check(t, err)
 		for i := range n {
-			_, err := l.Append(ctx, note1(fmt.Sprint(id, "-", i), strings.Repeat(fmt.Sprint("words ", i, " "), 20)))
+			_, err := l.Append(ctx, noteDraft(fmt.Sprint(id, "-", i), strings.Repeat(fmt.Sprint("words ", i, " "), 20)))
 			check(t, err)
 		}
 		check(t, l.Close())
@@ -248,7 +248,7 @@ func perform(t testing.TB, m medium) tamperEnv {
 	program()
 	l, err := s.Open(ctx, "alpha", nil)
 	check(t, err)
-	_, err = l.Append(ctx, note1("x", "one"), note1("y", "two"), note1("z", "three"))
+	_, err = l.Append(ctx, noteDraft("x", "one"), noteDraft("y", "two"), noteDraft("z", "three"))
 	check(t, err)
 	check(t, l.Rewrite(ctx, session.Rewrite{Reason: "truncate", TruncateAfter: "y"}))
 	check(t, l.Close())

@@ -128,7 +128,7 @@ var tampering = []struct {
 func TestVerifyFindsTampering(t *testing.T) {
 	for name, m := range media {
 		t.Run(name, func(t *testing.T) {
-			whole := perform(t, m)
+			whole := newTamperEnv(t, m)
 			r := whole.copy(t).verify(t, nil)
 			if len(r.Findings) > 0 || len(r.Notes) > 0 || r.Sessions != 6 || r.Checkpoint != r.Leaves || r.Leaves == 0 || r.Key == "" || r.Signed == "" {
 				t.Fatalf("the untouched copy: %+v", r)
@@ -175,7 +175,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 func TestVerifyFindsRawByte(t *testing.T) {
 	for name, m := range media {
 		t.Run(name, func(t *testing.T) {
-			st := perform(t, m)
+			st := newTamperEnv(t, m)
 			path := st.bytes(st.dir, "beta")
 			b, err := os.ReadFile(path)
 			check(t, err)
@@ -193,7 +193,7 @@ func TestVerifyFindsRawByte(t *testing.T) {
 func TestVerifyFindsMissingSession(t *testing.T) {
 	for name, m := range media {
 		t.Run(name, func(t *testing.T) {
-			st := perform(t, m)
+			st := newTamperEnv(t, m)
 			st.remove(t, st.dir, "beta")
 			r := st.verify(t, nil)
 			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].Detail, "the session is missing: no leaf records a delete, and its log ended at record 4") {
@@ -210,7 +210,7 @@ func TestVerifyFindsMissingSession(t *testing.T) {
 
 func TestVerifyMetadata(t *testing.T) {
 	m := inSQLite{}
-	whole := perform(t, m)
+	whole := newTamperEnv(t, m)
 	for _, c := range []struct {
 		q, want string
 		seq     int64
@@ -233,13 +233,13 @@ func TestVerifyMetadata(t *testing.T) {
 
 func TestVerifyNotes(t *testing.T) {
 	m := inSQLite{}
-	st := perform(t, m)
+	st := newTamperEnv(t, m)
 	ctx := context.Background()
 	store := m.open(t, st.dir)
 	blind := session.New(store, nil)
 	l, err := blind.Open(ctx, "beta", nil)
 	check(t, err)
-	_, err = l.Append(ctx, note1("unseen", "unseen"))
+	_, err = l.Append(ctx, noteDraft("unseen", "unseen"))
 	check(t, err)
 	check(t, l.Close())
 	l, err = blind.Create(ctx, session.Opened{SessionID: "bare"})
@@ -268,7 +268,7 @@ func TestVerifyNotes(t *testing.T) {
 }
 
 func TestVerifyRefuses(t *testing.T) {
-	st := perform(t, inFiles{})
+	st := newTamperEnv(t, inFiles{})
 	store := st.open(t, st.dir)
 	defer closeStore(t, store)
 	s := session.New(store, nil)
@@ -296,7 +296,7 @@ func (m inSQLite) exec(t testing.TB, dir, q string) {
 func TestVerifyRedacted(t *testing.T) {
 	for name, m := range media {
 		t.Run(name, func(t *testing.T) {
-			st := perform(t, m)
+			st := newTamperEnv(t, m)
 			store := m.open(t, st.dir)
 			trail, err := OpenTrail(st.trailDir(), nil)
 			check(t, err)
@@ -329,7 +329,7 @@ func TestVerifyRedacted(t *testing.T) {
 func TestVerifyFindsForgedRedaction(t *testing.T) {
 	for name, m := range media {
 		t.Run(name, func(t *testing.T) {
-			st := perform(t, m)
+			st := newTamperEnv(t, m)
 			store := m.open(t, st.dir)
 			ctx := context.Background()
 			_, err := session.New(store, nil).Redact(ctx, "alpha", session.RedactOptions{Seqs: []int64{7}})

@@ -26,13 +26,13 @@ type claim struct {
 	from string
 }
 
-// trail reads the trail. It reads the checkpoints first, so that the leaves that it reads later
+// readTrail reads the trail. It reads the checkpoints first, so that the leaves that it reads later
 // include all leaves that the checkpoints cover.
-func (v *verifyRun) trail() error {
+func (v *verifyRun) readTrail() error {
 	v.sessions = map[string]*sessionLeaves{}
 	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
 		if v.o.Checkpoint != nil || v.o.Key != "" {
-			v.find(Finding{Detail: "the trail is missing: no folder " + v.dir})
+			v.addFinding(Finding{Detail: "the trail is missing: no folder " + v.dir})
 		} else {
 			v.note("no audit trail (%s); only the hash chains were checked", v.dir)
 		}
@@ -42,7 +42,7 @@ func (v *verifyRun) trail() error {
 	if err != nil {
 		return err
 	}
-	return v.leaves(claims)
+	return v.readLeaves(claims)
 }
 
 // claims reads the checkpoints, smallest first.
@@ -63,7 +63,7 @@ func (v *verifyRun) claims() ([]claim, error) {
 	var claims []claim
 	add := func(signed []byte, from string) {
 		if c, err := openCheckpoint(signed, verifier); err != nil {
-			v.find(Finding{Detail: from + ": " + err.Error()})
+			v.addFinding(Finding{Detail: from + ": " + err.Error()})
 		} else {
 			claims = append(claims, claim{c, from})
 		}
@@ -114,7 +114,7 @@ func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	}
 	if v.r.Key == "" {
 		if signed {
-			v.find(Finding{Detail: "the file " + verifierName + " is missing: the key of the checkpoints is unknown"})
+			v.addFinding(Finding{Detail: "the file " + verifierName + " is missing: the key of the checkpoints is unknown"})
 		}
 		return nil, nil
 	}
@@ -127,7 +127,7 @@ func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 			Hint: "a verifier key has the form name+hash+data, as in the file " + verifierName,
 		}
 	}
-	v.find(Finding{Detail: "the file " + verifierName + " contains no verifier key"})
+	v.addFinding(Finding{Detail: "the file " + verifierName + " contains no verifier key"})
 	return nil, nil
 }
 
@@ -139,9 +139,9 @@ func (v *verifyRun) compareKeys() {
 		return
 	}
 	if public, err := publicKey(secret); err != nil {
-		v.find(Finding{Detail: "the file " + keyName + " contains no signing key"})
+		v.addFinding(Finding{Detail: "the file " + keyName + " contains no signing key"})
 	} else if public != v.r.Key && v.r.Key != "" {
-		v.find(Finding{Detail: "the file " + verifierName + " does not belong to the signing key"})
+		v.addFinding(Finding{Detail: "the file " + verifierName + " does not belong to the signing key"})
 	}
 }
 
@@ -167,8 +167,8 @@ func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
 	return c, err
 }
 
-// leaves reads every leaf, and checks the tree and the checkpoints against them.
-func (v *verifyRun) leaves(claims []claim) error {
+// readLeaves reads every leaf, and checks the tree and the checkpoints against them.
+func (v *verifyRun) readLeaves(claims []claim) error {
 	f, err := os.Open(filepath.Join(v.dir, leavesName))
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.Open(os.DevNull)
@@ -266,7 +266,7 @@ func (w *treeWalk) leaf(line []byte) {
 	w.size++
 	l, err := parseLeaf(line)
 	if err != nil {
-		w.v.find(Finding{Leaf: w.size, Detail: "the line is " + err.Error()})
+		w.v.addFinding(Finding{Leaf: w.size, Detail: "the line is " + err.Error()})
 	} else if p := w.v.sessionOf(l.session); l.deleted {
 		p.deletes = append(p.deletes, deletedAt{at: len(p.leaves), leaf: w.size})
 	} else {
@@ -328,32 +328,32 @@ func (w *treeWalk) reach(end int64) {
 // differs reports which leaf is different from the signed leaf, if the file of the tree shows that.
 func (w *treeWalk) differs(c claim) {
 	if w.mismatch > w.good {
-		w.v.find(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
+		w.v.addFinding(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
 		return
 	}
 	f := Finding{Detail: fmt.Sprintf("leaves %d to %d differ from the signed leaves (%s)", w.good+1, c.size, c.from)}
 	if w.good < c.size {
 		f.Leaf = w.good + 1
 	}
-	w.v.find(f)
+	w.v.addFinding(f)
 }
 
 // finish reports the checkpoints that cover more leaves than the trail has.
 func (w *treeWalk) finish() {
 	if len(w.claims) > 0 {
 		c := w.claims[len(w.claims)-1]
-		w.v.find(Finding{
+		w.v.addFinding(Finding{
 			Leaf:   w.size + 1,
 			Detail: fmt.Sprintf("leaves %d to %d are missing: %s covers %d", w.size+1, c.size, c.from, c.size),
 		})
 	}
 	switch covered := int64(w.v.r.Checkpoint); {
 	case w.v.r.Key != "" && !w.v.signed && w.size == 0:
-		w.v.find(Finding{Detail: "the leaves and the checkpoints are missing: a key exists, which is created with the first checkpoint"})
+		w.v.addFinding(Finding{Detail: "the leaves and the checkpoints are missing: a key exists, which is created with the first checkpoint"})
 	case w.v.r.Key != "" && !w.v.signed:
 		w.v.note("a key exists but no checkpoint: a crash interrupted the first signature, or all checkpoints were removed")
 	case w.mismatch != 0 && !w.bad && len(w.claims) == 0:
-		w.v.find(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed, but the leaf equals the signed leaf"})
+		w.v.addFinding(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed, but the leaf equals the signed leaf"})
 	case w.truncated && covered > 0:
 		w.v.note("the file %s is shorter than the last checkpoint; it will be recreated from the leaves", treeName)
 	case covered == 0 && w.size > 0:

@@ -24,7 +24,7 @@ func (s tamperEnv) change(t testing.TB, name string, f func([]byte) []byte) {
 	check(t, os.WriteFile(path, f(b), 0o600))
 }
 
-// sign makes a checkpoint of the leaves as they are, with another key of the same
+// forgeTrail makes a checkpoint of the leaves as they are, with another key of the same
 // name.
 func (s tamperEnv) forgeTrail(t testing.TB) {
 	t.Helper()
@@ -41,7 +41,7 @@ func (s tamperEnv) forgeTrail(t testing.TB) {
 func splitLines(b []byte) [][]byte { return slices.Collect(bytes.Lines(b)) }
 
 func TestVerifyFindsTamperedTrail(t *testing.T) {
-	whole := perform(t, inFiles{})
+	whole := newTamperEnv(t, inFiles{})
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, s tamperEnv)
@@ -146,7 +146,7 @@ func (zeros) Read(b []byte) (int, error) {
 // A user with access to the folder can recreate the whole trail; a checkpoint stored elsewhere
 // shows that.
 func TestVerifyAgainstCheckpoint(t *testing.T) {
-	st := perform(t, inSQLite{})
+	st := newTamperEnv(t, inSQLite{})
 	kept, err := os.ReadFile(filepath.Join(st.trailDir(), checkpointName))
 	check(t, err)
 	key, err := os.ReadFile(filepath.Join(st.trailDir(), verifierName))
@@ -189,7 +189,7 @@ func TestVerifyAgainstCheckpoint(t *testing.T) {
 
 // A trail that was restored to an earlier state contradicts a later checkpoint.
 func TestVerifyFindsRollback(t *testing.T) {
-	st := perform(t, inSQLite{})
+	st := newTamperEnv(t, inSQLite{})
 	old := st.copy(t)
 	store := st.open(t, st.dir)
 	trail, err := OpenTrail(st.trailDir(), nil)

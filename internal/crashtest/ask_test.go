@@ -44,13 +44,13 @@ type askSeries struct {
 	n         int // children so far
 	trials    int
 
-	store    session.Store // this process's own handle
-	sessions *session.Sessions
-	task     Task
-	acked    Evidence
-	given    map[string]approval.Answer // the answers that Resolve accepted from this process
-	typical  time.Duration              // of a run whose person is quick
-	beside   sync.WaitGroup             // an answer in progress while the child is killed
+	store     session.Store // this process's own handle
+	sessions  *session.Sessions
+	task      Task
+	acked     Evidence
+	given     map[string]approval.Answer // the answers that Resolve accepted from this process
+	typical   time.Duration              // of a run whose person is quick
+	answering sync.WaitGroup             // an answer in progress while the child is killed
 
 	stages, moments                          map[string]int
 	questions, allowed, denied, ran, unknown int
@@ -116,20 +116,20 @@ func (s *askSeries) trial(t *testing.T) {
 		s.begin(t)
 	}
 	s.trials++
-	m := moments[s.rng.IntN(len(moments))]
+	m := killPoints[s.rng.IntN(len(killPoints))]
 	s.moments[m.name]++
 	delay := time.Duration(0)
-	if m.strike == nil {
+	if m.when == nil {
 		delay = s.upTo(s.typical)
 	}
 	before := len(s.asked(t))
 	report, err := Launch(t.Context(), s.next("ask", m.person), delay, func() error {
-		if m.strike == nil {
+		if m.when == nil {
 			return nil
 		}
-		return m.strike(t, s)
+		return m.when(t, s)
 	})
-	s.beside.Wait()
+	s.answering.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +147,10 @@ func (s *askSeries) trial(t *testing.T) {
 type killPoint struct {
 	name   string
 	person bool                               // the child's own person is there
-	strike func(*testing.T, *askSeries) error // returns at the moment; nil: any time
+	when   func(*testing.T, *askSeries) error // returns at the moment; nil: any time
 }
 
-var moments = []killPoint{
+var killPoints = []killPoint{
 	{"anywhere", true, nil},
 	{"anywhere, alone", false, nil},
 	{"open", false, func(t *testing.T, s *askSeries) error {
@@ -160,7 +160,7 @@ var moments = []killPoint{
 	}},
 	{"answering", false, func(t *testing.T, s *askSeries) error {
 		s.awaitQuestion(t)
-		s.beside.Go(func() { s.answer(t) })
+		s.answering.Go(func() { s.answer(t) })
 		s.pause(2 * time.Millisecond)
 		return nil
 	}},

@@ -87,7 +87,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 			return fmt.Errorf("%w: %w", errNoMount, err)
 		}
 		defer func() {
-			report.Event(Event{What: TakenOver})
+			report.Event(Event{What: WorkDone})
 			if e := run(ctx, "umount", t.Mount); err == nil {
 				err = e
 			}

@@ -78,7 +78,7 @@ func (s *contentionSeries) trial(t *testing.T) {
 	case 0:
 		s.race(t, "create", Command{Do: "create", Session: s.id})
 	case 1:
-		s.made(t)
+		s.create(t)
 		s.race(t, "open", Command{Do: "open", Session: s.id})
 	case 2:
 		s.change(t)
@@ -97,8 +97,8 @@ func (s *contentionSeries) trial(t *testing.T) {
 	}
 }
 
-// made creates the session and closes it; it returns what was acknowledged.
-func (s *contentionSeries) made(t *testing.T) []Ack {
+// create creates the session and closes it; it returns what was acknowledged.
+func (s *contentionSeries) create(t *testing.T) []Ack {
 	t.Helper()
 	r := s.a.must(t, Command{Do: "create", Session: s.id})
 	s.a.must(t, Command{Do: "close"})
@@ -125,7 +125,7 @@ func (s *contentionSeries) race(t *testing.T, name string, o Command) {
 // change lets both append a shared record after the same record.
 func (s *contentionSeries) change(t *testing.T) {
 	t.Helper()
-	first := s.made(t)
+	first := s.create(t)
 	o := Command{Do: "change", Session: s.id, Head: first[0].Seq, Digest: first[0].Digest}
 	got := s.both(t, o, o)
 	loser := got[0].Err + got[1].Err

@@ -23,13 +23,13 @@ type clientEvents struct {
 	name  string
 	every bool // each seq gives something
 
-	mu     sync.Mutex
-	last   int64 // whole
-	at     int64 // of part
-	part   []string
-	by     map[int64]string
-	faults []string
-	back   int // times the client has come back
+	mu         sync.Mutex
+	last       int64 // whole
+	at         int64 // of part
+	part       []string
+	by         map[int64]string
+	faults     []string
+	reconnects int // times the client has come back
 }
 
 func (h *clientEvents) take(seq int64, more bool, frame string) {
@@ -73,7 +73,7 @@ func (h *clientEvents) heardAsked(id, use string) string {
 func (h *clientEvents) again() (after int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.part, h.back = nil, h.back+1
+	h.part, h.reconnects = nil, h.reconnects+1
 	return h.last
 }
 
@@ -267,7 +267,7 @@ func (h *clientEvents) compare(all *clientEvents, whole bool) []string {
 func (c *client) connections() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.back
+	return c.reconnects
 }
 
 func (c *client) lastHeard() int64 {

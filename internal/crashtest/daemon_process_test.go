@@ -20,9 +20,9 @@ import (
 
 // daemonProcess is a daemon on a home, until it is killed.
 type daemonProcess struct {
-	cmd  *exec.Cmd
-	said *lockedBuffer
-	over chan struct{} // closed when the process has ended
+	cmd    *exec.Cmd
+	output *lockedBuffer
+	over   chan struct{} // closed when the process has ended
 }
 
 type lockedBuffer struct {
@@ -45,10 +45,10 @@ func (l *lockedBuffer) String() string {
 // startDaemon starts a daemon and does not wait until it serves.
 func startDaemon(t *testing.T, bin, home string, env []string, args ...string) *daemonProcess {
 	t.Helper()
-	d := &daemonProcess{cmd: exec.Command(bin, append([]string{"daemon"}, args...)...), said: &lockedBuffer{}, over: make(chan struct{})}
+	d := &daemonProcess{cmd: exec.Command(bin, append([]string{"daemon"}, args...)...), output: &lockedBuffer{}, over: make(chan struct{})}
 	d.cmd.Dir = home
 	d.cmd.Env = append(environ(home), env...)
-	d.cmd.Stdout, d.cmd.Stderr = d.said, d.said
+	d.cmd.Stdout, d.cmd.Stderr = d.output, d.output
 	d.cmd.WaitDelay = time.Second // a command of a tool may hold the pipe
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -128,9 +128,9 @@ func (d *daemonProcess) ready(ctx context.Context, a *api) error {
 		}
 		select {
 		case <-d.over:
-			return fmt.Errorf("the daemon ended: %s", d.said)
+			return fmt.Errorf("the daemon ended: %s", d.output)
 		case <-ctx.Done():
-			return fmt.Errorf("the daemon does not serve: %w; it said %s", err, d.said)
+			return fmt.Errorf("the daemon does not serve: %w; it said %s", err, d.output)
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

@@ -28,7 +28,7 @@ func TestKillTheDaemon(t *testing.T) {
 	for range trials(t, 200) {
 		s.trial(t)
 		if t.Failed() {
-			t.Fatalf("stopped at the first fault, kill %d; the daemon said\n%s", s.kills, s.daemon.said)
+			t.Fatalf("stopped at the first fault, kill %d; the daemon said\n%s", s.kills, s.daemon.output)
 		}
 	}
 	s.finish(t)
@@ -120,7 +120,7 @@ func (s *daemonSeries) trial(t *testing.T) {
 		select {
 		case <-time.After(s.upTo(80 * time.Millisecond)):
 		case <-s.daemon.over:
-			t.Errorf("the daemon ended by itself: %s", s.daemon.said)
+			t.Errorf("the daemon ended by itself: %s", s.daemon.output)
 		}
 		s.kill()
 		s.kills++
@@ -185,7 +185,7 @@ func (s *daemonSeries) info(t *testing.T) (runInfo, bool) {
 	return info, true
 }
 
-// next continues the run, or begins another one when it has ended.
+// goOn continues the run, or begins another one when it has ended.
 func (s *daemonSeries) goOn(t *testing.T) {
 	t.Helper()
 	if s.run != nil {
@@ -233,7 +233,7 @@ func (s *daemonSeries) toTheEnd(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the run does not end: %+v; the daemon said\n%s", info, s.daemon.said)
+			t.Fatalf("the run does not end: %+v; the daemon said\n%s", info, s.daemon.output)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func (s *daemonSeries) compare(t *testing.T, whole bool) {
 	}
 }
 
-// compare compares what the clients received with the records.
+// offline compares what the clients received with the records.
 func (s *daemonSeries) offline(t *testing.T) {
 	t.Helper()
 	s.run.open = nil
@@ -393,7 +393,7 @@ func (s *daemonSeries) close(t *testing.T) {
 		t.Errorf("the run is %s: %+v", info.Status, info.Error)
 	}
 	if want := s.run.uses - s.run.unasked; len(list) != want {
-		s.told(t)
+		s.logRecords(t)
 		t.Errorf("%d questions were asked, want %d", len(list), want)
 	}
 	for _, a := range list {
@@ -408,7 +408,7 @@ func (s *daemonSeries) close(t *testing.T) {
 		}
 	}
 	for _, c := range s.run.clients {
-		s.back += c.back - 1
+		s.back += c.reconnects - 1
 		s.heard += len(c.by)
 	}
 	for over, n := range s.run.over {

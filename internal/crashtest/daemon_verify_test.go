@@ -22,8 +22,8 @@ func (s *daemonSeries) verify(t *testing.T) {
 	}
 }
 
-// told logs the records of the run and of its agents.
-func (s *daemonSeries) told(t *testing.T) {
+// logRecords logs the records of the run and of its agents.
+func (s *daemonSeries) logRecords(t *testing.T) {
 	t.Helper()
 	store, err := OpenStore("sqlite", s.home)
 	if err != nil {

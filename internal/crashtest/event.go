@@ -8,12 +8,12 @@ import (
 
 // The kinds of an [Event].
 const (
-	Leased    = "leased"   // Numbers: the epoch
-	Erased    = "erased"   // Numbers: the seqs
-	Deleting  = "deleting" // from this event on, the session may be deleted
-	Deleted   = "deleted"
-	TakenOver = "over"    // the work is done; next, its disk is unmounted
-	Refused   = "refused" // an operation failed; Text contains the reason
+	Leased   = "leased"   // Numbers: the epoch
+	Erased   = "erased"   // Numbers: the seqs
+	Deleting = "deleting" // from this event on, the session may be deleted
+	Deleted  = "deleted"
+	WorkDone = "over"    // the work is done; next, its disk is unmounted
+	Refused  = "refused" // an operation failed; Text contains the reason
 )
 
 // Event is a report of a child about something other than an append.

@@ -25,15 +25,15 @@ type folderWatcher struct {
 	over sync.WaitGroup
 }
 
-// standBy starts to watch. The commands of the test name their files made-….
-func standBy(dir string) *folderWatcher {
+// watchFolder starts to watch. The commands of the test name their files made-….
+func watchFolder(dir string) *folderWatcher {
 	b := &folderWatcher{seen: map[string]bool{}, done: make(chan struct{})}
-	before := everything(dir)
+	before := listAll(dir)
 	b.over.Go(func() {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			for name := range everything(dir) {
+			for name := range listAll(dir) {
 				if !before[name] && !strings.HasPrefix(name, "made-") {
 					b.mu.Lock()
 					b.seen[name] = true
@@ -62,7 +62,7 @@ func (b *folderWatcher) end() []string {
 	return names
 }
 
-func everything(dir string) map[string]bool {
+func listAll(dir string) map[string]bool {
 	names := map[string]bool{}
 	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if rel, bad := filepath.Rel(dir, path); err == nil && bad == nil {
@@ -111,7 +111,7 @@ func TestUserFolderClean(t *testing.T) {
 	if out, err := hold("sessions", "list").CombinedOutput(); err != nil { // the project has its id
 		t.Fatalf("%v: %s", err, out)
 	}
-	other := standBy(project)
+	other := watchFolder(project)
 	for i := range trials(t, 190) {
 		if out, err := hold("sandbox", "exec", "--", "sh", "-c", fmt.Sprintf("echo x >made-%d", i)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -130,18 +130,18 @@ func TestUserFolderClean(t *testing.T) {
 			t.Fatal(err)
 		}
 		await(t, "the command", func() bool { _, err := os.Stat(filepath.Join(project, made)); return err == nil })
-		await(t, "its program", func() bool { return runs(marker) })
+		await(t, "its program", func() bool { return isRunning(marker) })
 		_ = c.Process.Signal(syscall.SIGKILL)
 		_ = c.Wait()
-		await(t, "the end of what it ran", func() bool { return !runs(marker) })
+		await(t, "the end of what it ran", func() bool { return !isRunning(marker) })
 	}
 	if seen := other.end(); len(seen) > 0 {
 		t.Errorf("somebody else sees %q", seen)
 	}
 }
 
-// runs reports whether a process has a word in its command line.
-func runs(word string) bool {
+// isRunning reports whether a process has a word in its command line.
+func isRunning(word string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(lines, func(name string) bool {
 		b, err := os.ReadFile(name)

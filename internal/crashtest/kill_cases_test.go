@@ -48,7 +48,7 @@ func running(more ...string) []string {
 	return append([]string{"run", "--no-daemon", "--session-id", "s", "-m", script, "--output-format", "stream-json"}, more...)
 }
 
-var deeds = map[string]killCase{
+var killCases = map[string]killCase{
 	"background": {
 		prepare: func(s *killEnv) {
 			s.play("play", steps{
@@ -274,18 +274,18 @@ func TestKilledDuringOperation(t *testing.T) {
 		n = 20
 	}
 	bin := testprogram.Path(t)
-	for name, p := range deeds {
+	for name, p := range killCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rng := random(t)
-			whole := newScene(t, bin, p)
-			usual := whole.strike(p, time.Minute)
+			whole := newKillEnv(t, bin, p)
+			usual := whole.killAfter(p, time.Minute)
 			whole.verify()
 			p.over(whole)
 			for range n {
-				s := newScene(t, bin, p)
+				s := newKillEnv(t, bin, p)
 				at := time.Duration(rng.Float64() * float64(usual))
-				s.strike(p, at)
+				s.killAfter(p, at)
 				if s.verify(); t.Failed() {
 					t.Fatalf("killed after %v of %v", at, usual)
 				}
@@ -311,7 +311,7 @@ type killEnv struct {
 	killedSaid string
 }
 
-func newScene(t *testing.T, bin string, p killCase) *killEnv {
+func newKillEnv(t *testing.T, bin string, p killCase) *killEnv {
 	t.Helper()
 	s := &killEnv{T: t, bin: bin, dir: t.TempDir()}
 	for _, d := range []string{"home", "work", "tmp"} {
@@ -349,8 +349,8 @@ func (s *killEnv) must(args ...string) string {
 	return out
 }
 
-// strike starts the operation and kills it after a time. It returns how long it ran.
-func (s *killEnv) strike(p killCase, after time.Duration) time.Duration {
+// killAfter starts the operation and kills it after a time. It returns how long it ran.
+func (s *killEnv) killAfter(p killCase, after time.Duration) time.Duration {
 	s.Helper()
 	cmd := s.command(p.args...)
 	var out bytes.Buffer
@@ -411,7 +411,7 @@ func (s *killEnv) living() string {
 	return ""
 }
 
-// next runs until there is nothing to do.
+// goOn runs until there is nothing to do.
 func (s *killEnv) goOn(mode string, more ...string) {
 	s.Helper()
 	args := []string{"run", "-q", "--no-daemon", "--session-id", "s", "-m", script}

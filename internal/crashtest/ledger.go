@@ -52,13 +52,13 @@ func ReadLedger(path string) (map[string]map[string]Runs, error) {
 		}
 		r := out[id][use]
 		r.Times++
-		r.Late = r.Late || at == late
+		r.Late = r.Late || at == lateMark
 		out[id][use] = r
 	})
 }
 
-// late replaces the time of an entry that was written after the kill had begun.
-const late = 0
+// lateMark replaces the time of an entry that was written after the kill had begun.
+const lateMark = 0
 
 // MarkLate marks the entries in the ledger at path that were written at or after a time, in
 // nanoseconds since 1970.
@@ -66,7 +66,7 @@ func MarkLate(path string, since int64) error {
 	var b strings.Builder
 	if err := eachNote(path, func(id, use string, at int64) {
 		if at >= since {
-			at = late
+			at = lateMark
 		}
 		fmt.Fprintf(&b, "%-*s\n", noteSize-1, fmt.Sprintf("%s %s %d", id, use, at))
 	}); err != nil {

@@ -41,8 +41,8 @@ func TestLongSessionKilledAndCompacted(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	if killed.struck != kills {
-		t.Errorf("killed %d times, want %d", killed.struck, kills)
+	if killed.killed != kills {
+		t.Errorf("killed %d times, want %d", killed.killed, kills)
 	}
 	want, got := tree(t, whole.folder), tree(t, killed.folder)
 	for name, text := range want {
@@ -66,7 +66,7 @@ type longSession struct {
 	turns, kills      int
 	rng               *rand.Rand
 
-	runs, struck, idle int
+	runs, killed, idle int
 	took               []time.Duration // of runs that nobody killed
 	opening            []time.Duration // from the start of a run to its first request
 }
@@ -99,11 +99,11 @@ func (l *longSession) run(t *testing.T) {
 		if interrupted && l.rng.IntN(2) == 0 {
 			prompt = nil // answer what the transcript ends with
 		}
-		strike := l.struck < l.kills && l.rng.IntN(max(1, l.left())) < l.kills-l.struck
-		killed, out, err := l.once(t, prompt, strike)
+		kill := l.killed < l.kills && l.rng.IntN(max(1, l.left())) < l.kills-l.killed
+		killed, out, err := l.once(t, prompt, kill)
 		switch {
 		case killed:
-			l.struck++
+			l.killed++
 		case err != nil && prompt == nil && strings.Contains(out, nothingToDo):
 			l.idle++
 		case err != nil:
@@ -135,8 +135,8 @@ func (l *longSession) broken(t *testing.T) bool {
 	return len(l.refused) > 0
 }
 
-// once runs the program for a turn, and kills it during the turn if strike is set.
-func (l *longSession) once(t *testing.T, prompt []string, strike bool) (killed bool, out string, err error) {
+// once runs the program for a turn, and kills it during the turn if kill is set.
+func (l *longSession) once(t *testing.T, prompt []string, kill bool) (killed bool, out string, err error) {
 	var said bytes.Buffer
 	cmd := exec.Command(l.bin, append([]string{
 		"run", "-q", "--session-id", "long", "--cwd", l.folder, "--permission-mode", "bypassPermissions", "--no-daemon", "--effort", "low",
@@ -152,7 +152,7 @@ func (l *longSession) once(t *testing.T, prompt []string, strike bool) (killed b
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if strike {
+	if kill {
 		usual := 300 * time.Millisecond
 		if len(l.took) > 0 {
 			usual = l.took[len(l.took)-1]
@@ -245,7 +245,7 @@ func (l *longSession) verify(t *testing.T) {
 	slices.Sort(l.took)
 	t.Logf("%d turns, %d steps: %d processes, %d killed, %d with nothing to do; %d requests, 0 refused, %d summaries, %d rewrites; "+
 		"%d calls of unknown outcome, the model looked %d times, %d results; a run takes %v (median); first request after %s",
-		opened, l.steps, l.runs, l.struck, l.idle, l.requests, l.summed, rewritten, unknown, l.looked, len(results),
+		opened, l.steps, l.runs, l.killed, l.idle, l.requests, l.summed, rewritten, unknown, l.looked, len(results),
 		l.took[len(l.took)/2].Round(time.Millisecond), quarters(l.opening))
 }
 

@@ -44,15 +44,15 @@ func TestDaemonOnFullDisk(t *testing.T) {
 			tool := d.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 3; echo it >> ran\"}}]\n  - text: done\n", "bypassPermissions")
 			works := d.run("busy", busyPlay(60), "bypassPermissions")
 			for _, r := range []*faultRun{waits, pair, tool, works} {
-				r.followed(d)
+				r.follow(d)
 			}
-			tool.began(1)
-			works.began(5)
+			tool.awaitLines(1)
+			works.awaitLines(5)
 
 			ballast := filepath.Join(home, "ballast")
 			fill(t, ballast, 0)
 			empty := keepFull(t, ballast)
-			d.notReady("its disk is full")
+			d.awaitNotReady("its disk is full")
 			stop := d.readiness()
 			long := strings.Repeat("no ", 1365) // more than a file's last block may still take
 			d.refused(507, "no_space", decisionOf(question), map[string]string{"decision": "deny", "message": long})
@@ -65,7 +65,7 @@ func TestDaemonOnFullDisk(t *testing.T) {
 				t.Errorf("while the disk was full /readyz took up to %v and was ready %d times", longest, ready)
 			}
 			empty()
-			d.isReady(time.Minute)
+			d.awaitReady(time.Minute)
 
 			for _, r := range []*faultRun{waits, pair} {
 				if info := r.info(); info.Status != "waiting" {
@@ -77,13 +77,13 @@ func TestDaemonOnFullDisk(t *testing.T) {
 					r.answer(d, q)
 				}
 			}
-			for r, want := range map[*faultRun]string{waits: "it", pair: "it it", tool: "begun it", works: counted(60)} {
-				info, interrupted := r.ended(time.Minute)
+			for r, want := range map[*faultRun]string{waits: "it", pair: "it it", tool: "begun it", works: expectedLines(60)} {
+				info, interrupted := r.awaitEnd(time.Minute)
 				if ran := r.ran(); info.Status != "completed" || interrupted != "" || ran != want {
 					t.Errorf("%s is %v, interrupted %q, ran %q, want %q", r.id, info, interrupted, ran, want)
 				}
 				r.checkLog()
-				r.heard()
+				r.checkReceived()
 			}
 			d.terminate()
 			d.verify(url)
@@ -156,15 +156,15 @@ func TestDaemonStoreRemoved(t *testing.T) {
 			waits := d.run("waits", asksOnce, "default")
 			question := waits.asked(1)[0]
 			works := d.run("busy", busyPlay(10_000), "bypassPermissions")
-			works.began(5)
+			works.awaitLines(5)
 			if err := tt.take(home); err != nil {
 				t.Fatal(err)
 			}
-			d.notReady("it was removed or a write failed; restart the daemon")
+			d.awaitNotReady("it was removed or a write failed; restart the daemon")
 			before := works.ran()
 			d.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"})
 			d.refused(503, "unavailable", "/v1/runs", map[string]string{"cwd": waits.dir, "input": "x", "model": "scripted/" + waits.dir + "/play.yaml"})
-			d.notReady("it was removed or a write failed; restart the daemon") // and stays so
+			d.awaitNotReady("it was removed or a write failed; restart the daemon") // and stays so
 			if ran := works.ran(); len(strings.Fields(ran)) > len(strings.Fields(before))+1 || waits.ran() != "" {
 				t.Errorf("commands ran on: %q, then %q; %q", before, ran, waits.ran())
 			}
@@ -177,7 +177,7 @@ func TestDaemonStoreRemoved(t *testing.T) {
 			}
 			d.start()
 			waits.answer(d, question)
-			if info, _ := waits.ended(time.Minute); info.Status != "completed" || waits.ran() != "it" {
+			if info, _ := waits.awaitEnd(time.Minute); info.Status != "completed" || waits.ran() != "it" {
 				t.Errorf("with the store back the run is %v, ran %q", info, waits.ran())
 			}
 			d.terminate()

@@ -15,11 +15,11 @@ import (
 // A daemon that is shutting down refuses new runs and lets running ones end. An approval
 // request without an answer stays open.
 func TestDaemonDrains(t *testing.T) {
-	d := newServed(t, "")
+	d := newDaemonEnv(t, "")
 	waits := d.run("waits", asksOnce, "default")
 	waits.asked(1)
 	tool := d.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 4; echo it >> ran\"}}]\n  - text: done\n", "bypassPermissions")
-	tool.began(1)
+	tool.awaitLines(1)
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestDaemonDrains(t *testing.T) {
 // An allow for an interrupted run says that nothing happens by itself; with continue the run
 // goes on. The daemon of the unit goes on by itself.
 func TestInterruptedRunContinues(t *testing.T) {
-	d := newServed(t, "")
+	d := newDaemonEnv(t, "")
 	left, goesOn := d.run("left", asksOnce, "default"), d.run("goes-on", asksOnce, "default")
 	question, other := left.asked(1)[0], goesOn.asked(1)[0]
 	d.kill()
@@ -88,18 +88,18 @@ func TestDaemonEndsDuringOutage(t *testing.T) {
 	for _, f := range []fault{refuse, hang, halfOpen} {
 		t.Run(string(f), func(t *testing.T) {
 			p, url := newProxy(t, store)
-			d := newServed(t, url, "--drain", "2s")
+			d := newDaemonEnv(t, url, "--drain", "2s")
 			waits := d.run("waits", asksOnce, "default")
 			question := waits.asked(1)[0]
 			works := d.run("busy", busyPlay(10_000), "bypassPermissions")
-			works.began(5)
+			works.awaitLines(5)
 			p.set(f)
-			d.notReady("it is unreachable")
+			d.awaitNotReady("it is unreachable")
 			d.terminate()
 			p.set(none)
 			d.start()
 			waits.answer(d, question)
-			if info, _ := waits.ended(time.Minute); info.Status != "completed" || waits.ran() != "it" {
+			if info, _ := waits.awaitEnd(time.Minute); info.Status != "completed" || waits.ran() != "it" {
 				t.Errorf("the run that waited is %v, ran %q", info, waits.ran())
 			}
 			if info := works.info(); info.Status != "interrupted" {
@@ -120,22 +120,22 @@ func TestOutageLongerThanTimeout(t *testing.T) {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel() // it waits, most of the time
 			p, url := newProxy(t, store)
-			d := newServed(t, url, "--store-wait", "3s")
+			d := newDaemonEnv(t, url, "--store-wait", "3s")
 			works := d.run("busy", busyPlay(60), "bypassPermissions")
-			works.began(5)
+			works.awaitLines(5)
 			p.set(f)
-			d.notReady("it is unreachable")
-			within(t, time.Minute, "run that gave up", func() bool { return strings.Contains(d.said.String(), "cannot record the end of a run") })
+			d.awaitNotReady("it is unreachable")
+			within(t, time.Minute, "run that gave up", func() bool { return strings.Contains(d.output.String(), "cannot record the end of a run") })
 			p.set(none)
-			d.isReady(time.Minute)
-			info, interrupted := works.ended(time.Minute)
+			d.awaitReady(time.Minute)
+			info, interrupted := works.awaitEnd(time.Minute)
 			ran, unknown := strings.Fields(works.ran()), works.unknown()
-			missing := slices.DeleteFunc(strings.Fields(counted(60)), func(n string) bool { return slices.Contains(ran, n) })
+			missing := slices.DeleteFunc(strings.Fields(expectedLines(60)), func(n string) bool { return slices.Contains(ran, n) })
 			if info.Status != "completed" || len(ran)+len(missing) != 60 || len(missing) > 1 || f == loseStart && len(missing) != 1 {
 				t.Errorf("continued, the run is %v, ran %q", info, ran)
 			}
 			for _, n := range missing {
-				if len(unknown) != 1 || !strings.Contains(unknown[0], leaving(n)) {
+				if len(unknown) != 1 || !strings.Contains(unknown[0], appendLineCommand(n)) {
 					t.Errorf("%s did not run, and the model was told of %q", n, unknown)
 				}
 			}

@@ -35,8 +35,8 @@ type daemonEnv struct {
 	*api
 }
 
-// newServed begins a daemon and returns when it is ready. store "" is the home's own.
-func newServed(t *testing.T, store string, args ...string) *daemonEnv {
+// newDaemonEnv begins a daemon and returns when it is ready. store "" is the home's own.
+func newDaemonEnv(t *testing.T, store string, args ...string) *daemonEnv {
 	t.Helper()
 	d := &daemonEnv{t: t, bin: testprogram.Path(t), home: shortHome(t), store: store, args: args}
 	d.begin()
@@ -76,7 +76,7 @@ func (d *daemonEnv) start(args ...string) {
 	d.t.Cleanup(p.kill)
 	d.t.Cleanup(func() {
 		if d.t.Failed() {
-			d.t.Logf("the daemon of %s said\n%s", d.home, p.said)
+			d.t.Logf("the daemon of %s said\n%s", d.home, p.output)
 		}
 	})
 	if err := p.ready(d.t.Context(), d.api); err != nil {
@@ -130,8 +130,8 @@ func (d *daemonEnv) refused(status int, code, path string, in any) {
 	}
 }
 
-// notReady waits until /readyz reports the fault of the store.
-func (d *daemonEnv) notReady(store string) {
+// awaitNotReady waits until /readyz reports the fault of the store.
+func (d *daemonEnv) awaitNotReady(store string) {
 	d.t.Helper()
 	within(d.t, 10*time.Second, "/readyz with "+store, func() bool {
 		var doc struct{ Checks map[string]string }
@@ -151,8 +151,8 @@ func (d *daemonEnv) notReady(store string) {
 	})
 }
 
-// isReady waits until /readyz says so.
-func (d *daemonEnv) isReady(limit time.Duration) {
+// awaitReady waits until /readyz says so.
+func (d *daemonEnv) awaitReady(limit time.Duration) {
 	d.t.Helper()
 	within(d.t, limit, "daemon that is ready", func() bool {
 		status, _ := d.call(d.t.Context(), http.MethodGet, "/readyz", nil, nil)
@@ -210,8 +210,8 @@ func (d *daemonEnv) run(name, play, mode string, agents ...string) *faultRun {
 	return r
 }
 
-// followed has a client over SSE and one over a WebSocket follow the run, at any daemon.
-func (r *faultRun) followed(d *daemonEnv) {
+// follow has a client over SSE and one over a WebSocket follow the run, at any daemon.
+func (r *faultRun) follow(d *daemonEnv) {
 	ctx, cancel := context.WithCancel(context.Background())
 	before := r.leave
 	r.leave = func() {
@@ -228,9 +228,9 @@ func (r *faultRun) followed(d *daemonEnv) {
 	r.d.t.Cleanup(func() { r.leave(); r.wg.Wait() })
 }
 
-// heard checks that each client receives all records, once and in order. A stream that is open
-// but sends nothing more would fail.
-func (r *faultRun) heard() {
+// checkReceived checks that each client receives all records, once and in order. A stream that is
+// open but sends nothing more would fail.
+func (r *faultRun) checkReceived() {
 	t := r.d.t
 	t.Helper()
 	for _, c := range r.clients {
@@ -302,9 +302,9 @@ func (r *faultRun) answer(d *daemonEnv, question string) {
 
 func decisionOf(question string) string { return "/v1/approvals/" + question + "/decision" }
 
-// ended waits for the end of the run. An interrupted run has a reason, and is continued until
+// awaitEnd waits for the end of the run. An interrupted run has a reason, and is continued until
 // it ends.
-func (r *faultRun) ended(limit time.Duration) (info runInfo, interrupted string) {
+func (r *faultRun) awaitEnd(limit time.Duration) (info runInfo, interrupted string) {
 	t := r.d.t
 	t.Helper()
 	within(t, limit, "end of "+r.id, func() bool {
@@ -326,8 +326,8 @@ func (r *faultRun) ended(limit time.Duration) (info runInfo, interrupted string)
 	return info, interrupted
 }
 
-// leaving is a command that leaves a line in the run's folder.
-func leaving(line string) string { return "echo " + line + " >> ran" }
+// appendLineCommand is a command that leaves a line in the run's folder.
+func appendLineCommand(line string) string { return "echo " + line + " >> ran" }
 
 // ran are the lines of what ran.
 func (r *faultRun) ran() string {
@@ -335,8 +335,8 @@ func (r *faultRun) ran() string {
 	return strings.ReplaceAll(strings.TrimSpace(string(b)), "\n", " ")
 }
 
-// began waits until so many lines are there.
-func (r *faultRun) began(lines int) {
+// awaitLines waits until so many lines are there.
+func (r *faultRun) awaitLines(lines int) {
 	r.d.t.Helper()
 	within(r.d.t, 30*time.Second, fmt.Sprint(lines, " commands of ", r.id), func() bool { return len(strings.Fields(r.ran())) >= lines })
 }

@@ -56,32 +56,32 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	store := newPlace(t, kind)
 	toA, urlA := newProxy(t, store)
 	toB, urlB := newProxy(t, store)
-	a, b := newServed(t, urlA), newServed(t, urlB)
+	a, b := newDaemonEnv(t, urlA), newDaemonEnv(t, urlB)
 
 	waits := a.run("waits", asksOnce, "default")
 	pair := a.run("pair", asksOnce, "default", "left", "right")
 	question, both := waits.asked(1)[0], pair.asked(2)
 	model := a.run("model", "steps:\n  - text: It takes its time.\n    chunk: 1\n    delay: {before: 2s, chunk: 100ms}\n"+
-		"    tool_uses: [{tool: Bash, input: {command: \""+leaving("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
-	tool := a.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \""+leaving("begun")+"; sleep 3; "+leaving("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
+		"    tool_uses: [{tool: Bash, input: {command: \""+appendLineCommand("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
+	tool := a.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \""+appendLineCommand("begun")+"; sleep 3; "+appendLineCommand("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
 	long := a.run("long", fmt.Sprintf("steps:\n  - tool_uses: [{tool: Bash, input: {command: %q}}]\n  - text: done\n",
-		fmt.Sprintf("%s; sleep %d; %s", leaving("begun"), int(d.Seconds())+10, leaving("it"))), "bypassPermissions")
+		fmt.Sprintf("%s; sleep %d; %s", appendLineCommand("begun"), int(d.Seconds())+10, appendLineCommand("it"))), "bypassPermissions")
 	const turns = 120
 	works := a.run("busy", busyPlay(turns), "bypassPermissions")
 	for _, r := range []*faultRun{waits, pair, model, tool, long, works} {
-		r.followed(a)
+		r.follow(a)
 	}
-	waits.followed(b)
-	works.followed(b)
-	tool.began(1)
-	long.began(1)
-	works.began(5)
+	waits.follow(b)
+	works.follow(b)
+	tool.awaitLines(1)
+	long.awaitLines(1)
+	works.awaitLines(5)
 
 	back := time.Now().Add(d)
 	toA.set(f)
 	toB.set(f)
 	if f.away() {
-		a.notReady("it is unreachable")
+		a.awaitNotReady("it is unreachable")
 		stop := a.readiness()
 		var wg sync.WaitGroup
 		wg.Go(func() { a.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"}) })
@@ -103,8 +103,8 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	time.Sleep(time.Until(back))
 	toA.set(none)
 	toB.set(none)
-	a.isReady(time.Minute)
-	b.isReady(time.Minute)
+	a.awaitReady(time.Minute)
+	b.awaitReady(time.Minute)
 	begun := time.Now()
 	t.Logf("ready %v after the store was back", begun.Sub(back).Round(time.Millisecond))
 
@@ -119,8 +119,8 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	for _, tt := range []struct {
 		r    *faultRun
 		want string
-	}{{waits, "it"}, {pair, "it it"}, {model, "it"}, {tool, "begun it"}, {long, "begun it"}, {works, counted(turns)}} {
-		info, interrupted := tt.r.ended(2*time.Minute + d)
+	}{{waits, "it"}, {pair, "it it"}, {model, "it"}, {tool, "begun it"}, {long, "begun it"}, {works, expectedLines(turns)}} {
+		info, interrupted := tt.r.awaitEnd(2*time.Minute + d)
 		t.Logf("%s: %v, %v later", tt.r.id, info, time.Since(begun).Round(time.Millisecond))
 		if info.Status != "completed" {
 			t.Errorf("%s is %v", tt.r.id, info)
@@ -136,7 +136,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 			t.Errorf("%s: ran %q, want %q", tt.r.id, ran, tt.want)
 		}
 		tt.r.checkLog()
-		tt.r.heard()
+		tt.r.checkReceived()
 	}
 	a.terminate()
 	b.terminate()
@@ -148,13 +148,13 @@ func busyPlay(turns int) string {
 	var b strings.Builder
 	b.WriteString("delay: {before: 20ms}\nsteps:\n")
 	for n := range turns {
-		fmt.Fprintf(&b, "  - tool_uses: [{tool: Bash, input: {command: %q}}]\n", leaving(fmt.Sprint(n)))
+		fmt.Fprintf(&b, "  - tool_uses: [{tool: Bash, input: {command: %q}}]\n", appendLineCommand(fmt.Sprint(n)))
 	}
 	return b.String() + "  - text: done\n"
 }
 
-// counted is what they leave.
-func counted(n int) string {
+// expectedLines is what they leave.
+func expectedLines(n int) string {
 	words := make([]string, n)
 	for i := range words {
 		words[i] = fmt.Sprint(i)

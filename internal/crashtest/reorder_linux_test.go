@@ -167,7 +167,7 @@ func (r *reorder) record(t *testing.T) (*WriteLog, int) {
 		t.Fatalf("the recorded child did not come to its end: %+v", report)
 	}
 	from := log.After("ready")
-	log.Cut(log.After(`event {"What":"` + TakenOver)) // then all is flushed
+	log.Cut(log.After(`event {"What":"` + WorkDone)) // then all is flushed
 	r.n++
 	r.entries += log.Len() - from
 	return log, from

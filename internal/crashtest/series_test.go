@@ -75,12 +75,12 @@ func (s *series) finish(t *testing.T) {
 }
 
 // trial starts a child and kills it at a random time.
-func (s *series) trial(t *testing.T, strike func() error, restart func(context.Context) error) (ok bool) {
+func (s *series) trial(t *testing.T, kill func() error, restart func(context.Context) error) (ok bool) {
 	t.Helper()
 	task := s.task()
 	s.n++
 	delay := time.Duration(s.rng.Int64N(s.typical.Microseconds()+1)) * time.Microsecond
-	report, err := Launch(t.Context(), task, delay, strike)
+	report, err := Launch(t.Context(), task, delay, kill)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +91,12 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 	for _, f := range report.Faults {
 		t.Errorf("trial %d after %v: %s", s.n-1, delay, f)
 	}
-	if strike == nil {
+	if kill == nil {
 		for _, f := range report.Failed {
 			t.Errorf("trial %d after %v: the child failed: %s", s.n-1, delay, f)
 		}
 	}
-	if strike != nil {
+	if kill != nil {
 		s.tally.Late += len(late)
 		if err := errors.Join(restart(t.Context()), MarkLate(task.Ledger, report.KilledAt)); err != nil {
 			t.Fatal(err)

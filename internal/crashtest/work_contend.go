@@ -34,7 +34,7 @@ type Reply struct {
 	At    int64  // when the command was done, in nanoseconds since 1970
 }
 
-var contracts = []struct {
+var sentinels = []struct {
 	name string
 	err  error
 }{
@@ -50,12 +50,12 @@ var contracts = []struct {
 	{"io", syscall.EIO},
 }
 
-// contract returns the name of the sentinel error that an error wraps.
-func contract(err error) string {
+// sentinelName returns the name of the sentinel error that an error wraps.
+func sentinelName(err error) string {
 	if err == nil {
 		return ""
 	}
-	for _, c := range contracts {
+	for _, c := range sentinels {
 		if errors.Is(err, c.err) {
 			return c.name
 		}
@@ -78,12 +78,12 @@ func contend(ctx context.Context, store session.Store, orders io.Reader, report 
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return err
 		}
-		report.Reply(c.follow(ctx, o))
+		report.Reply(c.execute(ctx, o))
 	}
 	return lines.Err()
 }
 
-func (c *contender) follow(ctx context.Context, o Command) Reply {
+func (c *contender) execute(ctx context.Context, o Command) Reply {
 	var (
 		acked []Ack
 		err   error
@@ -127,7 +127,7 @@ func (c *contender) follow(ctx context.Context, o Command) Reply {
 	default:
 		err = fmt.Errorf("crashtest: no order %q", o.Do)
 	}
-	r := Reply{Err: contract(err), Acked: acked, At: time.Now().UnixNano()}
+	r := Reply{Err: sentinelName(err), Acked: acked, At: time.Now().UnixNano()}
 	if err != nil {
 		r.Text = err.Error()
 	}

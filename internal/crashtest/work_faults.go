@@ -18,7 +18,7 @@ import (
 // again.
 func (t Task) workFault(ctx context.Context, report *Reporter) {
 	runtime.LockOSThread()
-	f := &faulty{task: t, report: report, made: map[string]bool{}}
+	f := &faultWork{task: t, report: report, made: map[string]bool{}}
 	defer f.close()
 	steps := []struct {
 		name string
@@ -46,7 +46,7 @@ func (t Task) workFault(ctx context.Context, report *Reporter) {
 	}
 }
 
-type faulty struct {
+type faultWork struct {
 	task     Task
 	report   *Reporter
 	store    session.Store
@@ -56,7 +56,7 @@ type faulty struct {
 	made     map[string]bool // the sessions whose creation was reported as successful
 }
 
-func (f *faulty) open() error {
+func (f *faultWork) open() error {
 	if f.store != nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (f *faulty) open() error {
 	return nil
 }
 
-func (f *faulty) close() {
+func (f *faultWork) close() {
 	if f.store != nil {
 		f.refused(context.Background(), "close", CloseStore(f.store))
 		f.store = nil
@@ -80,11 +80,11 @@ func (f *faulty) close() {
 }
 
 // refused reports an error, and returns whether there was one.
-func (f *faulty) refused(ctx context.Context, op string, err error) bool {
+func (f *faultWork) refused(ctx context.Context, op string, err error) bool {
 	if err == nil {
 		return false
 	}
-	kind := contract(err)
+	kind := sentinelName(err)
 	if f.follows(op, kind) {
 		f.report.Event(Event{What: Refused, Session: "follows", Text: op + ": " + err.Error()})
 		return true
@@ -110,7 +110,7 @@ func (f *faulty) refused(ctx context.Context, op string, err error) bool {
 // follows reports whether an error is the expected result of an earlier failure. The session was
 // never created; or it was created or deleted although the first attempt failed with an unknown
 // outcome; or its lease could not be released.
-func (f *faulty) follows(op, kind string) bool {
+func (f *faultWork) follows(op, kind string) bool {
 	switch kind {
 	case "not found":
 		return !f.made["s"] || op == "delete" && (!f.made["f"] || f.failed == "delete")
@@ -122,13 +122,13 @@ func (f *faulty) follows(op, kind string) bool {
 	return false
 }
 
-func (f *faulty) fork(ctx context.Context) error {
+func (f *faultWork) fork(ctx context.Context) error {
 	_, err := f.sessions.Fork(ctx, "s", &session.ForkOptions{ID: "f"})
 	f.made["f"] = err == nil || errors.Is(err, session.ErrExists)
 	return err
 }
 
-func (f *faulty) create(ctx context.Context) error {
+func (f *faultWork) create(ctx context.Context) error {
 	l, err := f.sessions.Create(ctx, session.Opened{SessionID: "s"})
 	if errors.Is(err, session.ErrExists) && f.failed == "create" { // the failure happened after the append
 		f.made["s"] = true
@@ -141,7 +141,7 @@ func (f *faulty) create(ctx context.Context) error {
 	return l.Close()
 }
 
-func (f *faulty) append(ctx context.Context) (err error) {
+func (f *faultWork) append(ctx context.Context) (err error) {
 	l, err := f.sessions.Open(ctx, "s", &session.OpenOptions{Takeover: true})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (f *faulty) append(ctx context.Context) (err error) {
 	return nil
 }
 
-func (f *faulty) redact(ctx context.Context) error {
+func (f *faultWork) redact(ctx context.Context) error {
 	_, err := f.sessions.Redact(ctx, "s", session.RedactOptions{Seqs: []int64{2}, Reason: "a test", By: "crashtest"})
 	return err
 }

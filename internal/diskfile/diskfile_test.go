@@ -45,10 +45,10 @@ func TestWriteRemovesTemporaryFiles(t *testing.T) {
 }
 
 // A file written in steps has no name until it is placed, and is removed when it is discarded.
-func TestNew(t *testing.T) {
+func TestPendingFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	begin := func(text string) *New {
+	begin := func(text string) *PendingFile {
 		n, err := Begin(dir, []byte(text))
 		if err == nil {
 			err = n.Sync()

@@ -31,7 +31,7 @@ func NewLivenessLocks(open func() (*os.File, error)) *LivenessLocks {
 
 // Lock takes the lock that belongs to a name and a number. Only this process may hold the lock.
 func (h *LivenessLocks) Lock(name string, n int64) error {
-	at := place(name, n)
+	at := offset(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f, err := h.opened()
@@ -57,7 +57,7 @@ func (h *LivenessLocks) Lock(name string, n int64) error {
 
 // Unlock releases a lock. It does nothing if the lock is not held.
 func (h *LivenessLocks) Unlock(name string, n int64) {
-	at := place(name, n)
+	at := offset(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.locked[at] {
@@ -69,7 +69,7 @@ func (h *LivenessLocks) Unlock(name string, n int64) {
 // IsLocked reports whether a process holds a lock. known is false if the system cannot determine
 // it.
 func (h *LivenessLocks) IsLocked(name string, n int64) (held, known bool) {
-	at := place(name, n)
+	at := offset(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.locked[at] {
@@ -107,8 +107,8 @@ func (h *LivenessLocks) opened() (*os.File, error) {
 	return h.file, nil
 }
 
-// place returns the offset of the byte for a name and a number.
-func place(name string, n int64) int64 {
+// offset returns the offset of the byte for a name and a number.
+func offset(name string, n int64) int64 {
 	sum := sha256.Sum256([]byte(name + "\x00" + strconv.FormatInt(n, 10)))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2) // #nosec G115 -- 62 bits
 }

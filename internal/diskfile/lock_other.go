@@ -11,7 +11,7 @@ import (
 func TryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
 // TryRLock is not supported on this system.
-func TryShare(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+func TryRLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
 // Unlock does nothing on this system.
 func Unlock(*os.File) {}

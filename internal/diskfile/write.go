@@ -10,15 +10,15 @@ import (
 
 // Write atomically writes a file (mode 0600): after a crash, the file has either the old or the new
 // content. The caller syncs the folder if the name must be durable.
-func Write(path string, data []byte) error { return write(path, data, (*New).Sync) }
+func Write(path string, data []byte) error { return write(path, data, (*PendingFile).Sync) }
 
 // WriteUnsynced does the same as [Write], but without a sync. It is for files that can be
 // recreated: after a crash, the file may be empty.
 func WriteUnsynced(path string, data []byte) error {
-	return write(path, data, func(*New) error { return nil })
+	return write(path, data, func(*PendingFile) error { return nil })
 }
 
-func write(path string, data []byte, sync func(*New) error) error {
+func write(path string, data []byte, sync func(*PendingFile) error) error {
 	n, err := Begin(filepath.Dir(path), data)
 	if err != nil {
 		return err
@@ -29,18 +29,18 @@ func write(path string, data []byte, sync func(*New) error) error {
 	return n.Place(path)
 }
 
-// New is a written file (mode 0600) that does not have its final name yet. It does what [Write]
-// does in separate steps, for callers that sync several files in parallel. Call either Place or
-// Discard, and only once.
-type New struct{ f *os.File }
+// PendingFile is a written file (mode 0600) that does not have its final name yet. It does what
+// [Write] does in separate steps, for callers that sync several files in parallel. Call either
+// Place or Discard, and only once.
+type PendingFile struct{ f *os.File }
 
 // Begin writes a file that will be placed in a folder.
-func Begin(dir string, data []byte) (*New, error) {
+func Begin(dir string, data []byte) (*PendingFile, error) {
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
 	if err != nil {
 		return nil, err
 	}
-	n := &New{f}
+	n := &PendingFile{f}
 	if _, err := f.Write(data); err != nil {
 		return nil, errors.Join(err, n.Discard())
 	}
@@ -48,11 +48,11 @@ func Begin(dir string, data []byte) (*New, error) {
 }
 
 // Sync waits until the content is durable.
-func (n *New) Sync() error { return n.f.Sync() }
+func (n *PendingFile) Sync() error { return n.f.Sync() }
 
 // Place renames the file to path and replaces an existing file. If that fails, the file is
 // removed.
-func (n *New) Place(path string) error {
+func (n *PendingFile) Place(path string) error {
 	err := n.f.Close()
 	if err == nil {
 		err = os.Rename(n.f.Name(), path)
@@ -64,4 +64,4 @@ func (n *New) Place(path string) error {
 }
 
 // Discard removes the file.
-func (n *New) Discard() error { return errors.Join(n.f.Close(), os.Remove(n.f.Name())) }
+func (n *PendingFile) Discard() error { return errors.Join(n.f.Close(), os.Remove(n.f.Name())) }

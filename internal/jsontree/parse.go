@@ -98,7 +98,7 @@ func (r *reader) value(depth int) (Node, error) {
 		}
 	case string:
 		n.Kind, n.Text = Text, t
-		if strings.Count(t, replacement) > written(r.source[at:r.dec.InputOffset()]) {
+		if strings.Count(t, replacement) > countReplacements(r.source[at:r.dec.InputOffset()]) {
 			err = &Error{Offset: at, What: "the text contains half of a surrogate pair (U+FFFD)", Hint: "write the character itself"}
 		}
 	case json.Number:
@@ -115,8 +115,9 @@ func (r *reader) value(depth int) (Node, error) {
 // replacement is U+FFFD. The decoder returns it for one half of a surrogate pair.
 const replacement = string(utf8.RuneError)
 
-// written counts how many times the text itself contains U+FFFD, as a character or as an escape.
-func written(text []byte) int {
+// countReplacements counts how many times the text itself contains U+FFFD, as a character or as an
+// escape.
+func countReplacements(text []byte) int {
 	n := bytes.Count(text, []byte(replacement))
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {

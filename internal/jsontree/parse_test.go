@@ -46,11 +46,11 @@ func sameAsJSON(t *testing.T, source string, n *Node) {
 	if got := plain(n); !reflect.DeepEqual(got, want) {
 		t.Errorf("%s\nis read as %v", source, got)
 	}
-	places(t, source, n)
+	checkPositions(t, source, n)
 }
 
-// places checks that each node has the right position.
-func places(t *testing.T, source string, n *Node) {
+// checkPositions checks that each node has the right position.
+func checkPositions(t *testing.T, source string, n *Node) {
 	t.Helper()
 	if n.At < 0 || n.End > len(source) || n.At >= n.End || !json.Valid([]byte(source[n.At:n.End])) {
 		t.Fatalf("%s at %d to %d is not there", n.Kind, n.At, n.End)
@@ -64,10 +64,10 @@ func places(t *testing.T, source string, n *Node) {
 		if n.Field(m.Key) != &m.Value {
 			t.Errorf("key %q is not found", m.Key)
 		}
-		places(t, source, &m.Value)
+		checkPositions(t, source, &m.Value)
 	}
 	for i := range n.Items {
-		places(t, source, &n.Items[i])
+		checkPositions(t, source, &n.Items[i])
 	}
 }
 

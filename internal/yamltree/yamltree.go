@@ -44,7 +44,7 @@ func Parse(source []byte) (jsontree.Node, error) {
 	}
 	y := &yamlReader{lines: lineStarts(source), source: source, anchors: map[string]*jsontree.Node{}}
 	tokens := lexer.Tokenize(string(source))
-	if err := y.bounded(tokens); err != nil {
+	if err := y.checkSize(tokens); err != nil {
 		return jsontree.Node{}, err
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -71,8 +71,8 @@ type yamlReader struct {
 	nodes   int
 }
 
-// bounded rejects a text that would cost the parser too much time or stack.
-func (y *yamlReader) bounded(tokens token.Tokens) error {
+// checkSize rejects a text that would cost the parser too much time or stack.
+func (y *yamlReader) checkSize(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
 		return &Error{Offset: -1, Detail: fmt.Sprintf("more than %d words and symbols", maxTokens)}
 	}

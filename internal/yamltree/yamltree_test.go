@@ -54,7 +54,7 @@ func placed(in string, err error) string {
 	return fmt.Sprintf("%d:%d: %s", line, column, e.Detail)
 }
 
-func TestBounds(t *testing.T) {
+func TestLimits(t *testing.T) {
 	var laughs strings.Builder
 	laughs.WriteString("a0: &a0 [x, x, x, x, x, x, x, x]\n")
 	for i := range 12 {

@@ -23,7 +23,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	)
 	creates := b.Delta.Opened != nil
 	if creates {
-		k = s.ring.newKey()
+		k = s.keys.newKey()
 	} else if k, err = s.keyOf(ctx, id); err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		return err
 	}
 	if creates {
-		s.ring.forget(id) // a retry may have found a session with another key
+		s.keys.forget(id) // a retry may have found a session with another key
 	}
 	return nil
 }
 
 // batch encrypts a batch.
 func (k *dataKey) batch(id string, b session.Batch) (session.Batch, error) {
-	box, err := k.box(id)
+	box, err := k.sealer(id)
 	if err != nil {
 		return b, err
 	}
@@ -97,14 +97,14 @@ func (k *dataKey) record(b *sessionSealer, id string, r session.Record) (session
 		}
 		box.Seqs = p.Seqs
 	}
-	box.Ciphertext = b.seal(place(id, &r, &box), r.Payload)
+	box.Ciphertext = b.seal(additionalData(id, &r, &box), r.Payload)
 	r.Payload, err = box.Payload()
 	return r, err
 }
 
-// place is the additional data that binds an encrypted payload to its record and to the plain
-// fields next to it. The digest binds it to every earlier record.
-func place(id string, r *session.Record, s *record.Sealed) []byte {
+// additionalData is the additional data that binds an encrypted payload to its record and to the
+// plain fields next to it. The digest binds it to every earlier record.
+func additionalData(id string, r *session.Record, s *record.Sealed) []byte {
 	b := make([]byte, 0, 256+len(s.Delta))
 	b = append(b, "record\n"...)
 	b = strconv.AppendQuote(b, id)

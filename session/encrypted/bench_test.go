@@ -21,7 +21,7 @@ func BenchmarkSeal(b *testing.B) {
 	it.ID = "item"
 	r := session.Record{Seq: 2, ID: "r", Kind: session.KindItem, Payload: session.ItemDraft(it.MustEncode(), false, nil).Payload}
 	r.Seal(session.Digest{})
-	box, err := k.box("s")
+	box, err := k.sealer("s")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func BenchmarkSeal(b *testing.B) {
 	})
 	b.Run("open", func(b *testing.B) {
 		b.SetBytes(int64(len(r.Payload)))
-		o := recordOpener{s: s, ctx: b.Context(), id: "s", box: box}
+		o := recordOpener{s: s, ctx: b.Context(), id: "s", sealer: box}
 		for b.Loop() {
 			r := sealed
 			if err := o.open(&r); err != nil {

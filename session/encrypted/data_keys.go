@@ -80,12 +80,12 @@ type keyCache struct {
 	current *dataKey          // for new sessions
 }
 
-func newRing(k *Key) *keyCache {
+func newKeyCache(k *Key) *keyCache {
 	return &keyCache{key: k, keys: map[string]*dataKey{}, refused: map[string]error{}, of: map[string]string{}}
 }
 
-// ringSize is the maximum number of sessions in the cache.
-const ringSize = 4096
+// maxCachedSessions is the maximum number of sessions in the cache.
+const maxCachedSessions = 4096
 
 // get returns a known data key.
 func (r *keyCache) get(id string) *dataKey {
@@ -104,7 +104,7 @@ func (r *keyCache) known(session string) *dataKey {
 func (r *keyCache) note(session, key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.of) >= ringSize {
+	if len(r.of) >= maxCachedSessions {
 		clear(r.of)
 	}
 	r.of[session] = key
@@ -170,29 +170,29 @@ func (r *keyCache) newKey() *dataKey {
 // keyOf reads the data key of a session from its first record, or returns nil if the session has no
 // record.
 func (s *Store) keyOf(ctx context.Context, id string) (*dataKey, error) {
-	if k := s.ring.known(id); k != nil {
+	if k := s.keys.known(id); k != nil {
 		return k, nil
 	}
 	for rec, err := range s.inner.Read(ctx, id, session.Range{Limit: 1}) {
 		if err != nil {
 			return nil, err
 		}
-		box, err := first(id, &rec)
+		box, err := readFirst(id, &rec)
 		if err != nil {
 			return nil, err
 		}
-		k, err := s.ring.open(box)
+		k, err := s.keys.open(box)
 		if err != nil {
 			return nil, named(err, id)
 		}
-		s.ring.note(id, k.id)
+		s.keys.note(id, k.id)
 		return k, nil
 	}
 	return nil, nil
 }
 
-// first decodes the encrypted payload of a first record.
-func first(id string, rec *session.Record) (*record.Sealed, error) {
+// readFirst decodes the encrypted payload of a first record.
+func readFirst(id string, rec *session.Record) (*record.Sealed, error) {
 	if !record.IsSealed(rec.Payload) {
 		return nil, &session.Error{
 			Op: "read", Session: id, Seq: rec.Seq, Err: session.ErrUnsupported, Detail: "the session is not encrypted",

@@ -18,7 +18,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, closed("list", q.ID)
 	}
 	if q.ID != "" {
-		s.ring.forget(q.ID)
+		s.keys.forget(q.ID)
 	}
 	if q.ID != "" || q.Project == "" && q.CWD == "" && q.Tag == "" {
 		p, err := s.inner.List(ctx, q)
@@ -97,7 +97,7 @@ func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 				*f = unreadable
 				continue
 			}
-			if b, err = k.box(m.ID); err != nil {
+			if b, err = k.sealer(m.ID); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,7 @@ func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, er
 	if key == "" {
 		return nil, nil
 	}
-	if k := s.ring.get(key); k != nil {
+	if k := s.keys.get(key); k != nil {
 		return k, nil
 	}
 	k, err := s.keyOf(ctx, session)

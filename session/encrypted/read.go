@@ -34,10 +34,10 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 
 // recordOpener decrypts the records of one session.
 type recordOpener struct {
-	s   *Store
-	ctx context.Context
-	id  string
-	box *sessionSealer
+	s      *Store
+	ctx    context.Context
+	id     string
+	sealer *sessionSealer
 }
 
 func (o *recordOpener) open(r *session.Record) error {
@@ -46,7 +46,7 @@ func (o *recordOpener) open(r *session.Record) error {
 	}
 	if !record.IsSealed(r.Payload) {
 		if r.Kind == record.KindOpened {
-			_, err := first(o.id, r)
+			_, err := readFirst(o.id, r)
 			return err
 		}
 		return damaged(o.id, r.Seq, "it is not encrypted: it was written without the key")
@@ -55,12 +55,12 @@ func (o *recordOpener) open(r *session.Record) error {
 	if err != nil {
 		return damaged(o.id, r.Seq, err.Error())
 	}
-	if o.box == nil || o.box.key != sealed.Key {
+	if o.sealer == nil || o.sealer.key != sealed.Key {
 		if err := o.find(r, sealed); err != nil {
 			return err
 		}
 	}
-	plain, err := o.box.open(place(o.id, r, sealed), sealed.Ciphertext)
+	plain, err := o.sealer.open(additionalData(o.id, r, sealed), sealed.Ciphertext)
 	if err != nil {
 		return damaged(o.id, r.Seq, "its payload cannot be decrypted: "+err.Error())
 	}
@@ -70,14 +70,14 @@ func (o *recordOpener) open(r *session.Record) error {
 
 // find returns the data key of a record: its own for a first record, else the session's.
 func (o *recordOpener) find(r *session.Record, sealed *record.Sealed) error {
-	k := o.s.ring.get(sealed.Key)
+	k := o.s.keys.get(sealed.Key)
 	var err error
 	switch {
 	case k != nil:
 	case r.Kind == record.KindOpened:
-		k, err = o.s.ring.open(sealed)
+		k, err = o.s.keys.open(sealed)
 	default:
-		o.s.ring.forget(o.id)
+		o.s.keys.forget(o.id)
 		k, err = o.s.keyOf(o.ctx, o.id)
 	}
 	if err != nil {
@@ -86,6 +86,6 @@ func (o *recordOpener) find(r *session.Record, sealed *record.Sealed) error {
 	if k == nil || k.id != sealed.Key {
 		return damaged(o.id, r.Seq, "it is encrypted with data key "+sealed.Key+", which is not the session's")
 	}
-	o.box, err = k.box(o.id)
+	o.sealer, err = k.sealer(o.id)
 	return err
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // sessionSealer encrypts the data of one session with AES-256-GCM and keys derived from the data
-// key for this session. The nonce is the start of an HMAC over the plain text and its place.
-// Therefore the same input gives the same output, and different inputs have different nonces.
+// key for this session. The nonce is the start of an HMAC over the plain text and the additional
+// data. Therefore the same input gives the same output, and different inputs have different nonces.
 type sessionSealer struct {
 	key  string // the data key's id
 	aead cipher.AEAD
@@ -26,7 +26,7 @@ const (
 	tagSize   = 16
 )
 
-func (k *dataKey) box(session string) (*sessionSealer, error) {
+func (k *dataKey) sealer(session string) (*sessionSealer, error) {
 	keys, err := hkdf.Expand(sha256.New, k.secret, "holdfast session 1\n"+session, 64)
 	if err != nil {
 		return nil, err
@@ -42,28 +42,28 @@ func (k *dataKey) box(session string) (*sessionSealer, error) {
 	return &sessionSealer{key: k.id, aead: aead, mac: keys[32:]}, nil
 }
 
-// seal returns nonce, ciphertext and tag. The parameter place is not encrypted, but is needed to
-// decrypt.
-func (b *sessionSealer) seal(place, plain []byte) []byte {
+// seal returns nonce, ciphertext and tag. The parameter additional is not encrypted, but is needed
+// to decrypt.
+func (b *sessionSealer) seal(additional, plain []byte) []byte {
 	h := hmac.New(sha256.New, b.mac)
 	var n [8]byte
 	for i := range n {
-		n[i] = byte(len(place) >> (8 * i))
+		n[i] = byte(len(additional) >> (8 * i))
 	}
 	h.Write(n[:])
-	h.Write(place)
+	h.Write(additional)
 	h.Write(plain)
 	out := make([]byte, nonceSize, nonceSize+len(plain)+tagSize)
 	copy(out, h.Sum(nil))
-	return b.aead.Seal(out, out, plain, place)
+	return b.aead.Seal(out, out, plain, additional)
 }
 
-// open decrypts data that was encrypted with the same place.
-func (b *sessionSealer) open(place, sealed []byte) ([]byte, error) {
+// open decrypts data that was encrypted with the same additional data.
+func (b *sessionSealer) open(additional, sealed []byte) ([]byte, error) {
 	if len(sealed) < nonceSize+tagSize {
 		return nil, errors.New("the data is too short")
 	}
-	plain, err := b.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], place)
+	plain, err := b.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], additional)
 	if err != nil {
 		return nil, errors.New("it was changed, or copied from another record")
 	}

@@ -217,7 +217,7 @@ func TestRotation(t *testing.T) {
 	if err != nil || len(p.Sessions) != 2 {
 		t.Fatalf("list over two data keys: %+v %v", p, err)
 	}
-	if a, b := again.ring.of["a"], again.ring.of["b"]; a == b && a != "" {
+	if a, b := again.keys.of["a"], again.keys.of["b"]; a == b && a != "" {
 		t.Error("the new session has the old data key")
 	}
 	for _, id := range []string{"a", "b"} {
@@ -430,7 +430,7 @@ func TestRecipientsAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{inner: inner, ring: newRing(colleague)}
+	s := &Store{inner: inner, keys: newKeyCache(colleague)}
 	s.life, s.end = t.Context(), func() {}
 	for id, opens := range map[string]bool{"a": false, "b": true, "c": true, "d": false} {
 		if k, err := s.keyOf(t.Context(), id); (k != nil) != opens || (err == nil) != opens {

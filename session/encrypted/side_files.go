@@ -4,7 +4,7 @@ import "context"
 
 // Seal encrypts a file that is stored next to a session, with the session's data key.
 func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte, error) {
-	b, err := s.boxOf(ctx, id)
+	b, err := s.sealerOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -13,7 +13,7 @@ func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte
 
 // Unseal decrypts the result of Seal.
 func (s *Store) Unseal(ctx context.Context, id, name string, sealed []byte) ([]byte, error) {
-	b, err := s.boxOf(ctx, id)
+	b, err := s.sealerOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (s *Store) Unseal(ctx context.Context, id, name string, sealed []byte) ([]b
 	return plain, nil
 }
 
-func (s *Store) boxOf(ctx context.Context, id string) (*sessionSealer, error) {
+func (s *Store) sealerOf(ctx context.Context, id string) (*sessionSealer, error) {
 	if s.life.Err() != nil {
 		return nil, closed("seal", id)
 	}
@@ -35,5 +35,5 @@ func (s *Store) boxOf(ctx context.Context, id string) (*sessionSealer, error) {
 	if k == nil {
 		return nil, damaged(id, 0, "the session has no first record")
 	}
-	return k.box(id)
+	return k.sealer(id)
 }

@@ -28,7 +28,7 @@ type Options struct {
 // concurrent use.
 type Store struct {
 	inner  session.Store
-	ring   *keyCache
+	keys   *keyCache
 	search session.Searcher
 	life   context.Context // ends with Close
 	end    context.CancelFunc
@@ -46,7 +46,7 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 	if o != nil {
 		opt = *o
 	}
-	s := &Store{inner: inner, ring: newRing(key)}
+	s := &Store{inner: inner, keys: newKeyCache(key)}
 	s.life, s.end = context.WithCancel(context.Background())
 	k, err := s.newest(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 	if k == nil || opt.NewKey {
 		k = newDataKey()
 	}
-	if err := s.ring.use(k); err != nil {
+	if err := s.keys.use(k); err != nil {
 		return nil, err
 	}
 	if opt.Search != nil {
@@ -66,8 +66,9 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 	return s, nil
 }
 
-// searched is the number of sessions after which the search for a data key made by this key ends.
-const searched = 64
+// maxSearched is the number of sessions after which the search for a data key made by this key
+// ends.
+const maxSearched = 64
 
 // newest returns the newest data key made by this key, or nil if the newest sessions have none. The
 // error is the error for the newest session that is not damaged.
@@ -90,14 +91,14 @@ func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 			case read && isKeyMissing(err): // another key's data key
 			case err != nil:
 				return nil, err
-			case k != nil && s.ring.key.made(k):
+			case k != nil && s.keys.key.made(k):
 				return k, nil
 			case k != nil:
 				read = true
 			}
 		}
 		switch {
-		case read && (p.Next == "" || seen >= searched):
+		case read && (p.Next == "" || seen >= maxSearched):
 			return nil, nil
 		case p.Next == "":
 			return nil, broken
@@ -174,7 +175,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	if k == nil {
 		return damaged(m.ID, m.Head, "the session has no first record")
 	}
-	box, err := k.box(m.ID)
+	box, err := k.sealer(m.ID)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	err := s.append(ctx, id, b)
 	if err == nil {
-		s.board.Notify(id)
+		s.watchers.Notify(id)
 	}
 	return err
 }
@@ -52,7 +52,7 @@ func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
 		return err
 	}
 	defer release()
-	if err := s.free(id); err != nil {
+	if err := s.checkFree(id); err != nil {
 		return err
 	}
 	if err := h.enter(ctx, true); err != nil {
@@ -62,7 +62,7 @@ func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
 	if err := h.load(true); err != nil {
 		return err
 	}
-	if h.mark.End > 0 {
+	if h.summary.End > 0 {
 		if ok, err := h.has(b); ok || err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
 			return err
 		}
 	}
-	if h.mark.End > 0 {
+	if h.summary.End > 0 {
 		return &session.Error{Op: "append", Session: id, Err: session.ErrExists}
 	}
 	if h.corrupt != 0 {
@@ -114,10 +114,10 @@ func (h *handle) append(b session.Batch) error {
 	if err := h.load(false); err != nil {
 		return err
 	}
-	if h.mark.End == 0 && h.corrupt == 0 {
+	if h.summary.End == 0 && h.corrupt == 0 {
 		return &session.Error{Op: "append", Session: h.id, Err: session.ErrNotFound}
 	}
-	if b.Expect < h.mark.Meta.Head {
+	if b.Expect < h.summary.Meta.Head {
 		if ok, err := h.has(b); ok || err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (h *handle) append(b session.Batch) error {
 	if h.corrupt != 0 {
 		return corrupt("append", h.id, h.corrupt, h.detail)
 	}
-	m := &h.mark.Meta
+	m := &h.summary.Meta
 	if m.Head != b.Expect {
 		return &session.Error{Op: "append", Session: h.id, Seq: m.Head, Err: session.ErrConflict}
 	}
@@ -153,7 +153,7 @@ func (h *handle) write(b session.Batch) error {
 		start = len(buf)
 		buf = appendLine(buf, &b.Records[i], len(b.Records)-1-i)
 	}
-	off := h.mark.End
+	off := h.summary.End
 	h.acked.Store(off)
 	h.writing.Store(true)
 	defer h.writing.Store(false)
@@ -167,24 +167,24 @@ func (h *handle) write(b session.Batch) error {
 		_ = h.s.disk.truncate(h.log, off) // the batch was not acknowledged
 		return h.poison(err)
 	}
-	if err := h.isRemoved(); err != nil { // a write to a removed log would be lost
+	if err := h.checkRemoved(); err != nil { // a write to a removed log would be lost
 		return h.poison(err)
 	}
 	end := off + int64(len(buf))
 	h.acked.Store(end)
-	h.mark.Meta = h.mark.Meta.Apply(b.Delta)
-	h.mark.Meta.ID = h.id
-	h.mark.Start, h.mark.End = off+int64(start), end
-	h.loaded, h.mark.Verified = true, true
-	h.mark.Opened = h.mark.Opened || b.Delta.Opened != nil
+	h.summary.Meta = h.summary.Meta.Apply(b.Delta)
+	h.summary.Meta.ID = h.id
+	h.summary.Start, h.summary.End = off+int64(start), end
+	h.loaded, h.summary.Verified = true, true
+	h.summary.Opened = h.summary.Opened || b.Delta.Opened != nil
 	if end-h.saved > saveEvery {
-		h.saveMark()
+		h.saveSummary()
 	}
 	return nil
 }
 
-// isRemoved returns an error if the log or its folder was removed.
-func (h *handle) isRemoved() error {
+// checkRemoved returns an error if the log or its folder was removed.
+func (h *handle) checkRemoved() error {
 	if _, names, err := statFile(h.log); err == nil && names == 0 {
 		return errors.New(h.dir.Name() + "/" + logName + " was removed")
 	}
@@ -194,11 +194,11 @@ func (h *handle) isRemoved() error {
 // has reports whether the batch is already stored. If it is, has makes it durable, because its
 // writer may have died before the sync.
 func (h *handle) has(b session.Batch) (bool, error) {
-	l, err := seek(h.log, h.mark.End, b.Records[0].Seq-1)
+	l, err := seek(h.log, h.summary.End, b.Records[0].Seq-1)
 	if err != nil {
 		return false, err
 	}
-	s := scanner{f: h.log, off: l.end, limit: h.mark.End}
+	s := scanner{f: h.log, off: l.end, limit: h.summary.End}
 	for i := range b.Records {
 		l, err := s.next()
 		if errors.Is(err, io.EOF) || err == nil && (l.bad || l.rec.Digest != b.Records[i].Digest) {
@@ -273,7 +273,7 @@ func oneLineObject(b []byte) bool {
 
 // meta returns the meta of a session that is not deleted.
 func (s *Store) meta(id string) (session.Meta, bool, error) {
-	m, err := s.markOf(id, id)
+	m, err := s.summaryOf(id, id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return session.Meta{}, false, nil
 	}

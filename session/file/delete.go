@@ -31,14 +31,14 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return explain("delete", id, err)
 	}
 	defer h.leave()
-	defer s.board.Notify(id)
+	defer s.watchers.Notify(id)
 	return explain("delete", id, s.delete(h))
 }
 
 // delete removes a session from the list and deletes what forks do not need. The locks of the
 // names and of the session are held.
 func (s *Store) delete(h *handle) error {
-	m, err := s.markOf(h.id, h.id)
+	m, err := s.summaryOf(h.id, h.id)
 	if err != nil || !m.exists() {
 		if errors.Is(err, fs.ErrNotExist) || err == nil {
 			err = &session.Error{Op: "delete", Session: h.id, Err: session.ErrNotFound}
@@ -48,10 +48,10 @@ func (s *Store) delete(h *handle) error {
 	if err := h.readLease(); err != nil {
 		return err
 	}
-	if err := s.raiseFloor(h.right.Epoch); err != nil {
+	if err := s.raiseFloor(h.leaseContent.Epoch); err != nil {
 		return err
 	}
-	if _, err := s.families(); err != nil { // this may fail, so it comes before any change
+	if _, err := s.readForkTree(); err != nil { // this may fail, so it comes before any change
 		return err
 	}
 	if err := s.disk.rename(s.root, h.id, deletedPrefix+h.id); err != nil {

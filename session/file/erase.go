@@ -52,7 +52,7 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	}
 	h := &handle{s: s, id: name, dir: d}
 	defer h.closeFiles()
-	if h.mark, err = s.markOf(id, name); err != nil {
+	if h.summary, err = s.summaryOf(id, name); err != nil {
 		return err
 	}
 	if h.log, err = s.disk.open(d, logName, os.O_RDWR); err != nil {
@@ -65,7 +65,7 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	if err := h.rewrite(gone); err != nil {
 		return err
 	}
-	if err := s.disk.remove(d, metaName); err != nil { // the mark has the texts that lists show; the log has the rest
+	if err := s.disk.remove(d, metaName); err != nil { // the summary has the texts that lists show; the log has the rest
 		return err
 	}
 	s.forget(name)
@@ -76,7 +76,7 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 func (h *handle) ownRecords(seqs []int64) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	for _, seq := range seqs {
-		if seq <= h.mark.Meta.ParentSeq || seq > h.mark.Meta.Head {
+		if seq <= h.summary.Meta.ParentSeq || seq > h.summary.Meta.Head {
 			return nil, &session.Error{Op: "erase", Session: h.id, Seq: seq, Err: session.ErrInvalid, Detail: "the session itself has no record with this number"}
 		}
 		gone[seq] = true
@@ -88,7 +88,7 @@ func (h *handle) erase(epoch int64, seqs []int64) error {
 	if err := h.load(false); err != nil {
 		return err
 	}
-	if h.mark.End == 0 {
+	if h.summary.End == 0 {
 		return &session.Error{Op: "erase", Session: h.id, Err: session.ErrNotFound}
 	}
 	if err := h.fence(epoch); err != nil {
@@ -137,15 +137,15 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 		return err
 	}
 	h.log.Close()
-	h.log, h.mark, h.loaded = f, m, true
+	h.log, h.summary, h.loaded = f, m, true
 	h.acked.Store(m.End)
 	if err := h.s.disk.syncDir(h.dir); err != nil {
 		return h.poison(err) // after a crash, either of the two files may remain
 	}
-	if h.mark.Stamp, _, err = statFile(f); err != nil {
+	if h.summary.Stamp, _, err = statFile(f); err != nil {
 		return err
 	}
-	if err := h.s.disk.replace(h.dir, metaName, h.mark.encode(), true); err != nil {
+	if err := h.s.disk.replace(h.dir, metaName, h.summary.encode(), true); err != nil {
 		return err
 	}
 	h.saved = m.End
@@ -156,8 +156,8 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 // copyLog writes the log's lines to f, some without their payloads, and returns the summary of the
 // copy.
 func (h *handle) copyLog(f *os.File, gone map[int64]bool) (logSummary, error) {
-	m := h.mark
-	s := scanner{f: h.log, limit: h.mark.End}
+	m := h.summary
+	s := scanner{f: h.log, limit: h.summary.End}
 	var (
 		buf []byte
 		off int64

@@ -36,7 +36,7 @@ func holds(t *testing.T, dir, text string) []string {
 	return files
 }
 
-const horse = "correct horse battery staple"
+const secretText = "correct horse battery staple"
 
 func TestEraseLeavesNoTrace(t *testing.T) {
 	dir := t.TempDir()
@@ -47,27 +47,27 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload := `{"item":{"id":"i","role":"user","parts":[{"type":"text","text":"` + horse + `"}]}}`
+	payload := `{"item":{"id":"i","role":"user","parts":[{"type":"text","text":"` + secretText + `"}]}}`
 	if _, err := l.Append(t.Context(), session.Draft{Kind: session.KindItem, Payload: []byte(payload)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil { // writes the cache
 		t.Fatal(err)
 	}
-	if err := session.New(other, nil).Rename(t.Context(), "s", horse); err != nil {
+	if err := session.New(other, nil).Rename(t.Context(), "s", secretText); err != nil {
 		t.Fatal(err)
 	}
 	torn := filepath.Join(dir, "s", "torn-1-2.bin")
-	if err := os.WriteFile(torn, []byte(horse), 0o600); err != nil {
+	if err := os.WriteFile(torn, []byte(secretText), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := holds(t, dir, horse); len(got) < 2 {
+	if got := holds(t, dir, secretText); len(got) < 2 {
 		t.Fatalf("only %v have it", got)
 	}
 	if _, err := sessions.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2, 3}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := holds(t, dir, horse); len(got) != 0 {
+	if got := holds(t, dir, secretText); len(got) != 0 {
 		t.Errorf("it is still in %v", got)
 	}
 	if err := session.New(other, nil).Tag(t.Context(), "s", "tag"); err != nil {
@@ -75,7 +75,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	}
 	other.Close()
 	s.Close()
-	if got := holds(t, dir, horse); len(got) != 0 {
+	if got := holds(t, dir, secretText); len(got) != 0 {
 		t.Errorf("it came back in %v", got)
 	}
 	again := openStore(t, dir)

@@ -16,8 +16,8 @@ import (
 
 const lockName = "lock"
 
-// saveEvery is the number of bytes of new records after which the mark is saved, so that a reader
-// has few records to fold after a crash.
+// saveEvery is the number of bytes of new records after which the summary is saved, so that a
+// reader has few records to fold after a crash.
 const saveEvery = 4 << 20
 
 // handle is a session with its files open for changes.
@@ -28,18 +28,18 @@ type handle struct {
 	refs int   // under Store.mu
 	used int64 // under Store.mu
 
-	mu    sync.Mutex // guards everything below
-	dir   *os.Root
-	lock  *os.File
-	ino   uint64 // inode of the lock file
-	log   *os.File
-	lease *os.File
-	right leaseFile // content of lease
+	mu           sync.Mutex // guards everything below
+	dir          *os.Root
+	lock         *os.File
+	ino          uint64 // inode of the lock file
+	log          *os.File
+	lease        *os.File
+	leaseContent leaseFile // content of lease
 
-	loaded   bool // mark is valid up to its End
+	loaded   bool // summary is valid up to its End
 	named    bool // the names of the files are durable
-	mark     logSummary
-	saved    int64 // the End of the mark that is on disk
+	summary  logSummary
+	saved    int64 // the End of the summary that is on disk
 	corrupt  int64
 	detail   string
 	restored *session.Recovery // to be reported
@@ -128,13 +128,13 @@ func (h *handle) closeFiles() {
 		h.dir.Close()
 	}
 	h.dir, h.log, h.lease, h.lock = nil, nil, nil, nil
-	h.right = leaseFile{}
-	h.loaded, h.named, h.mark, h.saved, h.corrupt = false, false, logSummary{}, 0, 0
+	h.leaseContent = leaseFile{}
+	h.loaded, h.named, h.summary, h.saved, h.corrupt = false, false, logSummary{}, 0, 0
 }
 
-// load brings the mark up to the end of the log, which another process may have moved, and cuts a
-// torn tail. Afterwards h.mark.End is 0 if there is no session; the log is open if it exists or
-// create is set.
+// load brings the summary up to the end of the log, which another process may have moved, and cuts
+// a torn tail. Afterwards h.summary.End is 0 if there is no session; the log is open if it exists
+// or create is set.
 func (h *handle) load(create bool) error {
 	if err := h.usable(); err != nil {
 		return err
@@ -146,8 +146,8 @@ func (h *handle) load(create bool) error {
 		}
 		f, err := h.s.disk.open(h.dir, logName, flag)
 		if errors.Is(err, fs.ErrNotExist) {
-			if h.mark.End > 0 { // the log existed and was removed
-				h.mark, h.loaded, h.corrupt, h.detail = logSummary{}, false, 1, "its log was removed"
+			if h.summary.End > 0 { // the log existed and was removed
+				h.summary, h.loaded, h.corrupt, h.detail = logSummary{}, false, 1, "its log was removed"
 			}
 			return nil
 		}
@@ -165,20 +165,20 @@ func (h *handle) load(create bool) error {
 		h.log, h.loaded = nil, false
 		return h.load(create)
 	}
-	if h.loaded && st.Size == h.mark.End {
+	if h.loaded && st.Size == h.summary.End {
 		return nil
 	}
-	if h.loaded && st.Size < h.mark.End {
-		return h.damaged(h.mark.Meta.Head, "the log became shorter")
+	if h.loaded && st.Size < h.summary.End {
+		return h.damaged(h.summary.Meta.Head, "the log became shorter")
 	}
 	return h.fold(st)
 }
 
 // fold reads the new records of the log.
 func (h *handle) fold(st fileStamp) error {
-	m := h.mark
+	m := h.summary
 	if !h.loaded {
-		m = readMark(h.s, h.dir, metaName)
+		m = readSummary(h.s, h.dir, metaName)
 		if m.Stamp.Ino == st.Ino && m.Verified && m.End > st.Size {
 			return h.damaged(m.Meta.Head, "acknowledged records are missing at the end of the log")
 		}
@@ -211,10 +211,10 @@ func (h *handle) fold(st fileStamp) error {
 			h.corrupt, h.detail = 1, lostDetail
 		}
 	}
-	h.mark, h.loaded = out.logSummary, true
-	h.mark.Verified = h.corrupt == 0
-	h.acked.Store(h.mark.End)
-	if h.corrupt == 0 && st.Size > h.mark.End {
+	h.summary, h.loaded = out.logSummary, true
+	h.summary.Verified = h.corrupt == 0
+	h.acked.Store(h.summary.End)
+	if h.corrupt == 0 && st.Size > h.summary.End {
 		return h.cut(st.Size)
 	}
 	return nil
@@ -227,12 +227,12 @@ func (h *handle) damaged(seq int64, detail string) error {
 // cut moves the bytes after the last complete batch to a separate file. These bytes were not
 // acknowledged, because an acknowledged batch is complete.
 func (h *handle) cut(size int64) error {
-	n := size - h.mark.End
-	name, err := h.copyTail(h.mark.End, n)
+	n := size - h.summary.End
+	name, err := h.copyTail(h.summary.End, n)
 	if err != nil {
 		return err
 	}
-	if err := h.s.disk.truncate(h.log, h.mark.End); err != nil {
+	if err := h.s.disk.truncate(h.log, h.summary.End); err != nil {
 		return err
 	}
 	if err := h.s.disk.sync(h.log); err != nil {
@@ -241,7 +241,7 @@ func (h *handle) cut(size int64) error {
 	if r := h.restored; r != nil {
 		n += r.CutBytes
 	}
-	h.restored = &session.Recovery{Session: h.id, Head: h.mark.Meta.Head, CutBytes: n, TailFile: h.dir.Name() + "/" + name}
+	h.restored = &session.Recovery{Session: h.id, Head: h.summary.Meta.Head, CutBytes: n, TailFile: h.dir.Name() + "/" + name}
 	return nil
 }
 
@@ -300,18 +300,18 @@ func (h *handle) usable() error {
 	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart the programs that use this store"}
 }
 
-// saveMark writes the cache. If this fails, only time is lost and no data.
-func (h *handle) saveMark() {
-	if !h.loaded || h.dir == nil || h.log == nil || h.mark.End == h.saved || h.poisoned.Load() {
+// saveSummary writes the cache. If this fails, only time is lost and no data.
+func (h *handle) saveSummary() {
+	if !h.loaded || h.dir == nil || h.log == nil || h.summary.End == h.saved || h.poisoned.Load() {
 		return
 	}
 	st, names, err := statFile(h.log)
-	if err != nil || names == 0 || st.Size != h.mark.End {
+	if err != nil || names == 0 || st.Size != h.summary.End {
 		return
 	}
-	h.mark.Stamp = st
-	if h.s.disk.replace(h.dir, metaName, h.mark.encode(), false) == nil {
-		h.saved = h.mark.End
+	h.summary.Stamp = st
+	if h.s.disk.replace(h.dir, metaName, h.summary.encode(), false) == nil {
+		h.saved = h.summary.End
 	}
 }
 
@@ -334,7 +334,7 @@ func (s *Store) Recover(ctx context.Context, id string) (*session.Recovery, erro
 	switch {
 	case h.corrupt != 0:
 		return nil, h.damaged(h.corrupt, h.detail)
-	case h.mark.End == 0:
+	case h.summary.End == 0:
 		return nil, &session.Error{Op: "open", Session: id, Err: session.ErrNotFound}
 	}
 	r := h.restored

@@ -27,7 +27,7 @@ func (r leaseFile) encode() []byte {
 	return append(append(b, body...), '\n')
 }
 
-func decodeRight(b []byte) (r leaseFile, ok bool) {
+func decodeLease(b []byte) (r leaseFile, ok bool) {
 	if len(b) < 10 || b[8] != ' ' || b[len(b)-1] != '\n' {
 		return r, false
 	}
@@ -50,7 +50,7 @@ func (h *handle) readLease() error {
 		h.lease = nil
 	}
 	var err error
-	h.lease, h.right, err = h.s.openLease(h.dir, h.id)
+	h.lease, h.leaseContent, err = h.s.openLease(h.dir, h.id)
 	return err
 }
 
@@ -65,7 +65,7 @@ func (s *Store) openLease(dir *os.Root, id string) (*os.File, leaseFile, error) 
 	}
 	b := make([]byte, 64<<10)
 	n, _ := f.ReadAt(b, 0)
-	r, ok := decodeRight(b[:n])
+	r, ok := decodeLease(b[:n])
 	if !ok {
 		f.Close()
 		return nil, leaseFile{}, &session.Error{
@@ -108,7 +108,7 @@ func (h *handle) fence(epoch int64) error {
 	if err := h.readLease(); err != nil {
 		return err
 	}
-	if h.right.Lease == nil || h.right.Epoch != epoch {
+	if h.leaseContent.Lease == nil || h.leaseContent.Epoch != epoch {
 		return &session.Error{Op: "append", Session: h.id, Err: session.ErrFenced}
 	}
 	return nil
@@ -122,8 +122,8 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 		if err := h.usable(); err != nil { // a lease of a poisoned session would be useless
 			return err
 		}
-		if h.right.Lease != nil {
-			cur := s.alive(id, h.right)
+		if h.leaseContent.Lease != nil {
+			cur := s.alive(id, h.leaseContent)
 			if !steal(*cur) {
 				return &session.BusyError{Session: id, Lease: *cur}
 			}
@@ -133,7 +133,7 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 		if err != nil {
 			return err
 		}
-		l.Epoch = max(h.right.Epoch, floor) + 1
+		l.Epoch = max(h.leaseContent.Epoch, floor) + 1
 		if err := s.holders.Lock(id, l.Epoch); err != nil { // before another process can read the lease
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *Store) alive(id string, r leaseFile) *session.Lease {
 // Renew implements [session.Leaser].
 func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 	err := s.withLease(ctx, "renew", id, false, func(h *handle) error {
-		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
+		if h.leaseContent.Lease == nil || h.leaseContent.Epoch != l.Epoch {
 			return &session.Error{Op: "renew", Session: id, Err: session.ErrFenced}
 		}
 		l = l.Stored()
@@ -177,16 +177,16 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	defer s.holders.Unlock(id, l.Epoch)
 	err := s.withLease(ctx, "release", id, false, func(h *handle) error {
-		held := h.right.Lease
+		held := h.leaseContent.Lease
 		if held != nil && held.Previous != nil && held.Previous.Epoch == l.Epoch {
 			now := *held
 			now.Previous = nil
-			return h.writeLease(leaseFile{Epoch: h.right.Epoch, Lease: &now})
+			return h.writeLease(leaseFile{Epoch: h.leaseContent.Epoch, Lease: &now})
 		}
-		if held == nil || h.right.Epoch != l.Epoch {
+		if held == nil || h.leaseContent.Epoch != l.Epoch {
 			return nil
 		}
-		h.saveMark()
+		h.saveSummary()
 		return h.writeLease(leaseFile{Epoch: l.Epoch})
 	})
 	if errors.Is(err, session.ErrNotFound) {
@@ -209,7 +209,7 @@ func (s *Store) withLease(ctx context.Context, op, id string, create bool, fn fu
 			return explain(op, id, lockErr)
 		}
 		defer release()
-		if err := s.free(id); err != nil {
+		if err := s.checkFree(id); err != nil {
 			return explain(op, id, err)
 		}
 		err = h.enter(ctx, true)

@@ -77,7 +77,7 @@ func TestLeaseOnDisk(t *testing.T) {
 	for i := range good {
 		bad := append([]byte(nil), good...)
 		bad[i] ^= 1
-		if _, ok := decodeRight(bad); ok {
+		if _, ok := decodeLease(bad); ok {
 			t.Errorf("byte %d may be anything", i)
 		}
 	}
@@ -112,13 +112,13 @@ func FuzzLease(f *testing.F) {
 	f.Add(leaseFile{Epoch: 3, Lease: &session.Lease{Epoch: 3}}.encode())
 	f.Add(logSummary{End: 5}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, ok := decodeRight(b); ok {
-			if again, ok := decodeRight(r.encode()); !ok || again.Epoch != r.Epoch {
+		if r, ok := decodeLease(b); ok {
+			if again, ok := decodeLease(r.encode()); !ok || again.Epoch != r.Epoch {
 				t.Fatalf("%+v, %+v", r, again)
 			}
 		}
-		if m, ok := decodeMark(b); ok {
-			if again, ok := decodeMark(m.encode()); !ok || again.End != m.End {
+		if m, ok := decodeSummary(b); ok {
+			if again, ok := decodeSummary(m.encode()); !ok || again.End != m.End {
 				t.Fatalf("%+v, %+v", m, again)
 			}
 		}

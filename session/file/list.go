@@ -54,7 +54,7 @@ func (s *Store) one(id string) (session.Page, error) {
 		return session.Page{}, err
 	}
 	for _, dir := range []string{id, deletedPrefix + id} {
-		m, err := s.markOf(id, dir)
+		m, err := s.summaryOf(id, dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -83,29 +83,29 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	if err := h.load(false); err != nil {
 		return explain("put meta", m.ID, err)
 	}
-	if h.mark.End == 0 {
+	if h.summary.End == 0 {
 		return &session.Error{Op: "put meta", Session: m.ID, Err: session.ErrNotFound}
 	}
-	if m.Head != h.mark.Meta.Head || m.HeadDigest != h.mark.Meta.HeadDigest {
-		return &session.Error{Op: "put meta", Session: m.ID, Seq: h.mark.Meta.Head, Err: session.ErrConflict}
+	if m.Head != h.summary.Meta.Head || m.HeadDigest != h.summary.Meta.HeadDigest {
+		return &session.Error{Op: "put meta", Session: m.ID, Seq: h.summary.Meta.Head, Err: session.ErrConflict}
 	}
 	st, _, err := statFile(h.log)
 	if err != nil {
 		return explain("put meta", m.ID, err)
 	}
-	next := h.mark
+	next := h.summary
 	next.Meta, next.Stamp = m, st
 	if err := s.disk.replace(h.dir, metaName, next.encode(), true); err != nil {
 		return explain("put meta", m.ID, err)
 	}
-	h.mark, h.saved = next, next.End
+	h.summary, h.saved = next, next.End
 	s.forget(m.ID)
 	return nil
 }
 
 // forget drops the cached list entry of a directory.
 func (s *Store) forget(dir string) {
-	s.marksMu.Lock()
-	defer s.marksMu.Unlock()
-	delete(s.marks, dir)
+	s.summariesMu.Lock()
+	defer s.summariesMu.Unlock()
+	delete(s.summaries, dir)
 }

@@ -14,35 +14,36 @@ const (
 	metaName = "meta.json"
 )
 
-// markFormat is the version of a mark. A mark of another version is computed again, because its
-// meta lacks later fields (2: open approval requests; 3: the status and owner of a run).
-const markFormat = 4
+// summaryFormat is the version of a summary. A summary of another version is computed again,
+// because its meta lacks later fields (2: open approval requests; 3: the status and owner of a
+// run).
+const summaryFormat = 4
 
-// logSummary, the mark of a log, is a cache of the data that is computed from the log up to some
+// logSummary is a cache of the data that is computed from the log up to some
 // offset.
 type logSummary struct {
 	Format   int          `json:"format"`
 	Meta     session.Meta `json:"meta"`
 	Start    int64        `json:"start"` // start of the head's line
 	End      int64        `json:"end"`   // end of that line
-	Stamp    fileStamp    `json:"stamp"` // stamp of the log when the mark was made
+	Stamp    fileStamp    `json:"stamp"` // stamp of the log when the summary was made
 	Verified bool         `json:"verified"`
 	Opened   bool         `json:"opened"` // the first record was readable, so the parent is known
 
-	lost bool // the session cannot be read; End is 0, and Meta comes from its last mark
+	lost bool // the session cannot be read; End is 0, and Meta comes from its last summary
 }
 
-// encode writes the mark with its checksum. It is renamed without a sync, so a power cut may leave
-// any content.
+// encode writes the summary with its checksum. It is renamed without a sync, so a power cut may
+// leave any content.
 func (m logSummary) encode() []byte {
-	m.Format = markFormat
+	m.Format = summaryFormat
 	body, _ := json.Marshal(m) // plain fields cannot fail
 	b := append(make([]byte, 8, len(body)+10), ' ')
 	putHex(b, checksum(body))
 	return append(append(b, body...), '\n')
 }
 
-func decodeMark(b []byte) (m logSummary, ok bool) {
+func decodeSummary(b []byte) (m logSummary, ok bool) {
 	if len(b) < 10 || b[8] != ' ' || b[len(b)-1] != '\n' {
 		return m, false
 	}
@@ -54,8 +55,8 @@ func decodeMark(b []byte) (m logSummary, ok bool) {
 	return m, true
 }
 
-// readMark reads a session's cached mark. It returns the zero mark if there is none.
-func readMark(s *Store, dir *os.Root, name string) logSummary {
+// readSummary reads a session's cached summary. It returns the zero summary if there is none.
+func readSummary(s *Store, dir *os.Root, name string) logSummary {
 	f, err := s.disk.open(dir, name, os.O_RDONLY)
 	if err != nil {
 		return logSummary{}
@@ -65,15 +66,15 @@ func readMark(s *Store, dir *os.Root, name string) logSummary {
 	if err != nil {
 		return logSummary{}
 	}
-	m, _ := decodeMark(b)
+	m, _ := decodeSummary(b)
 	return m
 }
 
-// fits reports whether the mark belongs to this log and this version: the line of the head must be
-// at the mark's offset.
+// fits reports whether the summary belongs to this log and this version: the line of the head must
+// be at the summary's offset.
 func (m logSummary) fits(f io.ReaderAt, size int64) bool {
 	n := m.End - m.Start
-	if m.Format != markFormat || m.End > size || n <= headLen || m.Start < 0 {
+	if m.Format != summaryFormat || m.End > size || n <= headLen || m.Start < 0 {
 		return false
 	}
 	b := make([]byte, n)
@@ -95,7 +96,7 @@ type foldResult struct {
 // batch need not be complete. Bytes after the resulting End are a torn tail.
 func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (foldResult, error) {
 	out := foldResult{logSummary: m}
-	out.Format = markFormat
+	out.Format = summaryFormat
 	s := scanner{f: f, off: m.End, limit: limit}
 	prev := chainState{seq: m.Meta.Head, digest: m.Meta.HeadDigest, known: m.End > 0}
 	var (

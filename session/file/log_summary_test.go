@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A mark made before approval requests or runs were counted is ignored.
+// A summary made before approval requests or runs were counted is ignored.
 func TestOldSummaryRebuilt(t *testing.T) {
 	for _, format := range []int{0, 2} {
 		t.Run(strconv.Itoa(format), func(t *testing.T) { foldedAnew(t, format) })
@@ -36,7 +36,7 @@ func foldedAnew(t *testing.T, format int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, ok := decodeMark(b); !ok || m.Format != markFormat || m.Meta.OpenApprovals != 1 {
+	if m, ok := decodeSummary(b); !ok || m.Format != summaryFormat || m.Meta.OpenApprovals != 1 {
 		t.Fatalf("%+v", m)
 	}
 	var fields map[string]any
@@ -57,7 +57,7 @@ func foldedAnew(t *testing.T, format int) {
 	line := append(make([]byte, 8), ' ')
 	putHex(line, checksum(old))
 	line = append(append(line, old...), '\n')
-	if m, ok := decodeMark(line); !ok || m.Format != format || m.Meta.Run != "" || m.End == 0 {
+	if m, ok := decodeSummary(line); !ok || m.Format != format || m.Meta.Run != "" || m.End == 0 {
 		t.Fatalf("%+v", m)
 	}
 	if err := os.WriteFile(name, line, 0o600); err != nil {
@@ -69,7 +69,7 @@ func foldedAnew(t *testing.T, format int) {
 	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].OpenApprovals != 1 || p.Sessions[0].MessageCount != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	// The next writer continues from there and saves a mark of the current format.
+	// The next writer continues from there and saves a summary of the current format.
 	lease = take(t, s, "s")
 	add(t, s, a, lease.Epoch, a.record(record.KindApprovalAsked, []byte(`{"id":"r"}`)))
 	if err := s.Release(t.Context(), "s", lease); err != nil {

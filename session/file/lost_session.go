@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// exists reports whether a mark belongs to a session, intact or damaged.
+// exists reports whether a summary belongs to a session, intact or damaged.
 func (m logSummary) exists() bool { return m.End > 0 || m.lost }
 
 // lostDetail describes a session without a readable record.
 const lostDetail = "none of its records can be read"
 
-// lostOf returns the mark of a directory without a readable record: a lost session, or the error
-// missing if there never was one.
-func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
+// lostSummary returns the summary of a directory without a readable record: a lost session, or the
+// error missing if there never was one.
+func (s *Store) lostSummary(id, dir string, missing error) (logSummary, error) {
 	d, err := openDir(s.root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return logSummary{}, missing
@@ -31,7 +31,7 @@ func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
 	if err != nil || !lost {
 		return logSummary{}, errors.Join(missing, err)
 	}
-	m := logSummary{lost: true, Meta: readMark(s, d, metaName).Meta} // from its cache
+	m := logSummary{lost: true, Meta: readSummary(s, d, metaName).Meta} // from its cache
 	m.Meta.ID, m.Meta.Deleted, m.Meta.Head, m.Meta.HeadDigest = id, dir != id, 0, session.Digest{}
 	m.Meta.UpdatedAt = at
 	if m.Meta.CreatedAt.IsZero() {
@@ -40,12 +40,12 @@ func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
 	return m, nil
 }
 
-// lost reports whether a directory without a record was a session, and when it was last written.
-// A log has a mark as soon as an append was acknowledged. Without a mark, the torn tail of a first
-// append is not a session, but a complete unreadable line is.
+// lost reports whether a directory without a record was a session, and when it was last written. A
+// log has a summary as soon as an append was acknowledged. Without a summary, the torn tail of a
+// first append is not a session, but a complete unreadable line is.
 func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	if fi, err := d.Lstat(metaName); err == nil {
-		begun, err := s.begun(d)
+		begun, err := s.hasRecord(d)
 		return !begun, fi.ModTime().UTC(), err
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, time.Time{}, err
@@ -66,9 +66,9 @@ func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	return bad, fi.ModTime().UTC(), err
 }
 
-// begun reports whether the log has a record now: another program may have created the session
-// after the log was read and before its mark was found.
-func (s *Store) begun(d *os.Root) (bool, error) {
+// hasRecord reports whether the log has a record now: another program may have created the session
+// after the log was read and before its summary was found.
+func (s *Store) hasRecord(d *os.Root) (bool, error) {
 	f, err := s.disk.open(d, logName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -108,7 +108,7 @@ func firstIsDamaged(f io.ReaderAt, size int64) (bool, error) {
 
 // missing returns why a log without a record cannot be read: it is damaged or does not exist.
 func (s *Store) missing(id, dir string) error {
-	m, err := s.lostOf(id, dir, nil)
+	m, err := s.lostSummary(id, dir, nil)
 	if err == nil && m.lost {
 		return corrupt("read", id, 0, lostDetail)
 	}

@@ -94,7 +94,7 @@ func TestLostSessionIsDamaged(t *testing.T) {
 }
 
 // A session that another program creates during the lookup is not lost: its log was read too
-// early, its mark was not.
+// early, its summary was not.
 func TestSessionCreatedMeanwhileIsNotLost(t *testing.T) {
 	dir := fastDir(t)
 	st := openStore(t, dir)

@@ -19,10 +19,10 @@ type foldedNames struct {
 
 func foldCase(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 
-// free returns ErrExists if a deleted session has the id, or if a session has an id that differs
-// only in case, because the store may be copied to a file system that ignores case. The caller
-// holds the names' lock.
-func (s *Store) free(id string) error {
+// checkFree returns ErrExists if a deleted session has the id, or if a session has an id that
+// differs only in case, because the store may be copied to a file system that ignores case. The
+// caller holds the names' lock.
+func (s *Store) checkFree(id string) error {
 	at, links, err := statFile(s.dir)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Store) free(id string) error {
 		c.at, c.links = at, links
 	}
 	taken := func(dir string) bool { // an unreadable directory counts as taken
-		m, err := s.markOf(strings.TrimPrefix(dir, deletedPrefix), dir)
+		m, err := s.summaryOf(strings.TrimPrefix(dir, deletedPrefix), dir)
 		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.exists())
 	}
 	for _, name := range c.names[foldCase(id)] {
@@ -115,20 +115,20 @@ func (s *Store) readNames() (names, gone []string, err error) {
 	return names, gone, nil
 }
 
-// markOf returns the current summary of a log in a directory of the store. It takes no lock and
+// summaryOf returns the current summary of a log in a directory of the store. It takes no lock and
 // changes only caches. The End of the summary is 0 if there is no session. It returns
 // fs.ErrNotExist if there is no log.
-func (s *Store) markOf(id, dir string) (logSummary, error) {
+func (s *Store) summaryOf(id, dir string) (logSummary, error) {
 	st, err := statAt(s.dir, dir+"/"+logName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.lostOf(id, dir, err)
+		return s.lostSummary(id, dir, err)
 	}
 	if err != nil {
 		return logSummary{}, err
 	}
-	s.marksMu.Lock()
-	m, ok := s.marks[dir]
-	s.marksMu.Unlock()
+	s.summariesMu.Lock()
+	m, ok := s.summaries[dir]
+	s.summariesMu.Unlock()
 	if ok && m.Stamp == st {
 		return m, nil
 	}
@@ -138,28 +138,28 @@ func (s *Store) markOf(id, dir string) (logSummary, error) {
 	}
 	defer d.Close()
 	if !ok || m.Stamp.Ino != st.Ino {
-		if m = readMark(s, d, metaName); m.Format != markFormat {
+		if m = readSummary(s, d, metaName); m.Format != summaryFormat {
 			m.Stamp = fileStamp{}
 		}
 	}
 	if m.Stamp != st {
-		if m, err = s.foldOf(id, dir, d, m); err != nil {
+		if m, err = s.foldSummary(id, dir, d, m); err != nil {
 			return logSummary{}, err
 		}
 	}
 	if m.End == 0 {
-		return s.lostOf(id, dir, nil)
+		return s.lostSummary(id, dir, nil)
 	}
 	m.Meta.ID = id
 	m.Meta.Deleted = dir != id
-	s.marksMu.Lock()
-	defer s.marksMu.Unlock()
-	s.marks[dir] = m
+	s.summariesMu.Lock()
+	defer s.summariesMu.Unlock()
+	s.summaries[dir] = m
 	return m, nil
 }
 
-// foldOf reads a log from the end of m.
-func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, error) {
+// foldSummary reads a log from the end of m.
+func (s *Store) foldSummary(id, dir string, d *os.Root, m logSummary) (logSummary, error) {
 	f, err := s.disk.open(d, logName, os.O_RDONLY)
 	if err != nil {
 		return logSummary{}, err
@@ -169,7 +169,7 @@ func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, er
 	if err != nil {
 		return logSummary{}, err
 	}
-	limit := s.durable(id, dir, st.Size)
+	limit := s.visibleSize(id, dir, st.Size)
 	if !m.fits(f, limit) {
 		m = logSummary{}
 	}
@@ -188,9 +188,9 @@ func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, er
 	return m, nil
 }
 
-// durable returns the number of bytes of a session's log that readers may see: all of them, unless
-// this process is in the middle of an append.
-func (s *Store) durable(id, dir string, size int64) int64 {
+// visibleSize returns the number of bytes of a session's log that readers may see: all of them,
+// unless this process is in the middle of an append.
+func (s *Store) visibleSize(id, dir string, size int64) int64 {
 	if dir != id {
 		return size
 	}

@@ -75,7 +75,7 @@ func (s *Store) reader(ctx context.Context, id string, r session.Range) (*reader
 		f.Close()
 		return nil, err
 	}
-	head, err := lastWhole(f, s.durable(id, dir, st.Size), dir != id)
+	head, err := lastWhole(f, s.visibleSize(id, dir, st.Size), dir != id)
 	if err == nil && head.end == 0 {
 		err = s.missing(id, dir)
 	}

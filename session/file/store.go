@@ -56,12 +56,12 @@ type Store struct {
 	handles map[string]*handle
 	clock   int64 // counts uses of handles
 
-	marksMu sync.Mutex
-	marks   map[string]logSummary // cached list entries by directory name
+	summariesMu sync.Mutex
+	summaries   map[string]logSummary // cached list entries by directory name
 
-	holders *diskfile.LivenessLocks
-	board   *logwatch.Watchers
-	beneath time.Duration // see notifier; 0 means the default
+	holders      *diskfile.LivenessLocks
+	watchers     *logwatch.Watchers
+	pollInterval time.Duration // see notifier; 0 means the default
 }
 
 // Open opens the store in dir, and creates it with mode 0700 if it does not exist. The caller
@@ -75,7 +75,7 @@ func open(dir string, o *Options, disk diskOps) (*Store, error) {
 	if !supported {
 		return nil, &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "file stores are supported on Unix systems only"}
 	}
-	s := &Store{disk: disk, handles: map[string]*handle{}, marks: map[string]logSummary{}}
+	s := &Store{disk: disk, handles: map[string]*handle{}, summaries: map[string]logSummary{}}
 	if o != nil {
 		s.opt = *o
 	}
@@ -90,7 +90,7 @@ func open(dir string, o *Options, disk diskOps) (*Store, error) {
 		return nil, explain("open store", "", err)
 	}
 	s.holders = diskfile.NewLivenessLocks(func() (*os.File, error) { return s.disk.open(s.root, holdersName, os.O_RDWR|os.O_CREATE) })
-	s.board = logwatch.New(s, s.newNotifier)
+	s.watchers = logwatch.New(s, s.newNotifier)
 	return s, nil
 }
 
@@ -162,10 +162,10 @@ func (s *Store) Close() error {
 		open = append(open, h)
 	}
 	s.mu.Unlock()
-	s.board.Close()
+	s.watchers.Close()
 	for _, h := range open {
 		h.mu.Lock()
-		h.saveMark()
+		h.saveSummary()
 		h.closeFiles()
 		h.mu.Unlock()
 	}
@@ -217,7 +217,7 @@ func (s *Store) release(h *handle) {
 	if old != nil {
 		old.mu.Lock()
 		defer old.mu.Unlock()
-		old.saveMark()
+		old.saveSummary()
 		old.closeFiles()
 	}
 }

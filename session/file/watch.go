@@ -31,21 +31,21 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	if err := session.CheckID(id); err != nil {
 		return func(yield func(int64, error) bool) { yield(0, err) }
 	}
-	return s.board.Watch(ctx, id, after)
+	return s.watchers.Watch(ctx, id, after)
 }
 
 // notifier detects writes of other programs.
 type notifier struct {
-	s       *Store
-	dir     string
-	beneath time.Duration
-	system  *fsnotify.Watcher // nil if the system has none
+	s            *Store
+	dir          string
+	pollInterval time.Duration
+	system       *fsnotify.Watcher // nil if the system has none
 }
 
 func (s *Store) newNotifier() logwatch.Notifier {
-	n := &notifier{s: s, beneath: s.beneath}
-	if n.beneath == 0 {
-		n.beneath = notifiedPoll
+	n := &notifier{s: s, pollInterval: s.pollInterval}
+	if n.pollInterval == 0 {
+		n.pollInterval = notifiedPoll
 	}
 	dir, err := filepath.Abs(s.root.Name())
 	if err == nil && runtime.GOOS == "linux" { // elsewhere it costs a descriptor per file
@@ -54,7 +54,7 @@ func (s *Store) newNotifier() logwatch.Notifier {
 	}
 	if err != nil || n.system == nil {
 		n.system = nil
-		n.beneath = min(n.beneath, plainPoll)
+		n.pollInterval = min(n.pollInterval, plainPoll)
 	}
 	return n
 }
@@ -84,24 +84,24 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 		defer n.system.Close()
 		events, lost = drain(&drained, n.system.Events), drain(&drained, n.system.Errors)
 	}
-	tick := time.NewTicker(n.beneath)
+	tick := time.NewTicker(n.pollInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case list := <-events:
-			n.noticed(b, list)
+			n.checkEvents(b, list)
 		case <-lost: // whatever the error, notifications were dropped
-			n.all(b)
+			n.checkAll(b)
 		case <-tick.C:
-			n.all(b)
+			n.checkAll(b)
 		}
 	}
 }
 
-// noticed checks each session that has an event, and checks it only once.
-func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
+// checkEvents checks each session that has an event, and checks it only once.
+func (n *notifier) checkEvents(b *logwatch.Watchers, list []fsnotify.Event) {
 	seen := map[string]bool{}
 	for _, e := range list {
 		if seen[e.Name] {
@@ -112,7 +112,7 @@ func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 		case filepath.Clean(dir) == n.dir: // the session's directory was removed
 			b.Notify(name)
 		case name == logName:
-			n.look(b, filepath.Base(dir))
+			n.check(b, filepath.Base(dir))
 		}
 	}
 }
@@ -143,17 +143,17 @@ func drain[T any](done *sync.WaitGroup, in <-chan T) <-chan []T {
 	return out
 }
 
-// all checks every watched session. A recreated session has a new directory, so it is watched
+// checkAll checks every watched session. A recreated session has a new directory, so it is watched
 // again.
-func (n *notifier) all(b *logwatch.Watchers) {
+func (n *notifier) checkAll(b *logwatch.Watchers) {
 	for _, id := range b.Watched() {
 		n.Enter(id)
-		n.look(b, id)
+		n.check(b, id)
 	}
 }
 
-func (n *notifier) look(b *logwatch.Watchers, id string) {
-	m, err := n.s.markOf(id, id)
+func (n *notifier) check(b *logwatch.Watchers, id string) {
+	m, err := n.s.summaryOf(id, id)
 	switch {
 	case err == nil && m.End > 0:
 		b.Observed(id, m.Meta.Head)

@@ -18,7 +18,7 @@ func TestNotices(t *testing.T) {
 	}
 	dir := fastDir(t)
 	here, other := openStore(t, dir), openStore(t, dir)
-	here.beneath = time.Hour
+	here.pollInterval = time.Hour
 	there := session.New(other, nil)
 	l, err := there.Create(t.Context(), session.Opened{SessionID: "s"})
 	if err != nil {

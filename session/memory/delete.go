@@ -19,7 +19,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return fail("delete", id, 0, session.ErrNotFound)
 	}
 	l.meta.Deleted = true
-	s.board.Notify(id)
+	s.watchers.Notify(id)
 	for l != nil && l.meta.Deleted {
 		needed := s.needed(l.meta.ID)
 		if needed > 0 {

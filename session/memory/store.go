@@ -13,10 +13,10 @@ import (
 
 // Store stores sessions in memory. It is safe for concurrent use. Create one with [New].
 type Store struct {
-	mu    sync.RWMutex
-	logs  map[string]*log
-	epoch int64 // the highest epoch of all sessions
-	board *logwatch.Watchers
+	mu       sync.RWMutex
+	logs     map[string]*log
+	epoch    int64 // the highest epoch of all sessions
+	watchers *logwatch.Watchers
 }
 
 // log is one session. Its slice of records only grows at the end or is replaced, so that a reader
@@ -33,7 +33,7 @@ type log struct {
 // New returns an empty store.
 func New() *Store {
 	s := &Store{logs: map[string]*log{}}
-	s.board = logwatch.New(s, nil)
+	s.watchers = logwatch.New(s, nil)
 	return s
 }
 
@@ -82,7 +82,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		l.records = append(l.records, r)
 	}
 	l.meta = l.meta.Apply(clone(b.Delta))
-	s.board.Notify(id)
+	s.watchers.Notify(id)
 	return nil
 }
 

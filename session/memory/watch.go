@@ -11,5 +11,5 @@ var _ session.Watcher = (*Store)(nil)
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return s.board.Watch(ctx, id, after)
+	return s.watchers.Watch(ctx, id, after)
 }

@@ -28,14 +28,14 @@ const clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1
 
 const (
 	// maxText is the maximum size of the values, in bytes, that are sent as one text with their
-	// statements. Escaping may double their size, which still fits in leastPacket. Larger batches
+	// statements. Escaping may double their size, which still fits in minPacket. Larger batches
 	// are sent statement by statement, and a large payload is sent without escaping.
 	maxText = 256 << 10
 	// recordText is the size of a record in a text, without its strings.
 	recordText = 256
-	// packetRest is the part of a packet that is reserved for everything except a payload.
-	packetRest = 64 << 10
-	maxPayload = 1<<30 - packetRest
+	// packetReserve is the part of a packet that is reserved for everything except a payload.
+	packetReserve = 64 << 10
+	maxPayload    = 1<<30 - packetReserve
 
 	insertRecords = "INSERT INTO records (num, " + rows.RecordColumns + ") VALUES "
 	// ifAdvanced is the session's num if the preceding UPDATE found the row that the batch
@@ -54,19 +54,19 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	switch {
 	case b.Delta.Opened != nil:
 		err = s.create(ctx, id, &b)
-	case s.one != nil && plain(&b):
+	case s.appendCall != nil && plain(&b):
 		err = s.appendOne(ctx, id, &b)
 	default:
 		err = s.append(ctx, id, &b)
 	}
 	if err == nil {
-		s.board.Notify(id)
+		s.watchers.Notify(id)
 	}
 	return err
 }
 
 func (s *Store) check(id string, b *session.Batch) error {
-	most := min(s.packet-packetRest, maxPayload)
+	most := min(s.packet-packetReserve, maxPayload)
 	for i := range b.Records {
 		if r := &b.Records[i]; len(r.Payload) > most {
 			return &session.Error{
@@ -96,8 +96,8 @@ func (s *Store) appendOne(ctx context.Context, id string, b *session.Batch) erro
 		[]byte(id), b.Expect, b.Epoch, d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, int64(d.Messages),
 		model, []byte(d.Prompt), []byte(r.ID), []byte(r.Kind), rows.Chain(r), rows.Payload(r),
 	}
-	return s.attempts(ctx, "append", id, func(bool) error {
-		_, err := s.one.ExecContext(ctx, args...)
+	return s.retry(ctx, "append", id, func(bool) error {
+		_, err := s.appendCall.ExecContext(ctx, args...)
 		if !isRefused(err) {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Store) appendOne(ctx context.Context, id string, b *session.Batch) erro
 func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
 	update := advance(id, b)
 	small := textSize(update.Args, b.Records) <= maxText
-	return s.on(ctx, "append", id, func(t *tx) error {
+	return s.withConn(ctx, "append", id, func(t *tx) error {
 		var err error
 		if small {
 			err = t.appendText(update, b, s.compound)
@@ -235,13 +235,13 @@ func (t *tx) refusal(id string, b *session.Batch) error {
 	case again:
 		return errAgain
 	}
-	return t.settle()
+	return t.syncVisible()
 }
 
-// settle makes sure that all data that other connections can see is on disk. InnoDB shows a commit
-// to others before it has synced it, but a later commit syncs all earlier ones. settle therefore
-// commits a change whose only effect is that an epoch is skipped.
-func (t *tx) settle() error {
+// syncVisible makes sure that all data that other connections can see is on disk. InnoDB shows a
+// commit to others before it has synced it, but a later commit syncs all earlier ones. syncVisible
+// therefore commits a change whose only effect is that an epoch is skipped.
+func (t *tx) syncVisible() error {
 	_, err := t.exec("UPDATE epochs SET last = last + 1 WHERE one = 1")
 	return err
 }

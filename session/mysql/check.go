@@ -8,7 +8,7 @@ import (
 
 // Check implements [session.Checker].
 func (s *Store) Check(ctx context.Context) error {
-	return s.on(ctx, "check store", "", func(t *tx) error {
+	return s.withConn(ctx, "check store", "", func(t *tx) error {
 		var readOnly bool
 		if _, err := t.row([]any{&readOnly}, `SELECT @@GLOBAL.read_only FROM holdfast LIMIT 1`); err != nil || !readOnly {
 			return err

@@ -58,7 +58,7 @@ func (g *dialConnector) connect(ctx context.Context) (driver.Conn, error) {
 		c.Close()
 		return nil, errors.New("mysql: the driver's connection does not support queries")
 	}
-	if err := g.greet(ctx, a); err != nil {
+	if err := g.setUp(ctx, a); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -69,7 +69,7 @@ const settings = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET autocommit = 1, completion_type = 'NO_CHAIN', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
   sql_select_limit = 18446744073709551615, innodb_lock_wait_timeout = %d`
 
-func (g *dialConnector) greet(ctx context.Context, c driverConn) error {
+func (g *dialConnector) setUp(ctx context.Context, c driverConn) error {
 	seconds := max(int64(g.store.opt.LockTimeout/time.Second), 1)
 	if _, err := c.ExecContext(ctx, fmt.Sprintf(settings, seconds), nil); err != nil {
 		return err
@@ -153,9 +153,9 @@ const (
 // errAgain requests another try.
 var errAgain = errors.New("try again")
 
-// attempts calls f until it succeeds, fails permanently, or was tried often enough. The parameter
+// retry calls f until it succeeds, fails permanently, or was tried often enough. The parameter
 // unsure of f is true if an earlier try lost its connection and may have been carried out.
-func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool) error) error {
+func (s *Store) retry(ctx context.Context, op, id string, f func(unsure bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool)
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil && !isRefusal(err):
+		case ctx.Err() != nil && !isOwnError(err):
 			return ctx.Err()
 		case (isDeadlock(err) || errors.Is(err, errAgain)) && tries < deadlockTries:
 		case isLost(err) && lost < lostTries-1 && !s.closed.Load():
@@ -190,9 +190,9 @@ type tx struct {
 	commitUnknown bool // an earlier try may have been carried out
 }
 
-// on runs f with a connection. A transaction that f leaves open is rolled back.
-func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error {
-	return s.attempts(ctx, op, id, func(unsure bool) error {
+// withConn runs f with a connection. A transaction that f leaves open is rolled back.
+func (s *Store) withConn(ctx context.Context, op, id string, f func(*tx) error) error {
+	return s.retry(ctx, op, id, func(unsure bool) error {
 		c, err := s.db.Conn(ctx)
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error 
 
 // transact is like on, but runs f in a transaction and commits it if f returns nil.
 func (s *Store) transact(ctx context.Context, op, id string, f func(*tx) error) error {
-	return s.on(ctx, op, id, func(t *tx) error {
+	return s.withConn(ctx, op, id, func(t *tx) error {
 		if err := t.begin(); err != nil {
 			return err
 		}
@@ -293,7 +293,7 @@ func (t *tx) MayBeRetry() bool { return t.commitUnknown }
 type database struct{ *Store }
 
 func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {
-	return d.on(ctx, op, id, func(t *tx) error { return f(t) })
+	return d.withConn(ctx, op, id, func(t *tx) error { return f(t) })
 }
 
 func (d database) Write(ctx context.Context, op, id string, f func(rows.Tx) error) error {

@@ -42,28 +42,28 @@ func newEngine(t *testing.T) *engine {
 		e.kill()
 		os.RemoveAll(dir)
 	})
-	e.own(dir)
+	e.chown(dir)
 	sql := filepath.Join(dir, "init.sql")
 	text := "CREATE DATABASE IF NOT EXISTS holdfast_crash;\nCREATE USER IF NOT EXISTS 'crash'@'%';\nGRANT ALL ON holdfast_crash.* TO 'crash'@'%';\n"
 	if err := os.WriteFile(sql, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--skip-test-db", "--auth-root-authentication-method=normal"}, e.as()...)
+	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--skip-test-db", "--auth-root-authentication-method=normal"}, e.userOption()...)
 	if out, err := exec.Command("mariadb-install-db", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return e
 }
 
-// as is the option that makes a server leave root's rights.
-func (e *engine) as() []string {
+// userOption is the option that makes a server leave root's rights.
+func (e *engine) userOption() []string {
 	if os.Getuid() == 0 {
 		return []string{"--user=mysql"}
 	}
 	return nil
 }
 
-func (e *engine) own(dir string) {
+func (e *engine) chown(dir string) {
 	if os.Getuid() != 0 {
 		return
 	}
@@ -86,7 +86,7 @@ func (e *engine) start() {
 		"--pid-file=" + filepath.Join(e.dir, "pid"), "--skip-networking",
 		"--init-file=" + filepath.Join(e.dir, "init.sql"), "--skip-log-bin", "--skip-name-resolve", "--innodb-buffer-pool-size=32M",
 	}
-	e.cmd = exec.Command("mariadbd", append(args, e.as()...)...)
+	e.cmd = exec.Command("mariadbd", append(args, e.userOption()...)...)
 	if err := e.cmd.Start(); err != nil {
 		e.t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 			return err
 		}
 		if m == nil {
-			return t.settle()
+			return t.syncVisible()
 		}
 		num, err := t.insertSession(m)
-		if code(err) == codeDuplicate { // another process created the session meanwhile
+		if errorCode(err) == codeDuplicate { // another process created the session meanwhile
 			return errAgain
 		}
 		if err != nil {

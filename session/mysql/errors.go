@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// code returns the server's error number, or 0.
-func code(err error) uint16 {
+// errorCode returns the server's error number, or 0.
+func errorCode(err error) uint16 {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number
 	}
@@ -29,8 +29,8 @@ const (
 	codeSignal    = 1644
 )
 
-// isRefusal reports whether the error comes from this store's own checks.
-func isRefusal(err error) bool {
+// isOwnError reports whether the error comes from this store's own checks.
+func isOwnError(err error) bool {
 	_, final := errors.AsType[*session.Error](err)
 	return final || errors.Is(err, session.ErrBusy)
 }
@@ -42,15 +42,15 @@ func isRefused(err error) bool {
 	return ok && (e.Number == codeBadNull || e.Number == codeSignal && e.Message == refusedText)
 }
 
-func isDeadlock(err error) bool { return code(err) == codeDeadlock }
+func isDeadlock(err error) bool { return errorCode(err) == codeDeadlock }
 
 // isLost reports whether the connection ended before the answer arrived, so that the request may
 // or may not have been carried out.
 func isLost(err error) bool {
-	if isRefusal(err) {
+	if isOwnError(err) {
 		return false
 	}
-	switch code(err) {
+	switch errorCode(err) {
 	case 0:
 	case 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169: // shutdown, aborted, killed
 		return true
@@ -71,9 +71,9 @@ type errorMeaning struct {
 	hint string
 }
 
-// noRoom matches the server's messages about a full disk: ENOSPC, EDQUOT and its own number for a
-// full table.
-var noRoom = lazyregexp.Must(`(?i)(errno:|got error) (28|122|135)\b`)
+// diskFullMessage matches the server's messages about a full disk: ENOSPC, EDQUOT and its own
+// number for a full table.
+var diskFullMessage = lazyregexp.Must(`(?i)(errno:|got error) (28|122|135)\b`)
 
 var meanings = map[uint16]errorMeaning{
 	1021: {session.ErrFull, "free space on the server's disk"},
@@ -108,7 +108,7 @@ var meanings = map[uint16]errorMeaning{
 // translate converts the server's errors to errors of package session. It leaves this store's own
 // errors and those of a context unchanged.
 func (s *Store) translate(op, id string, err error) error {
-	if err == nil || isRefusal(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || isOwnError(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if s.closed.Load() {
@@ -119,14 +119,14 @@ func (s *Store) translate(op, id string, err error) error {
 		out.Err, out.Hint = session.ErrBusy, "too many concurrent writes to the session; try again"
 		return out
 	}
-	if m, ok := meanings[code(err)]; ok {
+	if m, ok := meanings[errorCode(err)]; ok {
 		out.Hint = m.hint
 		if m.err != nil {
 			out.Err, out.Detail = m.err, s.addr.shown+": "+err.Error()
 		}
 		return out
 	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && noRoom().MatchString(e.Message) {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && diskFullMessage().MatchString(e.Message) {
 		out.Err, out.Detail, out.Hint = session.ErrFull, s.addr.shown+": "+err.Error(), "free space on the server's disk"
 		return out
 	}

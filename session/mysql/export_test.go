@@ -2,14 +2,14 @@ package mysql
 
 // WithoutProcedure makes s as it is where the server lets nobody make procedures.
 func (s *Store) WithoutProcedure() {
-	if s.one != nil {
-		s.one.Close()
-		s.one = nil
+	if s.appendCall != nil {
+		s.appendCall.Close()
+		s.appendCall = nil
 	}
 }
 
 // HasProcedure reports whether s appends with the procedure.
-func (s *Store) HasProcedure() bool { return s.one != nil }
+func (s *Store) HasProcedure() bool { return s.appendCall != nil }
 
 // CheckDurable and CheckVersion are what each connection is looked at for.
 var (

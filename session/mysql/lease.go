@@ -19,7 +19,7 @@ func take(shared rows.Tx, id string, l *session.Lease, held bool) error {
 	}
 	_, err = t.exec("UPDATE epochs SET last = LAST_INSERT_ID(last + 1) WHERE one = 1; "+query+
 		"; UPDATE sessions SET epoch = LAST_INSERT_ID() WHERE id = ? AND deleted = 0; COMMIT", []byte(text), []byte(id), []byte(id))
-	if code(err) == codeDuplicate { // another process acquired the lease meanwhile
+	if errorCode(err) == codeDuplicate { // another process acquired the lease meanwhile
 		return errAgain
 	}
 	if err != nil {

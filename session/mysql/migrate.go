@@ -12,19 +12,19 @@ import (
 // makeTimeout is the maximum time to wait for another program that creates or migrates the tables.
 const makeTimeout = 60 * time.Second
 
-// leastPacket is the minimum value of max_allowed_packet in bytes. A text of statements fits in it.
-const leastPacket = 1 << 20
+// minPacket is the minimum value of max_allowed_packet in bytes. A text of statements fits in it.
+const minPacket = 1 << 20
 
-// admit checks that the database is a store, and creates or migrates the tables.
-func (s *Store) admit(ctx context.Context) error {
-	err := s.on(ctx, "open store", "", func(t *tx) error {
+// setUp checks that the database is a store, and creates or migrates the tables.
+func (s *Store) setUp(ctx context.Context) error {
+	err := s.withConn(ctx, "open store", "", func(t *tx) error {
 		if _, err := t.row([]any{&s.packet, &s.compound}, "SELECT @@max_allowed_packet, @@version LIKE '%MariaDB%'"); err != nil {
 			return err
 		}
-		if s.packet < leastPacket {
+		if s.packet < minPacket {
 			return &session.Error{
 				Op: "open store", Err: session.ErrUnsupported,
-				Detail: fmt.Sprintf("%s: max_allowed_packet is %d; the minimum is %d", s.addr.shown, s.packet, leastPacket),
+				Detail: fmt.Sprintf("%s: max_allowed_packet is %d; the minimum is %d", s.addr.shown, s.packet, minPacket),
 				Hint:   "SET GLOBAL max_allowed_packet = 67108864 on the server (and in its configuration)",
 			}
 		}
@@ -36,17 +36,17 @@ func (s *Store) admit(ctx context.Context) error {
 		if err != nil || version == formatVersion && has {
 			return err
 		}
-		return s.make(t)
+		return s.makeTables(t)
 	})
 	if err != nil {
 		return err
 	}
-	return s.on(ctx, "open store", "", func(t *tx) error {
+	return s.withConn(ctx, "open store", "", func(t *tx) error {
 		has, err := hasProcedure(t)
 		if err != nil || !has {
 			return err
 		}
-		s.one, err = s.db.PrepareContext(ctx, callProcedure)
+		s.appendCall, err = s.db.PrepareContext(ctx, callProcedure)
 		return err
 	})
 }
@@ -93,9 +93,9 @@ func (s *Store) foreign(detail string) error {
 	}
 }
 
-// make creates missing tables and migrates while it holds a server lock. If several programs try,
-// one of them makes the tables, and the others then find them.
-func (s *Store) make(t *tx) (err error) {
+// makeTables creates missing tables and migrates while it holds a server lock. If several programs
+// try, one of them makes the tables, and the others then find them.
+func (s *Store) makeTables(t *tx) (err error) {
 	const name = "CONCAT('holdfast:', LEFT(SHA1(DATABASE()), 32))"
 	var got sql.NullInt64
 	if _, err := t.row([]any{&got}, "SELECT GET_LOCK("+name+", ?)", int64(makeTimeout/time.Second)); err != nil {
@@ -146,7 +146,7 @@ func makeProcedures(t *tx) error {
 	}
 	for _, statement := range []string{dropProcedure, makeProcedure} {
 		if _, err := t.exec(statement); err != nil {
-			if code(err) != 0 && !isLost(err) {
+			if errorCode(err) != 0 && !isLost(err) {
 				return nil
 			}
 			return err

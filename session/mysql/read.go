@@ -13,7 +13,7 @@ import (
 // session are.
 const (
 	firstRows  = 64
-	mostRows   = 4096
+	maxRows    = 4096
 	chunkBytes = 1 << 20
 )
 
@@ -54,7 +54,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 
 // start limits the range to the session's current records.
 func (sc *scan) start(ctx context.Context) error {
-	return sc.store.on(ctx, "read", sc.id, func(t *tx) error {
+	return sc.store.withConn(ctx, "read", sc.id, func(t *tx) error {
 		var head, below int64
 		found, err := t.row([]any{&sc.num, &head, &below}, "SELECT num, head, parent_seq FROM sessions WHERE id = ?", []byte(sc.id))
 		if err != nil {
@@ -75,7 +75,7 @@ func (sc *scan) next(ctx context.Context) (chunk []rows.ReadResult, more bool, e
 		return nil, false, ctx.Err()
 	}
 	var bytes int
-	err = sc.store.on(ctx, "read", sc.id, func(t *tx) error {
+	err = sc.store.withConn(ctx, "read", sc.id, func(t *tx) error {
 		chunk, bytes, err = sc.fetch(t, limit)
 		return err
 	})
@@ -85,7 +85,7 @@ func (sc *scan) next(ctx context.Context) (chunk []rows.ReadResult, more bool, e
 	if chunk = sc.Pass(chunk); len(chunk) == 0 {
 		return sc.missing(ctx)
 	}
-	sc.rows = max(min(chunkBytes/(bytes/len(chunk)+128), mostRows), 1)
+	sc.rows = max(min(chunkBytes/(bytes/len(chunk)+128), maxRows), 1)
 	return chunk, sc.More(), nil
 }
 
@@ -93,10 +93,10 @@ func (sc *scan) next(ctx context.Context) (chunk []rows.ReadResult, more bool, e
 // damaged.
 func (sc *scan) missing(ctx context.Context) (chunk []rows.ReadResult, more bool, err error) {
 	var top int64
-	err = sc.store.on(ctx, "read", sc.id, func(t *tx) error {
+	err = sc.store.withConn(ctx, "read", sc.id, func(t *tx) error {
 		var deleted bool
 		found, err := t.row([]any{&deleted, &top}, selectTop, sc.num)
-		if err == nil && (!found || deleted && sc.Turn() > top) {
+		if err == nil && (!found || deleted && sc.NextSeq() > top) {
 			return rows.NotFound("read", sc.id)
 		}
 		return err

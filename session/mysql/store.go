@@ -33,15 +33,15 @@ type Options struct {
 // closes it.
 type Store struct {
 	*tables
-	addr   *address
-	opt    Options
-	db     *sql.DB
-	one    *sql.Stmt // the prepared call of the procedure; nil if there is no procedure
-	packet int       // the server's max_allowed_packet, in bytes
+	addr       *address
+	opt        Options
+	db         *sql.DB
+	appendCall *sql.Stmt // the prepared call of the procedure; nil if there is no procedure
+	packet     int       // the server's max_allowed_packet, in bytes
 	// compound reports whether the server supports a block of statements outside procedures, as
 	// MariaDB does and MySQL does not.
 	compound bool
-	board    *logwatch.Watchers
+	watchers *logwatch.Watchers
 	closed   atomic.Bool
 
 	mu    sync.Mutex     // held while calls changes and while the store closes
@@ -92,9 +92,9 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	s.db.SetMaxOpenConns(s.opt.Conns)
 	s.db.SetMaxIdleConns(s.opt.Conns)
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
-	s.board = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
-	s.tables = dialect.Tables(database{s}, rows.Hooks{Acquire: take, Deleted: func(id string, _ int64) { s.board.Notify(id) }})
-	if err := s.admit(ctx); err != nil {
+	s.watchers = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
+	s.tables = dialect.Tables(database{s}, rows.Hooks{Acquire: take, Deleted: func(id string, _ int64) { s.watchers.Notify(id) }})
+	if err := s.setUp(ctx); err != nil {
 		s.db.Close()
 		return nil, s.openError(err)
 	}
@@ -127,7 +127,7 @@ func (s *Store) Close() error {
 	if before {
 		return nil
 	}
-	s.board.Close()
+	s.watchers.Close()
 	s.calls.Wait()
 	if err := s.db.Close(); err != nil {
 		return s.translate("close store", "", err)

@@ -13,7 +13,7 @@ import (
 // Watch implements [session.Watcher]. Appends of other programs are reported within
 // [Options.WatchEvery].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return s.board.Watch(ctx, id, after)
+	return s.watchers.Watch(ctx, id, after)
 }
 
 // poller is a [logwatch.Notifier] that reads the heads of all watched sessions from the server at
@@ -59,7 +59,7 @@ func (s *Store) heads(ctx context.Context, ids []string) (map[string]int64, erro
 			args[i] = []byte(id)
 		}
 		query := "SELECT id, head FROM sessions WHERE deleted = 0 AND id IN (?" + strings.Repeat(", ?", len(some)-1) + ")"
-		err := s.on(ctx, "watch", "", func(t *tx) error {
+		err := s.withConn(ctx, "watch", "", func(t *tx) error {
 			rows, err := t.c.QueryContext(ctx, query, args...)
 			if err != nil {
 				return err

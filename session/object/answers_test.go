@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session/object"
 )
 
-// says answers each request the same way.
-type says struct {
+// fixedAnswer answers each request the same way.
+type fixedAnswer struct {
 	status int
 	body   string
 	header http.Header
 }
 
-func (a says) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: a.header,
 		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
@@ -33,30 +33,30 @@ func TestOpenExplains(t *testing.T) {
 	behind := time.Now().Add(2 * time.Hour).UTC().Format(http.TimeFormat)
 	for _, c := range []struct {
 		name, url string
-		answer    says
+		answer    fixedAnswer
 		kind      error
 		says      string
 		hint      string
 	}{
 		{
-			"another region", url + "&region=us-west-2", says{301, xml("PermanentRedirect"), http.Header{"X-Amz-Bucket-Region": {"eu-west-1"}}},
+			"another region", url + "&region=us-west-2", fixedAnswer{301, xml("PermanentRedirect"), http.Header{"X-Amz-Bucket-Region": {"eu-west-1"}}},
 			session.ErrInvalid, "the bucket is in the region eu-west-1", "set region=eu-west-1 in the URL",
 		},
 		{
-			"sent on", url, says{307, "", http.Header{"Location": {"https://other.example/bucket?x"}}},
+			"sent on", url, fixedAnswer{307, "", http.Header{"Location": {"https://other.example/bucket?x"}}},
 			session.ErrInvalid, "the server redirects to https://other.example", "use the server's own address as the endpoint",
 		},
 		{
-			"a wrong clock", url, says{403, xml("RequestTimeTooSkewed"), http.Header{"Date": {behind}}},
+			"a wrong clock", url, fixedAnswer{403, xml("RequestTimeTooSkewed"), http.Header{"Date": {behind}}},
 			nil, "RequestTimeTooSkewed: this machine's clock is ", "correct this machine's clock",
 		},
-		{"a wrong secret", url, says{403, xml("SignatureDoesNotMatch"), nil}, nil, "because", "check the key and the secret"},
-		{"old keys", url, says{400, xml("ExpiredToken"), nil}, nil, "ExpiredToken", "get new keys"},
-		{"no right", url, says{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "because", "s3:GetObject"},
-		{"no keys", "s3://bucket/x?endpoint=http://127.0.0.1:1", says{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "no keys were found", "AWS_ACCESS_KEY_ID"},
-		{"a bucket's name", "s3://key:made-up-secret@ab/x", says{}, session.ErrInvalid, "a name has 3 to 63 characters", "s3://bucket/prefix"},
-		{"a directory bucket", "s3://key:made-up-secret@b--use1-az4--x-s3/x", says{}, session.ErrInvalid, "directory buckets", "s3://bucket/prefix"},
-		{"no profile", "s3://bucket/x?profile=nobody", says{}, session.ErrInvalid, "no keys from profile nobody: the profile does not exist", "aws configure list-profiles"},
+		{"a wrong secret", url, fixedAnswer{403, xml("SignatureDoesNotMatch"), nil}, nil, "because", "check the key and the secret"},
+		{"old keys", url, fixedAnswer{400, xml("ExpiredToken"), nil}, nil, "ExpiredToken", "get new keys"},
+		{"no right", url, fixedAnswer{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "because", "s3:GetObject"},
+		{"no keys", "s3://bucket/x?endpoint=http://127.0.0.1:1", fixedAnswer{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "no keys were found", "AWS_ACCESS_KEY_ID"},
+		{"a bucket's name", "s3://key:made-up-secret@ab/x", fixedAnswer{}, session.ErrInvalid, "a name has 3 to 63 characters", "s3://bucket/prefix"},
+		{"a directory bucket", "s3://key:made-up-secret@b--use1-az4--x-s3/x", fixedAnswer{}, session.ErrInvalid, "directory buckets", "s3://bucket/prefix"},
+		{"no profile", "s3://bucket/x?profile=nobody", fixedAnswer{}, session.ErrInvalid, "no keys from profile nobody: the profile does not exist", "aws configure list-profiles"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, name := range []string{

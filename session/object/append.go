@@ -21,23 +21,23 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		if b.Delta.Opened != nil {
 			return h.create(ctx, b)
 		}
-		return h.commit(ctx, func(st *state) (*draft, error) { return h.appended(ctx, st, b) })
+		return h.commit(ctx, func(st *state) (*draft, error) { return h.appendDraft(ctx, st, b) })
 	})
 	if err == nil {
-		s.board.Notify(id)
+		s.watchers.Notify(id)
 	}
 	return err
 }
 
-// appended returns the slot for a batch, or nil if the batch is already stored.
-func (h *handle) appended(ctx context.Context, st *state, b session.Batch) (*draft, error) {
+// appendDraft returns the slot for a batch, or nil if the batch is already stored.
+func (h *handle) appendDraft(ctx context.Context, st *state, b session.Batch) (*draft, error) {
 	if st.Meta == nil || st.Meta.Deleted {
 		return nil, session.ErrNotFound
 	}
 	if there, err := h.has(ctx, st, b); there || err != nil {
 		return nil, err
 	}
-	if err := fenced(st, b); err != nil {
+	if err := checkWriter(st, b); err != nil {
 		return nil, err
 	}
 	if st.Meta.Head != b.Expect {
@@ -61,8 +61,8 @@ func (s *state) after(b session.Batch) state {
 	return next
 }
 
-// fenced returns why the writer of a batch may not append.
-func fenced(st *state, b session.Batch) error {
+// checkWriter returns why the writer of a batch may not append.
+func checkWriter(st *state, b session.Batch) error {
 	if b.Epoch == 0 && free(b) {
 		return nil
 	}
@@ -142,14 +142,14 @@ func (h *handle) create(ctx context.Context, b session.Batch) error {
 				return nil, err
 			}
 		}
-		if err := fenced(st, b); err != nil {
+		if err := checkWriter(st, b); err != nil {
 			return nil, err
 		}
 		if st.Meta != nil {
 			return nil, session.ErrExists
 		}
 		d := &draft{entry: entryAppend, records: b.Records, state: st.after(b), log: log}
-		if h.some() {
+		if h.exists() {
 			d.log = h.root.Log
 		}
 		if parent != nil {

@@ -11,7 +11,7 @@ import (
 // everyone. Then the objects that no fork needs are removed. If that is interrupted, Sweep or the
 // next user of the id continues it.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	defer s.board.Notify(id)
+	defer s.watchers.Notify(id)
 	return s.withHandle(ctx, "delete", id, func(h *handle) error {
 		tried := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {
@@ -49,7 +49,7 @@ func (h *handle) removeUnused(ctx context.Context) error {
 		if err := h.sync(ctx); err != nil {
 			return err
 		}
-		if !h.some() || !h.st.deleted() {
+		if !h.exists() || !h.st.deleted() {
 			return nil
 		}
 		need, err := h.s.needed(ctx, h.root.Log)
@@ -72,7 +72,7 @@ func (h *handle) removeUnused(ctx context.Context) error {
 // needed returns the seq of the last record of a log that a fork needs, or 0 if no fork needs any.
 func (s *Store) needed(ctx context.Context, log string) (int64, error) {
 	need := int64(0)
-	for o, err := range s.bucket.list(ctx, pins+log+"/", "") {
+	for o, err := range s.bucket.list(ctx, pinsPrefix+log+"/", "") {
 		if err != nil {
 			return 0, err
 		}
@@ -90,7 +90,7 @@ func (h *handle) cut(ctx context.Context, need int64) error {
 		return h.s.blankLog(ctx, h.root)
 	}
 	m := *h.st.Meta
-	r, o, err := h.folded(ctx, &edit{
+	r, o, err := h.writeFolded(ctx, &edit{
 		touches: func(_, last int64) bool { return last > need },
 		record: func(r *session.Record) bool {
 			if r.Seq == need {
@@ -139,7 +139,7 @@ func (s *Store) unpin(ctx context.Context, m *session.Meta, p forkPin) error {
 		return err
 	}
 	parent := newHandle(s, m.Parent)
-	if err := parent.sync(ctx); err != nil || !parent.some() || parent.root.Log != p.parent {
+	if err := parent.sync(ctx); err != nil || !parent.exists() || parent.root.Log != p.parent {
 		return err
 	}
 	return parent.removeUnused(ctx)

@@ -44,7 +44,7 @@ type header struct {
 	State  *state `json:"state,omitempty"`
 }
 
-var folded = []byte(`{"format":1,"entry":"` + entryFolded + `"}` + "\n")
+var foldedEntry = []byte(`{"format":1,"entry":"` + entryFolded + `"}` + "\n")
 
 // root is the content of a session up to some slot of its log.
 type root struct {

@@ -77,21 +77,21 @@ func (s *Store) blank(ctx context.Context, id string) error {
 
 func (s *Store) blankLog(ctx context.Context, r *root) error {
 	var full []string
-	for o, err := range s.bucket.list(ctx, logs+r.Log+"/", "") {
+	for o, err := range s.bucket.list(ctx, logsPrefix+r.Log+"/", "") {
 		if err != nil {
 			return err
 		}
 		_, slot, ok := parseSlot(o.key)
-		if ok && slot <= r.State.Slot && o.size != int64(len(folded)) {
+		if ok && slot <= r.State.Slot && o.size != int64(len(foldedEntry)) {
 			full = append(full, o.key)
 		}
 	}
-	err := inParallel(ctx, full, func(ctx context.Context, key string) error { return s.bucket.put(ctx, key, folded) })
+	err := inParallel(ctx, full, func(ctx context.Context, key string) error { return s.bucket.put(ctx, key, foldedEntry) })
 	if err != nil {
 		return err
 	}
 	var unused []string
-	for o, err := range s.bucket.list(ctx, segments+r.Log+"/", "") {
+	for o, err := range s.bucket.list(ctx, segmentsPrefix+r.Log+"/", "") {
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// SetTimes changes how long what a client knows is good for, and how long slots are kept.
-func (s *Store) SetTimes(fresh, kept time.Duration) { s.fresh, s.kept = fresh, kept }
+// SetTimes changes how long a client relies on its cached end of a log, and how long slots are
+// kept.
+func (s *Store) SetTimes(headTTL, slotTTL time.Duration) { s.headTTL, s.slotTTL = headTTL, slotTTL }
 
 // EmptyBucket removes everything below the store's prefix.
 func (s *Store) EmptyBucket() error {

@@ -126,8 +126,8 @@ type clientHistory struct {
 	deleted map[string]bool
 }
 
-// tell does all sorts of things, to the end or to the first error.
-func (st *clientHistory) tell() (err error) {
+// run does all sorts of things, to the end or to the first error.
+func (st *clientHistory) run() (err error) {
 	do := func(step func() error) {
 		if err == nil {
 			err = step()
@@ -221,7 +221,7 @@ func faultAt(t *testing.T, f *faulty, crash bool) {
 	s, err := object.Open(ctx, url, &object.Options{Transport: f, FoldSlots: -1})
 	if err == nil {
 		st.s = s
-		err = st.tell()
+		err = st.run()
 		s.Close()
 	}
 	if err != nil && !crash {

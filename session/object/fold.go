@@ -36,7 +36,7 @@ func (h *handle) worthFolding(n int64) bool {
 		return false
 	}
 	defer h.mu.unlock()
-	return h.some() && h.live > 0 && h.st.Slot-h.root.State.Slot > n
+	return h.exists() && h.live > 0 && h.st.Slot-h.root.State.Slot > n
 }
 
 // fold folds the slots of a session.
@@ -60,10 +60,10 @@ func (h *handle) foldLocked(ctx context.Context, e *edit) error {
 		if err != nil {
 			return err
 		}
-		if !look.some() {
+		if !look.exists() {
 			return nil
 		}
-		r, o, err := look.folded(ctx, e)
+		r, o, err := look.writeFolded(ctx, e)
 		if errors.Is(err, errTaken) || errors.Is(err, errMoved) {
 			if err := h.mu.lock(ctx); err != nil {
 				return err
@@ -90,18 +90,18 @@ func (h *handle) foldLocked(ctx context.Context, e *edit) error {
 	return errMoved
 }
 
-// folded writes segments and a root that names them, or returns nil if there is nothing to do.
-func (h *handle) folded(ctx context.Context, e *edit) (*root, object, error) {
+// writeFolded writes segments and a root that names them, or returns nil if there is nothing to do.
+func (h *handle) writeFolded(ctx context.Context, e *edit) (*root, object, error) {
 	if e == nil && h.st.Slot == h.root.State.Slot {
 		return nil, object{}, nil
 	}
 	r := *h.root
 	r.Gen, r.Op, r.State, r.Segments = r.Gen+1, unique(), h.st, nil
 	w := segmentWriter{s: h.s, r: &r, e: e}
-	if err := w.old(ctx, h.root.Segments); err != nil {
+	if err := w.addOld(ctx, h.root.Segments); err != nil {
 		return nil, object{}, err
 	}
-	if err := w.slots(ctx, h.root.State.Slot, h.st.Slot); err != nil {
+	if err := w.addSlots(ctx, h.root.State.Slot, h.st.Slot); err != nil {
 		return nil, object{}, err
 	}
 	if err := w.flush(ctx); err != nil {
@@ -121,7 +121,7 @@ func (r *root) covered(now time.Time) []coverage {
 	if n := len(all); n == 0 || now.Sub(all[n-1].Since) >= coverEvery {
 		all = append(all, coverage{r.State.Slot, now})
 	}
-	for len(all) > 1 && now.Sub(all[1].Since) > 2*cacheTTL {
+	for len(all) > 1 && now.Sub(all[1].Since) > 2*slotTTL {
 		all = all[1:]
 	}
 	return all
@@ -148,9 +148,9 @@ type segmentWriter struct {
 	first, last int64
 }
 
-// old adds the existing segments to the new root. Small segments at the end are merged with the new
-// lines. A segment is rewritten at most once each time its size doubles.
-func (w *segmentWriter) old(ctx context.Context, all []segment) error {
+// addOld adds the existing segments to the new root. Small segments at the end are merged with the
+// new lines. A segment is rewritten at most once each time its size doubles.
+func (w *segmentWriter) addOld(ctx context.Context, all []segment) error {
 	keep := len(all)
 	if w.e == nil {
 		size := int64(foldBytes / 64)
@@ -178,8 +178,8 @@ func (w *segmentWriter) old(ctx context.Context, all []segment) error {
 	return nil
 }
 
-// slots adds the slots after slot from, up to slot to.
-func (w *segmentWriter) slots(ctx context.Context, from, to int64) error {
+// addSlots adds the slots after slot from, up to slot to.
+func (w *segmentWriter) addSlots(ctx context.Context, from, to int64) error {
 	for ; from < to; from = min(from+parallel, to) {
 		entries, err := w.s.entries(ctx, w.r.Log, from, min(from+parallel, to))
 		if err != nil {

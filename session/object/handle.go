@@ -53,13 +53,13 @@ func (l lock) lock(ctx context.Context) error {
 
 func (l lock) unlock() { <-l }
 
-// some reports whether there is a log. It may be the log of a session or only of a lease.
-func (h *handle) some() bool { return h.root != nil && !h.root.Vacant }
+// exists reports whether there is a log. It may be the log of a session or only of a lease.
+func (h *handle) exists() bool { return h.root != nil && !h.root.Vacant }
 
 // isInconclusive reports whether an answer at this server time does not prove that a slot exists or
 // does not exist.
 func (h *handle) isInconclusive(date time.Time) bool {
-	return date.IsZero() || h.seen.IsZero() || date.Sub(h.seen) > h.s.fresh
+	return date.IsZero() || h.seen.IsZero() || date.Sub(h.seen) > h.s.headTTL
 }
 
 // load reads the root and discards all other cached data.
@@ -69,13 +69,13 @@ func (h *handle) load(ctx context.Context) error {
 		return err
 	}
 	h.root, h.etag, h.st, h.seen, h.live = r, o.etag, state{}, o.date, 0
-	if h.some() {
+	if h.exists() {
 		h.st = r.State
 	}
 	if r != nil && !r.Vacant && r.ID != h.id {
 		return fmt.Errorf("%w: %s belongs to session %q", errDamaged, rootKey(h.id), r.ID)
 	}
-	if !h.some() {
+	if !h.exists() {
 		return nil
 	}
 	// There may be many later slots; the last one has the whole state.
@@ -160,7 +160,7 @@ func (h *handle) sync(ctx context.Context) error {
 				h.root = nil
 				return err
 			}
-			if !h.some() {
+			if !h.exists() {
 				return nil
 			}
 		}
@@ -255,7 +255,7 @@ func (h *handle) commit(ctx context.Context, step func(*state) (*draft, error)) 
 
 // write creates the next slot, or the root when there is no log yet.
 func (h *handle) write(ctx context.Context, d *draft) error {
-	if !h.some() {
+	if !h.exists() {
 		return h.begin(ctx, d)
 	}
 	next := d.state
@@ -287,7 +287,7 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 	}
 	h.st, h.seen = next, o.date
 	h.live += int64(len(body))
-	h.s.wrote(h)
+	h.s.foldIfLarge(h)
 	return nil
 }
 
@@ -313,7 +313,7 @@ func (h *handle) begin(ctx context.Context, d *draft) error {
 	if err := h.putRoot(ctx, &r); err != nil {
 		return err
 	}
-	if len(lines) > 0 && (from.IsZero() || h.seen.Sub(from) > h.s.fresh) {
+	if len(lines) > 0 && (from.IsZero() || h.seen.Sub(from) > h.s.headTTL) {
 		// After this time, Sweep may have removed the segment as unused.
 		return h.s.bucket.put(ctx, r.Segments[0].Key, lines)
 	}

@@ -11,12 +11,12 @@ import (
 
 // The keys, below the store's prefix. docs/formats/object.md has a table of the keys.
 const (
-	formatKey = "format.json"
-	epochKey  = "epoch.json"
-	roots     = "sessions/"
-	logs      = "log/"
-	segments  = "seg/"
-	pins      = "pin/"
+	formatKey      = "format.json"
+	epochKey       = "epoch.json"
+	rootsPrefix    = "sessions/"
+	logsPrefix     = "log/"
+	segmentsPrefix = "seg/"
+	pinsPrefix     = "pin/"
 )
 
 // nameLimit is the maximum length of an id's name: servers that store objects as files allow 255
@@ -43,25 +43,25 @@ func nameOf(id string) string {
 	return b.String()
 }
 
-func rootKey(id string) string { return roots + nameOf(id) }
+func rootKey(id string) string { return rootsPrefix + nameOf(id) }
 
-func slotKey(log string, slot int64) string { return fmt.Sprintf("%s%s/%012d", logs, log, slot) }
+func slotKey(log string, slot int64) string { return fmt.Sprintf("%s%s/%012d", logsPrefix, log, slot) }
 
 // parseSlot reads the key of a slot.
 func parseSlot(key string) (log string, slot int64, ok bool) {
-	log, number, ok := strings.Cut(strings.TrimPrefix(key, logs), "/")
+	log, number, ok := strings.Cut(strings.TrimPrefix(key, logsPrefix), "/")
 	slot, err := strconv.ParseInt(number, 10, 64)
 	return log, slot, ok && err == nil
 }
 
 // segmentKey returns a new segment key for a root's generation.
 func segmentKey(log string, gen int64) string {
-	return fmt.Sprintf("%s%s/%08d-%s", segments, log, gen, unique())
+	return fmt.Sprintf("%s%s/%08d-%s", segmentsPrefix, log, gen, unique())
 }
 
 // parseSegment reads the key of a segment.
 func parseSegment(key string) (log string, gen int64, ok bool) {
-	log, rest, ok := strings.Cut(strings.TrimPrefix(key, segments), "/")
+	log, rest, ok := strings.Cut(strings.TrimPrefix(key, segmentsPrefix), "/")
 	number, _, _ := strings.Cut(rest, "-")
 	gen, err := strconv.ParseInt(number, 10, 64)
 	return log, gen, ok && err == nil
@@ -76,12 +76,12 @@ type forkPin struct {
 }
 
 func (p forkPin) key() string {
-	return fmt.Sprintf("%s%s/%019d.%s.%s", pins, p.parent, p.seq, p.log, p.name)
+	return fmt.Sprintf("%s%s/%019d.%s.%s", pinsPrefix, p.parent, p.seq, p.log, p.name)
 }
 
 // parsePin reads the key of a pin, the object that registers a fork in its parent.
 func parsePin(key string) (p forkPin, ok bool) {
-	parent, rest, _ := strings.Cut(strings.TrimPrefix(key, pins), "/")
+	parent, rest, _ := strings.Cut(strings.TrimPrefix(key, pinsPrefix), "/")
 	parts := strings.SplitN(rest, ".", 3)
 	if len(parts) != 3 {
 		return p, false

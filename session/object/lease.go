@@ -108,10 +108,10 @@ type epochs struct {
 
 // nextEpoch returns an epoch greater than all earlier ones.
 func (s *Store) nextEpoch(ctx context.Context, atLeast int64) (int64, error) {
-	if err := s.counting.lock(ctx); err != nil {
+	if err := s.epochLock.lock(ctx); err != nil {
 		return 0, err
 	}
-	defer s.counting.unlock()
+	defer s.epochLock.unlock()
 	for failed := 0; ; {
 		o, err := s.bucket.get(ctx, epochKey, 0)
 		if err != nil && !errors.Is(err, errMissing) {

@@ -60,11 +60,11 @@ func (s *Store) listAll(ctx context.Context, q session.Query) (session.Page, err
 // metaCache caches the sessions of earlier lists by the root's key.
 type metaCache struct {
 	mu    sync.Mutex
-	known map[string]known
+	known map[string]knownSession
 }
 
-// known is the cached data about one session.
-type known struct {
+// knownSession is the cached data about one session.
+type knownSession struct {
 	listed // its root
 	root   *root
 	state  state // state after slot state.Slot
@@ -72,21 +72,21 @@ type known struct {
 
 // storeListing is a listing of the whole store.
 type storeListing struct {
-	sessions []known
+	sessions []knownSession
 	slots    []listed
 }
 
 // listRoots lists all sessions.
 func (s *Store) listRoots(ctx context.Context) (*storeListing, error) {
 	var o storeListing
-	for l, err := range s.bucket.list(ctx, roots, "") {
+	for l, err := range s.bucket.list(ctx, rootsPrefix, "") {
 		if err != nil {
 			return nil, err
 		}
-		o.sessions = append(o.sessions, known{listed: l})
+		o.sessions = append(o.sessions, knownSession{listed: l})
 	}
 	last := map[string]int64{}
-	for l, err := range s.bucket.list(ctx, logs, "") {
+	for l, err := range s.bucket.list(ctx, logsPrefix, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -99,21 +99,21 @@ func (s *Store) listRoots(ctx context.Context) (*storeListing, error) {
 	for i := range at {
 		at[i] = i
 	}
-	err := inParallel(ctx, at, func(ctx context.Context, i int) error { return s.know(ctx, &o.sessions[i], last) })
+	err := inParallel(ctx, at, func(ctx context.Context, i int) error { return s.updateKnown(ctx, &o.sessions[i], last) })
 	if err != nil {
 		return nil, err
 	}
 	s.metas.mu.Lock()
 	defer s.metas.mu.Unlock()
-	s.metas.known = make(map[string]known, len(o.sessions))
+	s.metas.known = make(map[string]knownSession, len(o.sessions))
 	for _, k := range o.sessions {
 		s.metas.known[k.key] = k
 	}
 	return &o, nil
 }
 
-// know updates k from a listing of the session's root and the last slots of all logs.
-func (s *Store) know(ctx context.Context, k *known, last map[string]int64) error {
+// updateKnown updates k from a listing of the session's root and the last slots of all logs.
+func (s *Store) updateKnown(ctx context.Context, k *knownSession, last map[string]int64) error {
 	s.metas.mu.Lock()
 	before, ok := s.metas.known[k.key]
 	s.metas.mu.Unlock()

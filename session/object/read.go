@@ -72,10 +72,10 @@ func (h *handle) scan(r session.Range) *scan {
 func (sc *scan) all(ctx context.Context) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		for moved := 0; sc.low < sc.high && sc.left > 0; {
-			part, err := sc.part(ctx)
+			part, err := sc.readPart(ctx)
 			if errors.Is(err, errMoved) && moved < movedTries {
 				moved++
-				err = sc.again(ctx)
+				err = sc.reload(ctx)
 				if err == nil {
 					continue
 				}
@@ -97,8 +97,8 @@ type part struct {
 	records     []session.Record
 }
 
-// part reads the segment that has the next record, or the slots if no segment has it.
-func (sc *scan) part(ctx context.Context) (part, error) {
+// readPart reads the segment that has the next record, or the slots if no segment has it.
+func (sc *scan) readPart(ctx context.Context) (part, error) {
 	at := sc.low + 1
 	if sc.down {
 		at = sc.high
@@ -108,7 +108,7 @@ func (sc *scan) part(ctx context.Context) (part, error) {
 			continue
 		}
 		if sc.down && at == g.Last && sc.left <= tailRecords && g.Bytes > 2*tailBytes {
-			if p, err := sc.end(ctx, g); err != nil || len(p.records) > 0 {
+			if p, err := sc.readEnd(ctx, g); err != nil || len(p.records) > 0 {
 				return p, err
 			}
 		}
@@ -118,10 +118,10 @@ func (sc *scan) part(ctx context.Context) (part, error) {
 		}
 		return part{g.First, g.Last, parseRecords(o.body)}, err
 	}
-	if at <= sc.folds() {
+	if at <= sc.lastSegmentSeq() {
 		return part{first: at, last: at}, nil
 	}
-	return sc.tail(ctx)
+	return sc.readTail(ctx)
 }
 
 // A few records are read from the last bytes of a segment.
@@ -130,8 +130,8 @@ const (
 	tailBytes   = 256 << 10
 )
 
-// end reads the last bytes of a segment, which may not contain a complete record.
-func (sc *scan) end(ctx context.Context, g segment) (part, error) {
+// readEnd reads the last bytes of a segment, which may not contain a complete record.
+func (sc *scan) readEnd(ctx context.Context, g segment) (part, error) {
 	o, err := sc.s.bucket.getRange(ctx, g.Key, g.Bytes-tailBytes, g.Bytes-1)
 	if errors.Is(err, errMissing) {
 		return sc.onMissing(-g.First, part{first: g.First, last: g.Last})
@@ -160,9 +160,9 @@ func (sc *scan) onMissing(number int64, empty part) (part, error) {
 	return part{}, errMoved
 }
 
-// tail reads slots from the last one backwards, as far as the range needs them.
-func (sc *scan) tail(ctx context.Context) (part, error) {
-	p := part{first: sc.folds() + 1, last: sc.high}
+// readTail reads slots from the last one backwards, as far as the range needs them.
+func (sc *scan) readTail(ctx context.Context) (part, error) {
+	p := part{first: sc.lastSegmentSeq() + 1, last: sc.high}
 	for to := sc.slot; to > sc.folded; {
 		from := max(to-parallel, sc.folded)
 		entries, err := sc.s.entries(ctx, sc.log, from, to)
@@ -186,16 +186,16 @@ func (sc *scan) tail(ctx context.Context) (part, error) {
 	return p, nil
 }
 
-// folds returns the last seq in segments.
-func (sc *scan) folds() int64 {
+// lastSegmentSeq returns the last seq in segments.
+func (sc *scan) lastSegmentSeq() int64 {
 	if n := len(sc.segments); n > 0 {
 		return sc.segments[n-1].Last
 	}
 	return 0
 }
 
-// again loads a new root and continues at the same record.
-func (sc *scan) again(ctx context.Context) error {
+// reload loads a new root and continues at the same record.
+func (sc *scan) reload(ctx context.Context) error {
 	h := newHandle(sc.s, sc.id)
 	if err := h.sync(ctx); err != nil {
 		return err

@@ -39,11 +39,11 @@ const (
 	foldBytes = 8 << 20
 	pollEvery = time.Second
 	// headTTL is how long a client relies on its cached end of a log. Slots are removed after roots
-	// have included them for the time cacheTTL. Both times are measured by the server's clock. The
+	// have included them for the time slotTTL. Both times are measured by the server's clock. The
 	// difference allows for servers whose clocks differ, and for requests in transit: signatures
 	// expire after 15 minutes.
-	headTTL  = 10 * time.Minute
-	cacheTTL = time.Hour
+	headTTL = 10 * time.Minute
+	slotTTL = time.Hour
 	// handleLimit is the number of sessions whose log end a client remembers.
 	handleLimit = 4096
 	closeTime   = 30 * time.Second
@@ -52,15 +52,15 @@ const (
 // Store stores sessions in a bucket. It is safe for concurrent use. Create one with [Open] and end
 // it with Close.
 type Store struct {
-	bucket bucket
-	url    string // URL without the password
-	opt    Options
-	fresh  time.Duration
-	kept   time.Duration
+	bucket  bucket
+	url     string // URL without the password
+	opt     Options
+	headTTL time.Duration
+	slotTTL time.Duration
 
-	counting lock
-	metas    metaCache
-	board    *logwatch.Watchers
+	epochLock lock
+	metas     metaCache
+	watchers  *logwatch.Watchers
 
 	mu      sync.Mutex
 	handles map[string]*handle
@@ -101,11 +101,11 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	}
 	s := &Store{
 		bucket: bucket{client: client, name: p.bucket, prefix: p.prefix},
-		url:    p.shown, opt: opt, fresh: headTTL, kept: cacheTTL,
-		counting: newLock(), handles: map[string]*handle{},
+		url:    p.shown, opt: opt, headTTL: headTTL, slotTTL: slotTTL,
+		epochLock: newLock(), handles: map[string]*handle{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.board = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
+	s.watchers = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
 	if err := s.setUp(ctx, p.versions); err != nil {
 		s.stop()
 		client.CloseIdleConnections()
@@ -223,7 +223,7 @@ func (s *Store) Close() error {
 		wrote = append(wrote, h)
 	}
 	s.mu.Unlock()
-	s.board.Close()
+	s.watchers.Close()
 	timer := time.AfterFunc(closeTime, s.stop)
 	defer timer.Stop()
 	if s.opt.FoldSlots > 0 {
@@ -280,8 +280,8 @@ func (s *Store) handle(id string) (*handle, error) {
 	return h, nil
 }
 
-// wrote folds a session in the background if it has many small objects. h.mu is held.
-func (s *Store) wrote(h *handle) {
+// foldIfLarge folds a session in the background if it has many small objects. h.mu is held.
+func (s *Store) foldIfLarge(h *handle) {
 	if s.opt.FoldSlots < 0 || h.st.Slot-h.root.State.Slot < int64(s.opt.FoldSlots) && h.live < foldBytes {
 		return
 	}

@@ -25,7 +25,7 @@ func newURL(t testing.TB) string {
 	}
 	before, query, _ := strings.Cut(server, "?")
 	url := before + "/" + strings.ToLower(rand.Text()) + "?" + query
-	t.Cleanup(func() { emptyPlace(t, url) })
+	t.Cleanup(func() { emptyPrefix(t, url) })
 	return url
 }
 
@@ -100,8 +100,8 @@ func corrupt(t testing.TB, store session.Store, id string, seq int64) {
 	}
 }
 
-// emptyPlace removes what a test left behind.
-func emptyPlace(t testing.TB, url string) {
+// emptyPrefix removes what a test left behind.
+func emptyPrefix(t testing.TB, url string) {
 	s, err := object.Open(ctx, url, nil)
 	if err != nil {
 		return // the test made something else of it

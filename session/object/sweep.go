@@ -30,13 +30,13 @@ func (s *Store) sweep(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	w := sweeper{s: s, now: probe.date, roots: map[string]known{}}
+	w := sweeper{s: s, now: probe.date, roots: map[string]knownSession{}}
 	for _, k := range o.sessions {
 		if k.root != nil && !k.root.Vacant {
 			w.roots[k.root.Log] = k
 		}
 	}
-	if err := w.pins(ctx); err != nil {
+	if err := w.sweepPins(ctx); err != nil {
 		return 0, err
 	}
 	for _, k := range o.sessions {
@@ -48,8 +48,8 @@ func (s *Store) sweep(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-	w.slots(o.slots)
-	if err := w.segments(ctx); err != nil {
+	w.sweepSlots(o.slots)
+	if err := w.sweepSegments(ctx); err != nil {
 		return 0, err
 	}
 	return len(w.keys), s.bucket.remove(ctx, w.keys)
@@ -59,19 +59,19 @@ func (s *Store) sweep(ctx context.Context) (int, error) {
 type sweeper struct {
 	s     *Store
 	now   time.Time // by the server's clock
-	roots map[string]known
+	roots map[string]knownSession
 	keys  []string
 }
 
 func (w *sweeper) old(modified time.Time) bool {
-	return !w.now.IsZero() && w.now.Sub(modified) > w.s.kept
+	return !w.now.IsZero() && w.now.Sub(modified) > w.s.slotTTL
 }
 
-// pins removes the pins of forks that were never created or are deleted. A pin is an object that
-// registers a fork in its parent.
-func (w *sweeper) pins(ctx context.Context) error {
+// sweepPins removes the pins of forks that were never created or are deleted. A pin is an object
+// that registers a fork in its parent.
+func (w *sweeper) sweepPins(ctx context.Context) error {
 	var keys []string
-	for o, err := range w.s.bucket.list(ctx, pins, "") {
+	for o, err := range w.s.bucket.list(ctx, pinsPrefix, "") {
 		if err != nil {
 			return err
 		}
@@ -87,9 +87,9 @@ func (w *sweeper) pins(ctx context.Context) error {
 	return w.s.bucket.remove(ctx, keys)
 }
 
-// slots removes slots that roots have included for a long time. The last slot of a log without a
-// root was written while its session was deleted, or never took effect.
-func (w *sweeper) slots(all []listed) {
+// sweepSlots removes slots that roots have included for a long time. The last slot of a log without
+// a root was written while its session was deleted, or never took effect.
+func (w *sweeper) sweepSlots(all []listed) {
 	newest := map[string]time.Time{}
 	for _, o := range all {
 		if log, _, ok := parseSlot(o.key); ok && o.modified.After(newest[log]) {
@@ -104,16 +104,16 @@ func (w *sweeper) slots(all []listed) {
 		k, named := w.roots[log]
 		switch {
 		case !named && w.old(newest[log]),
-			named && slot <= k.root.droppable(w.now, w.s.kept),
+			named && slot <= k.root.droppable(w.now, w.s.slotTTL),
 			named && slot <= k.root.State.Slot && w.old(k.modified):
 			w.keys = append(w.keys, o.key)
 		}
 	}
 }
 
-// segments removes segments that no root names now or later.
-func (w *sweeper) segments(ctx context.Context) error {
-	for o, err := range w.s.bucket.list(ctx, segments, "") {
+// sweepSegments removes segments that no root names now or later.
+func (w *sweeper) sweepSegments(ctx context.Context) error {
+	for o, err := range w.s.bucket.list(ctx, segmentsPrefix, "") {
 		if err != nil {
 			return err
 		}

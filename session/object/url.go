@@ -14,8 +14,8 @@ import (
 
 const urlHint = "use the form s3://bucket/prefix?endpoint=https://host&region=us-east-1"
 
-// place is a parsed URL.
-type place struct {
+// address is a parsed URL.
+type address struct {
 	bucket, prefix string // the prefix is "" or ends with a slash
 	host           string // host with port; "" means Amazon's
 	secure         bool
@@ -28,7 +28,7 @@ type place struct {
 }
 
 // parseURL reads a store's URL.
-func parseURL(raw string) (*place, error) {
+func parseURL(raw string) (*address, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		// The parser's error contains the URL with its password.
@@ -37,8 +37,8 @@ func parseURL(raw string) (*place, error) {
 	// An unknown parameter may be a secret too.
 	plain := *u
 	plain.RawQuery, plain.ForceQuery = "", false
-	p := &place{bucket: u.Host, secure: true, shown: plain.Redacted()}
-	bad := func(format string, args ...any) (*place, error) {
+	p := &address{bucket: u.Host, secure: true, shown: plain.Redacted()}
+	bad := func(format string, args ...any) (*address, error) {
 		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: p.shown + ": " + fmt.Sprintf(format, args...), Hint: urlHint}
 	}
 	if u.Scheme != "s3" || u.Opaque != "" {
@@ -102,7 +102,7 @@ func parseURL(raw string) (*place, error) {
 const prefixLimit = 512
 
 // set sets a parameter. If the value is invalid, it returns the reason, otherwise "".
-func (p *place) set(name, value string) string {
+func (p *address) set(name, value string) string {
 	if value == "" {
 		return name + " is empty"
 	}
@@ -137,7 +137,7 @@ func (p *place) set(name, value string) string {
 	return ""
 }
 
-func (p *place) setEndpoint(value string) string {
+func (p *address) setEndpoint(value string) string {
 	p.host = value
 	if scheme, host, ok := strings.Cut(value, "://"); ok {
 		if scheme != "http" && scheme != "https" {
@@ -152,7 +152,7 @@ func (p *place) setEndpoint(value string) string {
 }
 
 // endpoint returns the server's address.
-func (p *place) endpoint() string {
+func (p *address) endpoint() string {
 	host := p.host
 	switch {
 	case host == "" && p.secure:
@@ -169,7 +169,7 @@ func (p *place) endpoint() string {
 // keys returns the access keys. They come from the URL, otherwise from the profile, otherwise from
 // the first of these that has keys: the environment, the AWS and MinIO files, and the role of the
 // program or the machine.
-func (p *place) keys() *credentials.Chain {
+func (p *address) keys() *credentials.Chain {
 	switch {
 	case p.key != "":
 		return credentials.Static(sigv4.Keys{ID: p.key, Secret: p.secret})

@@ -12,7 +12,7 @@ import (
 // Watch implements [session.Watcher]. Appends of this store are reported at once. For appends of
 // other programs it polls the end of the log every [Options.Poll], with one request.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return s.board.Watch(ctx, id, after)
+	return s.watchers.Watch(ctx, id, after)
 }
 
 // poller is a [logwatch.Notifier] that reads the heads of all watched sessions.

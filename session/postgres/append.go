@@ -49,7 +49,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		}
 	}
 	if b.Delta.Opened != nil {
-		return s.open(ctx, id, &b)
+		return s.create(ctx, id, &b)
 	}
 	st := dialect.Advance(&b.Delta).Add(appendWhere, id, b.Expect)
 	if b.Epoch != 0 {
@@ -99,8 +99,8 @@ func arrays(records []session.Record) []any {
 	return []any{seqs, ids, times, kinds, chains, payloads}
 }
 
-// open creates a session with its first batch.
-func (s *Store) open(ctx context.Context, id string, b *session.Batch) error {
+// create creates a session with its first batch.
+func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 	var num int64 // 0 if the session already exists
 	err := s.transact(ctx, "create", id, func(t tx) error {
 		num = 0

@@ -33,9 +33,10 @@ func isUndefined(err error) bool { return hasCode(err, "42P01", "42703", "42846"
 // isCorrupt reports whether the server cannot read its stored data.
 func isCorrupt(err error) bool { return hasCode(err, "XX001", "XX002") }
 
-// isPassing reports whether the error is temporary, so that a retry may succeed: the connection was
-// lost, the server is starting or shutting down, or it ended a transaction because of a conflict.
-func isPassing(err error) bool {
+// isTemporary reports whether the error is temporary, so that a retry may succeed: the connection
+// was lost, the server is starting or shutting down, or it ended a transaction because of a
+// conflict.
+func isTemporary(err error) bool {
 	if pgError(err) != nil {
 		return hasCode(err, "08", "57P01", "57P02", "57P03", "57P05", "40001", "40P01")
 	}
@@ -73,17 +74,17 @@ func (s *Store) translate(op, id string, err error) error {
 			out.Err = session.ErrClosed
 			return out
 		}
-		out.Err = errors.New(s.at.clean(err.Error()))
-		if isPassing(err) {
-			out.Err, out.Detail = session.ErrUnavailable, s.at.String()+": "+s.at.clean(err.Error())
+		out.Err = errors.New(s.at.removeSecrets(err.Error()))
+		if isTemporary(err) {
+			out.Err, out.Detail = session.ErrUnavailable, s.at.String()+": "+s.at.removeSecrets(err.Error())
 		}
 		out.Hint = unreachableHint
 		return out
 	}
-	out.Err = errors.New(s.at.clean(e.Message))
+	out.Err = errors.New(s.at.removeSecrets(e.Message))
 	set := func(sentinel error, hint string) *session.Error {
 		if sentinel != nil {
-			out.Err, out.Detail = sentinel, s.at.String()+": "+s.at.clean(e.Message)
+			out.Err, out.Detail = sentinel, s.at.String()+": "+s.at.removeSecrets(e.Message)
 		}
 		out.Hint = hint
 		return out

@@ -15,7 +15,7 @@ import (
 // server's limit of 8000 bytes. If more sessions changed, the notification stands for all sessions.
 const (
 	maxNotified   = 300
-	toldAll       = "*"
+	notifyAll     = "*"
 	notifyTimeout = time.Second
 )
 
@@ -56,7 +56,7 @@ func (n *notifier) stop() {
 
 // grown is called after a log has grown or was deleted.
 func (s *Store) grown(num int64) {
-	s.watching.woken(num)
+	s.watching.wake(num)
 	n := &s.notifier
 	n.mu.Lock()
 	n.pending[num] = true
@@ -89,7 +89,7 @@ func (n *notifier) send() {
 	if len(pending) == 0 {
 		return
 	}
-	text := toldAll
+	text := notifyAll
 	if len(pending) <= maxNotified {
 		var b strings.Builder
 		for num := range pending {

@@ -88,17 +88,17 @@ func parse(text string) (*target, error) {
 	}
 	u.RawQuery = q.Encode()
 	if p.config, err = pgxpool.ParseConfig(u.String()); err != nil {
-		return nil, bad(p.clean(err.Error()))
+		return nil, bad(p.removeSecrets(err.Error()))
 	}
 	if !connsSet {
 		p.config.MaxConns = defaultConns
 	}
-	p.settle()
+	p.setParameters()
 	return p, nil
 }
 
-// settle sets the parameters of every connection.
-func (p *target) settle() {
+// setParameters sets the parameters of every connection.
+func (p *target) setParameters() {
 	c := p.config.ConnConfig
 	c.RuntimeParams["search_path"] = pgx.Identifier{p.schema}.Sanitize()
 	if c.RuntimeParams["application_name"] == "" {
@@ -115,7 +115,7 @@ func (p *target) settle() {
 		p.config.PingTimeout = pingTime
 	}
 	if !p.relaxed {
-		p.config.AfterConnect = p.secure
+		p.config.AfterConnect = p.forceDurability
 	}
 }
 
@@ -123,10 +123,10 @@ func (p *target) settle() {
 // closing it.
 const pingTime = 2 * time.Second
 
-// secure makes the commits of a connection durable. It checks the server for each connection: since
-// the store was opened, the settings may have changed, or another server may have replaced this
-// one. Settings that are stronger than "on" are not changed.
-func (p *target) secure(ctx context.Context, c *pgx.Conn) error {
+// forceDurability makes the commits of a connection durable. It checks the server for each
+// connection: since the store was opened, the settings may have changed, or another server may have
+// replaced this one. Settings that are stronger than "on" are not changed.
+func (p *target) forceDurability(ctx context.Context, c *pgx.Conn) error {
 	var fsync string
 	err := c.QueryRow(ctx, `SELECT current_setting('fsync'),
 CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END`).Scan(&fsync, new(*string))
@@ -139,8 +139,8 @@ CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchrono
 	}
 }
 
-// clean removes passwords from a text.
-func (p *target) clean(text string) string {
+// removeSecrets removes passwords from a text.
+func (p *target) removeSecrets(text string) string {
 	for _, s := range p.secrets {
 		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
 			if form != "" {
@@ -161,8 +161,8 @@ func (p *target) String() string {
 	return fmt.Sprintf("postgres://%s@%s/%s?schema=%s", c.User, host, c.Database, p.schema)
 }
 
-// admit checks the server, and creates or migrates the schema.
-func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
+// setUp checks the server, and creates or migrates the schema.
+func (s *Store) setUp(ctx context.Context, c *pgx.Conn) error {
 	var encoding string
 	var standby bool
 	err := c.QueryRow(ctx, `SELECT current_setting('server_encoding'), pg_is_in_recovery()`).Scan(&encoding, &standby)
@@ -182,11 +182,11 @@ func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
 		}
 	}
 	if !s.at.relaxed {
-		if err := s.at.secure(ctx, c); err != nil {
+		if err := s.at.forceDurability(ctx, c); err != nil {
 			return err
 		}
 	}
-	if ready, err := s.current(ctx, c); err != nil || ready {
+	if ready, err := s.isCurrent(ctx, c); err != nil || ready {
 		return err
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return s.migrate(ctx, tx) })
@@ -233,7 +233,7 @@ FROM pg_class WHERE relnamespace = to_regnamespace($1)`, pgx.Identifier{s.at.sch
 	return version, nil
 }
 
-func (s *Store) current(ctx context.Context, c querier) (bool, error) {
+func (s *Store) isCurrent(ctx context.Context, c querier) (bool, error) {
 	v, err := s.version(ctx, c)
 	return v == formatVersion, err
 }

@@ -123,7 +123,7 @@ func (sc *scan) missing(ctx context.Context) chunk {
 		var deleted bool
 		err := c.QueryRow(ctx, `SELECT deleted = 1, (SELECT coalesce(max(seq), 0) FROM records r WHERE r.num = s.num)
 FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && deleted && sc.Turn() > top {
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && deleted && sc.NextSeq() > top {
 			return rows.NotFound("read", sc.id)
 		}
 		return err
@@ -137,7 +137,7 @@ FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
 
 // single fetches the next record.
 func (sc *scan) single(ctx context.Context) ([]rows.ReadResult, error) {
-	seq := sc.Turn()
+	seq := sc.NextSeq()
 	entries, err := sc.fetch(ctx, seq-1, seq, 1)
 	switch {
 	case err == nil && len(entries) > 0:

@@ -29,7 +29,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 		q.Limit = defaultHits
 	}
 	q.Limit = min(q.Limit, math.MaxInt-1) // search for one hit more than the page has
-	at, err := parseSpot(q.After)
+	at, err := parseHitPosition(q.After)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (p *hitPosition) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func parseSpot(cursor string) (*hitPosition, error) {
+func parseHitPosition(cursor string) (*hitPosition, error) {
 	if cursor == "" {
 		return nil, nil
 	}

@@ -87,7 +87,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, s.translate("open store", "", err)
 	}
-	err = s.admit(ctx, c)
+	err = s.setUp(ctx, c)
 	if err := errors.Join(err, c.Close(ctx)); err != nil {
 		return nil, s.translate("open store", "", err)
 	}
@@ -157,7 +157,7 @@ func (s *Store) try(ctx context.Context, op, id string, f func(again bool) (ran 
 		case cause != nil && errors.Is(err, cause):
 			return err
 		}
-		if !isPassing(err) || ctx.Err() != nil || s.ctx.Err() != nil || time.Since(begun) >= s.patience || endsBefore(ctx, pause) {
+		if !isTemporary(err) || ctx.Err() != nil || s.ctx.Err() != nil || time.Since(begun) >= s.patience || endsBefore(ctx, pause) {
 			return s.translate(op, id, err)
 		}
 		again = again || ran && !pgconn.SafeToRetry(err)

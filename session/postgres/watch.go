@@ -85,8 +85,8 @@ func (w *watchers) wait() {
 	w.running.Wait()
 }
 
-// woken wakes the watchers of a session.
-func (w *watchers) woken(num int64) {
+// wake wakes the watchers of a session.
+func (w *watchers) wake(num int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for e := range w.watchers[num] {
@@ -94,8 +94,8 @@ func (w *watchers) woken(num int64) {
 	}
 }
 
-// all wakes all watchers.
-func (w *watchers) all() {
+// wakeAll wakes all watchers.
+func (w *watchers) wakeAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, ears := range w.watchers {
@@ -132,19 +132,19 @@ func (w *watchers) receive(ctx context.Context) bool {
 	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{w.store.notifier.channel}.Sanitize()); err != nil {
 		return false
 	}
-	w.all()
+	w.wakeAll()
 	for {
 		n, err := c.WaitForNotification(ctx)
 		if err != nil {
 			return true
 		}
-		if n.Payload == toldAll {
-			w.all()
+		if n.Payload == notifyAll {
+			w.wakeAll()
 			continue
 		}
 		for word := range strings.SplitSeq(n.Payload, ",") {
 			if num, err := strconv.ParseInt(word, 10, 64); err == nil {
-				w.woken(num)
+				w.wake(num)
 			}
 		}
 	}

@@ -107,15 +107,15 @@ func version(text string) (major, minor int) {
 	return major, minor
 }
 
-// begin connects, and creates the store if there is none.
-func (s *Store) begin(ctx context.Context) error {
+// createIfMissing connects, and creates the store if there is none.
+func (s *Store) createIfMissing(ctx context.Context) error {
 	_, err := s.try(ctx, "open store", "", func(ctx context.Context) (answer, error) {
-		return nil, s.beginFormat(ctx)
+		return nil, s.readOrCreateFormat(ctx)
 	})
 	return err
 }
 
-func (s *Store) beginFormat(ctx context.Context) error {
+func (s *Store) readOrCreateFormat(ctx context.Context) error {
 	key := s.base + "format"
 	was, err := s.db.Do(ctx, "GET", key)
 	if redis.HasCode(err, "WRONGTYPE") {
@@ -125,7 +125,7 @@ func (s *Store) beginFormat(ctx context.Context) error {
 		return err
 	}
 	if was != nil {
-		return s.formatOf(was)
+		return s.checkFormatValue(was)
 	}
 	found, err := s.anyKey(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) beginFormat(ctx context.Context) error {
 	if found != "" {
 		// Another process may have created the store meanwhile.
 		if was, err := s.db.Do(ctx, "GET", key); err == nil && was != nil {
-			return s.formatOf(was)
+			return s.checkFormatValue(was)
 		}
 		return s.foreign(found)
 	}
@@ -144,11 +144,11 @@ func (s *Store) beginFormat(ctx context.Context) error {
 	if was, err = s.db.Do(ctx, "GET", key); err != nil {
 		return err
 	}
-	return s.formatOf(was)
+	return s.checkFormatValue(was)
 }
 
-// formatOf checks the value of the format key.
-func (s *Store) formatOf(value any) error {
+// checkFormatValue checks the value of the format key.
+func (s *Store) checkFormatValue(value any) error {
 	was, err := text(value, nil)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Store) formatOf(value any) error {
 // anyKey finds a key with the store's prefix.
 func (s *Store) anyKey(ctx context.Context) (string, error) {
 	for cursor := "0"; ; {
-		page, err := listed(s.db.Do(ctx, "SCAN", cursor, "MATCH", s.base+"*", "COUNT", 10_000))
+		page, err := list(s.db.Do(ctx, "SCAN", cursor, "MATCH", s.base+"*", "COUNT", 10_000))
 		if err != nil {
 			return "", err
 		}

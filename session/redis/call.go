@@ -55,13 +55,13 @@ func (s *Store) call(ctx context.Context, op, id string, script *redis.Script, w
 		if wait {
 			return s.evalAndWait(ctx, script, key, args)
 		}
-		return listed(s.db.Run(ctx, script, key, args))
+		return list(s.db.Run(ctx, script, key, args))
 	})
 }
 
-// The functions listed, text and fields decode a reply of the server.
+// The functions list, text and fields decode a reply of the server.
 
-func listed(reply any, err error) (answer, error) {
+func list(reply any, err error) (answer, error) {
 	l, ok := reply.([]any)
 	if err == nil && !ok {
 		err = fmt.Errorf("the server answered %T instead of a list", reply)
@@ -78,7 +78,7 @@ func text(reply any, err error) (string, error) {
 }
 
 func fields(reply any, err error) (map[string]string, error) {
-	l, err := listed(reply, err)
+	l, err := list(reply, err)
 	m := make(map[string]string, len(l)/2)
 	for i := 0; i+1 < len(l); i += 2 {
 		m[l.word(i)] = l.word(i + 1)
@@ -93,14 +93,14 @@ func (s *Store) evalAndWait(ctx context.Context, script *redis.Script, key strin
 		if err != nil {
 			return nil, err
 		}
-		out, err := listed(refusedOr(replies[0]))
+		out, err := list(replyOrError(replies[0]))
 		if redis.HasCode(err, "NOSCRIPT") && !bySource {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		counts, err := listed(refusedOr(replies[1]))
+		counts, err := list(replyOrError(replies[1]))
 		if local, _ := first(counts).(int64); err == nil && local < 1 {
 			err = errNotSynced
 		}
@@ -108,8 +108,8 @@ func (s *Store) evalAndWait(ctx context.Context, script *redis.Script, key strin
 	}
 }
 
-// refusedOr returns a reply of a pipeline, or the error that it contains.
-func refusedOr(reply any) (any, error) {
+// replyOrError returns a reply of a pipeline, or the error that it contains.
+func replyOrError(reply any) (any, error) {
 	if e, ok := reply.(redis.Error); ok {
 		return nil, e
 	}
@@ -138,10 +138,10 @@ func (s *Store) try(ctx context.Context, op, id string, f func(context.Context) 
 		return nil, err
 	}
 	defer s.ops.Done()
-	return s.tries(ctx, op, id, f)
+	return s.retry(ctx, op, id, f)
 }
 
-func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
+func (s *Store) retry(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
 	deadline := time.Now().Add(s.timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d // the last error is more useful than the context's

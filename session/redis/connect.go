@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/redis"
 )
 
-// client returns the settings of a connection to one server. The store retries by itself, because
-// it knows what is safe to repeat.
-func (s *Store) client(t *tls.Config) redis.Options {
+// clientOptions returns the settings of a connection to one server. The store retries by itself,
+// because it knows what is safe to repeat.
+func (s *Store) clientOptions(t *tls.Config) redis.Options {
 	return redis.Options{
 		Network: s.network, Addr: s.addr, User: s.user, Password: s.password, Database: s.number, TLS: t,
 		Dial: s.timeout, Timeout: s.patience(), Admit: s.admit,

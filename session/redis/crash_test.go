@@ -36,7 +36,7 @@ func rounds(t testing.TB) int {
 func TestKilledServerLosesNothing(t *testing.T) {
 	const writers = 4
 	i := own(t)
-	s := open(t, placeOn(t, i.url))
+	s := open(t, newURLOn(t, i.url))
 	var authors [writers]*author
 	for n := range authors {
 		authors[n] = create(t, s, session.Opened{SessionID: "s" + strconv.Itoa(n)})
@@ -152,7 +152,7 @@ func (c *cutter) pass(in net.Conn) {
 }
 
 func TestLostConnections(t *testing.T) {
-	direct := place(t)
+	direct := newURL(t)
 	addr := strings.TrimPrefix(server(t), "redis://")
 	c := cut(t, addr)
 	s := open(t, strings.Replace(direct, addr, c.Addr().String(), 1))
@@ -214,7 +214,7 @@ func TestServerGone(t *testing.T) {
 // A reply that never comes does not keep the caller whose context ends, and Close waits.
 func TestHangingServer(t *testing.T) {
 	i := own(t)
-	s := open(t, placeOn(t, i.url))
+	s := open(t, newURLOn(t, i.url))
 	a := create(t, s, session.Opened{SessionID: "s"})
 	if err := raw(t, i.url).do("CLIENT", "PAUSE", "300", "ALL"); err != nil {
 		t.Fatal(err)

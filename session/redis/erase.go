@@ -36,5 +36,5 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	if len(seqs) == 0 || !s.rewrite {
 		return nil
 	}
-	return s.forget(ctx, id)
+	return s.rewriteFiles(ctx, id)
 }

@@ -56,9 +56,9 @@ func (s *Store) formatGone(op, id, now string) error {
 	}
 }
 
-// code reports whether the server's error has the given code. Old servers wrap the errors of
+// hasCode reports whether the server's error has the given code. Old servers wrap the errors of
 // scripts.
-func code(err error, name string) bool {
+func hasCode(err error, name string) bool {
 	return redis.HasCode(err, name) || strings.Contains(err.Error(), "-"+name+" ")
 }
 
@@ -81,25 +81,25 @@ func (s *Store) translate(op, id string, err error) error {
 	if _, answered := errors.AsType[redis.Error](err); !answered {
 		return set(session.ErrUnavailable, "check that the server is running: redis-cli ping")
 	}
-	if again, _ := retryable(err); again || code(err, "NOREPLICAS") {
+	if again, _ := retryable(err); again || hasCode(err, "NOREPLICAS") {
 		return set(session.ErrUnavailable, "the server is starting, busy or failing over; try again")
 	}
 	switch {
-	case code(err, "OOM"):
+	case hasCode(err, "OOM"):
 		return set(session.ErrFull, "raise the server's maxmemory, or delete sessions")
-	case code(err, "MISCONF") && strings.Contains(strings.ToLower(err.Error()), "space"):
+	case hasCode(err, "MISCONF") && strings.Contains(strings.ToLower(err.Error()), "space"):
 		return set(session.ErrFull, "free space on the server's disk")
-	case code(err, "MISCONF"):
+	case hasCode(err, "MISCONF"):
 		return set(session.ErrReadOnly, "the server cannot write its files; check its log")
-	case code(err, "READONLY"):
+	case hasCode(err, "READONLY"):
 		return set(session.ErrReadOnly, "the server is a replica; use its primary")
-	case code(err, "NOPERM"), strings.Contains(err.Error(), "The user executing the script can't"):
+	case hasCode(err, "NOPERM"), strings.Contains(err.Error(), "The user executing the script can't"):
 		return set(session.ErrReadOnly, "allow the user ~"+s.base+"* &"+s.base+"* and +@read +@write +@scripting +@pubsub +info +time +config|get +bgrewriteaof")
-	case code(err, "NOAUTH"), code(err, "WRONGPASS"):
+	case hasCode(err, "NOAUTH"), hasCode(err, "WRONGPASS"):
 		out.Hint = "check the user and password in the URL: redis://user:password@host"
-	case code(err, "WRONGTYPE"):
+	case hasCode(err, "WRONGTYPE"):
 		return set(session.ErrCorrupt, "another program writes keys with the prefix "+s.base)
-	case code(err, "CROSSSLOT"), code(err, "MOVED"), code(err, "ASK"):
+	case hasCode(err, "CROSSSLOT"), hasCode(err, "MOVED"), hasCode(err, "ASK"):
 		out.Hint = "the cluster is being reconfigured; try again"
 	}
 	return out

@@ -83,7 +83,7 @@ func (s *Store) list(ctx context.Context, index string, q *session.Query, after 
 	score, member := "", ""
 	if begun {
 		score = strconv.FormatInt(after.UpdatedAt.UnixMilli(), 10)
-		member = at(after.CreatedAt) + after.ID
+		member = memberTime(after.CreatedAt) + after.ID
 	}
 	out, err := s.run(ctx, "list", "", listScript(), append([]any{index, limit, score, member, q.Worktrees, metas, q.Unowned}, sets(q)...)...)
 	if err != nil {

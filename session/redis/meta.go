@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// at formats a creation time for the start of an index member, so that members sort by bytes.
-func at(created time.Time) string {
+// memberTime formats a creation time for the start of an index member, so that members sort by
+// bytes.
+func memberTime(created time.Time) string {
 	return fmt.Sprintf("%016x", uint64(created.UnixNano())^1<<63)
 }
 
@@ -25,7 +26,7 @@ func decimal(n int64) string {
 // are not stored. Deleted is not included, because it cannot be derived from the log.
 func metaFields(m *session.Meta) []any {
 	return []any{
-		"at", at(m.CreatedAt), "created", m.CreatedAt.UTC().Format(time.RFC3339Nano),
+		"at", memberTime(m.CreatedAt), "created", m.CreatedAt.UTC().Format(time.RFC3339Nano),
 		"updated", strconv.FormatInt(m.UpdatedAt.UnixMilli(), 10),
 		"head", strconv.FormatInt(m.Head, 10), "digest", m.HeadDigest[:],
 		"messages", decimal(int64(m.MessageCount)), "size", decimal(m.Size), "questions", decimal(int64(m.OpenApprovals)),

@@ -142,7 +142,7 @@ func TestFormats(t *testing.T) {
 		"other keys":   {"jobs", "1", session.ErrCorrupt},
 		"lost its key": {"epoch", "17", session.ErrCorrupt},
 	} {
-		u := place(t)
+		u := newURL(t)
 		if err := raw(t, u).do("SET", base(t, u)+tt.key, tt.value); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	u := place(t)
+	u := newURL(t)
 	if err := raw(t, u).do("SADD", base(t, u)+"format", "x"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,4 +13,4 @@ func dial(ctx context.Context, at string) (session.Store, error) { return redis.
 
 func TestMain(m *testing.M) { sessiontest.Main(m, dial) }
 
-func TestProcessesRace(t *testing.T) { sessiontest.RunProcesses(t, place(t), dial) }
+func TestProcessesRace(t *testing.T) { sessiontest.RunProcesses(t, newURL(t), dial) }

@@ -71,7 +71,7 @@ func FuzzUnpackRecord(f *testing.F) {
 func TestMembersSortedByTime(t *testing.T) {
 	last := ""
 	for _, ns := range []int64{math.MinInt64, -1, 0, 1, 1 << 60, math.MaxInt64} {
-		now := at(time.Unix(0, ns))
+		now := memberTime(time.Unix(0, ns))
 		if now <= last || len(now) != 16 {
 			t.Errorf("%d is %q after %q", ns, now, last)
 		}

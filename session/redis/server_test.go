@@ -125,7 +125,7 @@ func clusterOf(t testing.TB, n int) (servers []*instance, urls []string) {
 	}
 	for _, i := range servers {
 		c := raw(t, i.url)
-		until(t, func() bool {
+		waitUntil(t, func() bool {
 			info, err := c.text("CLUSTER", "INFO")
 			return err == nil && strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:"+strconv.Itoa(n)+"\r")
 		})

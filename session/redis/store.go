@@ -76,14 +76,14 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 			tlsConfig = o.TLS.Clone()
 		}
 	}
-	s.db = redis.New(s.client(tlsConfig))
-	err = s.begin(ctx)
+	s.db = redis.New(s.clientOptions(tlsConfig))
+	err = s.createIfMissing(ctx)
 	if errors.Is(err, errCluster) {
 		_ = s.db.Close()
-		o := s.client(tlsConfig)
+		o := s.clientOptions(tlsConfig)
 		o.Key, o.Database = s.base+"format", 0 // a cluster has one database
 		s.db = redis.New(o)
-		err = s.begin(ctx)
+		err = s.createIfMissing(ctx)
 	}
 	if err != nil {
 		_ = s.db.Close()

@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 		}
 		ok = strings.Contains(info, "cluster_state:ok")
 	}
-	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, placeOn(t, url)) }, sessiontest.Capabilities{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, newURLOn(t, url)) }, sessiontest.Capabilities{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*opened).url) },
 		Slow:   true,
 	})
@@ -67,7 +67,7 @@ func TestCluster(t *testing.T) {
 // to another one while it is open.
 func TestClusterSlotMoves(t *testing.T) {
 	servers, urls := clusterOf(t, 3)
-	place := placeOn(t, urls[0])
+	place := newURLOn(t, urls[0])
 	_, query, _ := strings.Cut(place, "?")
 	var stores []*opened
 	for _, u := range urls {
@@ -135,8 +135,8 @@ func TestClusterMasterDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return r.do("CLUSTER", "REPLICATE", id) == nil }) // when they have met
-	until(t, func() bool {
+	waitUntil(t, func() bool { return r.do("CLUSTER", "REPLICATE", id) == nil }) // when they have met
+	waitUntil(t, func() bool {
 		info, err := r.text("INFO", "replication")
 		return err == nil && strings.Contains(info, "master_link_status:up")
 	})
@@ -147,13 +147,13 @@ func TestClusterMasterDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	master.kill()
-	until(t, func() bool { return r.do("CLUSTER", "FAILOVER", "TAKEOVER") == nil })
+	waitUntil(t, func() bool { return r.do("CLUSTER", "FAILOVER", "TAKEOVER") == nil })
 	a.add(a.note("after"))
 	check(t, s, "s")
 }
 
-// until waits for something that servers settle among themselves.
-func until(t testing.TB, done func() bool) {
+// waitUntil waits for something that servers settle among themselves.
+func waitUntil(t testing.TB, done func() bool) {
 	t.Helper()
 	for deadline := time.After(time.Minute); !done(); {
 		select {
@@ -221,13 +221,13 @@ func server(t testing.TB) string {
 	return u
 }
 
-// place is the URL of a store that is not there yet, with a prefix of its own.
-func place(t testing.TB) string {
+// newURL is the URL of a store that is not there yet, with a prefix of its own.
+func newURL(t testing.TB) string {
 	t.Helper()
-	return placeOn(t, server(t))
+	return newURLOn(t, server(t))
 }
 
-func placeOn(t testing.TB, server string) string {
+func newURLOn(t testing.TB, server string) string {
 	t.Helper()
 	prefix := "test-" + rand.Text() + ":"
 	t.Cleanup(func() { sweep(t, server, prefix) })
@@ -236,7 +236,7 @@ func placeOn(t testing.TB, server string) string {
 
 func fresh(t testing.TB) *opened {
 	t.Helper()
-	return open(t, place(t))
+	return open(t, newURL(t))
 }
 
 // bare is a plain client of a server.

@@ -19,10 +19,10 @@ import (
 type syncer struct {
 	net.Listener
 
-	mu    sync.Mutex
-	known bool // the script
-	late  int  // how often it does not sync in time
-	told  []string
+	mu       sync.Mutex
+	known    bool // the script
+	late     int  // how often it does not sync in time
+	commands []string
 }
 
 func (s *syncer) answer(command []string) string {
@@ -30,7 +30,7 @@ func (s *syncer) answer(command []string) string {
 	defer s.mu.Unlock()
 	name := command[0]
 	if name == "CONFIG" || name == "EVALSHA" || name == "EVAL" || name == "WAITAOF" {
-		s.told = append(s.told, name)
+		s.commands = append(s.commands, name)
 	}
 	switch name {
 	case "INFO":
@@ -125,14 +125,14 @@ func TestChangesWaitForSync(t *testing.T) {
 	if err := s.Release(context.Background(), "s", session.Lease{Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Join(server.told, " ")
+	got := strings.Join(server.commands, " ")
 	if want := "EVALSHA WAITAOF EVAL WAITAOF EVALSHA WAITAOF EVALSHA WAITAOF"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if _, err := s.Held(context.Background(), "s"); err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(server.told, " "); !strings.HasSuffix(got, "WAITAOF EVALSHA") {
+	if got := strings.Join(server.commands, " "); !strings.HasSuffix(got, "WAITAOF EVALSHA") {
 		t.Errorf("reading waits, too: %s", got)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// finds reads a session whose record bad is damaged. It checks that exactly this record is
+// checkDamaged reads a session whose record bad is damaged. It checks that exactly this record is
 // reported, in its place, and that all others are unchanged.
-func (e *env) finds(s session.Store, w *writer, r session.Range, bad int64) {
+func (e *env) checkDamaged(s session.Store, w *writer, r session.Range, bad int64) {
 	e.Helper()
 	var want []session.Record
 	for _, rec := range w.all {
@@ -73,7 +73,7 @@ func testCorrupt(e *env) {
 				{After: 3, Until: 9},
 				{After: 3, Until: 9, Reverse: true},
 			} {
-				e.finds(s, w, r, bad)
+				e.checkDamaged(s, w, r, bad)
 			}
 			same(e, "another session", e.read(s, "other", session.Range{}), other.all)
 			if p, err := s.List(e.ctx(), session.Query{}); err != nil || len(p.Sessions) != 2 {
@@ -86,7 +86,7 @@ func testCorrupt(e *env) {
 			want(e, "append to a damaged log", err, session.ErrCorrupt)
 			more = w
 		}
-		e.finds(e.store, more, session.Range{}, bad)
+		e.checkDamaged(e.store, more, session.Range{}, bad)
 	}
 }
 

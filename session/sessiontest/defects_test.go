@@ -18,8 +18,8 @@ import (
 // defect names the environment variable that makes TestDefectiveStore run.
 const defect = "HOLDFAST_TEST_DEFECT"
 
-// bad is the memory store with one fault. Only the overridden fields matter.
-type bad struct {
+// defectiveStore is the memory store with one fault. Only the overridden fields matter.
+type defectiveStore struct {
 	*memory.Store
 	name string
 
@@ -93,13 +93,13 @@ func TestDefectiveStore(t *testing.T) {
 		t.Skip("run by TestSuiteFindsDefects: go test -run TestSuiteFindsDefects .")
 	}
 	sessiontest.Run(t, func(testing.TB) session.Store {
-		return &bad{Store: memory.New(), name: name, last: map[string]session.Batch{}}
+		return &defectiveStore{Store: memory.New(), name: name, last: map[string]session.Batch{}}
 	}, sessiontest.Capabilities{})
 }
 
-func (b *bad) is(name string) bool { return b.name == name }
+func (b *defectiveStore) is(name string) bool { return b.name == name }
 
-func (b *bad) Append(ctx context.Context, id string, batch session.Batch) error {
+func (b *defectiveStore) Append(ctx context.Context, id string, batch session.Batch) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p, _ := b.Store.List(ctx, session.Query{ID: id})
@@ -148,7 +148,7 @@ func (b *bad) Append(ctx context.Context, id string, batch session.Batch) error 
 	return b.Store.Append(ctx, id, batch)
 }
 
-func (b *bad) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (b *defectiveStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	switch {
 	case b.is("ignores cancellation in reads"):
 		ctx = context.WithoutCancel(ctx)
@@ -176,7 +176,7 @@ func (b *bad) Read(ctx context.Context, id string, r session.Range) iter.Seq2[se
 	}
 }
 
-func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
+func (b *defectiveStore) List(ctx context.Context, q session.Query) (session.Page, error) {
 	asked := q
 	switch {
 	case b.is("shows worktrees"):
@@ -204,7 +204,7 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 	return p, err
 }
 
-func (b *bad) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+func (b *defectiveStore) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	if b.is("never busy") {
 		steal = func(session.Lease) bool { return true }
 	}
@@ -215,7 +215,7 @@ func (b *bad) Acquire(ctx context.Context, id string, l session.Lease, steal fun
 	return got, err
 }
 
-func (b *bad) Delete(ctx context.Context, id string) error {
+func (b *defectiveStore) Delete(ctx context.Context, id string) error {
 	switch {
 	case b.is("deletes nothing"):
 		return nil
@@ -240,7 +240,7 @@ func (b *bad) Delete(ctx context.Context, id string) error {
 	return b.Store.Delete(ctx, id)
 }
 
-func (b *bad) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+func (b *defectiveStore) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	switch {
 	case b.is("erases nothing"):
 		return nil
@@ -256,7 +256,7 @@ func (b *bad) Erase(ctx context.Context, id string, epoch int64, seqs []int64) e
 	return b.Store.Erase(ctx, id, epoch, seqs)
 }
 
-func (b *bad) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+func (b *defectiveStore) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		for head, err := range b.Store.Watch(ctx, id, after) {
 			if err != nil && b.is("watches on after the end") {

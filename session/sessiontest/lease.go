@@ -216,9 +216,9 @@ func testLeaseRace(e *env) {
 	wg.Wait()
 }
 
-// testLeaseLeft checks the remaining time of a lease: the store knows it from its own clock or a
-// lock, or does not know it at all. No decision depends on the times in the lease.
-func testLeaseLeft(e *env) {
+// testLeaseRemaining checks the remaining time of a lease: the store knows it from its own clock or
+// a lock, or does not know it at all. No decision depends on the times in the lease.
+func testLeaseRemaining(e *env) {
 	l := e.leaser()
 	left := func(what string) *time.Duration {
 		e.Helper()

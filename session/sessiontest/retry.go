@@ -18,11 +18,11 @@ func testRetriesAtOnce(e *env) {
 		if round == 0 { // the batch that creates a session too
 			n, r := opened("new", session.Opened{})
 			b = batch(0, append([]session.Record{r}, n.items(2)...)...)
-			e.together(12, func(i int) error { return clients[i%len(clients)].Append(e.ctx(), "new", b) })
+			e.runConcurrently(12, func(i int) error { return clients[i%len(clients)].Append(e.ctx(), "new", b) })
 			same(e, "new", e.read(e.store, "new", session.Range{}), n.all)
 			b = batch(w.epoch, w.all[1:]...)
 		}
-		e.together(12, func(i int) error { return clients[i%len(clients)].Append(e.ctx(), "s", b) })
+		e.runConcurrently(12, func(i int) error { return clients[i%len(clients)].Append(e.ctx(), "s", b) })
 		for _, s := range clients {
 			same(e, "read", e.read(s, "s", session.Range{}), w.all)
 			if m := e.meta(s, "s"); m.Head != w.seq || m.MessageCount != len(w.all)-1 {
@@ -32,8 +32,8 @@ func testRetriesAtOnce(e *env) {
 	}
 }
 
-// together runs n concurrent calls of f; all must succeed.
-func (e *env) together(n int, f func(i int) error) {
+// runConcurrently runs n concurrent calls of f; all must succeed.
+func (e *env) runConcurrently(n int, f func(i int) error) {
 	e.Helper()
 	var wg sync.WaitGroup
 	errs := make([]error, n)

@@ -63,7 +63,7 @@ func (f *finder) index() {
 // find searches and returns "session:seq" of each hit.
 func (f *finder) find(q session.Search) []string {
 	f.Helper()
-	return places(f.hits(q))
+	return hitStrings(f.hits(q))
 }
 
 func (f *finder) hits(q session.Search) *session.Hits {
@@ -75,7 +75,7 @@ func (f *finder) hits(q session.Search) *session.Hits {
 	return h
 }
 
-func places(h *session.Hits) []string {
+func hitStrings(h *session.Hits) []string {
 	var out []string
 	for _, hit := range h.Hits {
 		out = append(out, fmt.Sprintf("%s:%d", hit.Session, hit.Seq))
@@ -191,7 +191,7 @@ func testSearchLiteral(f *finder) {
 		if h, err := f.search.Search(f.ctx(), session.Search{Words: nothing}); err != nil {
 			want(f, "search for "+nothing, err, session.ErrInvalid)
 		} else if len(h.Hits) > 0 {
-			f.Fatalf("search for %q, which has no words, finds %v", nothing, places(h))
+			f.Fatalf("search for %q, which has no words, finds %v", nothing, hitStrings(h))
 		}
 	}
 }
@@ -287,7 +287,7 @@ func testSearchPages(f *finder) {
 				}
 				last = hit.Time
 			}
-			got = append(got, places(h)...)
+			got = append(got, hitStrings(h)...)
 			if q.After = h.Next; q.After == "" {
 				break
 			}
@@ -384,7 +384,7 @@ func testSearchFollows(f *finder) {
 	if h := f.hits(session.Search{Words: "needle"}); len(h.Hits) == 1 && h.NotIndexed == 0 {
 		f.Fatal("the index is out of date but does not report it")
 	}
-	f.together(4, func(int) error { return f.search.Index(f.ctx()) }) // at once
+	f.runConcurrently(4, func(int) error { return f.search.Index(f.ctx()) }) // at once
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "s:2", "s:3")
 	if h := f.hits(session.Search{Words: "needle"}); h.NotIndexed != 0 {

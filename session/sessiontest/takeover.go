@@ -112,7 +112,7 @@ func testTakeoverRace(e *env) {
 	if porcupine.CheckOperationsTimeout(leaseModel, h.ops, 20*time.Second) != porcupine.Ok {
 		e.Fatal("the history of takeovers and heads is not linearizable")
 	}
-	rising(e, e.read(e.store, "s", session.Range{After: 1}))
+	checkEpochsRise(e, e.read(e.store, "s", session.Range{After: 1}))
 }
 
 // takeoverClient is one client of the race.
@@ -182,9 +182,9 @@ func (t *takeoverClient) round(n int) bool {
 	return err == nil
 }
 
-// rising fails the test if an epoch at the start of an item is lower than the one before: a writer
-// must not write after it lost its lease.
-func rising(e *env, recs []session.Record) {
+// checkEpochsRise fails the test if an epoch at the start of an item is lower than the one before:
+// a writer must not write after it lost its lease.
+func checkEpochsRise(e *env, recs []session.Record) {
 	e.Helper()
 	var last int64
 	for _, r := range recs {
@@ -273,7 +273,7 @@ func testEpochs(e *env) {
 	}
 	d, deletes := session.As[session.Deleter](e.store)
 	for round := range 3 {
-		e.together(8, func(i int) error {
+		e.runConcurrently(8, func(i int) error {
 			for n := range e.few(6, 3) {
 				if err := take(stores[i%len(stores)], fmt.Sprint("s", (i+n)%4)); err != nil {
 					return err

@@ -26,10 +26,10 @@ func (d *unknownOutcomeStore) Append(ctx context.Context, id string, b session.B
 	return f(func() error { return d.Store.Append(context.WithoutCancel(ctx), id, b) })
 }
 
-// testDoubt makes appends return errors that do not show whether the append was carried out. Each
-// acknowledged batch must be stored exactly once, and the log and the store must have the same
-// records.
-func testDoubt(e *env) {
+// testUnknownOutcome makes appends return errors that do not show whether the append was carried
+// out. Each acknowledged batch must be stored exactly once, and the log and the store must have the
+// same records.
+func testUnknownOutcome(e *env) {
 	away := &session.Error{Op: "append", Err: session.ErrUnavailable}
 	store := &unknownOutcomeStore{Store: e.store}
 	l, err := session.New(store, nil).Create(e.ctx(), session.Opened{SessionID: "s"})

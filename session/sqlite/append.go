@@ -37,12 +37,12 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	}
 	err := s.write(ctx, "append", id, func(c *conn) error {
 		if b.Delta.Opened != nil {
-			return c.open(id, &b)
+			return c.create(id, &b)
 		}
 		return c.append(id, &b)
 	})
 	if err == nil {
-		s.board.Notify(id)
+		s.watchers.Notify(id)
 	}
 	return err
 }
@@ -107,8 +107,8 @@ func (c *conn) insert(num int64, records []session.Record) error {
 	return nil
 }
 
-// open creates a session with its first batch.
-func (c *conn) open(id string, b *session.Batch) error {
+// create creates a session with its first batch.
+func (c *conn) create(id string, b *session.Batch) error {
 	m, err := dialect.Create(c, id, b)
 	if err != nil || m == nil {
 		return err

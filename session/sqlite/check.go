@@ -14,7 +14,7 @@ func (s *Store) Check(ctx context.Context) error {
 	poison := s.writer.refuse()
 	s.writer.mu.Unlock()
 	if poison == nil {
-		poison = s.isReplaced()
+		poison = s.checkReplaced()
 	}
 	if poison != nil {
 		return s.named("check store", "", poison)

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// fault returns SQLite's error in err. Any other error of a transaction's step changed nothing,
-// and the transaction continues.
-func fault(err error) (*modernc.Error, bool) { return errors.AsType[*modernc.Error](err) }
+// sqliteError returns SQLite's error in err. Any other error of a transaction's step changed
+// nothing, and the transaction continues.
+func sqliteError(err error) (*modernc.Error, bool) { return errors.AsType[*modernc.Error](err) }
 
 // translate converts SQLite's errors to those of package session. It leaves other errors
 // unchanged.
 func (s *Store) translate(op, id string, err error) error {
-	e, ok := fault(err)
+	e, ok := sqliteError(err)
 	if !ok {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Store) translate(op, id string, err error) error {
 		switch {
 		case e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ, e.Code() == sqlite3.SQLITE_IOERR_CORRUPTFS:
 			return set(session.ErrCorrupt, s.path+": "+e.Error(), "holdfast sessions repair --all")
-		case ofWriting(e):
+		case isWriteError(e):
 			return set(session.ErrPoisoned, s.path+": "+e.Error(), s.poisonHint())
 		}
 	}
@@ -80,11 +80,11 @@ func isReadOnlyFS(err error) bool {
 // returns the error that every later write returns. If the disk was full, the content is known,
 // unless the sync failed.
 func (s *Store) poison(err error) error {
-	e, ok := fault(err)
+	e, ok := sqliteError(err)
 	switch {
 	case !ok:
 		return nil
-	case e.Code() == sqlite3.SQLITE_READONLY_DBMOVED, ofSyncing(e):
+	case e.Code() == sqlite3.SQLITE_READONLY_DBMOVED, isSyncError(e):
 		return s.poisoned(e.Error())
 	case e.Code()&0xff != sqlite3.SQLITE_IOERR:
 		return nil
@@ -95,12 +95,12 @@ func (s *Store) poison(err error) error {
 	return s.poisoned(e.Error())
 }
 
-func ofSyncing(e *modernc.Error) bool {
+func isSyncError(e *modernc.Error) bool {
 	return e.Code() == sqlite3.SQLITE_IOERR_FSYNC || e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC
 }
 
-// ofWriting reports whether the failed operation was a write.
-func ofWriting(e *modernc.Error) bool {
+// isWriteError reports whether the failed operation was a write.
+func isWriteError(e *modernc.Error) bool {
 	switch e.Code() {
 	case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_CLOSE,
 		sqlite3.SQLITE_IOERR_DELETE, sqlite3.SQLITE_IOERR_DELETE_NOENT,
@@ -108,19 +108,19 @@ func ofWriting(e *modernc.Error) bool {
 		sqlite3.SQLITE_IOERR_BEGIN_ATOMIC, sqlite3.SQLITE_IOERR_COMMIT_ATOMIC:
 		return true
 	}
-	return ofSyncing(e)
+	return isSyncError(e)
 }
 
-// isReplaced returns an error if the paths no longer lead to the files that SQLite has open:
+// checkReplaced returns an error if the paths no longer lead to the files that SQLite has open:
 // SQLite would continue to write to files that cannot be opened again.
-func (s *Store) isReplaced() error {
-	if err := s.replaced(s.path, s.file); err != nil || s.journal == nil {
+func (s *Store) checkReplaced() error {
+	if err := s.checkSameFile(s.path, s.file); err != nil || s.journal == nil {
 		return err
 	}
-	return s.replaced(s.path+"-wal", s.journal)
+	return s.checkSameFile(s.path+"-wal", s.journal)
 }
 
-func (s *Store) replaced(path string, was os.FileInfo) error {
+func (s *Store) checkSameFile(path string, was os.FileInfo) error {
 	if same, err := sameFile(path, was); err != nil {
 		return s.poisoned(err.Error())
 	} else if !same {
@@ -146,12 +146,12 @@ func (s *Store) poisonHint() string {
 }
 
 func isBusy(err error) bool {
-	e, ok := fault(err)
+	e, ok := sqliteError(err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 func isCorrupt(err error) bool {
-	e, ok := fault(err)
+	e, ok := sqliteError(err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT
 }
 

@@ -82,7 +82,7 @@ func build(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	err = c.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + setUp() + "COMMIT;")
+	err = c.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + setUpSQL() + "COMMIT;")
 	if err := errors.Join(err, c.close()); err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func build(f *os.File) error {
 	return f.Sync()
 }
 
-// admit checks that the file is a session store and writable, and sets it up if it is empty.
-func (s *Store) admit(c *conn) error {
+// setUp checks that the file is a session store and writable, and sets it up if it is empty.
+func (s *Store) setUp(c *conn) error {
 	app, err := c.pragma("application_id")
 	if err != nil {
 		return err
@@ -162,8 +162,8 @@ func (s *Store) foreign(what string) error {
 	}
 }
 
-// setUp returns the statements that make an empty file a session store, inside a transaction.
-func setUp() string {
+// setUpSQL returns the statements that make an empty file a session store, inside a transaction.
+func setUpSQL() string {
 	return schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, formatVersion)
 }
 
@@ -190,7 +190,7 @@ func (s *Store) adopt(c *conn) (err error) {
 		if asInt(tables[0]) != 0 {
 			return s.foreign("is a SQLite file of another program")
 		}
-		if err := c.script(setUp()); err != nil {
+		if err := c.script(setUpSQL()); err != nil {
 			return err
 		}
 	}

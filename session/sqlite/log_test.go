@@ -33,12 +33,12 @@ func open(t testing.TB, path string) *sqlite.Store {
 // fresh opens a new store.
 func fresh(t testing.TB) *sqlite.Store {
 	t.Helper()
-	return open(t, filepath.Join(memory(t), "sessions.db"))
+	return open(t, filepath.Join(memoryDir(t), "sessions.db"))
 }
 
-// memory returns a temporary folder, in memory where there is such a thing:
+// memoryDir returns a temporary folder, in memory where there is such a thing:
 // most tests do not ask about the medium, and need not wait for it.
-func memory(t testing.TB) string {
+func memoryDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "holdfast-*")
 	if err != nil {

@@ -102,7 +102,7 @@ func oldFile(t *testing.T) (path string, want map[string]session.Meta) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(memory(t), "old.db")
+	path = filepath.Join(memoryDir(t), "old.db")
 	raw(t, path, version1)
 	raw(t, path, copyToVersion1, s.Path())
 	raw(t, path, "PRAGMA journal_mode = WAL")
@@ -117,7 +117,7 @@ func oldFile(t *testing.T) (path string, want map[string]session.Meta) {
 
 func TestOpenMigratesVersion1(t *testing.T) {
 	path, want := oldFile(t)
-	migrates(t, path, want)
+	checkMigration(t, path, want)
 }
 
 func TestOpenMigratesVersion2(t *testing.T) {
@@ -126,7 +126,7 @@ func TestOpenMigratesVersion2(t *testing.T) {
 	for id, m := range want {
 		raw(t, path, "UPDATE sessions SET questions = ? WHERE id = ?", m.OpenApprovals, id)
 	}
-	migrates(t, path, want)
+	checkMigration(t, path, want)
 }
 
 func TestOpenMigratesVersion3(t *testing.T) {
@@ -138,11 +138,11 @@ func TestOpenMigratesVersion3(t *testing.T) {
 		want[id] = m
 		raw(t, path, "UPDATE sessions SET questions = ?, run = ?, owner = ? WHERE id = ?", m.OpenApprovals, m.Run, m.Owner, id)
 	}
-	migrates(t, path, want)
+	checkMigration(t, path, want)
 }
 
-// migrates opens a file of an older version.
-func migrates(t *testing.T, path string, want map[string]session.Meta) {
+// checkMigration opens a file of an older version.
+func checkMigration(t *testing.T, path string, want map[string]session.Meta) {
 	t.Helper()
 	for range 2 { // the second time there is nothing to do
 		s := open(t, path)
@@ -210,7 +210,7 @@ func TestMigrationHappensOnce(t *testing.T) {
 
 // A file that says version 1 and is damaged is refused and left as it is.
 func TestMigrationIsAllOrNothing(t *testing.T) {
-	path := filepath.Join(memory(t), "odd.db")
+	path := filepath.Join(memoryDir(t), "odd.db")
 	raw(t, path, strings.Replace(version1, "kind TEXT NOT NULL", "sort TEXT NOT NULL", 1))
 	if s, err := sqlite.Open(path, nil); err == nil {
 		s.Close()

@@ -78,7 +78,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 func BenchmarkRestore(b *testing.B) {
 	for _, turns := range []int{50, 250, 500} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
-			s := session.New(open(b, filepath.Join(memory(b), "sessions.db")), nil)
+			s := session.New(open(b, filepath.Join(memoryDir(b), "sessions.db")), nil)
 			worked(b, s, "s", turns)
 			m, err := s.Get(b.Context(), "s")
 			if err != nil {

@@ -26,16 +26,16 @@ type Options struct {
 // it.
 type Store struct {
 	*tables
-	leaving *tables // methods whose writes a power loss may undo
-	path    string
-	file    os.FileInfo
-	journal os.FileInfo // nil if the file did not exist when the store was opened
-	opt     Options
-	writer  writer
-	readers readers
-	holders *diskfile.LivenessLocks
-	board   *logwatch.Watchers
-	beneath time.Duration // see notifier; 0 means the default
+	unsyncedTables *tables // methods whose writes a power loss may undo
+	path           string
+	file           os.FileInfo
+	journal        os.FileInfo // nil if the file did not exist when the store was opened
+	opt            Options
+	writer         writer
+	readers        readers
+	holders        *diskfile.LivenessLocks
+	watchers       *logwatch.Watchers
+	pollInterval   time.Duration // see notifier; 0 means the default
 }
 
 // tables has the methods that the SQL stores share.
@@ -76,7 +76,7 @@ func Open(path string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, s.openError(err)
 	}
-	if err := s.admit(c); err != nil {
+	if err := s.setUp(c); err != nil {
 		c.close()
 		return nil, s.openError(err)
 	}
@@ -88,13 +88,13 @@ func Open(path string, o *Options) (*Store, error) {
 		c.close()
 		return nil, s.openError(err)
 	}
-	s.writer.init(c, s.poison, s.isReplaced)
-	s.readers.init(abs, s.opt.BusyTimeout, s.isReplaced)
+	s.writer.init(c, s.poison, s.checkReplaced)
+	s.readers.init(abs, s.opt.BusyTimeout, s.checkReplaced)
 	s.holders = diskfile.NewLivenessLocks(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
-	s.board = logwatch.New(s, s.newNotifier)
-	hooks := rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Notify(id) }}
+	s.watchers = logwatch.New(s, s.newNotifier)
+	hooks := rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.watchers.Notify(id) }}
 	s.tables = dialect.Tables(database{Store: s}, hooks)
-	s.leaving = dialect.Tables(database{s, true}, hooks)
+	s.unsyncedTables = dialect.Tables(database{s, true}, hooks)
 	return s, nil
 }
 
@@ -104,7 +104,7 @@ const holdersSuffix = "-holders"
 // Release implements [session.Leaser]. It does not wait for the disk: if the released lease
 // reappears after a power failure, its holder has ended.
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
-	return s.leaving.Release(ctx, id, l)
+	return s.unsyncedTables.Release(ctx, id, l)
 }
 
 // Path returns the absolute path of the file.
@@ -113,7 +113,7 @@ func (s *Store) Path() string { return s.path }
 // Close waits for writes in progress, checkpoints the journal if no other process has the file
 // open, and closes the file. Later calls do nothing.
 func (s *Store) Close() error {
-	s.board.Close()
+	s.watchers.Close()
 	s.readers.close()
 	defer s.holders.Close()
 	if err := s.writer.close(); err != nil {
@@ -126,7 +126,7 @@ func (s *Store) openError(err error) error {
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		return e
 	}
-	if _, ok := fault(err); ok {
+	if _, ok := sqliteError(err); ok {
 		return s.translate("open store", "", err)
 	}
 	out := &session.Error{Op: "open store", Err: err}

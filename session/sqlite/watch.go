@@ -29,22 +29,22 @@ const share = 20
 // elsewhere it polls ten times a second) and compares the watched heads when SQLite reports a
 // commit.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return s.board.Watch(ctx, id, after)
+	return s.watchers.Watch(ctx, id, after)
 }
 
 // notifier detects commits of other programs.
 type notifier struct {
-	s       *Store
-	beneath time.Duration
-	system  *fsnotify.Watcher // nil where there is none
+	s            *Store
+	pollInterval time.Duration
+	system       *fsnotify.Watcher // nil where there is none
 }
 
 // newNotifier starts file notifications, except on systems where that opens the file: closing it
 // would drop SQLite's locks.
 func (s *Store) newNotifier() logwatch.Notifier {
-	n := &notifier{s: s, beneath: s.beneath}
-	if n.beneath == 0 {
-		n.beneath = notifiedPoll
+	n := &notifier{s: s, pollInterval: s.pollInterval}
+	if n.pollInterval == 0 {
+		n.pollInterval = notifiedPoll
 	}
 	if runtime.GOOS == "linux" {
 		if w, err := fsnotify.NewWatcher(); err == nil {
@@ -56,7 +56,7 @@ func (s *Store) newNotifier() logwatch.Notifier {
 		}
 	}
 	if n.system == nil {
-		n.beneath = min(n.beneath, plainPoll)
+		n.pollInterval = min(n.pollInterval, plainPoll)
 	}
 	return n
 }
@@ -77,7 +77,7 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	}
 	look := headReader{s: n.s}
 	defer look.close()
-	pause := n.beneath
+	pause := n.pollInterval
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
@@ -93,14 +93,14 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 			pause = activePoll
 		case <-timer.C:
 			began := time.Now()
-			changed := look.all(b)
+			changed := look.checkAll(b)
 			switch {
 			case changed:
 				pause = max(activePoll, share*time.Since(began))
 			case pause < idlePoll:
 				pause *= 2
 			default:
-				pause = n.beneath
+				pause = n.pollInterval
 			}
 		}
 		timer.Reset(pause)
@@ -114,13 +114,13 @@ type headReader struct {
 	version int64
 }
 
-// all checks the watched sessions if there was a commit, and reports whether there was one.
-func (l *headReader) all(b *logwatch.Watchers) bool {
+// checkAll checks the watched sessions if there was a commit, and reports whether there was one.
+func (l *headReader) checkAll(b *logwatch.Watchers) bool {
 	ids := b.Watched()
 	if len(ids) == 0 {
 		return false
 	}
-	changed, err := l.look(b, ids)
+	changed, err := l.checkHeads(b, ids)
 	if err != nil { // a woken watcher gets the error, if there is one
 		l.close()
 		for _, id := range ids {
@@ -130,7 +130,7 @@ func (l *headReader) all(b *logwatch.Watchers) bool {
 	return changed
 }
 
-func (l *headReader) look(b *logwatch.Watchers, ids []string) (changed bool, err error) {
+func (l *headReader) checkHeads(b *logwatch.Watchers, ids []string) (changed bool, err error) {
 	if l.c == nil {
 		if l.c, err = dial(l.s.path, l.s.opt.BusyTimeout); err != nil {
 			return false, err

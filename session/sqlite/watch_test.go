@@ -27,7 +27,7 @@ func TestNotices(t *testing.T) {
 		stores[i] = s
 	}
 	here, there := stores[0], session.New(stores[1], nil)
-	here.beneath = time.Hour
+	here.pollInterval = time.Hour
 	l, err := there.Create(t.Context(), session.Opened{SessionID: "s"})
 	if err != nil {
 		t.Fatal(err)

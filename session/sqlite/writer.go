@@ -192,7 +192,7 @@ func (w *writer) transact(group []*job) error {
 		if j.err = j.run(w.conn); j.err == nil {
 			continue
 		}
-		if _, ok := fault(j.err); ok {
+		if _, ok := sqliteError(j.err); ok {
 			return w.rollback(j.err)
 		}
 	}

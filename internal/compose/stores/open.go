@@ -133,7 +133,7 @@ func mirrored(ctx context.Context, e *env.Env, ref Ref, store session.Store) (se
 // Wait returns how long runs wait for an unavailable store: HOLDFAST_STORE_WAIT, else the daemon's
 // setting, else five minutes.
 func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
-	d := retry.DefaultFor
+	d := retry.DefaultTimeout
 	if setting != nil {
 		d = *setting
 	}

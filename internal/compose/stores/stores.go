@@ -92,7 +92,7 @@ func wrapStore(ctx context.Context, e *env.Env, ref Ref, store session.Store, wi
 		o.AppendObserver = s.trail
 	}
 	if patient, ok := session.As[*retry.Store](store); ok {
-		o.AppendObserver = patient.WrapWitness(o.AppendObserver)
+		o.AppendObserver = patient.WrapObserver(o.AppendObserver)
 	}
 	if with.WrapWitness != nil {
 		o.AppendObserver = with.WrapWitness(o.AppendObserver)

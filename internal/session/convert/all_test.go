@@ -88,7 +88,7 @@ func TestGrowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		once := newSessions()
-		want := bring(t, once, src, nil)
+		want := importSource(t, once, src, nil)
 		lines := bytes.SplitAfter(whole, []byte("\n"))
 		s, grown := newSessions(), 0
 		for n := 2; n < len(lines)+2; n += 2 {
@@ -99,7 +99,7 @@ func TestGrowing(t *testing.T) {
 			if err := os.WriteFile(src.Path, part, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r := bring(t, s, src, nil)
+			r := importSource(t, s, src, nil)
 			if r.Status == convert.Skipped {
 				t.Fatalf("%s, %d lines: %v", src.Path, n, r.Warnings)
 			}
@@ -120,7 +120,7 @@ func TestGrowing(t *testing.T) {
 func TestSessionContinuedHere(t *testing.T) {
 	s := newSessions()
 	src := write(t, "rollout.jsonl", rollout)
-	r := bring(t, s, src, nil)
+	r := importSource(t, s, src, nil)
 	l, err := s.Load(t.Context(), r.Session, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestSessionContinuedHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewrite(t, src.Path, rollout+`{"type":"event_msg","payload":{"type":"x"}}`+"\n")
-	if r := bring(t, s, src, nil); r.Status != convert.Continued {
+	if r := importSource(t, s, src, nil); r.Status != convert.Continued {
 		t.Errorf("a title is no reason: %s %v", r.Status, r.Warnings)
 	}
 	log, err := s.Open(t.Context(), r.Session, nil)
@@ -143,7 +143,7 @@ func TestSessionContinuedHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewrite(t, src.Path, rollout+`{"type":"event_msg","payload":{"type":"x"}}`+"\n{}\n")
-	if r := bring(t, s, src, nil); r.Status != convert.Skipped || !strings.Contains(fmt.Sprint(r.Warnings), "was continued here") {
+	if r := importSource(t, s, src, nil); r.Status != convert.Skipped || !strings.Contains(fmt.Sprint(r.Warnings), "was continued here") {
 		t.Errorf("%s %v", r.Status, r.Warnings)
 	}
 }

@@ -86,7 +86,7 @@ func TestBlocksBecomeParts(t *testing.T) {
 	for _, tt := range contentBlocks {
 		s := newSessions()
 		file := fmt.Sprintf(`{"messages":[{"role":"user","content":"start"},{"role":%q,"content":[%s]}],"metadata":{"id":"x","cwd":"/w","model":"m","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"2026-01-01T00:00:00.000Z","messageCount":2}}`, tt.role, tt.block)
-		r := bring(t, s, write(t, "transcript.json", file), nil)
+		r := importSource(t, s, write(t, "transcript.json", file), nil)
 		if got := partStrings(t, s, r.Session); got != "text start | "+tt.want {
 			t.Errorf("%s\n is %s\nwant text start | %s", tt.block, got, tt.want)
 			continue
@@ -113,7 +113,7 @@ func TestResultsBecomeParts(t *testing.T) {
 	} {
 		s := newSessions()
 		file := fmt.Sprintf(`{"messages":[{"role":"user","content":"start"},{"role":"assistant","content":[%s]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"u",%s}]}],"metadata":{"id":"x"}}`, use, tt.result)
-		r := bring(t, s, write(t, "transcript.json", file), nil)
+		r := importSource(t, s, write(t, "transcript.json", file), nil)
 		if got, want := partStrings(t, s, r.Session), "text start | use u Bash {} | "+tt.want; got != want {
 			t.Errorf("%s\n is %s\nwant %s", tt.result, got, want)
 		}
@@ -131,7 +131,7 @@ func TestBlocksBetweenPrograms(t *testing.T) {
 		}
 		s := newSessions()
 		file := fmt.Sprintf(`{"messages":[{"role":"user","content":"start"},{"role":%q,"content":[%s]}],"metadata":{"id":"x"}}`, tt.role, tt.block)
-		r := bring(t, s, write(t, "transcript.json", file), nil)
+		r := importSource(t, s, write(t, "transcript.json", file), nil)
 		claude := export(t, s, r.Session, convert.Claude)
 		for line := range strings.Lines(string(claude)) {
 			if !json.Valid([]byte(line)) {
@@ -139,7 +139,7 @@ func TestBlocksBetweenPrograms(t *testing.T) {
 			}
 		}
 		again := newSessions()
-		back := bring(t, again, write(t, "x.jsonl", string(claude)), nil)
+		back := importSource(t, again, write(t, "x.jsonl", string(claude)), nil)
 		if got := partStrings(t, again, back.Session); got != "text start | "+tt.want {
 			t.Errorf("%s\nby way of Claude Code is %s\nwant %s\n%s", tt.block, got, tt.want, claude)
 		}

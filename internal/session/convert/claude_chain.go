@@ -28,9 +28,9 @@ func (c *claude) plan(warn func(int, string, ...any)) fileMeta {
 	for at >= 0 {
 		at = c.walk(at, warn)
 	}
-	c.siblings()
-	c.order(warn)
-	c.groups()
+	c.addSiblings()
+	c.checkOrder(warn)
+	c.linkGroups()
 	return c.f
 }
 
@@ -106,9 +106,9 @@ func (c *claude) previous(i int) int {
 	return -1
 }
 
-// siblings adds to the chain the lines of side branches that belong to one of its answers: lines of
-// the same message, and results of tools that ran in parallel.
-func (c *claude) siblings() {
+// addSiblings adds to the chain the lines of side branches that belong to one of its answers: lines
+// of the same message, and results of tools that ran in parallel.
+func (c *claude) addSiblings() {
 	messages := map[uint64]bool{}
 	for _, e := range c.entries {
 		if e.flags&onChain != 0 && e.flags&isAssistant != 0 && e.message != 0 {
@@ -129,9 +129,9 @@ func (c *claude) siblings() {
 	}
 }
 
-// order adds a warning if the lines in the file have another order than the chain. The items keep
-// the order of the file.
-func (c *claude) order(warn func(int, string, ...any)) {
+// checkOrder adds a warning if the lines in the file have another order than the chain. The items
+// keep the order of the file.
+func (c *claude) checkOrder(warn func(int, string, ...any)) {
 	for i, e := range c.entries {
 		if up, there := c.byID[e.parent]; there && e.flags&onChain != 0 && int(up) > i {
 			warn(i+1, "it precedes its parent in line %d: the order of the file was kept", up+1)
@@ -139,8 +139,8 @@ func (c *claude) order(warn func(int, string, ...any)) {
 	}
 }
 
-// groups links the lines of one answer: there is one line for each content block.
-func (c *claude) groups() {
+// linkGroups links the lines of one answer: there is one line for each content block.
+func (c *claude) linkGroups() {
 	last := -1
 	for i := range c.entries {
 		e := &c.entries[i]

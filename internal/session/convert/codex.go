@@ -212,5 +212,5 @@ func (c *codex) rolledBack(n int, turns int64, out *readerOutput) error {
 		return nil
 	}
 	c.items = c.items[:at]
-	return out.back(c.items[at-1].id)
+	return out.truncate(c.items[at-1].id)
 }

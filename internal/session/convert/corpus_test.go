@@ -22,7 +22,7 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 				}
 			}
 			s := newSessions()
-			r := bring(t, s, write(t, "transcript.json", strings.Join(lines, "\n")), nil)
+			r := importSource(t, s, write(t, "transcript.json", strings.Join(lines, "\n")), nil)
 			if got := itemStrings(t, s, r.Session); !strings.HasPrefix(got, "user:hello") {
 				t.Errorf("it reads %s", got)
 			}
@@ -31,7 +31,7 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 	written := func(t *testing.T, given string) map[string]any {
 		t.Helper()
 		s := newSessions()
-		r := bring(t, s, write(t, "transcript.json", given), nil)
+		r := importSource(t, s, write(t, "transcript.json", given), nil)
 		var doc struct {
 			Messages []map[string]any
 			Metadata map[string]any
@@ -63,7 +63,7 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 		},
 		"session_store-010": func(t *testing.T, _ corpus.Case) {
 			s := newSessions()
-			r := bring(t, s, write(t, "transcript.json", strings.ReplaceAll(openAgent, ".000Z", "Z")), nil)
+			r := importSource(t, s, write(t, "transcript.json", strings.ReplaceAll(openAgent, ".000Z", "Z")), nil)
 			m, err := s.Get(t.Context(), r.Session)
 			if err != nil || m.CreatedAt.Year() != 2026 {
 				t.Errorf("%+v: %v", m.CreatedAt, err)
@@ -76,7 +76,7 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 		"session_store-030": func(t *testing.T, _ corpus.Case) {
 			for _, messages := range []string{`"hi"`, `{"a":1}`, `["hi"]`, `[1]`} {
 				s := newSessions()
-				r := bring(t, s, write(t, "transcript.json", `{"messages":`+messages+`,"metadata":{"id":"x"}}`), nil)
+				r := importSource(t, s, write(t, "transcript.json", `{"messages":`+messages+`,"metadata":{"id":"x"}}`), nil)
 				if got := itemStrings(t, s, r.Session); got != "" {
 					t.Errorf("%s: it reads %s", messages, got)
 				}

@@ -35,11 +35,11 @@ func Export(ctx context.Context, w io.Writer, from *session.Sessions, id string,
 	x := &exporter{ctx: ctx, from: from, m: m, w: b}
 	switch f {
 	case JSONL:
-		err = x.records()
+		err = x.writeRecords()
 	case Text, Markdown, HTML:
-		err = x.people(f)
+		err = x.writeReadable(f)
 	case Claude, Codex, OpenAgentSDK:
-		err = x.foreign(f)
+		err = x.writeVendor(f)
 	default:
 		return &session.Error{Op: "export", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("cannot export to format %q", f), Hint: "use one of " + join(exportableFormats())}
 	}
@@ -56,7 +56,7 @@ type exporter struct {
 	w    *bufio.Writer
 }
 
-func (x *exporter) records() error {
+func (x *exporter) writeRecords() error {
 	var (
 		bad  error
 		line []byte
@@ -79,7 +79,7 @@ func (x *exporter) records() error {
 	return bad
 }
 
-func (x *exporter) people(f Format) error {
+func (x *exporter) writeReadable(f Format) error {
 	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
 	if err != nil {
 		return err
@@ -111,19 +111,19 @@ func (x *exporter) itemWriter(f Format, last originalLine) itemWriter {
 	return &openAgentWriter{w: x.w}
 }
 
-func (x *exporter) foreign(f Format) error {
+func (x *exporter) writeVendor(f Format) error {
 	o, err := x.origin(f)
 	if err != nil {
 		return err
 	}
 	if !o.same || f == OpenAgentSDK && o.added {
-		return x.written(f)
+		return x.writeAll(f)
 	}
-	last, err := x.again(f, &o)
+	last, err := x.writeOriginals(f, &o)
 	if err != nil || !o.added {
 		return err
 	}
-	return x.added(f, last)
+	return x.writeAdded(f, last)
 }
 
 // origin describes how much of a session is unchanged since the import.
@@ -159,8 +159,9 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 	return o, nil
 }
 
-// again writes the original lines in their order, and returns the last line that has a message.
-func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
+// writeOriginals writes the original lines in their order, and returns the last line that has a
+// message.
+func (x *exporter) writeOriginals(f Format, o *origin) (last originalLine, err error) {
 	var (
 		waiting lineHeap
 		next    = 1
@@ -210,8 +211,8 @@ func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
 	return last, nil
 }
 
-// added writes the items that were not imported.
-func (x *exporter) added(f Format, last originalLine) error {
+// writeAdded writes the items that were not imported.
+func (x *exporter) writeAdded(f Format, last originalLine) error {
 	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
 	if err != nil {
 		return err
@@ -232,8 +233,8 @@ func (x *exporter) added(f Format, last originalLine) error {
 	return nil
 }
 
-// written writes the whole transcript in the format f.
-func (x *exporter) written(f Format) error {
+// writeAll writes the whole transcript in the format f.
+func (x *exporter) writeAll(f Format) error {
 	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
 	if err != nil {
 		return err

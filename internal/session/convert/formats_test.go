@@ -35,7 +35,7 @@ func rewrite(t *testing.T, path, content string) {
 	}
 }
 
-func bring(t *testing.T, s *session.Sessions, src convert.Source, o *convert.Options) *convert.Report {
+func importSource(t *testing.T, s *session.Sessions, src convert.Source, o *convert.Options) *convert.Report {
 	t.Helper()
 	r, err := convert.Import(t.Context(), s, src, o)
 	if err != nil {
@@ -85,7 +85,7 @@ const rollout = `{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","
 func TestCodex(t *testing.T) {
 	s := newSessions()
 	src := write(t, "rollout-x.jsonl", rollout)
-	r := bring(t, s, src, nil)
+	r := importSource(t, s, src, nil)
 	const before = "context:<environment_context>\n</environment_context> | user:look | assistant:+c1 | tool:=c1 | assistant:+c2 | tool:=c2 | assistant:done"
 	if got := itemStrings(t, s, r.Session); r.Session != "0190aaaa-0000-7000-8000-000000000001" || got != before || len(r.Warnings) > 0 {
 		t.Fatalf("%s: %s\n%v", r.Session, got, r.Warnings)
@@ -103,24 +103,24 @@ func TestCodex(t *testing.T) {
 {"timestamp":"2026-01-01T00:01:01.000Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}
 `
 	rewrite(t, src.Path, longer)
-	if r := bring(t, s, src, nil); r.Status != convert.Continued || itemStrings(t, s, r.Session) != before {
+	if r := importSource(t, s, src, nil); r.Status != convert.Continued || itemStrings(t, s, r.Session) != before {
 		t.Errorf("%s: %s", r.Status, itemStrings(t, s, r.Session))
 	}
 	longer += `{"timestamp":"2026-01-01T00:02:00.000Z","type":"compacted","payload":{"message":"it was about files"}}
 {"timestamp":"2026-01-01T00:02:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
 `
 	rewrite(t, src.Path, longer)
-	if r := bring(t, s, src, nil); r.Status != convert.Continued || itemStrings(t, s, r.Session) != "user:it was about files | user:go on" {
+	if r := importSource(t, s, src, nil); r.Status != convert.Continued || itemStrings(t, s, r.Session) != "user:it was about files | user:go on" {
 		t.Errorf("%s: %s", r.Status, itemStrings(t, s, r.Session))
 	}
 	if got := export(t, s, r.Session, convert.Codex); string(got) != longer {
 		t.Errorf("exported as\n%s", got)
 	}
-	if r := bring(t, s, src, nil); r.Status != convert.Unchanged {
+	if r := importSource(t, s, src, nil); r.Status != convert.Unchanged {
 		t.Errorf("the third time: %s", r.Status)
 	}
 	rewrite(t, src.Path, strings.Replace(longer, "look", "LOOK", 1))
-	if r := bring(t, s, src, nil); r.Status != convert.Skipped || len(r.Warnings) != 1 {
+	if r := importSource(t, s, src, nil); r.Status != convert.Skipped || len(r.Warnings) != 1 {
 		t.Errorf("changed: %s %v", r.Status, r.Warnings)
 	}
 }
@@ -161,7 +161,7 @@ const openAgent = `{
 
 func TestOpenAgentSDK(t *testing.T) {
 	s := newSessions()
-	r := bring(t, s, write(t, "transcript.json", openAgent), nil)
+	r := importSource(t, s, write(t, "transcript.json", openAgent), nil)
 	if got := itemStrings(t, s, r.Session); r.Session != "my-session" || got != "user:hello | assistant:+t1 | tool:=t1" {
 		t.Fatalf("%s: %s", r.Session, got)
 	}
@@ -186,7 +186,7 @@ func TestOpenAgentSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newSessions()
-	r = bring(t, again, write(t, "transcript.json", string(export(t, s, r.Session, convert.OpenAgentSDK))), nil)
+	r = importSource(t, again, write(t, "transcript.json", string(export(t, s, r.Session, convert.OpenAgentSDK))), nil)
 	if got := itemStrings(t, again, r.Session); got != "user:hello | assistant:+t1 | tool:=t1 | user:more" {
 		t.Error(got)
 	}
@@ -196,14 +196,14 @@ func TestOpenAgentSDK(t *testing.T) {
 func TestBetweenFormats(t *testing.T) {
 	s := newSessions()
 	const want = "user:hello | assistant:+t1 | tool:=t1"
-	r := bring(t, s, write(t, "transcript.json", openAgent), nil)
+	r := importSource(t, s, write(t, "transcript.json", openAgent), nil)
 	for _, f := range []convert.Format{convert.Claude, convert.Codex, convert.OpenAgentSDK, convert.JSONL} {
 		again := newSessions()
 		name := "x.jsonl"
 		if f == convert.OpenAgentSDK {
 			name = "transcript.json"
 		}
-		got := bring(t, again, write(t, name, string(export(t, s, r.Session, f))), nil)
+		got := importSource(t, again, write(t, name, string(export(t, s, r.Session, f))), nil)
 		if got.Format != f || len(got.Warnings) > 0 || itemStrings(t, again, got.Session) != want {
 			t.Errorf("%s: read as %s: %s %v", f, got.Format, itemStrings(t, again, got.Session), got.Warnings)
 		}
@@ -213,7 +213,7 @@ func TestBetweenFormats(t *testing.T) {
 // Records keep everything, forks their parents; a file with one byte changed is refused.
 func TestRecords(t *testing.T) {
 	s := newSessions()
-	r := bring(t, s, write(t, "rollout.jsonl", rollout), nil)
+	r := importSource(t, s, write(t, "rollout.jsonl", rollout), nil)
 	if _, err := s.Fork(t.Context(), r.Session, &session.ForkOptions{ID: "fork"}); err != nil {
 		t.Fatal(err)
 	}
@@ -223,13 +223,13 @@ func TestRecords(t *testing.T) {
 	file := export(t, s, "fork", convert.JSONL)
 	again := newSessions()
 	src := write(t, "fork.jsonl", string(file))
-	if got := bring(t, again, src, nil); got.Session != "fork" || got.Status != convert.Imported {
+	if got := importSource(t, again, src, nil); got.Session != "fork" || got.Status != convert.Imported {
 		t.Fatalf("%+v", got)
 	}
 	if got := export(t, again, "fork", convert.JSONL); !bytes.Equal(got, file) {
 		t.Errorf("exported as\n%s\nwas\n%s", got, file)
 	}
-	if got := bring(t, again, src, nil); got.Status != convert.Unchanged {
+	if got := importSource(t, again, src, nil); got.Status != convert.Unchanged {
 		t.Errorf("the second time: %s", got.Status)
 	}
 	for i, bad := range []string{
@@ -261,7 +261,7 @@ func TestMasked(t *testing.T) {
 	s := newSessions()
 	file := strings.Replace(rollout, "a b", token, 1)
 	src := write(t, "rollout.jsonl", file)
-	r := bring(t, s, src, &convert.Options{Mask: mask})
+	r := importSource(t, s, src, &convert.Options{Mask: mask})
 	if r.Masked != 1 || bytes.Contains(export(t, s, r.Session, convert.JSONL), []byte(token)) {
 		t.Errorf("%d masked", r.Masked)
 	}
@@ -270,7 +270,7 @@ func TestMasked(t *testing.T) {
 		t.Errorf("exported as\n%s", got)
 	}
 	rewrite(t, src.Path, file+strings.Replace(rollout[strings.LastIndex(rollout[:len(rollout)-1], "\n")+1:], "ghost", "spirit", 1))
-	if r := bring(t, s, src, &convert.Options{Mask: mask}); r.Status != convert.Continued || r.Items != 0 || r.Lines != 1 {
+	if r := importSource(t, s, src, &convert.Options{Mask: mask}); r.Status != convert.Continued || r.Items != 0 || r.Lines != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -279,8 +279,8 @@ func TestMasked(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	src := write(t, "rollout.jsonl", rollout)
 	a, b := newSessions(), session.New(memory.New(), nil)
-	r := bring(t, a, src, nil)
-	bring(t, b, src, nil)
+	r := importSource(t, a, src, nil)
+	importSource(t, b, src, nil)
 	if !bytes.Equal(export(t, a, r.Session, convert.JSONL), export(t, b, r.Session, convert.JSONL)) {
 		t.Error("the records differ")
 	}
@@ -348,7 +348,7 @@ func TestInvalidDatesWarn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSessions()
-			r := bring(t, s, write(t, file.path, file.text), nil)
+			r := importSource(t, s, write(t, file.path, file.text), nil)
 			if !slices.ContainsFunc(r.Warnings, func(w convert.Warning) bool { return strings.Contains(w.Text, "date") }) {
 				t.Errorf("warnings: %+v", r.Warnings)
 			}
@@ -373,7 +373,7 @@ func TestDatesInTheFuture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSessions()
-			r := bring(t, s, write(t, file.path, file.text), &convert.Options{Clock: func() time.Time { return now }})
+			r := importSource(t, s, write(t, file.path, file.text), &convert.Options{Clock: func() time.Time { return now }})
 			if !slices.ContainsFunc(r.Warnings, func(w convert.Warning) bool { return strings.Contains(w.Text, "in the future") }) {
 				t.Errorf("warnings: %+v", r.Warnings)
 			}
@@ -391,7 +391,7 @@ func TestDatesInTheFuture(t *testing.T) {
 // The digest of Holdfast's own record covers its date, so the date cannot be replaced.
 func TestRecordsInFuture(t *testing.T) {
 	from, to := newSessions(), newSessions()
-	r := bring(t, from, write(t, "transcript.json", openAgent), nil)
+	r := importSource(t, from, write(t, "transcript.json", openAgent), nil)
 	src := write(t, "s.jsonl", string(export(t, from, r.Session, convert.JSONL)))
 	early := func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
 	_, err := convert.Import(t.Context(), to, src, &convert.Options{Clock: early})
@@ -414,7 +414,7 @@ func TestContentListOfStrings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSessions()
-			r := bring(t, s, write(t, file.path, file.text), nil)
+			r := importSource(t, s, write(t, file.path, file.text), nil)
 			l, err := s.Load(t.Context(), r.Session, nil)
 			if err != nil || len(l.Items) != 1 || l.Items[0].Text() != "hello\nyou" {
 				t.Errorf("%+v, %v", l.Items, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// nothing checks that a file was rejected and nothing was written.
-func nothing(t *testing.T, name, content string, src convert.Source, o *convert.Options) error {
+// importRejected checks that a file was rejected and nothing was written.
+func importRejected(t *testing.T, name, content string, src convert.Source, o *convert.Options) error {
 	t.Helper()
 	src.Path = filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(src.Path, []byte(content), 0o600); err != nil {
@@ -41,7 +41,7 @@ func TestSecretID(t *testing.T) {
 	}
 	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 	line := `{"type":"user","uuid":"11111111-1111-4111-8111-111111111111","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"x"}}`
-	err = nothing(t, token+".jsonl", line+"\n", convert.Source{Format: convert.Claude}, &convert.Options{Mask: mask})
+	err = importRejected(t, token+".jsonl", line+"\n", convert.Source{Format: convert.Claude}, &convert.Options{Mask: mask})
 	if e, ok := errors.AsType[*session.Error](err); !ok || !errors.Is(err, session.ErrInvalidID) || strings.Contains(e.Error(), token) {
 		t.Errorf("%v", err)
 	}
@@ -62,7 +62,7 @@ func TestSealedRecordNeedsKey(t *testing.T) {
 	}
 	add(1, record.KindOpened, `{"format":1,"session_id":"victim","created":"2026-01-01T00:00:00Z"}`, "")
 	add(2, session.KindItem, `{}`, `{"sealed":"AAAA","key":"k","delta":{"opened":{"format":1,"session_id":"evil","created":"2026-01-01T00:00:00Z","base":{"parent":"victim","seq":1,"digest":"`+prev.String()+`","messages":-5}}}}`)
-	if err := nothing(t, "x.jsonl", string(file), convert.Source{Format: convert.JSONL}, nil); !errors.Is(err, session.ErrCorrupt) {
+	if err := importRejected(t, "x.jsonl", string(file), convert.Source{Format: convert.JSONL}, nil); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("%v", err)
 	}
 }

@@ -105,9 +105,9 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 				return
 			}
 		}
-		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(named(p)))
+		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(partDescription(p)))
 	default:
-		if s := named(p); s != "" {
+		if s := partDescription(p); s != "" {
 			fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(s))
 		}
 	}

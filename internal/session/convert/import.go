@@ -111,31 +111,31 @@ type importer struct {
 	src Source
 	rep *Report
 
-	file   *os.File
-	reader reader
-	split  func(size int64) splitter
-	data   []byte // content of the file, if it is small enough
-	clean  []bool // lines that are JSON without white space; only for a small file
-	broken string // separator between the parts of the file: a line break, or "" for a transcript.json
-	seen   fileMeta
-	latest time.Time // the latest plausible date
-	size   int64     // number of bytes read from the file
-	count  int       // number of lines in these bytes
-	ended  bool      // the last of these lines has a line break
+	file      *os.File
+	reader    reader
+	split     func(size int64) splitter
+	data      []byte // content of the file, if it is small enough
+	clean     []bool // lines that are JSON without white space; only for a small file
+	separator string // separator between the parts of the file: a line break, or "" for a transcript.json
+	seen      fileMeta
+	latest    time.Time // the latest plausible date
+	size      int64     // number of bytes read from the file
+	count     int       // number of lines in these bytes
+	ended     bool      // the last of these lines has a line break
 
-	w    *writer
-	had  *priorImport // the data that an earlier import stored
-	sum  hash.Hash
-	read int64
-	n    int
-	at   time.Time      // time of the last item
-	made int            // number of items so far, in the order of the source
-	ids  []string       // ids of the items of the current transcript
-	left []originalLine // unmapped lines to be written together
-	leftBytes,
+	w        *writer
+	prior    *priorImport // the data that an earlier import stored
+	sum      hash.Hash
+	read     int64
+	n        int
+	at       time.Time      // time of the last item
+	made     int            // number of items so far, in the order of the source
+	ids      []string       // ids of the items of the current transcript
+	unmapped []originalLine // unmapped lines to be written together
+	unmappedBytes,
 	items, masked int
 	buf   []byte // encoded form of the item being written
-	stock *stringTable
+	table *stringTable
 }
 
 // splitter returns a file in parts.
@@ -198,21 +198,21 @@ func (in *importer) run() (err error) {
 		}
 	}
 	in.rep.Format = in.src.Format
-	in.split, in.broken = in.lines, "\n"
+	in.split, in.separator = in.lines, "\n"
 	switch in.src.Format {
 	case Claude:
 		in.reader = newClaude(in.src.Path)
 	case Codex:
 		in.reader = &codex{}
 	case OpenAgentSDK:
-		in.reader, in.broken = &openAgent{}, ""
+		in.reader, in.separator = &openAgent{}, ""
 		in.split = func(size int64) splitter { return newPieces(io.NewSectionReader(in.file, 0, size)) }
 	case JSONL:
-		return in.records()
+		return in.importRecords()
 	default:
 		return &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("cannot import format %q", in.src.Format), Hint: "use one of " + join(importableFormats())}
 	}
-	return in.foreign()
+	return in.importVendor()
 }
 
 func openRegular(path string) (*os.File, error) {
@@ -243,8 +243,8 @@ func (in *importer) lines(size int64) splitter {
 	return &s
 }
 
-// foreign imports another program's session.
-func (in *importer) foreign() error {
+// importVendor imports another program's session.
+func (in *importer) importVendor() error {
 	if err := in.index(); err != nil {
 		return err
 	}
@@ -256,13 +256,13 @@ func (in *importer) foreign() error {
 		in.rep.warn(0, "the file is empty")
 		return nil
 	}
-	if err := in.name(); err != nil {
+	if err := in.chooseID(); err != nil {
 		return err
 	}
 	if proceed, err := in.findPriorImport(); err != nil || !proceed {
 		return err
 	}
-	if in.had == nil {
+	if in.prior == nil {
 		if err := in.begin(); err != nil {
 			return err
 		}
@@ -271,8 +271,8 @@ func (in *importer) foreign() error {
 	return errors.Join(err, in.w.close())
 }
 
-// name chooses the session's id.
-func (in *importer) name() error {
+// chooseID chooses the session's id.
+func (in *importer) chooseID() error {
 	id := in.src.ID
 	if id == "" {
 		base := filepath.Base(in.src.Path)
@@ -313,13 +313,13 @@ func (in *importer) index() error {
 		}
 		in.progress(int64(len(raw)) / 2) // the other half is counted when the line is read again
 		line, clean := jsonOf(raw)
-		if in.broken != "" && !ended && line == nil && len(raw) > 0 {
+		if in.separator != "" && !ended && line == nil && len(raw) > 0 {
 			in.rep.warn(in.count+1, "the last line is incomplete: it will be imported when it is complete")
 			break
 		}
 		end += int64(len(raw))
 		if ended {
-			end += int64(len(in.broken))
+			end += int64(len(in.separator))
 		}
 		in.count++
 		in.ended = ended
@@ -327,7 +327,7 @@ func (in *importer) index() error {
 			in.clean = append(in.clean, clean)
 		}
 		in.reader.index(in.count, raw, line)
-		if in.broken != "" && line == nil && len(raw) > 0 && strings.TrimSpace(string(raw)) != "" {
+		if in.separator != "" && line == nil && len(raw) > 0 && strings.TrimSpace(string(raw)) != "" {
 			in.rep.warn(in.count, "the line is not JSON: it is stored but not sent to models")
 		}
 	}
@@ -343,9 +343,9 @@ func (in *importer) progress(n int64) {
 
 // transfer reads the file again and writes its items.
 func (in *importer) transfer() error {
-	in.sum, in.stock = sha256.New(), newStock()
+	in.sum, in.table = sha256.New(), newStringTable()
 	l := in.split(in.size)
-	out := newOut(in.item, in.addUnmapped, in.rep.warn)
+	out := newReaderOutput(in.item, in.addUnmapped, in.rep.warn)
 	out.cut = in.rolledBack
 	for in.n < in.count {
 		raw, ended, err := l.next()
@@ -359,8 +359,8 @@ func (in *importer) transfer() error {
 		in.sum.Write(raw)
 		in.read += int64(len(raw))
 		if ended {
-			in.sum.Write([]byte(in.broken))
-			in.read += int64(len(in.broken))
+			in.sum.Write([]byte(in.separator))
+			in.read += int64(len(in.separator))
 		}
 		in.progress(int64(len(raw)) - int64(len(raw))/2)
 		k := originalLine{n: in.n, raw: raw}

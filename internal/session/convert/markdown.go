@@ -64,7 +64,7 @@ func markdownPart(w *bufio.Writer, p transcript.Part) {
 	case transcript.Structured:
 		fence(w, "json", indented(p.Value))
 	default:
-		if s := named(p); s != "" {
+		if s := partDescription(p); s != "" {
 			fmt.Fprintf(w, "\n*%s*\n", inertLine(s))
 		}
 	}
@@ -239,8 +239,9 @@ func roleName(r transcript.Role) string {
 	return "System"
 }
 
-// named returns a description of a part that is not shown, or "" if readers do not need one.
-func named(p transcript.Part) string {
+// partDescription returns a description of a part that is not shown, or "" if readers do not need
+// one.
+func partDescription(p transcript.Part) string {
 	about := func(what, name, mime, uri string, data []byte) string {
 		list := []string{what}
 		for _, s := range []string{name, mime, uri} {

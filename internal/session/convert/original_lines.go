@@ -23,10 +23,10 @@ const importedEvent = "imported"
 
 // originalLine is an unchanged line of a source, without its line break.
 type originalLine struct {
-	n     int // counted from 1
-	raw   []byte
-	clean bool // known to be UTF-8 JSON without white space between its tokens
-	hid   bool // secrets in raw were masked
+	n      int // counted from 1
+	raw    []byte
+	clean  bool // known to be UTF-8 JSON without white space between its tokens
+	masked bool // secrets in raw were masked
 }
 
 // mask masks the secrets of a line that is not stored as JSON: inside the record, escapes or
@@ -44,14 +44,14 @@ func (k *originalLine) mask(mask *secret.Masker) {
 	to := jsonscan.ValueEnd(raw, from)
 	if valid, _ := check(raw[from:max(from, to)]); valid {
 		masked, found := mask.JSON(raw[from:to])
-		if k.hid = len(found) > 0; k.hid {
+		if k.masked = len(found) > 0; k.masked {
 			raw = slices.Concat(raw[:from], masked, raw[to:])
 		}
 	}
 	if text, found := mask.Text(string(raw)); len(found) > 0 {
-		k.hid, raw = true, []byte(text)
+		k.masked, raw = true, []byte(text)
 	}
-	if k.hid {
+	if k.masked {
 		k.raw = raw
 	}
 }

@@ -34,7 +34,7 @@ func (p *pairing) take(it *item) error {
 			return err
 		}
 	}
-	p.sort(it)
+	p.convertUnpaired(it)
 	answers, calls := it.answers(), it.calls()
 	if len(p.open) > 0 && !answers && !calls && len(p.waiting) < maxWaiting {
 		p.waiting = append(p.waiting, it)
@@ -64,8 +64,8 @@ func (p *pairing) take(it *item) error {
 	return p.flush()
 }
 
-// sort converts results without a use, and repeated uses, to custom parts.
-func (p *pairing) sort(it *item) {
+// convertUnpaired converts results without a use, and repeated uses, to custom parts.
+func (p *pairing) convertUnpaired(it *item) {
 	var answered []string
 	for i, q := range it.parts {
 		switch {

@@ -115,8 +115,8 @@ type segment struct {
 	w      *writer
 }
 
-// records imports Holdfast's own JSONL: every record unchanged.
-func (in *importer) records() error {
+// importRecords imports Holdfast's own JSONL: every record unchanged.
+func (in *importer) importRecords() error {
 	list, err := in.segments()
 	if err != nil || len(list) == 0 {
 		return err

@@ -19,16 +19,16 @@ const (
 
 // priorImport is what an earlier import of the source stored in the log.
 type priorImport struct {
-	meta    session.Meta
-	mapping vendorMapping
-	items   []heldItem // the imported items in their order, including rollbacks
-	lines   []uint64   // one bit for each stored line
-	foreign int64      // the first record that belongs to no import, or 0
-	parted  bool       // the source differs from the earlier import from here on
-	again   bool       // the transcript restarts with the next item
+	meta     session.Meta
+	mapping  vendorMapping
+	items    []importedItem // the imported items in their order, including rollbacks
+	lines    []uint64       // one bit for each stored line
+	foreign  int64          // the first record that belongs to no import, or 0
+	diverged bool           // the source differs from the earlier import from here on
+	again    bool           // the transcript restarts with the next item
 }
 
-type heldItem struct {
+type importedItem struct {
 	id    string
 	ident ident
 	again bool
@@ -93,7 +93,7 @@ func (in *importer) findPriorImport() (proceed bool, err error) {
 		in.rep.warn(0, "session %s was continued here since it was imported (record %d): the %d new bytes of the file were not imported", id, h.foreign, in.size-mapping.Bytes)
 		return false, nil
 	}
-	in.had, in.at = h, m.UpdatedAt
+	in.prior, in.at = h, m.UpdatedAt
 	in.w = &writer{ctx: in.ctx, to: in.to, id: id, dry: in.o.DryRun, head: m.Head, prev: m.HeadDigest, last: m.UpdatedAt}
 	in.rep.Status = Continued
 	return true, nil
@@ -161,7 +161,7 @@ func (h *priorImport) note(r *session.Record) bool {
 		if originalOf(item) == nil {
 			return false
 		}
-		h.items = append(h.items, heldItem{id: text(field(item, "id")), ident: identOf(headOf(item), again), again: again})
+		h.items = append(h.items, importedItem{id: text(field(item, "id")), ident: identOf(headOf(item), again), again: again})
 		return true
 	}
 	switch r.Kind {
@@ -171,10 +171,10 @@ func (h *priorImport) note(r *session.Record) bool {
 		by, cut := text(field(r.Payload, "by")), text(field(r.Payload, "cut"))
 		switch {
 		case by == byImport && cut != "":
-			h.items = append(h.items, heldItem{id: cut, ident: backTo(cut).ident(), back: true})
+			h.items = append(h.items, importedItem{id: cut, ident: backTo(cut).ident(), back: true})
 			return true
 		case by == byBranchChange && cut != "":
-			at := slices.IndexFunc(h.items, func(i heldItem) bool { return i.id == cut && !i.back })
+			at := slices.IndexFunc(h.items, func(i importedItem) bool { return i.id == cut && !i.back })
 			h.items = h.items[:at+1]
 			return at >= 0
 		case by == byImport:
@@ -214,11 +214,11 @@ func (in *importer) ident(it *item) ident {
 	return identOf(masked[len(`{"item":`):len(masked)-2], it.again)
 }
 
-// part ends the branch of an earlier import before the item with index at of the source. The items
-// of that branch from this index on are removed.
-func (in *importer) part(at int) error {
-	h := in.had
-	h.parted = true
+// endBranch ends the branch of an earlier import before the item with index at of the source. The
+// items of that branch from this index on are removed.
+func (in *importer) endBranch(at int) error {
+	h := in.prior
+	h.diverged = true
 	if at >= len(h.items) {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (in *importer) part(at int) error {
 }
 
 // transcriptOf lists the ids of the transcript that results from these items.
-func transcriptOf(items []heldItem) []string {
+func transcriptOf(items []importedItem) []string {
 	var ids []string
 	for _, it := range items {
 		switch {

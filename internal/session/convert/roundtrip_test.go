@@ -113,7 +113,7 @@ func TestFormatsCarryAConversation(t *testing.T) {
 				}
 				rewrite(t, src.Path, string(file))
 				again := newSessions()
-				r := bring(t, again, src, nil)
+				r := importSource(t, again, src, nil)
 				if r.Format != f || len(r.Warnings) > 0 {
 					rt.Fatalf("read as %s with %q:\n%s", r.Format, r.Warnings, file)
 				}

@@ -37,7 +37,7 @@ type tableEntry struct {
 	uses int
 }
 
-func newStock() *stringTable {
+func newStringTable() *stringTable {
 	return &stringTable{seed: maphash.MakeSeed(), long: map[uint64]*tableEntry{}}
 }
 

@@ -14,8 +14,8 @@ import (
 
 // The limits of one record of lines that became no item.
 const (
-	asideLines = 64
-	asideBytes = 128 << 10
+	unmappedBatchLines = 64
+	unmappedBatchBytes = 128 << 10
 )
 
 // begin makes the first record of a new session.
@@ -89,11 +89,11 @@ func (in *importer) item(it *item) error {
 	if it.time.After(in.at) {
 		in.at = it.time
 	}
-	if h := in.had; h != nil && !h.parted {
+	if h := in.prior; h != nil && !h.diverged {
 		if at < len(h.items) && h.items[at].ident == in.ident(it) {
 			return in.storeOriginals(it.kept)
 		}
-		if err := in.part(at); err != nil {
+		if err := in.endBranch(at); err != nil {
 			return err
 		}
 	}
@@ -103,13 +103,13 @@ func (in *importer) item(it *item) error {
 		in.note(k)
 	}
 	kind, head, tail := session.KindItem, `{"item":`, "}"
-	if it.again || in.had != nil && in.had.again {
-		if in.had != nil {
-			in.had.again = false
+	if it.again || in.prior != nil && in.prior.again {
+		if in.prior != nil {
+			in.prior.again = false
 		}
 		kind, head, tail = record.KindRewrite, `{"reason":"compaction","by":"`+byImport+`","items":[`, `],"messages":1}`
 	}
-	in.buf = it.append(append(in.buf[:0], head...), keep, in.stock)
+	in.buf = it.append(append(in.buf[:0], head...), keep, in.table)
 	in.buf = append(in.buf, tail...)
 	payload := in.mask(in.buf, len(keep), keep)
 	in.w.add(session.Draft{Kind: kind, Payload: bytes.Clone(payload)}, in.at)
@@ -123,7 +123,7 @@ func (in *importer) mask(payload []byte, lines int, keeps []originalLine) []byte
 		return payload
 	}
 	masked, found := in.o.Mask.JSON(payload)
-	if len(found) > 0 || slices.ContainsFunc(keeps, func(k originalLine) bool { return k.hid }) {
+	if len(found) > 0 || slices.ContainsFunc(keeps, func(k originalLine) bool { return k.masked }) {
 		in.masked += max(lines, 1)
 	}
 	return masked
@@ -135,11 +135,11 @@ func (in *importer) rolledBack(id string) error {
 	in.made++
 	it := backTo(id)
 	defer func() { in.ids = in.ids[:in.upTo(id)] }()
-	if h := in.had; h != nil && !h.parted {
+	if h := in.prior; h != nil && !h.diverged {
 		if at < len(h.items) && h.items[at].ident == in.ident(it) {
 			return nil
 		}
-		if err := in.part(at); err != nil {
+		if err := in.endBranch(at); err != nil {
 			return err
 		}
 	}
@@ -158,13 +158,13 @@ func (in *importer) cut(id, by string) error {
 // addUnmapped adds a line that became no item.
 func (in *importer) addUnmapped(k originalLine) error {
 	in.rep.UnmappedLines++
-	if in.had.has(k.n) {
+	if in.prior.has(k.n) {
 		return nil
 	}
 	in.note(k)
-	in.left = append(in.left, k)
-	in.leftBytes += len(k.raw)
-	if len(in.left) >= asideLines || in.leftBytes >= asideBytes {
+	in.unmapped = append(in.unmapped, k)
+	in.unmappedBytes += len(k.raw)
+	if len(in.unmapped) >= unmappedBatchLines || in.unmappedBytes >= unmappedBatchBytes {
 		in.writeUnmapped()
 	}
 	return nil
@@ -174,19 +174,19 @@ func (in *importer) addUnmapped(k originalLine) error {
 func (in *importer) storeOriginals(all []originalLine) error {
 	for _, k := range in.missing(all) {
 		in.note(k)
-		in.left = append(in.left, k)
-		in.leftBytes += len(k.raw)
+		in.unmapped = append(in.unmapped, k)
+		in.unmappedBytes += len(k.raw)
 	}
 	return nil
 }
 
 func (in *importer) missing(all []originalLine) []originalLine {
-	if in.had == nil {
+	if in.prior == nil {
 		return all
 	}
 	var list []originalLine
 	for _, k := range all {
-		if !in.had.has(k.n) {
+		if !in.prior.has(k.n) {
 			list = append(list, k)
 		}
 	}
@@ -196,20 +196,20 @@ func (in *importer) missing(all []originalLine) []originalLine {
 // note marks a line as stored.
 func (in *importer) note(k originalLine) {
 	in.rep.Lines++
-	if in.had != nil {
-		in.had.keep(k.n)
+	if in.prior != nil {
+		in.prior.keep(k.n)
 	}
 }
 
 // writeUnmapped writes the collected unmapped lines.
 func (in *importer) writeUnmapped() {
-	if len(in.left) == 0 {
+	if len(in.unmapped) == 0 {
 		return
 	}
-	d := unmappedDraft(in.src.Format, in.left)
-	d.Payload = in.mask(d.Payload, 1, in.left)
+	d := unmappedDraft(in.src.Format, in.unmapped)
+	d.Payload = in.mask(d.Payload, 1, in.unmapped)
 	in.w.add(d, in.at)
-	in.left, in.leftBytes = nil, 0
+	in.unmapped, in.unmappedBytes = nil, 0
 }
 
 // flush ends a batch with a record of how much of the source was read.
@@ -219,8 +219,8 @@ func (in *importer) flush() error {
 		Vendor: in.src.Format.vendor(), Session: in.seen.session, Format: in.src.Format, File: shortName(in.src.Path),
 		Bytes: in.read, Lines: in.n, Open: in.n == in.count && !in.ended, Masked: in.masked,
 	}
-	if in.had != nil {
-		m.Masked += in.had.mapping.Masked
+	if in.prior != nil {
+		m.Masked += in.prior.mapping.Masked
 	}
 	in.sum.Sum(m.SHA256[:0])
 	d, err := m.draft()
@@ -237,9 +237,9 @@ func (in *importer) flush() error {
 
 // finish writes the remaining records and the changed fields that session lists show.
 func (in *importer) finish() error {
-	if in.had != nil {
-		if !in.had.parted && in.made < len(in.had.items) {
-			if err := in.part(in.made); err != nil {
+	if in.prior != nil {
+		if !in.prior.diverged && in.made < len(in.prior.items) {
+			if err := in.endBranch(in.made); err != nil {
 				return err
 			}
 		}
@@ -247,13 +247,13 @@ func (in *importer) finish() error {
 			return err
 		}
 	}
-	in.w.until(in.clampTime(in.seen.updated, 0))
+	in.w.extendTo(in.clampTime(in.seen.updated, 0))
 	return in.flush()
 }
 
 // retitle updates the title, the summary and the tag.
 func (in *importer) retitle() error {
-	m, p, changed := in.had.meta, session.MetaPatch{}, false
+	m, p, changed := in.prior.meta, session.MetaPatch{}, false
 	for _, f := range []struct {
 		to  **string
 		now string

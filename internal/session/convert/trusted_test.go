@@ -53,7 +53,7 @@ func TestPermissionsInRecords(t *testing.T) {
 				if _, err := to.Get(t.Context(), "s"); !errors.Is(err, session.ErrNotFound) {
 					t.Errorf("something was written: %v", err)
 				}
-				bring(t, to, src, &convert.Options{Trusted: true})
+				importSource(t, to, src, &convert.Options{Trusted: true})
 			}
 		})
 	}

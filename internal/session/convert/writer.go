@@ -49,8 +49,8 @@ func (w *writer) add(d session.Draft, at time.Time) {
 	w.bytes += len(r.Payload)
 }
 
-// until sets a later time for the last record, and so for the session.
-func (w *writer) until(at time.Time) {
+// extendTo sets a later time for the last record, and so for the session.
+func (w *writer) extendTo(at time.Time) {
 	if len(w.recs) == 0 || !at.After(w.last) {
 		return
 	}

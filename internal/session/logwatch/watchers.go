@@ -42,7 +42,7 @@ type Watchers struct {
 
 	mu       sync.Mutex
 	notifier Notifier // set by the first watcher
-	places   map[string]*watchedSession
+	sessions map[string]*watchedSession
 	closed   bool
 }
 
@@ -60,7 +60,7 @@ const maxReads = 2
 // New returns the watchers of a store. The function start creates the notifier when the first
 // watcher starts; start may be nil.
 func New(store session.Store, start func() Notifier) *Watchers {
-	b := &Watchers{store: store, start: start, places: map[string]*watchedSession{}, reads: make(chan struct{}, maxReads)}
+	b := &Watchers{store: store, start: start, sessions: map[string]*watchedSession{}, reads: make(chan struct{}, maxReads)}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -78,7 +78,7 @@ func (b *Watchers) Close() {
 func (b *Watchers) Notify(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p := b.places[id]; p != nil {
+	if p := b.sessions[id]; p != nil {
 		p.notify()
 	}
 }
@@ -88,7 +88,7 @@ func (b *Watchers) Notify(id string) {
 func (b *Watchers) Observed(id string, head int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p := b.places[id]; p != nil && p.head != head {
+	if p := b.sessions[id]; p != nil && p.head != head {
 		p.head = head
 		p.notify()
 	}
@@ -98,7 +98,7 @@ func (b *Watchers) Observed(id string, head int64) {
 func (b *Watchers) Watched() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Collect(maps.Keys(b.places))
+	return slices.Collect(maps.Keys(b.sessions))
 }
 
 // notify wakes the waiting watchers. The caller must hold b.mu.
@@ -120,7 +120,7 @@ func (b *Watchers) Watch(ctx context.Context, id string, after int64) iter.Seq2[
 		var seen *session.Meta
 		for {
 			wake := b.next(p)
-			m, err := b.look(ctx, id, seen)
+			m, err := b.metaOf(ctx, id, seen)
 			if err != nil {
 				yield(0, err)
 				return
@@ -155,10 +155,10 @@ func (b *Watchers) enter(id string) (*watchedSession, error) {
 		b.notifier = b.start()
 		b.work.Go(func() { b.notifier.Run(b.ctx, b) })
 	}
-	p := b.places[id]
+	p := b.sessions[id]
 	if p == nil {
 		p = &watchedSession{wake: make(chan struct{})}
-		b.places[id] = p
+		b.sessions[id] = p
 		if b.notifier != nil {
 			b.notifier.Enter(id)
 		}
@@ -173,7 +173,7 @@ func (b *Watchers) remove(id string, p *watchedSession) {
 	if p.watchers--; p.watchers > 0 {
 		return
 	}
-	delete(b.places, id)
+	delete(b.sessions, id)
 	if b.notifier != nil {
 		b.notifier.Leave(id)
 	}
@@ -185,9 +185,9 @@ func (b *Watchers) next(p *watchedSession) <-chan struct{} {
 	return p.wake
 }
 
-// look returns the meta of a session. It returns ErrNotFound if the session is deleted or if
+// metaOf returns the meta of a session. It returns ErrNotFound if the session is deleted or if
 // another session now has the id; seen is the meta that was read before, or nil.
-func (b *Watchers) look(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
+func (b *Watchers) metaOf(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
 	select {
 	case b.reads <- struct{}{}:
 	case <-ctx.Done():

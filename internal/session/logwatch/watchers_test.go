@@ -37,21 +37,25 @@ func (l *listed) set(m session.Meta) {
 	l.metas[m.ID] = m
 }
 
-// noted is a notifier that writes down what it is told.
-type noted struct {
+// recordingNotifier is a notifier that records its calls.
+type recordingNotifier struct {
 	mu      sync.Mutex
 	entered []string
 	left    []string
 	ended   bool
 }
 
-func (n *noted) Run(ctx context.Context, _ *logwatch.Watchers) {
+func (n *recordingNotifier) Run(ctx context.Context, _ *logwatch.Watchers) {
 	<-ctx.Done()
 	n.ended = true
 }
 
-func (n *noted) Enter(id string) { n.mu.Lock(); n.entered = append(n.entered, id); n.mu.Unlock() }
-func (n *noted) Leave(id string) { n.mu.Lock(); n.left = append(n.left, id); n.mu.Unlock() }
+func (n *recordingNotifier) Enter(id string) {
+	n.mu.Lock()
+	n.entered = append(n.entered, id)
+	n.mu.Unlock()
+}
+func (n *recordingNotifier) Leave(id string) { n.mu.Lock(); n.left = append(n.left, id); n.mu.Unlock() }
 
 // follow collects what a watcher yields until it ends.
 func follow(ctx context.Context, b *logwatch.Watchers, id string, after int64) func() ([]int64, error) {
@@ -69,7 +73,7 @@ func follow(ctx context.Context, b *logwatch.Watchers, id string, after int64) f
 	return func() ([]int64, error) { <-done; return got, end }
 }
 
-func TestBoard(t *testing.T) {
+func TestWatchers(t *testing.T) {
 	born := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []struct {
 		name string
@@ -103,7 +107,7 @@ func TestBoard(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &listed{metas: map[string]session.Meta{"s": {ID: "s", Head: 3, CreatedAt: born}}}
-				n := &noted{}
+				n := &recordingNotifier{}
 				b := logwatch.New(s, func() logwatch.Notifier { return n })
 				first, second := follow(t.Context(), b, "s", 0), follow(t.Context(), b, "s", 2)
 				synctest.Wait()

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// meddled is a store in which something happens right after the first read of a session, or
-// right before the first append to one.
-type meddled struct {
+// interferingStore is a store in which something happens right after the first read of a session,
+// or right before the first append to one.
+type interferingStore struct {
 	session.Store
 	looked, appends string // of which session
 	then            func()
@@ -23,7 +23,7 @@ type meddled struct {
 }
 
 // happens does what is to happen, if it has not happened yet.
-func (m *meddled) happens() {
+func (m *interferingStore) happens() {
 	m.mu.Lock()
 	then := m.then
 	m.then = nil
@@ -33,9 +33,9 @@ func (m *meddled) happens() {
 	}
 }
 
-func (m *meddled) Unwrap() session.Store { return m.Store }
+func (m *interferingStore) Unwrap() session.Store { return m.Store }
 
-func (m *meddled) List(ctx context.Context, q session.Query) (session.Page, error) {
+func (m *interferingStore) List(ctx context.Context, q session.Query) (session.Page, error) {
 	p, err := m.Store.List(ctx, q)
 	if q.ID == m.looked && q.ID != "" {
 		m.happens()
@@ -43,7 +43,7 @@ func (m *meddled) List(ctx context.Context, q session.Query) (session.Page, erro
 	return p, err
 }
 
-func (m *meddled) Append(ctx context.Context, id string, b session.Batch) error {
+func (m *interferingStore) Append(ctx context.Context, id string, b session.Batch) error {
 	if id == m.appends {
 		m.happens()
 	}
@@ -77,7 +77,7 @@ func remove(t *testing.T, s session.Store, ids ...string) {
 // about to be kept for it.
 func TestLastForkDeletedMeanwhile(t *testing.T) {
 	first, second := memory.New(), memory.New()
-	primary := &meddled{Store: first}
+	primary := &interferingStore{Store: first}
 	m := behind(t, primary, second)
 	write(t, m, "s", "one")
 	if err := m.Flush(t.Context()); err != nil {
@@ -100,7 +100,7 @@ func TestLastForkDeletedMeanwhile(t *testing.T) {
 // shorter log is not damage.
 func TestTruncatedDuringCopy(t *testing.T) {
 	first, second := memory.New(), memory.New()
-	primary := &meddled{Store: first}
+	primary := &interferingStore{Store: first}
 	m := behind(t, primary, second)
 	write(t, first, "s", "one", "two", "three")
 	if _, err := session.New(first, nil).Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", ItemIndex: new(0)}); err != nil {
@@ -135,7 +135,7 @@ func TestOtherProcessDeletes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			one := behind(t, first, &meddled{Store: second, appends: appends, then: func() {
+			one := behind(t, first, &interferingStore{Store: second, appends: appends, then: func() {
 				remove(t, other, ids...)
 				_ = other.Flush(t.Context()) // the copy may be busy
 			}})
@@ -155,7 +155,7 @@ func TestRecreatedDuringCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := memory.New(), memory.New()
 		write(t, first, "s", "the first one")
-		primary, later := &meddled{Store: first}, &meddled{Store: second, appends: "s"}
+		primary, later := &interferingStore{Store: first}, &interferingStore{Store: second, appends: "s"}
 		var m *mirror.Store
 		made, flushed := make(chan struct{}), make(chan error)
 		later.then = func() { // it has been read, and is not there yet

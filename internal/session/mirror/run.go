@@ -40,11 +40,11 @@ func (s *Store) mark(id string, change func(*task)) {
 		change(t)
 	}
 	s.mu.Unlock()
-	s.wakeShipper()
+	s.wakeReplication()
 }
 
-// wakeShipper wakes the replicating goroutine.
-func (s *Store) wakeShipper() {
+// wakeReplication wakes the replicating goroutine.
+func (s *Store) wakeReplication() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -88,8 +88,8 @@ func (s *Store) pass(ctx context.Context) time.Time {
 	defer s.mu.Unlock()
 	if !waiting {
 		s.round++
-		close(s.turn)
-		s.turn = make(chan struct{})
+		close(s.attempted)
+		s.attempted = make(chan struct{})
 	}
 	return s.next()
 }
@@ -335,7 +335,7 @@ func (s *Store) compare(ctx context.Context) error {
 		}
 		delete(copies, m.ID)
 	}
-	orphans, err := s.orphans(ctx, copies, len(here.Sessions) > 0)
+	orphans, err := s.handleOrphans(ctx, copies, len(here.Sessions) > 0)
 	if err != nil {
 		return err
 	}
@@ -349,9 +349,9 @@ func (s *Store) compare(ctx context.Context) error {
 	return nil
 }
 
-// orphans handles sessions that the primary does not list: a session that the primary keeps for its
-// forks is replicated as a deleted session, and any other one is deleted or counted.
-func (s *Store) orphans(ctx context.Context, copies map[string]session.Meta, some bool) (n int, err error) {
+// handleOrphans handles sessions that the primary does not list: a session that the primary keeps
+// for its forks is replicated as a deleted session, and any other one is deleted or counted.
+func (s *Store) handleOrphans(ctx context.Context, copies map[string]session.Meta, some bool) (n int, err error) {
 	for id := range copies {
 		m, err := s.find(ctx, s.primary, id)
 		switch {

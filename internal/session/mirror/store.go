@@ -38,12 +38,12 @@ type Store struct {
 	primary, secondary session.Store
 	opt                Options
 
-	mu     sync.Mutex
-	work   map[string]*task
-	status Status
-	round  int64         // number of attempts so far; Flush waits for a later attempt
-	turn   chan struct{} // closed and replaced after each attempt
-	closed bool
+	mu        sync.Mutex
+	work      map[string]*task
+	status    Status
+	round     int64         // number of attempts so far; Flush waits for a later attempt
+	attempted chan struct{} // closed and replaced after each attempt
+	closed    bool
 
 	compared  bool          // the heads were compared since the start
 	compareAt time.Time     // time of the next comparison
@@ -64,7 +64,7 @@ func New(primary, secondary session.Store, o *Options) (*Store, error) {
 		return nil, &session.Error{Op: "mirror", Err: session.ErrInvalid, Detail: "two different stores are required", Hint: "use another store as the secondary"}
 	}
 	s := &Store{
-		primary: primary, secondary: secondary, work: map[string]*task{}, turn: make(chan struct{}),
+		primary: primary, secondary: secondary, work: map[string]*task{}, attempted: make(chan struct{}),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if o != nil {
@@ -107,10 +107,10 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 	s.resume = time.Time{}
 	s.mu.Unlock()
-	s.wakeShipper()
+	s.wakeReplication()
 	for {
 		s.mu.Lock()
-		turn, left, sessionErr := s.turn, s.leftSince(from), s.ownError()
+		turn, left, sessionErr := s.attempted, s.leftSince(from), s.ownError()
 		failed, closed := s.status.Err, s.closed
 		s.mu.Unlock()
 		switch {
@@ -169,8 +169,8 @@ func (s *Store) close() error {
 	s.cancel()
 	<-s.done
 	s.mu.Lock()
-	close(s.turn) // wakes Flush
-	s.turn = make(chan struct{})
+	close(s.attempted) // wakes Flush
+	s.attempted = make(chan struct{})
 	s.mu.Unlock()
 	if err != nil {
 		err = &session.Error{Op: "close mirror", Err: err, Detail: "the secondary is not up to date", Hint: "open the mirror again; it then catches up"}

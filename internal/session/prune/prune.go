@@ -53,7 +53,7 @@ func Find(ctx context.Context, s *session.Sessions, o Options) ([]Session, error
 		if m.Owner != "" && present[m.Owner] || !o.old(&m) {
 			continue
 		}
-		kept, err := o.needed(ctx, s, &m)
+		kept, err := o.familyKeepReason(ctx, s, &m)
 		if err != nil {
 			return nil, err
 		}
@@ -70,9 +70,9 @@ func (o *Options) old(m *session.Meta) bool {
 	return err == nil && at.Before(o.Before)
 }
 
-// needed returns why an old session is kept, or "". A session that works for the old session's run
-// is removed together with it, so it can also be the reason to keep it.
-func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
+// familyKeepReason returns why an old session is kept, or "". A session that works for the old
+// session's run is removed together with it, so it can also be the reason to keep it.
+func (o *Options) familyKeepReason(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
 	why, err := o.keepReason(ctx, s, m)
 	if err != nil || why != "" {
 		return why, err
@@ -132,7 +132,7 @@ func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) er
 		p.KeptReason = "it was changed meanwhile"
 		return nil
 	}
-	if p.KeptReason, err = o.needed(ctx, s, &m); err != nil || p.KeptReason != "" {
+	if p.KeptReason, err = o.familyKeepReason(ctx, s, &m); err != nil || p.KeptReason != "" {
 		return err
 	}
 	if o.Empty {

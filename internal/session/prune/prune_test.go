@@ -19,7 +19,7 @@ type pruneEnv struct {
 	sessions *session.Sessions
 }
 
-func newAttic(t *testing.T) *pruneEnv {
+func newPruneEnv(t *testing.T) *pruneEnv {
 	a := &pruneEnv{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	a.sessions = session.New(memory.New(), &session.Options{Clock: func() time.Time { return a.now }})
 	return a
@@ -74,7 +74,7 @@ func (a *pruneEnv) prune(o prune.Options) map[string]string {
 }
 
 func TestPrune(t *testing.T) {
-	a := newAttic(t)
+	a := newPruneEnv(t)
 	a.old(session.Opened{SessionID: "plain", Project: "p"})
 	a.old(session.Opened{SessionID: "tagged", Tag: "keep"})
 	a.old(session.Opened{SessionID: "run"})
@@ -144,7 +144,7 @@ func TestPrune(t *testing.T) {
 
 // The session is opened between Find and Remove.
 func TestPruneOpenedMeanwhile(t *testing.T) {
-	a := newAttic(t)
+	a := newPruneEnv(t)
 	a.old(session.Opened{SessionID: "s"})
 	o := prune.Options{Before: a.now.Add(time.Hour)}
 	list, err := prune.Find(t.Context(), a.sessions, o)
@@ -168,7 +168,7 @@ func TestPruneOpenedMeanwhile(t *testing.T) {
 
 // Between Find and Remove a session is resumed, or restored from the trash.
 func TestPruneChangedMeanwhile(t *testing.T) {
-	a := newAttic(t)
+	a := newPruneEnv(t)
 	a.old(session.Opened{SessionID: "s"})
 	find := func(o prune.Options) *prune.Session {
 		t.Helper()
@@ -210,7 +210,7 @@ func TestPruneChangedMeanwhile(t *testing.T) {
 
 // An old run stays, all of it, while one that works for it is at work, waits or is young.
 func TestPruneFamily(t *testing.T) {
-	a := newAttic(t)
+	a := newPruneEnv(t)
 	for _, id := range []string{"busy", "asks", "young"} {
 		a.old(session.Opened{SessionID: id})
 	}
@@ -241,7 +241,7 @@ func TestPruneFamily(t *testing.T) {
 
 // A session that works for one that works for a session is removed with that session.
 func TestFamilyGenerations(t *testing.T) {
-	a := newAttic(t)
+	a := newPruneEnv(t)
 	for _, o := range []session.Opened{
 		{SessionID: "top"}, {SessionID: "child", Owner: "top"}, {SessionID: "grandchild", Owner: "child"}, {SessionID: "other"},
 	} {

@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// WrapWitness returns an observer that retries the calls of w in the same way as appends. With
+// WrapObserver returns an observer that retries the calls of w in the same way as appends. With
 // [Options.RetryFull], it also retries while the disk of w has no space left. Repeating a call is
 // safe.
-func (s *Store) WrapWitness(w session.AppendObserver) session.AppendObserver {
+func (s *Store) WrapObserver(w session.AppendObserver) session.AppendObserver {
 	if w == nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s *Store) do(ctx context.Context, c call, f func(ctx context.Context) erro
 	c.begin()
 	for {
 		attempt, stop := c.attempt()
-		err := c.name(attempt, f(attempt))
+		err := c.convertTimeout(attempt, f(attempt))
 		stop()
 		if !c.retry(err) {
 			return err
@@ -46,15 +46,15 @@ func (c *call) begin() { c.until, c.pause = time.Now().Add(c.patience()), firstP
 // attempt returns the context of one try and its cancel function.
 func (c *call) attempt() (context.Context, context.CancelFunc) {
 	c.began = time.Now()
-	d := c.bound()
+	d := c.maxTryTime()
 	if d < 0 {
 		return c.ctx, func() {}
 	}
 	return context.WithTimeoutCause(c.ctx, d, errSlow)
 }
 
-// bound returns the maximum time of a try; less than 0 means no limit.
-func (c *call) bound() time.Duration {
+// maxTryTime returns the maximum time of a try; less than 0 means no limit.
+func (c *call) maxTryTime() time.Duration {
 	d := c.s.opt.Attempt
 	if d < 0 {
 		return d
@@ -65,9 +65,9 @@ func (c *call) bound() time.Duration {
 // shortest is the minimum time of a try.
 const shortest = time.Second
 
-// name converts the timeout of an attempt to an ErrUnavailable.
-func (c *call) name(attempt context.Context, err error) error {
-	if err == nil || c.ctx.Err() != nil || !errors.Is(context.Cause(attempt), errSlow) || c.s.away(err, c.write) {
+// convertTimeout converts the timeout of an attempt to an ErrUnavailable.
+func (c *call) convertTimeout(attempt context.Context, err error) error {
+	if err == nil || c.ctx.Err() != nil || !errors.Is(context.Cause(attempt), errSlow) || c.s.isOutage(err, c.write) {
 		return err
 	}
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -82,7 +82,7 @@ func (c *call) name(attempt context.Context, err error) error {
 // retry handles the end of a try, and reports whether to try again; if so, after a pause.
 func (c *call) retry(err error) bool {
 	s := c.s
-	if !s.away(err, c.write) {
+	if !s.isOutage(err, c.write) {
 		if err == nil {
 			s.state.answered(c.write)
 		}
@@ -122,9 +122,9 @@ func (c *call) sleep(d time.Duration) bool {
 	return false
 }
 
-// away reports whether an error means that the store is unavailable and that a retry may succeed. A
-// store that accepted writes and is now read-only is failing over.
-func (s *Store) away(err error, write bool) bool {
+// isOutage reports whether an error means that the store is unavailable and that a retry may
+// succeed. A store that accepted writes and is now read-only is failing over.
+func (s *Store) isOutage(err error, write bool) bool {
 	switch {
 	case err == nil:
 		return false

@@ -39,7 +39,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 		r := r // each range over the sequence starts again from r
 		for {
 			err, ended := s.readOnce(&c, &r, yield)
-			if ended || err == nil && c.done() {
+			if ended || err == nil && c.noteEnd() {
 				return
 			}
 			if !c.retry(err) {
@@ -50,8 +50,8 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// done notes that the read reached its end.
-func (c *call) done() bool {
+// noteEnd notes that the read reached its end.
+func (c *call) noteEnd() bool {
 	c.s.state.answered(false)
 	return true
 }
@@ -62,7 +62,7 @@ func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, e
 	ctx, watch := c.watched()
 	defer watch.stop()
 	for rec, err := range s.inner.Read(ctx, c.id, *r) {
-		if err = c.name(ctx, err); s.away(err, false) {
+		if err = c.convertTimeout(ctx, err); s.isOutage(err, false) {
 			return err, false
 		}
 		watch.pause()
@@ -125,7 +125,7 @@ func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (
 	defer stop()
 	for h, err := range logwatch.WatchUntil(ctx, s.ctx, s.inner, c.id, after) {
 		switch {
-		case s.away(err, false):
+		case s.isOutage(err, false):
 			return head, err, true
 		case err != nil && errors.Is(context.Cause(ctx), errSlow): // the caller or the store may end at the same time: the next try shows it
 			return head, nil, true
@@ -148,7 +148,7 @@ type stopwatch struct {
 
 func (c *call) watched() (context.Context, *stopwatch) {
 	c.began = time.Now()
-	w := &stopwatch{d: c.bound()}
+	w := &stopwatch{d: c.maxTryTime()}
 	if w.d < 0 {
 		return c.ctx, w
 	}

@@ -12,7 +12,7 @@ import (
 // Options are the options of [New]. The zero value works.
 type Options struct {
 	// Timeout is the maximum time for which a call is retried while the store is unavailable;
-	// default [DefaultFor]. Less than 0 means no retry.
+	// default [DefaultTimeout]. Less than 0 means no retry.
 	Timeout time.Duration
 	// Attempt is the timeout of one try, which detects a server that accepts a connection but does
 	// not answer. For an append, the timeout is one second longer per megabyte. Default 15 s; less
@@ -25,9 +25,9 @@ type Options struct {
 	Changed func(err error, after time.Duration)
 }
 
-// DefaultFor is the default time for which a call is retried. It is longer than a failover or a
+// DefaultTimeout is the default time for which a call is retried. It is longer than a failover or a
 // restart of a server takes.
-const DefaultFor = 5 * time.Minute
+const DefaultTimeout = 5 * time.Minute
 
 const (
 	defaultAttempt = 15 * time.Second
@@ -62,7 +62,7 @@ func New(inner session.Store, o *Options) *Store {
 		s.opt = *o
 	}
 	if s.opt.Timeout == 0 {
-		s.opt.Timeout = DefaultFor
+		s.opt.Timeout = DefaultTimeout
 	}
 	if s.opt.Attempt == 0 {
 		s.opt.Attempt = defaultAttempt

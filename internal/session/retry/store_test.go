@@ -111,8 +111,8 @@ func item(text string) session.Draft {
 		false, nil)
 }
 
-// world is a store that can go away, and a log in it.
-func world(t *testing.T, o *Options) (*broken, *Store, *session.Log) {
+// newTestLog returns a store that can go away, and a log in it.
+func newTestLog(t *testing.T, o *Options) (*broken, *Store, *session.Log) {
 	t.Helper()
 	b := &broken{Store: memory.New()}
 	s := New(b, o)
@@ -155,7 +155,7 @@ func TestAppendWaits(t *testing.T) {
 					defer mu.Unlock()
 					told = append(told, fmt.Sprint(err != nil, after >= 100*time.Second))
 				}
-				b, s, l := world(t, &c.o)
+				b, s, l := newTestLog(t, &c.o)
 				defer l.Close()
 				b.late = c.late
 				b.set(func(string) error { return c.err })
@@ -190,7 +190,7 @@ func TestAppendWaits(t *testing.T) {
 // A permanent error is not retried, nor is a store that never accepted a write.
 func TestPermanentErrorFailsAtOnce(t *testing.T) {
 	for _, err := range []error{session.ErrConflict, session.ErrFenced, session.ErrFull, session.ErrPoisoned, session.ErrClosed, io.EOF} {
-		b, _, l := world(t, nil)
+		b, _, l := newTestLog(t, nil)
 		b.set(func(string) error { return err })
 		before := b.calls
 		if _, got := l.Append(t.Context(), item("a")); !errors.Is(got, err) {
@@ -216,8 +216,8 @@ func TestWaitEnds(t *testing.T) {
 		after time.Duration
 		want  error
 	}{
-		{"its time is over", errAway, nil, DefaultFor, session.ErrUnavailable},
-		{"it hangs and its time is over", errHangs, nil, DefaultFor, session.ErrUnavailable},
+		{"its time is over", errAway, nil, DefaultTimeout, session.ErrUnavailable},
+		{"it hangs and its time is over", errHangs, nil, DefaultTimeout, session.ErrUnavailable},
 		{"within", errAway, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return Within(Within(ctx, 2*time.Second), time.Hour), func() {}
 		}, 2 * time.Second, session.ErrUnavailable},
@@ -235,7 +235,7 @@ func TestWaitEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, s, l := world(t, nil)
+				b, s, l := newTestLog(t, nil)
 				defer l.Close()
 				defer b.set(nil)
 				b.set(func(string) error { return c.err })
@@ -261,7 +261,7 @@ func TestWaitEnds(t *testing.T) {
 // GiveUp ends the waiting.
 func TestGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, s, l := world(t, nil)
+		b, s, l := newTestLog(t, nil)
 		defer l.Close()
 		defer b.set(nil)
 		b.set(func(string) error { return errAway })
@@ -291,7 +291,7 @@ func TestReadContinues(t *testing.T) {
 	} {
 		for _, fails := range []error{errAway, errHangs} {
 			synctest.Test(t, func(t *testing.T) {
-				b, s, l := world(t, nil)
+				b, s, l := newTestLog(t, nil)
 				defer l.Close()
 				for i := range 6 {
 					if _, err := l.Append(t.Context(), item(fmt.Sprint(i))); err != nil {
@@ -350,7 +350,7 @@ func TestAcquireAnswerLost(t *testing.T) {
 // Check tells of writes that fail while reads succeed.
 func TestCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, s, l := world(t, &Options{RetryFull: true})
+		b, s, l := newTestLog(t, &Options{RetryFull: true})
 		defer l.Close()
 		if err := s.Check(t.Context()); err != nil {
 			t.Fatal(err)

@@ -44,9 +44,9 @@ const (
 	advancePatch    = `,
   title = coalesce(?, title), summary = coalesce(?, summary), tag = coalesce(?, tag),
   cwd = coalesce(?, cwd), project = coalesce(?, project), git_branch = coalesce(?, git_branch)`
-	advanceAsking = `, questions = questions + ?`
-	advanceRun    = `, run = ?`
-	advanceTrash  = `, trashed = ?`
+	advanceApprovals = `, questions = questions + ?`
+	advanceRun       = `, run = ?`
+	advanceTrash     = `, trashed = ?`
 )
 
 // Advance starts the statement that changes a session's row as [session.Meta.Apply] does: an
@@ -73,7 +73,7 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 		}
 	}
 	if b.OpenApprovals != 0 {
-		s.Add(advanceAsking, int64(b.OpenApprovals))
+		s.Add(advanceApprovals, int64(b.OpenApprovals))
 	}
 	if b.Run != "" {
 		s.Add(advanceRun, b.Run)

@@ -43,8 +43,8 @@ func ParseCursor(text string) (c Cursor, err error) {
 }
 
 const (
-	staleSQL       = ` AND (updated_ms, created_ms, created_ns, id) < (?, ?, ?, ?)`
-	behindExpanded = ` AND updated_ms <= ? AND (updated_ms < ? OR created_ms < ? OR created_ms = ? AND (created_ns < ? OR created_ns = ? AND id < ?))`
+	afterSQL      = ` AND (updated_ms, created_ms, created_ns, id) < (?, ?, ?, ?)`
+	afterExpanded = ` AND updated_ms <= ? AND (updated_ms < ? OR created_ms < ? OR created_ms = ? AND (created_ns < ? OR created_ns = ? AND id < ?))`
 )
 
 // List returns the query for the sessions of a page, in their order. It has no limit: a store
@@ -66,9 +66,9 @@ func (d *Dialect) List(q session.Query) (*Statement, error) {
 			return nil, err
 		}
 		if d.Expanded {
-			s.Add(behindExpanded, c.Updated, c.Updated, c.Created, c.Created, c.Nanos, c.Nanos, c.ID)
+			s.Add(afterExpanded, c.Updated, c.Updated, c.Created, c.Created, c.Nanos, c.Nanos, c.ID)
 		} else {
-			s.Add(staleSQL, c.Updated, c.Created, c.Nanos, c.ID)
+			s.Add(afterSQL, c.Updated, c.Created, c.Nanos, c.ID)
 		}
 	}
 	return s.Add(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC"), nil

@@ -40,8 +40,8 @@ func (s *ReadRange) Within(below, head int64) {
 // More reports whether anything is left.
 func (s *ReadRange) More() bool { return s.Remaining > 0 && s.Low < s.High }
 
-// Turn returns the seq of the next record.
-func (s *ReadRange) Turn() int64 {
+// NextSeq returns the seq of the next record.
+func (s *ReadRange) NextSeq() int64 {
 	if s.Reverse {
 		return s.High
 	}
@@ -52,7 +52,7 @@ func (s *ReadRange) Turn() int64 {
 // first missing one.
 func (s *ReadRange) Pass(found []ReadResult) []ReadResult {
 	for i := range found {
-		if found[i].Seq != s.Turn() {
+		if found[i].Seq != s.NextSeq() {
 			return found[:i]
 		}
 		s.step(found[i].Seq)
@@ -73,7 +73,7 @@ func (s *ReadRange) step(seq int64) {
 // MarkLost advances past the next record, which is missing, and past the missing records that
 // follow it. The parameter top is the last existing seq.
 func (s *ReadRange) MarkLost(id string, top int64) ReadResult {
-	seq := s.Turn()
+	seq := s.NextSeq()
 	detail := "the record is missing"
 	if seq > top {
 		detail = fmt.Sprintf("all records after %d are missing", top)

@@ -72,7 +72,7 @@ func ExampleNewReadRange() {
 	s := rows.NewReadRange(session.Range{Until: 3})
 	s.Within(0, 9) // what the session has
 	for s.More() {
-		found := []rows.ReadResult{{Record: session.Record{Seq: s.Turn()}}} // as a table gives them
+		found := []rows.ReadResult{{Record: session.Record{Seq: s.NextSeq()}}} // as a table gives them
 		for _, f := range s.Pass(found) {
 			fmt.Println(f.Seq)
 		}

@@ -74,7 +74,7 @@ func (d *database) readLog() {
 	if magic&1 == 1 {
 		order = binary.BigEndian
 	}
-	s := sum{order: order}
+	s := walChecksum{order: order}
 	s.add(head[:24])
 	if s.a != binary.BigEndian.Uint32(head[24:]) || s.b != binary.BigEndian.Uint32(head[28:]) {
 		return
@@ -101,13 +101,13 @@ func (d *database) readLog() {
 	}
 }
 
-// sum computes the checksum of a write-ahead log.
-type sum struct {
+// walChecksum computes the checksum of a write-ahead log.
+type walChecksum struct {
 	order binary.ByteOrder
 	a, b  uint32
 }
 
-func (s *sum) add(data []byte) {
+func (s *walChecksum) add(data []byte) {
 	for ; len(data) >= 8; data = data[8:] {
 		s.a += s.order.Uint32(data) + s.b
 		s.b += s.order.Uint32(data[4:]) + s.a

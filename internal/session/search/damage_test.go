@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// spoiled is a store in which something cannot be read.
-type spoiled struct {
+// damagedStore is a store in which something cannot be read.
+type damagedStore struct {
 	session.Store
 	fault func(id string, r *session.Record) error
 }
 
-func (s spoiled) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (s damagedStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		for rec, err := range s.Store.Read(ctx, id, r) {
 			if err == nil {
@@ -33,9 +33,9 @@ func (s spoiled) Read(ctx context.Context, id string, r session.Range) iter.Seq2
 
 // Records after a damaged one are found, and indexing ends.
 func TestRecordsAfterDamage(t *testing.T) {
-	h := newHouse(t)
+	h := newIndexEnv(t)
 	h.say("a first needle", "a lost needle", "a last needle")
-	x := open(t, filepath.Join(t.TempDir(), "i.db"), spoiled{h.store, func(_ string, r *session.Record) error {
+	x := open(t, filepath.Join(t.TempDir(), "i.db"), damagedStore{h.store, func(_ string, r *session.Record) error {
 		if r.Seq == 3 {
 			return &session.Error{Op: "read", Seq: 3, Err: session.ErrCorrupt}
 		}
@@ -53,10 +53,10 @@ func TestRecordsAfterDamage(t *testing.T) {
 
 // A damaged record at the end is looked at once.
 func TestDamageAtTheEnd(t *testing.T) {
-	h := newHouse(t)
+	h := newIndexEnv(t)
 	h.say("a needle", "a lost needle")
 	read := 0
-	x := open(t, filepath.Join(t.TempDir(), "i.db"), spoiled{h.store, func(_ string, r *session.Record) error {
+	x := open(t, filepath.Join(t.TempDir(), "i.db"), damagedStore{h.store, func(_ string, r *session.Record) error {
 		if read++; r.Seq == 3 {
 			return &session.Error{Op: "read", Seq: 3, Err: session.ErrCorrupt}
 		}
@@ -75,14 +75,14 @@ func TestDamageAtTheEnd(t *testing.T) {
 // One session that cannot be read at all does not hide the others.
 func TestSkippedFiles(t *testing.T) {
 	for _, fault := range []error{session.ErrSealed, session.ErrNotFound} {
-		h := newHouse(t)
+		h := newIndexEnv(t)
 		h.say("a needle")
 		l, err := h.sessions.Create(t.Context(), session.Opened{SessionID: "other"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		x := open(t, filepath.Join(t.TempDir(), "i.db"), spoiled{h.store, func(id string, _ *session.Record) error {
+		x := open(t, filepath.Join(t.TempDir(), "i.db"), damagedStore{h.store, func(id string, _ *session.Record) error {
 			if id == "other" {
 				return &session.Error{Op: "read", Session: id, Err: fault}
 			}

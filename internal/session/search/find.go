@@ -16,8 +16,8 @@ import (
 // defaultLimit is the number of hits of a page if the query sets none.
 const defaultLimit = 50
 
-// place is the position at which a page ends.
-type place struct {
+// pagePosition is the position at which a page ends.
+type pagePosition struct {
 	Time int64 `json:"t"`
 	Row  int64 `json:"r"`
 }
@@ -46,7 +46,7 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 		return nil, failed("search", err)
 	}
 	defer rows.Close()
-	var last place
+	var last pagePosition
 	for rows.Next() {
 		c, err := scan(rows)
 		if err != nil {
@@ -65,7 +65,7 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 			return out, nil
 		}
 		out.Hits = append(out.Hits, hit)
-		last = place{c.time, c.row}
+		last = pagePosition{c.time, c.row}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, failed("search", err)
@@ -126,7 +126,7 @@ FROM words w JOIN entries e ON e.row = w.rowid JOIN sessions s ON s.num = e.num 
 		where("s.trashed = 0")
 	}
 	if q.After != "" {
-		var p place
+		var p pagePosition
 		raw, err := base64.RawURLEncoding.DecodeString(q.After)
 		if err == nil {
 			err = json.Unmarshal(raw, &p)

@@ -57,8 +57,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// house is a store with a session in it, and an index beside it.
-type house struct {
+// indexEnv is a store with a session in it, and an index beside it.
+type indexEnv struct {
 	*testing.T
 	path     string
 	store    *memory.Store
@@ -66,8 +66,8 @@ type house struct {
 	log      *session.Log
 }
 
-func newHouse(t *testing.T) *house {
-	h := &house{T: t, store: memory.New(), path: filepath.Join(t.TempDir(), "index.db")}
+func newIndexEnv(t *testing.T) *indexEnv {
+	h := &indexEnv{T: t, store: memory.New(), path: filepath.Join(t.TempDir(), "index.db")}
 	h.sessions = session.New(h.store, nil)
 	var err error
 	if h.log, err = h.sessions.Create(t.Context(), session.Opened{SessionID: "s"}); err != nil {
@@ -77,7 +77,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) say(texts ...string) {
+func (h *indexEnv) say(texts ...string) {
 	h.Helper()
 	for _, text := range texts {
 		e := transcript.Item{ID: h.sessions.NewID(), Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: text}}}.MustEncode()
@@ -87,7 +87,7 @@ func (h *house) say(texts ...string) {
 	}
 }
 
-func (h *house) count(x *search.Index, words string) int {
+func (h *indexEnv) count(x *search.Index, words string) int {
 	h.Helper()
 	hits, err := x.Search(h.Context(), session.Search{Words: words})
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *house) count(x *search.Index, words string) int {
 	return len(hits.Hits)
 }
 
-func (h *house) index(x *search.Index) {
+func (h *indexEnv) index(x *search.Index) {
 	h.Helper()
 	if err := x.Index(h.Context()); err != nil {
 		h.Fatal(err)
@@ -105,7 +105,7 @@ func (h *house) index(x *search.Index) {
 
 // An index that is damaged, of another version, or not an index is recreated.
 func TestIndexRecreated(t *testing.T) {
-	h := newHouse(t)
+	h := newIndexEnv(t)
 	h.say("a needle")
 	for name, spoil := range map[string]func(path string) error{
 		"text":      func(path string) error { return os.WriteFile(path, []byte("not a database at all"), 0o600) },
@@ -139,7 +139,7 @@ func TestIndexRecreated(t *testing.T) {
 
 // Erased or deleted text is no longer in the file.
 func TestErasedBytes(t *testing.T) {
-	h := newHouse(t)
+	h := newIndexEnv(t)
 	h.say("first xylophone", "second zeppelinium", "third words")
 	x := open(t, h.path, h.store)
 	h.index(x)
@@ -185,8 +185,8 @@ func TestErasedBytes(t *testing.T) {
 }
 
 // A large log is indexed in parts, and an interrupted Index continues.
-func TestPieces(t *testing.T) {
-	h := newHouse(t)
+func TestIndexInBatches(t *testing.T) {
+	h := newIndexEnv(t)
 	long := strings.Repeat("hay ", 300_000)
 	h.say(long, long, long, long, long+"needle")
 	x := open(t, h.path, h.store)
@@ -206,7 +206,7 @@ func TestPieces(t *testing.T) {
 
 // Several programs index at once, while somebody writes.
 func TestManyIndex(t *testing.T) {
-	h := newHouse(t)
+	h := newIndexEnv(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		x := open(t, h.path, h.store)

@@ -36,14 +36,14 @@ func (x *Index) Index(ctx context.Context) error {
 		if ok && was.isCurrent(m) || m.Lost() {
 			continue
 		}
-		cleared, err := x.session(ctx, m)
+		cleared, err := x.indexSession(ctx, m)
 		erased = erased || cleared
 		if err != nil && !skipsSession(err) {
 			return failed("index", err)
 		}
 	}
 	for _, gone := range known {
-		if err := x.within(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, gone.num) }); err != nil {
+		if err := x.transact(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, gone.num) }); err != nil {
 			return failed("index", err)
 		}
 		erased = true
@@ -61,7 +61,7 @@ func (x *Index) Index(ctx context.Context) error {
 // exists, the next Index adds it again.
 func (x *Index) Forget(ctx context.Context, id string) error {
 	found := false
-	err := x.within(ctx, func(tx *sql.Tx) error {
+	err := x.transact(ctx, func(tx *sql.Tx) error {
 		_, s, err := scanState(tx.QueryRowContext(ctx, selectState+" WHERE id = ?", id))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -148,7 +148,7 @@ func (x *Index) known(ctx context.Context) (map[string]state, error) {
 	return known, rows.Err()
 }
 
-func (x *Index) within(ctx context.Context, do func(*sql.Tx) error) error {
+func (x *Index) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -160,11 +160,11 @@ func (x *Index) within(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// session indexes the new records of a log in batches. The result erased is true if words were
+// indexSession indexes the new records of a log in batches. The result erased is true if words were
 // removed.
-func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err error) {
+func (x *Index) indexSession(ctx context.Context, m *session.Meta) (erased bool, err error) {
 	for done := false; !done; {
-		err := x.within(ctx, func(tx *sql.Tx) error {
+		err := x.transact(ctx, func(tx *sql.Tx) error {
 			f := indexer{ctx: ctx, tx: tx, m: m}
 			err := f.begin()
 			if err == nil {

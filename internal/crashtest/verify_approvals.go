@@ -52,7 +52,7 @@ func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger str
 	if err != nil {
 		return nil, nil, err
 	}
-	r := asking{byUse: map[string]*ApprovalState{}, byID: map[string]*ApprovalState{}, answered: map[string]time.Time{}}
+	r := approvalReader{byUse: map[string]*ApprovalState{}, byID: map[string]*ApprovalState{}, answered: map[string]time.Time{}}
 	if run != id {
 		asked, err := read(ctx, s, run)
 		if err != nil {
@@ -80,7 +80,7 @@ func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger str
 	return r.list, r.unasked, nil
 }
 
-type asking struct {
+type approvalReader struct {
 	list        []*ApprovalState
 	byUse, byID map[string]*ApprovalState
 	answered    map[string]time.Time // time of the first answer, by the id of the approval request
@@ -89,7 +89,7 @@ type asking struct {
 
 // addOf processes a record of the run's log: an approval request of the session's agent, or an
 // answer to one.
-func (r *asking) addOf(id string, rec session.Record) error {
+func (r *approvalReader) addOf(id string, rec session.Record) error {
 	switch rec.Kind {
 	case record.KindApprovalAsked:
 		var q struct {
@@ -109,7 +109,7 @@ func (r *asking) addOf(id string, rec session.Record) error {
 	return nil
 }
 
-func (r *asking) add(rec session.Record) error {
+func (r *approvalReader) add(rec session.Record) error {
 	switch rec.Kind {
 	case record.KindApprovalAsked:
 		a := &ApprovalState{}
@@ -151,7 +151,7 @@ func (r *asking) add(rec session.Record) error {
 	return nil
 }
 
-func (r *asking) item(rec session.Record) error {
+func (r *approvalReader) item(rec session.Record) error {
 	stored, err := record.ReadItem(rec.Payload)
 	if err != nil || len(stored.Item.ResultIDs()) == 0 {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// questionState is an approval request and its answer, if there is one.
-type questionState struct {
+// approvalState is an approval request and its answer, if there is one.
+type approvalState struct {
 	id, use, tool string
 	behalf        string
 	resources     []Resource
@@ -18,18 +18,18 @@ type questionState struct {
 	answer        *approval.Answer
 }
 
-func (r *reader) question(payload json.RawMessage, e *Entry) error {
+func (r *reader) approvalAsked(payload json.RawMessage, e *Entry) error {
 	var q approval.Request
 	if err := json.Unmarshal(payload, &q); err != nil {
 		return err
 	}
-	a := questionState{id: q.ID, use: q.Use, tool: q.Tool, behalf: r.behalf(q.Agent)}
+	a := approvalState{id: q.ID, use: q.Use, tool: q.Tool, behalf: r.behalf(q.Agent)}
 	for _, req := range q.Requests {
 		a.resources = append(a.resources, Resource{string(req.Operation), req.Resource})
 		a.requests = append(a.requests, req.Digest())
 	}
 	e.Action, e.OnBehalfOf, e.Question, e.Use, e.Tool = string(policy.Ask), a.behalf, q.ID, q.Use, q.Tool
-	e.Actor = link(q.AskedBy, q.Rule, "")
+	e.Actor = linkActor(q.AskedBy, q.Rule, "")
 	e.Resources, e.Requests, e.Rule, e.Mode, e.Reason, e.Sandbox = a.resources, a.requests, q.Rule, string(q.Mode), q.ReasonText, q.Sandbox
 	for id, old := range r.approvals { // the same approval request was made again
 		if old.use == q.Use && old.tool == q.Tool {
@@ -40,8 +40,8 @@ func (r *reader) question(payload json.RawMessage, e *Entry) error {
 	return nil
 }
 
-// answer processes the answer to an approval request. The first answer wins.
-func (r *reader) answer(payload json.RawMessage, e *Entry) error {
+// approvalResolved processes the answer to an approval request. The first answer wins.
+func (r *reader) approvalResolved(payload json.RawMessage, e *Entry) error {
 	var ans approval.Answer
 	if err := json.Unmarshal(payload, &ans); err != nil {
 		return err
@@ -63,14 +63,14 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	return nil
 }
 
-// questionOf finds the approval request for a call.
-func (r *reader) questionOf(d *policy.Decision) (questionState, bool) {
+// approvalOf finds the approval request for a call.
+func (r *reader) approvalOf(d *policy.Decision) (approvalState, bool) {
 	for _, q := range r.approvals {
 		if q.use == d.Use && q.tool == d.Tool {
 			return q, true
 		}
 	}
-	return questionState{}, false
+	return approvalState{}, false
 }
 
 // behalf returns on whose behalf a call runs: the account, and the agent unless it is the main one.
@@ -89,15 +89,15 @@ func (r *reader) behalf(agent string) string {
 // actor is that link.
 func (r *reader) whoDecided(d *policy.Decision) Actor {
 	if !d.PersonAsked {
-		return link(d.By, d.Rule, d.Grant)
+		return linkActor(d.By, d.Rule, d.Grant)
 	}
-	q, ok := r.questionOf(d)
+	q, ok := r.approvalOf(d)
 	if ok && q.answer != nil && cmp.Or(q.answer.Actor, person) == d.By && q.answer.Decision.Allows() == (d.Effect == policy.Allow) {
 		return whoAnswered(q.answer.Actor, q.answer.Via)
 	}
 	for _, s := range d.Contributions {
 		if s.Policy == d.By && s.Effect == policy.Deny && d.Effect == policy.Deny {
-			return link(d.By, d.Rule, "")
+			return linkActor(d.By, d.Rule, "")
 		}
 	}
 	return whoAnswered(d.By, "")

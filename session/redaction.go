@@ -23,25 +23,25 @@ type redaction struct {
 	meta Meta
 	log  *Log // nil in a dry run, and of a deleted session
 
-	named namedText
-	plans []*redactionPlan // the session's plan first
-	found *Redaction
-	held  []*Erasing // the input for [ExternalCopies], one for each related session
+	named   namedText
+	plans   []*redactionPlan // the session's plan first
+	found   *Redaction
+	erasing []*Erasing // the input for [ExternalCopies], one for each related session
 }
 
 // namedText is the content of the records selected by seq, used to find what repeats it.
 type namedText struct {
-	items map[string]bool
-	uses  map[string][]string // by session
-	gave  map[string][]string // the tool uses whose results were selected, by session
-	texts []string
+	items      map[string]bool
+	uses       map[string][]string // by session
+	resultUses map[string][]string // the tool uses whose results were selected, by session
+	texts      []string
 }
 
-func newNamed() namedText {
-	return namedText{items: map[string]bool{}, uses: map[string][]string{}, gave: map[string][]string{}}
+func newNamedText() namedText {
+	return namedText{items: map[string]bool{}, uses: map[string][]string{}, resultUses: map[string][]string{}}
 }
 
-func (n *namedText) some() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
+func (n *namedText) hasContent() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
 
 // plan decides what is erased and fills found.
 func (r *redaction) plan(ctx context.Context) error {
@@ -53,12 +53,12 @@ func (r *redaction) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.named = newNamed()
+	r.named = newNamedText()
 	for _, m := range relatives { // plan the selected records first: they are used to find what repeats them
 		if len(seqs[m.ID]) == 0 {
 			continue
 		}
-		p, err := r.read(ctx, m, seqs[m.ID])
+		p, err := r.newPlan(ctx, m, seqs[m.ID])
 		if err == nil {
 			err = p.planRecords(&r.named)
 		}
@@ -70,7 +70,7 @@ func (r *redaction) plan(ctx context.Context) error {
 	for _, m := range relatives {
 		i := slices.IndexFunc(r.plans, func(p *redactionPlan) bool { return p.meta.ID == m.ID })
 		if i < 0 {
-			p, err := r.read(ctx, m, nil)
+			p, err := r.newPlan(ctx, m, nil)
 			switch {
 			case m.ID != r.meta.ID && (errors.Is(err, ErrCorrupt) || errors.Is(err, ErrSealed) || errors.Is(err, ErrNotFound)):
 				r.found.Remaining = append(r.found.Remaining, Erasure{Session: m.ID, Reason: "it cannot be read: " + err.Error()})
@@ -113,8 +113,8 @@ func (r *redaction) seqs(ctx context.Context) (map[string][]int64, error) {
 	return of, nil
 }
 
-// read starts a plan.
-func (r *redaction) read(ctx context.Context, m Meta, seqs []int64) (*redactionPlan, error) {
+// newPlan starts a plan.
+func (r *redaction) newPlan(ctx context.Context, m Meta, seqs []int64) (*redactionPlan, error) {
 	o := r.o
 	o.Seqs = seqs
 	return r.s.readPlan(ctx, m, o)
@@ -124,7 +124,7 @@ func (r *redaction) read(ctx context.Context, m Meta, seqs []int64) (*redactionP
 func (r *redaction) settle(ctx context.Context, relatives []Meta) error {
 	slices.SortStableFunc(r.plans, func(a, b *redactionPlan) int { return rank(relatives, a) - rank(relatives, b) })
 	for _, p := range r.plans {
-		if p.meta.ID == r.meta.ID || p.meta.Deleted || !p.some() {
+		if p.meta.ID == r.meta.ID || p.meta.Deleted || !p.hasTargets() {
 			continue
 		}
 		held, err := r.s.heldLease(ctx, p.meta.ID)
@@ -137,7 +137,7 @@ func (r *redaction) settle(ctx context.Context, relatives []Meta) error {
 	}
 	r.addParents()
 	for _, p := range r.plans {
-		r.found.Remaining = append(r.found.Remaining, p.left...)
+		r.found.Remaining = append(r.found.Remaining, p.remaining...)
 		if p.busy != "" {
 			for _, e := range p.erasures() {
 				r.found.Remaining = append(r.found.Remaining, leftover(e.Session, &e.Record, p.busy))
@@ -145,7 +145,7 @@ func (r *redaction) settle(ctx context.Context, relatives []Meta) error {
 			continue
 		}
 		r.found.Erased = append(r.found.Erased, p.erasures()...)
-		if err := r.find(ctx, p); err != nil {
+		if err := r.findCopies(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (r *redaction) addParents() {
 			continue
 		}
 		for _, p := range r.plans {
-			if last := p.shares[dead.meta.ID]; last > 0 && p.busy != "" && slices.Min(dead.order()) <= last {
+			if last := p.shares[dead.meta.ID]; last > 0 && p.busy != "" && slices.Min(dead.sortedSeqs()) <= last {
 				dead.busy = "session " + p.meta.ID + " uses it, and " + p.busy
 			}
 		}
@@ -191,12 +191,12 @@ func (p *redactionPlan) addDeletedParents(dead *redactionPlan) {
 	}
 }
 
-// find lists the external copies of a session's content.
-func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
+// findCopies lists the external copies of a session's content.
+func (r *redaction) findCopies(ctx context.Context, p *redactionPlan) error {
 	if len(r.s.opt.Copies) == 0 {
 		return nil
 	}
-	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: slices.Concat(r.named.uses[p.meta.ID], r.named.gave[p.meta.ID]), Records: p.records, Changed: len(p.targets) > 0}
+	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: slices.Concat(r.named.uses[p.meta.ID], r.named.resultUses[p.meta.ID]), Records: p.records, Changed: len(p.targets) > 0}
 	n := len(r.found.Copies)
 	for _, c := range r.s.opt.Copies {
 		list, err := c.Find(ctx, e)
@@ -208,12 +208,12 @@ func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
 	if n == len(r.found.Copies) {
 		e.Records = nil // nothing was found, so the records are not needed to erase the copies
 	}
-	r.held = append(r.held, e)
+	r.erasing = append(r.erasing, e)
 	return nil
 }
 
 func (r *redaction) eraseCopies(ctx context.Context) error {
-	for _, e := range r.held {
+	for _, e := range r.erasing {
 		for _, c := range r.s.opt.Copies {
 			if err := c.Erase(ctx, e); err != nil {
 				return err
@@ -230,9 +230,9 @@ func (r *redaction) carryOut(ctx context.Context) error {
 		switch {
 		case p.meta.ID == r.meta.ID:
 			main = p
-		case p.busy != "" || p.meta.Deleted || !p.some():
+		case p.busy != "" || p.meta.Deleted || !p.hasTargets():
 		default:
-			if err := r.other(ctx, p); err != nil {
+			if err := r.redactRelative(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -250,24 +250,24 @@ func (r *redaction) carryOut(ctx context.Context) error {
 			continue
 		}
 		// A deleted session cannot be written, so it has no lease.
-		if err := r.s.erase(ctx, p.meta.ID, 0, p.order()); err != nil {
+		if err := r.s.erase(ctx, p.meta.ID, 0, p.sortedSeqs()); err != nil {
 			return err
 		}
 	}
 	return r.eraseCopies(ctx)
 }
 
-// other redacts a relative. If it has changed since it was planned, it is planned again.
-func (r *redaction) other(ctx context.Context, p *redactionPlan) (err error) {
+// redactRelative redacts a relative. If it has changed since it was planned, it is planned again.
+func (r *redaction) redactRelative(ctx context.Context, p *redactionPlan) (err error) {
 	l, err := r.s.Open(ctx, p.meta.ID, &OpenOptions{Trashed: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if now := l.Meta(); now.Head != p.meta.Head {
-		again, err := r.read(ctx, now, p.o.Seqs)
+		again, err := r.newPlan(ctx, now, p.o.Seqs)
 		if err == nil {
-			err = again.planRecords(new(newNamed()))
+			err = again.planRecords(new(newNamedText()))
 		}
 		if err == nil {
 			err = again.decide(&r.named, false)
@@ -310,8 +310,8 @@ func (l *Log) redact(ctx context.Context, p *redactionPlan) error {
 	return l.erase(ctx, slices.Compact(seqs))
 }
 
-// some reports whether the plan erases anything.
-func (p *redactionPlan) some() bool {
+// hasTargets reports whether the plan erases anything.
+func (p *redactionPlan) hasTargets() bool {
 	if len(p.targets) > 0 || len(p.unfinished) > 0 {
 		return true
 	}
@@ -319,13 +319,13 @@ func (p *redactionPlan) some() bool {
 	return needed || err != nil
 }
 
-// order lists the seqs to erase.
-func (p *redactionPlan) order() []int64 {
+// sortedSeqs lists the seqs to erase.
+func (p *redactionPlan) sortedSeqs() []int64 {
 	return slices.Sorted(maps.Keys(p.targets))
 }
 
-// mapOf returns the replacements of an earlier redacted record.
-func mapOf(list []record.Replacement) map[int64]json.RawMessage {
+// replacementMap returns the replacements of an earlier redacted record.
+func replacementMap(list []record.Replacement) map[int64]json.RawMessage {
 	of := map[int64]json.RawMessage{}
 	for _, i := range list {
 		of[i.Seq] = i.Payload

@@ -22,8 +22,8 @@ type forkBase struct {
 	seq int64
 }
 
-// families reads every session.
-func (s *Store) families() (*forkTree, error) {
+// readForkTree reads every session.
+func (s *Store) readForkTree() (*forkTree, error) {
 	f := &forkTree{parent: map[string]forkBase{}, forks: map[string]int{}}
 	names, gone, err := s.readNames()
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Store) families() (*forkTree, error) {
 	f.gone = gone
 	for _, name := range names {
 		id, deleted := strings.CutPrefix(name, deletedPrefix)
-		m, err := s.markOf(id, name)
+		m, err := s.summaryOf(id, name)
 		_, foreign := errors.AsType[*foreignError](err)
 		switch {
 		case foreign:
@@ -69,7 +69,7 @@ func (f *forkTree) needed(id string) int64 {
 // given ids, the records after the last one that a fork shares; and the files that an earlier
 // Delete could not remove. The caller holds the names' lock.
 func (s *Store) sweep(trim ...string) error {
-	f, err := s.families()
+	f, err := s.readForkTree()
 	if err != nil {
 		return err
 	}

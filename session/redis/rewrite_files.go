@@ -16,25 +16,25 @@ func firstLast(list []any) []any {
 	return []any{list[0], list[len(list)-1]}
 }
 
-// forget makes the server rewrite its files, so that they no longer contain erased data.
-func (s *Store) forget(ctx context.Context, id string) error {
+// rewriteFiles makes the server rewrite its files, so that they no longer contain erased data.
+func (s *Store) rewriteFiles(ctx context.Context, id string) error {
 	info, err := s.info(ctx, id)
 	if err != nil {
 		return err
 	}
 	if info["aof_enabled"] == "1" {
-		if err := s.background(ctx, id, "BGREWRITEAOF", "aof_last_bgrewrite_status"); err != nil {
+		if err := s.runBackgroundJob(ctx, id, "BGREWRITEAOF", "aof_last_bgrewrite_status"); err != nil {
 			return err
 		}
 	}
-	if s.snapshots(ctx, id) {
-		return s.background(ctx, id, "BGSAVE", "rdb_last_bgsave_status")
+	if s.hasSnapshot(ctx, id) {
+		return s.runBackgroundJob(ctx, id, "BGSAVE", "rdb_last_bgsave_status")
 	}
 	return nil
 }
 
-// snapshots reports whether the server has a snapshot besides the append-only file.
-func (s *Store) snapshots(ctx context.Context, id string) bool {
+// hasSnapshot reports whether the server has a snapshot besides the append-only file.
+func (s *Store) hasSnapshot(ctx context.Context, id string) bool {
 	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
 		set, err := fields(s.db.Do(ctx, "CONFIG", "GET", "save"))
 		return answer{"ok", set["save"]}, err
@@ -50,10 +50,10 @@ func (s *Store) info(ctx context.Context, id string) (map[string]string, error) 
 	return parseInfo(out.word(1)), err
 }
 
-// background starts a background job of the server and waits until it is done. A job that was
-// already running may still have read the erased data, so background waits for it and starts
+// runBackgroundJob starts a background job of the server and waits until it is done. A job that was
+// already running may still have read the erased data, so runBackgroundJob waits for it and starts
 // another one.
-func (s *Store) background(ctx context.Context, id, command, status string) error {
+func (s *Store) runBackgroundJob(ctx context.Context, id, command, status string) error {
 	for {
 		out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
 			_, err := s.db.Do(ctx, command)
@@ -63,23 +63,23 @@ func (s *Store) background(ctx context.Context, id, command, status string) erro
 			return answer{"ok", "started"}, err
 		})
 		if err != nil {
-			return s.unforgotten(id, command, err)
+			return s.rewriteError(id, command, err)
 		}
-		info, err := s.idle(ctx, id)
+		info, err := s.awaitIdle(ctx, id)
 		if err != nil {
-			return s.unforgotten(id, command, err)
+			return s.rewriteError(id, command, err)
 		}
 		if out.word(1) == "started" {
 			if info[status] != "ok" {
-				return s.unforgotten(id, command, &session.Error{Op: "erase", Session: id, Err: session.ErrFull, Detail: status + " is " + info[status]})
+				return s.rewriteError(id, command, &session.Error{Op: "erase", Session: id, Err: session.ErrFull, Detail: status + " is " + info[status]})
 			}
 			return nil
 		}
 	}
 }
 
-// idle waits until the server has no background job running.
-func (s *Store) idle(ctx context.Context, id string) (map[string]string, error) {
+// awaitIdle waits until the server has no background job running.
+func (s *Store) awaitIdle(ctx context.Context, id string) (map[string]string, error) {
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		info, err := s.info(ctx, id)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) idle(ctx context.Context, id string) (map[string]string, error) 
 	}
 }
 
-func (s *Store) unforgotten(id, command string, err error) error {
+func (s *Store) rewriteError(id, command string, err error) error {
 	return &session.Error{
 		Op: "erase", Session: id, Err: err, Detail: "the records are erased in memory but not in the server's files: " + command + " failed",
 		Hint: "redact again when the server can run it, or open the store with ?rewrite=off and rewrite the files yourself",

@@ -14,7 +14,7 @@ import (
 )
 
 // A line stored next to its item is restored byte for byte, whatever text they share.
-func FuzzStock(f *testing.F) {
+func FuzzStringTable(f *testing.F) {
 	long := strings.Repeat("a long text, ", 6)
 	for _, s := range [][2]string{
 		{`{"role":"user","parts":[{"text":"` + long + `"}]`, `{"content":"` + long + `","again":["` + long + `"]}`},
@@ -33,7 +33,7 @@ func FuzzStock(f *testing.F) {
 		if valid, compact := check(item); !valid || !compact || field(item, "parts") == nil || field(item, "metadata") != nil {
 			return
 		}
-		s := newStock()
+		s := newStringTable()
 		s.fill(head)
 		keep := []originalLine{{n: 1, raw: line, clean: true}, {n: 2, raw: line, clean: true}}
 		stored := append(append(bytes.Clone(head), `,"metadata":{"import":`...), appendOriginals(nil, keep, s)...)
@@ -56,7 +56,7 @@ func FuzzStock(f *testing.F) {
 }
 
 // Texts are stored once, and lines of older imports are restored too.
-func TestStock(t *testing.T) {
+func TestStringTable(t *testing.T) {
 	long := strings.Repeat("0123456789", 1000)
 	line := `{"type":"user","uuid":"a","message":{"role":"user","content":"` + long + `"},"toolUseResult":{"stdout":"` + long + `"}}`
 	raw, stored := taken(t, line, nil)
@@ -76,7 +76,7 @@ func TestStock(t *testing.T) {
 
 // What is masked in the item is masked in the line, and the rest of the line is unchanged. A
 // reference to a text never looks like a secret.
-func TestStockMasked(t *testing.T) {
+func TestStringTableMasked(t *testing.T) {
 	mask, err := secret.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func taken(t *testing.T, line string, mask *secret.Masker) (raw, stored []byte) 
 
 // A removed text is not replaced by another one, and no record expands to much more than its
 // size.
-func TestStockDamaged(t *testing.T) {
+func TestStringTableDamaged(t *testing.T) {
 	const head = `{"parts":["a","b"],"metadata":{"import":[{"n":1,"short":`
 	for name, tt := range map[string]struct{ item, want string }{
 		"one is gone":      {head + `["[import:0]","[import:1]"],"of":3}]}}`, `["[erased]","[erased]"]`},
