@@ -17,7 +17,7 @@ import (
 type recordingObserver struct {
 	store session.Store
 	mu    sync.Mutex
-	told  []string // "id seq", "id deleted"
+	calls []string // "id seq", "id deleted"
 	heads map[string]session.Record
 	err   error // the next calls' error
 	times int   // how many of them; 0 with err: all
@@ -50,7 +50,7 @@ func (w *recordingObserver) Appended(ctx context.Context, id string, head sessio
 	if err := w.failing(); err != nil {
 		return err
 	}
-	w.told = append(w.told, fmt.Sprint(id, " ", head.Seq))
+	w.calls = append(w.calls, fmt.Sprint(id, " ", head.Seq))
 	if w.heads == nil {
 		w.heads = map[string]session.Record{}
 	}
@@ -68,7 +68,7 @@ func (w *recordingObserver) Deleted(ctx context.Context, id string) error {
 	if err := w.failing(); err != nil {
 		return err
 	}
-	w.told = append(w.told, id+" deleted")
+	w.calls = append(w.calls, id+" deleted")
 	delete(w.heads, id)
 	return nil
 }
@@ -77,12 +77,12 @@ func (w *recordingObserver) Deleted(ctx context.Context, id string) error {
 func (w *recordingObserver) since() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := w.told
-	w.told = nil
+	told := w.calls
+	w.calls = nil
 	return told
 }
 
-func watched(t testing.TB) (*session.Sessions, *recordingObserver) {
+func observedSessions(t testing.TB) (*session.Sessions, *recordingObserver) {
 	t.Helper()
 	store := memory.New()
 	w := &recordingObserver{store: store}
@@ -90,7 +90,7 @@ func watched(t testing.TB) (*session.Sessions, *recordingObserver) {
 }
 
 func TestAppendObserverSeesAllAppends(t *testing.T) {
-	s, w := watched(t)
+	s, w := observedSessions(t)
 	other := session.New(s.Store(), nil) // a program that has no witness
 	l := newSession(t, s, "s")
 	ctx := t.Context()
@@ -136,7 +136,7 @@ func TestAppendObserverSeesAllAppends(t *testing.T) {
 
 func TestAppendObserverFails(t *testing.T) {
 	full := errors.New("no room")
-	s, w := watched(t)
+	s, w := observedSessions(t)
 	l := newSession(t, s, "s", "a")
 	ctx := t.Context()
 	w.since()
@@ -171,7 +171,7 @@ func TestAppendObserverFails(t *testing.T) {
 // Taking in shared records waits until the append with unknown outcome was observed.
 func TestAppendObserverFailsBeforeTakeIn(t *testing.T) {
 	gone := errors.New("gone")
-	s, w := watched(t)
+	s, w := observedSessions(t)
 	l := newSession(t, s, "s", "a")
 	w.fail(gone, 2)
 	_, err := l.Append(t.Context(), userDraft("b", "b"))
@@ -187,7 +187,7 @@ func TestAppendObserverFailsBeforeTakeIn(t *testing.T) {
 // An observer's error is returned as such, whatever it wraps: the batch is not retried at
 // another seq.
 func TestAppendObserverErrorIsNotConflict(t *testing.T) {
-	s, w := watched(t)
+	s, w := observedSessions(t)
 	l := newSession(t, s, "s", "a")
 	w.fail(&session.Error{Op: "leaf", Err: session.ErrConflict, Hint: "look there"}, 1)
 	_, err := l.Append(t.Context(), userDraft("b", "b"))
@@ -200,7 +200,7 @@ func TestAppendObserverErrorIsNotConflict(t *testing.T) {
 
 func TestAppendObserverFailsElsewhere(t *testing.T) {
 	gone := errors.New("gone")
-	s, w := watched(t)
+	s, w := observedSessions(t)
 	newSession(t, s, "s", "a").Close()
 	ctx := t.Context()
 	w.fail(gone, 0)
@@ -239,7 +239,7 @@ func TestAppendObserverFailsElsewhere(t *testing.T) {
 // Every append that returned was observed, and so is the head of each log when no process
 // writes.
 func TestAppendObserverConcurrent(t *testing.T) {
-	s, w := watched(t)
+	s, w := observedSessions(t)
 	l := newSession(t, s, "s")
 	var wg sync.WaitGroup
 	for i := range 4 {

@@ -15,12 +15,12 @@ import (
 // machine performs random operations on sessions and keeps the expected transcript of each as
 // a list of item ids.
 type machine struct {
-	s     *session.Sessions
-	w     *recordingObserver
-	model map[string][]string     // live sessions
-	gone  map[string]bool         // deleted ones
-	open  map[string]*session.Log // kept open between steps
-	next  int
+	s        *session.Sessions
+	observer *recordingObserver
+	model    map[string][]string     // live sessions
+	gone     map[string]bool         // deleted ones
+	open     map[string]*session.Log // kept open between steps
+	next     int
 }
 
 func (m *machine) live(t *rapid.T) string {
@@ -167,13 +167,13 @@ func (m *machine) Restart(t *rapid.T) {
 	clear(m.open)
 }
 
-// Unseen is an append whose witness fails, and its retry.
-func (m *machine) Unseen(t *rapid.T) {
+// UnobservedAppend is an append whose observer fails, and its retry.
+func (m *machine) UnobservedAppend(t *rapid.T) {
 	id := m.live(t)
 	l := m.log(t, id)
 	it := m.name("i")
 	blind := errors.New("blind")
-	m.w.fail(blind, 1)
+	m.observer.fail(blind, 1)
 	if _, err := l.Append(ctx, userDraft(it, it)); !errors.Is(err, blind) {
 		t.Fatal(err)
 	}
@@ -204,8 +204,8 @@ func (m *machine) Check(t *rapid.T) {
 		if err != nil || !slices.Equal(itemIDs(st.Items), want) || st.Head != got.Meta.Head {
 			t.Fatalf("replaying %s: %v", id, err)
 		}
-		if seen := m.w.heads[id]; seen.Seq != got.Meta.Head || seen.Digest != got.Meta.HeadDigest {
-			t.Fatalf("%s ends at %d, witnessed at %d", id, got.Meta.Head, seen.Seq)
+		if seen := m.observer.heads[id]; seen.Seq != got.Meta.Head || seen.Digest != got.Meta.HeadDigest {
+			t.Fatalf("%s ends at %d, observed at %d", id, got.Meta.Head, seen.Seq)
 		}
 		r, err := m.s.Verify(ctx, id)
 		if err != nil || !r.OK() {
@@ -225,7 +225,7 @@ func TestSessionsMachine(t *testing.T) {
 
 func runMachine(t *rapid.T, store session.Store) {
 	w := &recordingObserver{store: store}
-	m := &machine{s: session.New(store, &session.Options{AppendObserver: w}), w: w, model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
+	m := &machine{s: session.New(store, &session.Options{AppendObserver: w}), observer: w, model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
 	defer func() {
 		for _, l := range m.open {
 			l.Close()
@@ -233,6 +233,6 @@ func runMachine(t *rapid.T, store session.Store) {
 	}()
 	t.Repeat(map[string]func(*rapid.T){
 		"create": m.Create, "append": m.Append, "append more": m.Append, "rename": m.Rename, "cut": m.Cut, "rewrite": m.Rewrite,
-		"fork": m.Fork, "delete": m.Delete, "restart": m.Restart, "unseen": m.Unseen, "": m.Check,
+		"fork": m.Fork, "delete": m.Delete, "restart": m.Restart, "unseen": m.UnobservedAppend, "": m.Check,
 	})
 }

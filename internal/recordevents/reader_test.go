@@ -43,7 +43,7 @@ func reported(t testing.TB, records ...session.Record) (types string, all []even
 	return strings.Join(names, " "), all
 }
 
-func TestFromRecord(t *testing.T) {
+func TestReaderEvents(t *testing.T) {
 	call := transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"a":1}`)}
 	result := transcript.ToolResult{UseID: "u", Content: []transcript.Part{transcript.Text{Text: "out"}}}
 	started := logged(t, 3, record.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
@@ -93,7 +93,7 @@ func TestFromRecord(t *testing.T) {
 }
 
 // Any payload gives events that can be encoded, or an error with the record's seq.
-func FuzzFromRecord(f *testing.F) {
+func FuzzReaderEvents(f *testing.F) {
 	for i := range record.Kinds() {
 		for _, text := range []string{`{}`, `[]`, `{"use_id":"u","tool":"Bash"}`, `{"item":{"role":"tool","id":"i","parts":[{"type":"tool_result","use_id":"u"}]}}`, `{"mode":"plan"}`} {
 			f.Add(uint8(i), []byte(text))

@@ -19,8 +19,7 @@ const (
 // run).
 const summaryFormat = 4
 
-// logSummary is a cache of the data that is computed from the log up to some
-// offset.
+// logSummary is a cache of the data that is computed from the log up to some offset.
 type logSummary struct {
 	Format   int          `json:"format"`
 	Meta     session.Meta `json:"meta"`

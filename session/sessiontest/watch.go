@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	board "github.com/holdfast-dev/holdfast/internal/session/logwatch"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -38,15 +38,15 @@ func heads(ctx context.Context, s session.Store, id string, after int64) iter.Se
 	return func(yield func(int64, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		board := board.New(s, nil)
-		defer board.Close()
+		watchers := logwatch.New(s, nil)
+		defer watchers.Close()
 		go func() {
 			for ctx.Err() == nil {
-				board.Notify(id)
+				watchers.Notify(id)
 				time.Sleep(5 * time.Millisecond)
 			}
 		}()
-		board.Watch(ctx, id, after)(yield)
+		watchers.Watch(ctx, id, after)(yield)
 	}
 }
 

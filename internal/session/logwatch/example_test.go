@@ -10,9 +10,9 @@ import (
 
 func ExampleNew() {
 	store := &listed{metas: map[string]session.Meta{"s": {ID: "s", Head: 1}}}
-	board := logwatch.New(store, nil)
-	defer board.Close()
-	for head, err := range board.Watch(context.Background(), "s", 0) {
+	watchers := logwatch.New(store, nil)
+	defer watchers.Close()
+	for head, err := range watchers.Watch(context.Background(), "s", 0) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -22,7 +22,7 @@ func ExampleNew() {
 			break
 		}
 		store.set(session.Meta{ID: "s", Head: 2}) // an append
-		board.Notify("s")
+		watchers.Notify("s")
 	}
 	// Output:
 	// 1
